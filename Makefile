@@ -59,7 +59,7 @@ demo: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run the main job in a s
 	$(VENV)/python -m headway_sandbox.demo.preemption
 
 .PHONY: demo-guardrails
-demo-guardrails: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run the guardrails in a sandbox: about four minutes
+demo-guardrails: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run the guardrails in a sandbox: about five minutes
 	$(VENV)/python -m headway_sandbox.demo.guardrails
 
 .PHONY: setup
@@ -93,7 +93,7 @@ test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made $(SDK
 
 .PHONY: test-sdk
 test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## only the end-to-end tests with scripts of boto3 and the SDKs
-	$(VENV)/python -m pytest tests/e2e/test_sdk.py $(PYTEST)
+	$(VENV)/python -m pytest tests/e2e/test_sdk.py tests/e2e/test_client_scripts.py $(PYTEST)
 
 .PHONY: test-release
 test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## only a short release: deploy, update under load, delete
@@ -230,11 +230,14 @@ audit: .envs/audit/.made ## check PINS against a database of vulnerabilities; ex
 	.envs/audit/bin/python -m deploy.audit $(or $(PINS),layers/dependencies/requirements.txt)
 
 .PHONY: deploy
-deploy: build ## deploy to AWS; ENV=dev or prod, GUIDED=1 asks for the account's own parameters
+deploy: build ## deploy to AWS; ENV=dev or prod, GUIDED=1 asks for the account's own parameters, CHECKS=no skips the checks
 	@if [[ -n "$(GUIDED)" && ! -e samconfig.local.toml ]]; then cp samconfig.toml samconfig.local.toml; fi
 	@config=samconfig.toml; if [[ -e samconfig.local.toml ]]; then config=samconfig.local.toml; fi; \
 		how=(--config-file "$(CURDIR)/$$config" --config-env $(ENV)); \
+		check=($(if $(filter no,$(CHECKS)),true,$(SAM)/python -m deploy.preflight "$$config" $(ENV))); \
+		$(if $(GUIDED),,"$${check[@]}";) \
 		$(SAM)/sam deploy "$${how[@]}" --no-execute-changeset $(if $(GUIDED),--guided); \
+		$(if $(GUIDED),"$${check[@]}";) \
 		$(SAM)/python -m deploy.guard check "$$config" $(ENV) $(if $(REPLACE),--replace $(REPLACE)); \
 		$(SAM)/sam deploy "$${how[@]}"; \
 		$(SAM)/python -m deploy.guard protect "$$config" $(ENV)

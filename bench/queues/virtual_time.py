@@ -171,7 +171,8 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
         return self.configuration.read_version(version)
 
     def write(self, text: str) -> int:
-        """See :class:`headway_service.ports.config_store.ConfigurationStore`. Not used."""
+        """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
+        # The bench never changes the configuration, so a write is a fault of a scenario.
         raise NotImplementedError(text)
 
     def send_message(self, *, MessageBody: str, **others: Any) -> Mapping[str, Any]:  # noqa: N803 - boto3's name

@@ -102,7 +102,7 @@ class TimedQueue(MeteredQueue):
         return [at_s - moment for moment, at_s in zip(moments, self.launched_s, strict=True)]
 
     def check(self) -> None:
-        """Raises :class:`headway_verification.soak.invariants.Violated` if a promise is broken."""
+        """Raises :class:`headway_verification.soak.violations.Violated` if a promise is broken."""
         self._invariants.check(self.accepted, self.now_s)
 
     def send_message(self, *, MessageBody: str, **others: Any) -> Mapping[str, Any]:  # noqa: N803 - boto3's name

@@ -20,12 +20,13 @@ from headway_service import __version__
 from headway_service.api.openapi import ROUTERS
 from headway_service.api.request_body import document_in
 from headway_service.api.request_context import SUBMITTED
-from headway_service.api.router import VERSION_HEADER
-from headway_service.api.serializers import refusal_body
+from headway_service.api.router import TIME_HEADER, VERSION_HEADER
+from headway_service.api.serializers import refusal_body, time_text
 from headway_service.bootstrap import Container
 from headway_service.errors import FieldError, InvalidRequest, JobNotFound, RequestError, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.observability.request_log import job_in, log_refusal
+from headway_service.validation_messages import message_of
 
 
 class _Validation(OpenAPIRequestValidationMiddleware):
@@ -72,7 +73,7 @@ def _refuse_malformed(error: RequestValidationError) -> Response[str]:
         return _answer(
             JobNotFound("no job can have this name: names have up to 63 letters, digits and hyphens; list the queue")
         )
-    fields = [FieldError(field=_field_at(problem["loc"]), message=str(problem["msg"])) for problem in problems]
+    fields = [FieldError(field=_field_at(problem["loc"]), message=message_of(problem)) for problem in problems]
     return _answer(InvalidRequest(f"{fields[0].field}: {fields[0].message}", fields))
 
 
@@ -114,5 +115,5 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     # A new object: routers share the invocation's context with other instances of this module.
     app.context = {"container": container, "remaining_ms": context.get_remaining_time_in_millis}
     answer = app.resolve(event, context)
-    answer["multiValueHeaders"][VERSION_HEADER] = [__version__]
+    answer["multiValueHeaders"] |= {VERSION_HEADER: [__version__], TIME_HEADER: [time_text(container.clock())]}
     return answer

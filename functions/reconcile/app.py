@@ -28,10 +28,12 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         training_jobs=container.training_jobs,
         observer=container.observer,
         clock=container.clock,
+        machine_clock=container.machine_clock,
         sleep=container.sleep,
         wake=container.wake,
         after_s=container.settings.reconcile_after_s,
     )
     record([metrics.UNHEARD.of(found.ended)])
     if context.get_remaining_time_in_millis() > RESERVED_MS:
-        record(gauges(container.table, found.ledger, container.clock(), container.settings.reconcile_after_s))
+        now_ms, machine_ms = container.clock(), container.machine_clock()
+        record(gauges(container.table, found.ledger, now_ms, machine_ms, container.settings.reconcile_after_s))

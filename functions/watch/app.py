@@ -22,7 +22,10 @@ cold_start.freeze()
 
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
-    """Handle one alarm, or all. Errors are raised: Lambda retries the alarm, and the next minute handles all."""
+    """Handle one alarm, or all.
+
+    Errors are raised, and the event becomes a dead letter. It is not retried: the next minute's run handles all alarms.
+    """
     if "Records" in event:
         alarms = [json.loads(each.sns.message)["AlarmName"] for each in SNSEvent(event).records]
         record([metrics.MEASURES.of(sum([container.utilization_monitor.on_alarm(alarm) for alarm in alarms]))])

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,16 @@ def test_its_temporary_files_are_gone(log):
     assert not folder.parent.exists()
 
 
+@pytest.fixture
+def _background() -> Iterator[None]:
+    """Ignore signals in this process, as under `nohup` and in a shell's background: child processes inherit that."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("_background")
 @pytest.mark.parametrize(
     ("number", "ctrl_c"),
     [
@@ -112,15 +123,25 @@ def test_its_temporary_files_are_gone(log):
 )
 def test_a_signal_breaks_the_part_off_and_leaves_nothing(log, number, ctrl_c):
     part = STARTS_DAEMON.format(daemon=DAEMON) + WAITS
+
+    def set_signals() -> None:
+        signal.signal(signal.SIGINT, ctrl_c)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
     suite = subprocess.Popen(
         [sys.executable, "-c", SUITE.format(part=part, log=str(log))],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, ctrl_c),  # noqa: PLW1509
+        preexec_fn=set_signals,  # noqa: PLW1509
     )
-    while suite.poll() is None and not (log.exists() and "waits" in log.read_text()):
-        time.sleep(0.05)
-    suite.send_signal(number)
-    assert suite.wait(60)
+    try:
+        while suite.poll() is None and not (log.exists() and "waits" in log.read_text()):
+            time.sleep(0.05)
+        suite.send_signal(number)
+        assert suite.wait(60)
+    finally:
+        # It has ended already, unless this test fails: then it stops its part.
+        suite.terminate()
+        suite.wait()
     assert "cleared up" in log.read_text()
     assert not lives(daemon_in(log))

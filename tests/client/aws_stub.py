@@ -23,10 +23,11 @@ _BUCKETS = (
 
 
 class AwsStub:
-    """Training jobs, their logs, S3 objects, and the received calls."""
+    """Training jobs with their tags, their logs, S3 objects, and the received calls."""
 
     def __init__(self) -> None:
         self.training_jobs: dict[str, dict[str, Any]] = {}
+        self.tags: dict[str, list[dict[str, str]]] = {}
         self.logs = LogStore()
         self.objects: dict[str, bytes] = {}
         self.calls: list[str] = []
@@ -49,12 +50,12 @@ class AwsStub:
             thread.join()
 
     def sagemaker(self, operation: str, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        name = request.get("TrainingJobName", "")
+        name = request.get("TrainingJobName") or request.get("ResourceArn", "").partition("training-job/")[2]
         self.calls.append(f"{operation} {name}".strip())
         if operation == "ListTrainingJobs":
             return 200, self._page(request)
         if not operation.endswith("TrainingJob"):
-            return 200, {"HyperParameterTuningJobArn": "arn", "Tags": []}
+            return 200, {"HyperParameterTuningJobArn": "arn", "Tags": self.tags.get(name, [])}
         if name not in self.training_jobs:
             return 400, {"__type": "ResourceNotFound", "message": "Requested resource not found."}
         return 200, self.training_jobs[name] if operation == "DescribeTrainingJob" else {}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,11 @@ import pytest
 from botocore.credentials import Credentials
 
 from headway_client.botocore_hooks.attach import attach
+from headway_client.cli.output import times
 from headway_client.http.api import HeadwayApi
 from headway_client.http.transport import Limits
 from tests.client.aws_stub import BUCKET, AwsStub
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
+from tests.client.server import ACCESS_KEY, QUEUE_TIME, REGION, SECRET_KEY, ContractServer
 
 # Each SageMaker SDK has an environment of its own for its tests; version 3 consists of several packages.
 _INSTALLED = {each.name.lower(): each.version for each in importlib.metadata.distributions()}
@@ -31,13 +34,16 @@ FAST = Limits(connect_timeout_s=2, read_timeout_s=2, try_timeout_s=3, backoff_s=
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Hide the machine's settings and the user's files from tests."""
-    for name in ("ENDPOINT", "PROFILE", "REGION", "CONFIG_FILE", "API_ID", "DEBUG"):
+    for name in ("ENDPOINT", "PROFILE", "REGION", "CONFIG_FILE", "API_ID", "DEBUG", "INSTALL"):
         monkeypatch.delenv(f"HEADWAY_{name}", raising=False)
     for name in ("PROFILE", "REGION", "DEFAULT_REGION", "SESSION_TOKEN", "ENDPOINT_URL"):
         monkeypatch.delenv(f"AWS_{name}", raising=False)
     for name in ("COLUMNS", "NO_COLOR", "TERM", "HTTP_PROXY", "HTTPS_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    monkeypatch.setattr(times, "now_s", datetime.fromisoformat(QUEUE_TIME).timestamp)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")

@@ -24,6 +24,7 @@ class Queue:
         self.version = 1
         #: By pool: its pause, and members that differ from the defaults.
         self.pauses: dict[str, dict[str, Any]] = {}
+        self.teams: list[dict[str, Any]] = []
         self.uses: dict[str, dict[str, Any]] = {}
         self.page_size = 100
         self.rogues: list[dict[str, Any]] = []
@@ -65,7 +66,7 @@ class Queue:
             case ("GET", ["jobs"]):
                 return self._list(query)
             case ("GET" | "DELETE" | "PATCH", ["jobs", name]):
-                return self._on_job(method, name, document)
+                return self._on_job(method, name, document, query)
             case ("GET", [("capacity" | "rogue-jobs") as what]):
                 return 200, self._use() if what == "capacity" else self._bypassing()
             case ("GET", ["config"]):
@@ -83,8 +84,8 @@ class Queue:
         match (method, segments):
             case ("POST", ["job-batches"]):
                 return self._submit_batch(document, key)
-            case ("POST", ["jobs", name, ("hold" | "release") as action]):
-                return self._hold(name, held=action == "hold")
+            case ("POST", ["jobs", name, ("hold" | "release" | "change")]) | ("PUT", ["jobs", name, "comment"]):
+                return self._alter(name, segments[2], document)
             case ("POST", ["pools", pool, ("pause" | "drain" | "resume") as action]):
                 return self._on_pool(pool, action, document)
             case ("PATCH", ["pools", pool]):
@@ -178,14 +179,26 @@ class Queue:
             results.append({"status": status, **({"job": told} if status < 300 else {"error": told["error"]})})
         return 200, {"results": results}
 
-    def _hold(self, name: str, *, held: bool) -> Reply:
+    def _alter(self, name: str, action: str, document: dict[str, Any]) -> Reply:
         if name not in self.jobs:
             return problem(404, "JobNotFound", f"There is no job {name}.")
         job = self.jobs[name]
+        if action == "comment":
+            job["comment"] = document["comment"] or None
+            return 200, self.job(name)
+        if action == "change" and job["jobState"] in {"pending", "preempted"}:
+            if "instances" in document:
+                job["demand"] = dict.fromkeys(job["demand"], document["instances"])
+            job["limitSeconds"] = document.get("maxRuntimeSeconds", job.get("limitSeconds"))
+            tags = {tag["Key"]: tag["Value"] for tag in job["request"].get("Tags", [])} | document.get("tags", {})
+            kept = [key for key in tags if key not in document.get("removeTags", [])]
+            job["request"] = {**job["request"], "Tags": [{"Key": key, "Value": tags[key]} for key in kept]}
+            return 200, self.job(name)
+        held = action == "hold"
         if job["jobState"] in ENDED:
             return problem(409, "JobEnded", f"{name} has ended already.")
-        if held and job["jobState"] in {"running", "stopping"}:
-            return problem(409, "NotWaiting", f"{name} holds instances; only a job that waits can be held.")
+        if action != "release" and job["jobState"] in {"running", "stopping"}:
+            return problem(409, "NotWaiting", f"{name} holds instances; only a job that waits can be held or changed.")
         job["held"] = held
         reason = ("Held", "is held until it is released") if held else ("PoolFull", "Waits for 1 ml.p5.48xlarge.")
         job["reason"] = dict(zip(("code", "message"), reason, strict=True))
@@ -215,22 +228,23 @@ class Queue:
             and wanted.get("nameContains", "") in job["jobName"]
         )
 
-    def _on_job(self, method: str, name: str, document: dict[str, Any]) -> Reply:
+    def _on_job(self, method: str, name: str, document: dict[str, Any], query: dict[str, list[str]]) -> Reply:
         if name not in self.jobs:
             return problem(404, "JobNotFound", f"There is no job {name}.")
         if method == "DELETE":
-            return self._stop(self.jobs[name])
+            return self._stop(self.jobs[name], *query.get("reason", []))
         if method == "PATCH":
             return self._set_priority(self.jobs[name], document)
         return 200, self.job(name, whole=True)
 
-    def _stop(self, job: dict[str, Any]) -> Reply:
+    def _stop(self, job: dict[str, Any], why: str = "") -> Reply:
         if job["jobState"] in {"completed", "failed"}:
             return problem(409, "JobEnded", f"{job['jobName']} has ended already.")
         if job["jobState"] in {"running", "stopping"}:
             job["jobState"] = "stopping"
             return 202, self.job(job["jobName"])
-        job.update(jobState="stopped", reason={"code": "UserStopped", "message": "Stopped by its owner."})
+        message = f"stopped by its owner: {why}" if why else "Stopped by its owner."
+        job.update(jobState="stopped", reason={"code": "UserStopped", "message": message})
         return 200, self.job(job["jobName"])
 
     def _set_priority(self, job: dict[str, Any], change: dict[str, Any]) -> Reply:
@@ -247,11 +261,11 @@ class Queue:
         place = waiting.index(name) + 1 if name in waiting else None
         hidden = set() if whole else {"attempts", "history", "watches", "request"}
         if self.server_version is None:
-            hidden |= {"held", "startedTime", "preemptions", "instanceSeconds"}
+            hidden |= {"held", "startedTime", "preemptions", "instanceSeconds", "comment"}
         return {key: value for key, value in {**job, "place": place}.items() if key not in hidden}
 
     def _use(self) -> dict[str, Any]:
-        return {"pools": [self.pool(name) for name in sorted(self.settings["pools"])]}
+        return {"pools": [self.pool(name) for name in sorted(self.settings["pools"])], "teams": self.teams}
 
     def _on_pool(self, name: str, action: str, document: dict[str, Any], *, everything: bool = False) -> Reply:
         if name not in self.settings["pools"]:

@@ -19,6 +19,8 @@ ACCESS_KEY = "AKIDEXAMPLE"
 SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 REGION = "eu-west-1"
 STAGE = "/v1"
+QUEUE_TIME = "2026-01-02T06:30:00Z"
+"""The queue's time in each of its responses."""
 
 
 @dataclass
@@ -29,6 +31,13 @@ class Received:
     target: str
     headers: dict[str, str]
     body: bytes
+    port: int
+    """The client's port, which identifies its connection."""
+
+    @property
+    def access_key(self) -> str:
+        """The access key that signed the request."""
+        return self.headers["authorization"].partition("Credential=")[2].partition("/")[0]
 
 
 @dataclass
@@ -61,11 +70,15 @@ class _Server(ThreadingHTTPServer):
 
 
 class ContractServer:
-    """The queue at `endpoint`. Each of `faults` applies to one request; `received` has all requests."""
+    """The queue at `endpoint`. Each of `faults` applies to one request; `received` has all requests.
+
+    `secrets` has the secret key of each access key.
+    """
 
     def __init__(self) -> None:
+        self.secrets = {ACCESS_KEY: SECRET_KEY}
         self.queue = Queue()
-        self.faults: deque[Fault] = deque()
+        self.faults: deque[Fault | None] = deque()
         self.received: list[Received] = []
         self.lock = threading.Lock()
         self.stopped = threading.Event()
@@ -75,7 +88,8 @@ class ContractServer:
     def endpoint(self) -> str:
         return f"http://127.0.0.1:{self._http.server_address[1]}{STAGE}"
 
-    def fail(self, *faults: Fault) -> None:
+    def fail(self, *faults: Fault | None) -> None:
+        """Let the next requests fail; None spares one."""
         self.faults.extend(faults)
 
     @contextmanager
@@ -93,7 +107,9 @@ class ContractServer:
 
 def _own_headers(queue: Queue, document: dict[str, Any]) -> dict[str, str]:
     # API Gateway's own responses have a message, but no version.
-    return {} if queue.server_version is None or "message" in document else {"Headway-Version": queue.server_version}
+    if queue.server_version is None or "message" in document:
+        return {}
+    return {"Headway-Version": queue.server_version, "Headway-Time": QUEUE_TIME}
 
 
 def _handler(server: ContractServer) -> type[BaseHTTPRequestHandler]:
@@ -106,7 +122,7 @@ def _handler(server: ContractServer) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             headers = {name.lower(): value for name, value in self.headers.items()}
             with server.lock:
-                server.received.append(Received(self.command, self.path, headers, body))
+                server.received.append(Received(self.command, self.path, headers, body, self.client_address[1]))
                 fault = server.faults.popleft() if server.faults else None
             if fault is None or fault.after:
                 status, document = self._answer(headers, body)
@@ -135,7 +151,7 @@ def _handler(server: ContractServer) -> type[BaseHTTPRequestHandler]:
 
         def _answer(self, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, Any]]:
             try:
-                said = sigv4.check(self.command, self.path, headers, body, secrets={ACCESS_KEY: SECRET_KEY})
+                said = sigv4.check(self.command, self.path, headers, body, secrets=server.secrets)
             except sigv4.WrongSignature as error:
                 return 403, {"message": str(error)}
             if (said["region"], said["service"]) != (REGION, "execute-api"):

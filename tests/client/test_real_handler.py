@@ -70,7 +70,12 @@ def test_jobs_are_submitted_listed_shown_changed_and_stopped(real_api: HeadwayAp
     assert [(job.name, job.priority, job.place) for job in real_api.list_jobs()] == [("job2", 5, 1), ("job1", 0, 2)]
     assert [job.name for job in real_api.list_jobs(states=["running", "pending"], limit=1)] == ["job2"]
     assert real_api.set_priority("job1", 9).place == 1
-    assert real_api.stop_job("job2").state == "stopped"
+    changed = real_api.change_job("job2", max_runtime_s=60)
+    assert changed.limit_seconds is not None
+    assert changed.limit_seconds < real_api.get_job("job1").job.limit_seconds  # type: ignore[operator]
+    assert real_api.set_comment("job2", "a note").comment == "a note"
+    stopped = real_api.stop_job("job2", "wrong data")
+    assert (stopped.state, stopped.reason.message) == ("stopped", "stopped by user/ada while it waited: wrong data")
     assert real_api.stop_job("job2").state == "stopped"
     details = real_api.get_job("job1")
     assert details.request == request("job1")
@@ -79,7 +84,7 @@ def test_jobs_are_submitted_listed_shown_changed_and_stopped(real_api: HeadwayAp
     assert [job.name for job in real_api.list_jobs(states=["stopped"])] == ["job2"]
 
 
-def test_what_bypassed_the_queue_is_told(real_api: HeadwayApi, handler: ModuleType):
+def test_unmanaged_jobs_are_reported(real_api: HeadwayApi, handler: ModuleType):
     real_api.submit(request("job1"))
     names = [f"past{number:03}" for number in range(101)]
     for name in names:
@@ -119,7 +124,9 @@ def test_many_jobs_are_listed_over_pages(real_api: HeadwayApi):
         ({"ResourceConfig": {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 3, "VolumeSizeInGB": 1}}, "2"),
     ],
 )
-def test_what_can_not_run_is_refused_by_name(real_api: HeadwayApi, changes: dict[str, object], field: str):
+def test_an_object_that_can_not_be_submitted_is_refused_by_name(
+    real_api: HeadwayApi, changes: dict[str, object], field: str
+):
     document = {name: value for name, value in request("job1", **changes).items() if value is not None}
 
     with pytest.raises(RefusedError) as caught:
@@ -128,7 +135,7 @@ def test_what_can_not_run_is_refused_by_name(real_api: HeadwayApi, changes: dict
     assert list(real_api.list_jobs()) == []
 
 
-def test_conflicts_and_missing_jobs_are_told_apart(real_api: HeadwayApi):
+def test_conflicts_and_missing_jobs_have_different_errors(real_api: HeadwayApi):
     real_api.submit(request("job1"))
 
     with pytest.raises(ConflictError) as caught:
@@ -181,13 +188,13 @@ def test_a_training_queue_maps_lists_waits_and_stops(real_api: HeadwayApi):
 TAG = [{"Key": "priority", "Value": "5"}]
 
 
-def test_both_sides_tell_their_versions(real_api: HeadwayApi):
+def test_both_sides_report_their_versions(real_api: HeadwayApi):
     server = real_api.version()
 
     assert (server.version, server.api, real_api.server_version) == (__version__, 1, __version__)
 
 
-def test_a_refusal_carries_the_version_too_so_that_no_server_is_taken_for_an_old_one(real_api: HeadwayApi):
+def test_a_refusal_has_the_servers_version_too(real_api: HeadwayApi):
     for call in (real_api.explain, real_api.hold, real_api.release, real_api.forecast):
         with pytest.raises(JobNotFoundError):
             call("nobody")
@@ -205,7 +212,7 @@ def test_a_submission_with_the_same_key_counts_as_created_again(real_api: Headwa
     assert [field.field for field in caught.value.fields] == ["Idempotency-Key"]
 
 
-def test_many_are_submitted_and_each_is_told(real_api: HeadwayApi):
+def test_many_requests_are_submitted_and_each_is_reported(real_api: HeadwayApi):
     real_api.submit(request("known"))
 
     results = real_api.submit_many(
@@ -250,7 +257,7 @@ def test_listings_are_filtered(real_api: HeadwayApi, filters: dict[str, Any], ex
     assert [job.name for job in real_api.list_jobs(**filters)] == expected
 
 
-def test_a_dry_run_tells_and_keeps_nothing(real_api: HeadwayApi):
+def test_a_dry_run_prints_its_result_and_stores_nothing(real_api: HeadwayApi):
     run = real_api.dry_run(request("job1", Tags=TAG))
 
     assert (run.job.name, run.job.priority, run.job.place, run.preempts) == ("job1", 5, 1, ())
@@ -281,7 +288,7 @@ def test_the_scheduler_explains_and_forecasts(real_api: HeadwayApi):
     assert (ended.job_state, ended.ahead, ended.expected_start) == ("stopped", (), None)
 
 
-def test_changes_are_tried_out_and_not_made(real_api: HeadwayApi):
+def test_changes_are_simulated_and_not_made(real_api: HeadwayApi):
     for name in ("a", "b", "c"):
         real_api.submit(request(name))
 
@@ -318,7 +325,7 @@ def test_changes_are_tried_out_and_not_made(real_api: HeadwayApi):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_the_command_line_shows_what_the_queue_says(
+def test_the_command_line_shows_the_queues_response(
     real_api: HeadwayApi,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

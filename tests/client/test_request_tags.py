@@ -25,6 +25,6 @@ def test_a_priority_takes_the_place_of_any_other_priority_tag(tags: list[object]
     assert has_priority(request) is (len(after) < len(tags or []))
 
 
-def test_tags_that_are_no_list_can_not_be_added_to():
+def test_tags_other_than_a_list_can_not_be_extended():
     with pytest.raises(UsageError, match="Tags has to be a list"):
         with_priority({"Tags": {"priority": "1"}}, 5)

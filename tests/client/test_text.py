@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_client.text import shorten, to_json
+from headway_client.text import shorten, shorten_middle, to_json
 
 
 @given(st.text())
@@ -22,3 +22,21 @@ def test_json_is_ascii_without_controls_and_reads_back(value: str):
 )
 def test_long_text_is_cut_with_an_ellipsis(width: int, shown: str):
     assert shorten("hello world", width) == shown
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"), [(11, "hello world"), (10, "hello…orld"), (9, "hell…orld"), (2, "h…"), (1, "…"), (0, "…")]
+)
+def test_a_long_name_is_cut_in_the_middle(width: int, shown: str):
+    assert shorten_middle("hello world", width) == shown
+
+
+@given(st.text(), st.integers(1, 50))
+def test_a_cut_name_keeps_its_width_its_beginning_and_its_end(value: str, width: int):
+    shown = shorten_middle(value, width)
+
+    assert len(shown) == min(len(value), width)
+    if shown != value:
+        kept = width - 1 - (width - 1) // 2
+        assert shown[:kept] == value[:kept]
+        assert value.endswith(shown[kept + 1 :])

@@ -3,7 +3,7 @@ from __future__ import annotations
 from headway_client.ttl_cache import TtlCache
 
 
-def test_names_are_forgotten_after_a_while_and_beyond_a_number():
+def test_names_expire_and_their_number_is_bounded():
     now = [0.0]
     names: TtlCache[int] = TtlCache(max_size=2, ttl_s=10, monotonic_s=lambda: now[0])
     for number, name in enumerate(("a", "b", "c")):

@@ -1,4 +1,4 @@
-"""Short ways to write the values that the tests of the core are about."""
+"""Builders of the values that the core's tests use."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def held(
     freed_for: str | None = None,
     freed: int = 0,
 ) -> Allocation:
-    """The allocation of a running job; ``ends_in_s`` is how long from now its limit lets it run."""
+    """The allocation of a running job; ``ends_in_s`` is the time until its limit."""
     return Allocation(
         job=name,
         attempt=name,
@@ -109,10 +109,10 @@ def releases(plan: Plan) -> list[str]:
 
 
 def reason_of(plan: Plan, name: str) -> str:
-    """The sentence of a job's wait."""
+    """The message of a waiting job's reason."""
     return next(hold.sentence for hold in plan.waits if hold.job == name)
 
 
 def code_of(plan: Plan, name: str) -> str:
-    """The code of why a job waits."""
+    """The code of a waiting job's reason."""
     return next(hold.reason.code for hold in plan.waits if hold.job == name)

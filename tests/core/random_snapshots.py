@@ -1,14 +1,14 @@
-"""Plain random snapshots, each played on until nothing happens any more: `make snapshots COUNT=200000 SEED=1`.
+"""Random snapshots, each simulated until nothing changes: `make snapshots COUNT=200000 SEED=1`.
 
-Hypothesis searches for small and odd snapshots; this draws ordinary ones, all fields evenly, and very many of them.
-Each is played twice, once with ends of stopping attempts only, and once to the end of all jobs:
+Hypothesis searches for small and unusual snapshots; this draws ordinary ones, with uniformly distributed fields, and
+very many of them. Each is simulated twice, once with ends of stopping attempts only, and once to the end of all jobs:
 
-- **It comes to rest.** After a bounded number of decisions and stops there is nothing left to do.
-- **Every job is served.** If running jobs end in some order and no job arrives, each job that fits starts.
+- **It comes to rest.** After a bounded number of decisions and stops no action is left.
+- **Every job starts.** If running jobs end in some order and no job arrives, each job that fits starts.
 - Each plan passes the verification.
 
 It also counts how often a job took back instances that were freed for another one. That is not a fault: the job may
-have come within its team's guarantee meanwhile, or may get the same number of instances a little sooner than its own.
+have come within its team's guarantee, or may get the same number of instances slightly before its own.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from tests.core.strategies import World, fits
 NOW_MS = 10_000_000
 STEP_MS = 60_000
 CHUNK = 500
-"""Snapshots that one process plays at a time."""
+"""Snapshots that one process simulates at a time."""
 
 
 def random_snapshot(rng: Random) -> Snapshot:
-    """1 to 3 pools, 1 to 3 teams, 1 to 6 running and 1 to 6 waiting jobs that can have come about."""
+    """Return 1 to 3 pools, 1 to 3 teams, 1 to 6 running and 1 to 6 waiting jobs in a reachable state."""
     pools = [f"p{number}" for number in range(rng.randint(1, 3))]
     teams = ["red", "blue", "green"][: rng.randint(1, 3)]
     sizes = dict.fromkeys(pools, 0)
@@ -71,7 +71,7 @@ def _demand(rng: Random, pools: Sequence[str]) -> dict[str, int]:
 
 
 def _part(rng: Random, of: dict[str, int], at_most: dict[str, int]) -> dict[str, int]:
-    """A part of what a job is owed, taken off it."""
+    """Return a part of what a job is owed, and subtract it."""
     part = {}
     for pool in sorted(of):
         count = rng.randint(0, min(of[pool], at_most.get(pool, 0)))
@@ -163,11 +163,11 @@ class Fault:
 
 
 class _Wrong(Exception):
-    """A promise did not hold."""
+    """An invariant does not hold."""
 
 
 class _Player:
-    """Carries decisions out; stopping attempts end one by one, in any order."""
+    """Executes decisions; stopping attempts end one by one, in any order."""
 
     def __init__(self, snapshot: Snapshot, policy: Policy, rng: Random) -> None:
         self.world = World.of(snapshot, policy)
@@ -179,7 +179,7 @@ class _Player:
         self._stopped_for: defaultdict[str, set[str]] = defaultdict(set)
 
     def settle(self) -> None:
-        """Decide, and let what stops end, until there is nothing to do."""
+        """Decide, and end stopping attempts, until no action is left."""
         preempted = 0
         for _ in range(20 * self._jobs + 20):
             preempted += self._decide()
@@ -193,7 +193,7 @@ class _Player:
         raise _Wrong(f"does not come to rest: {preempted} preemptions")
 
     def _decide(self) -> int:
-        """Decide until nothing more is to be done at once; returns the preemptions."""
+        """Decide until no immediate action is left; return the number of preemptions."""
         preempted = 0
         for _ in range(10 + self._jobs):
             snapshot = self.world.snapshot()
@@ -217,7 +217,7 @@ class _Player:
 
 
 def comes_to_rest(snapshot: Snapshot, rng: Random) -> int:
-    """Where nothing ends by itself there is soon nothing to do, also while waiting jobs gain priority."""
+    """Check that the queue comes to rest if no job ends by itself, even while waiting jobs gain priority."""
     player = _Player(snapshot, replace(snapshot.policy, max_preemptions=1000), rng)
     for _ in range(3 if snapshot.policy.ageing else 1):
         player.settle()
@@ -226,7 +226,7 @@ def comes_to_rest(snapshot: Snapshot, rng: Random) -> int:
 
 
 def everybody_is_served(snapshot: Snapshot, rng: Random) -> int:
-    """If nothing new comes and what runs ends, in any order, each job that fits starts."""
+    """Check that each job that fits starts if no job arrives and running jobs end in any order."""
     player = _Player(snapshot, snapshot.policy, rng)
     world = player.world
     waits: list[str] = []
@@ -243,7 +243,7 @@ def everybody_is_served(snapshot: Snapshot, rng: Random) -> int:
 
 
 def played(snapshot: Snapshot, rng: Random) -> tuple[str | None, int]:
-    """The fault in a snapshot, if any, and how often a job took back instances freed for another one."""
+    """Return the fault in a snapshot, if any, and how often a job took back instances freed for another one."""
     try:
         return None, comes_to_rest(snapshot, rng) + everybody_is_served(snapshot, rng)
     except _Wrong as wrong:
@@ -251,9 +251,9 @@ def played(snapshot: Snapshot, rng: Random) -> tuple[str | None, int]:
 
 
 def play(seed: int, numbers: range) -> tuple[list[Fault], int]:
-    """The faults in the snapshots of a seed, and the number of useless stops.
+    """Return the faults in the snapshots of a seed, and the number of useless stops.
 
-    Each snapshot depends on the seed and its number only.
+    Each snapshot depends only on the seed and its number.
     """
     found, undone = [], 0
     for number in numbers:
@@ -273,7 +273,7 @@ def _all(seed: int, count: int, processes: int) -> Iterator[tuple[list[Fault], i
 
 
 def main() -> int:
-    """Play many snapshots; exit 1 if something is wrong about any of them."""
+    """Simulate many snapshots; exit with 1 if any has a fault."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -290,7 +290,7 @@ def main() -> int:
             print(f"snapshot {fault.number}: {fault.what}\n{fault.snapshot}", flush=True)
     print(
         f"{asked.count} snapshots in {time.monotonic() - began_s:.0f} s: {wrong} do not come to rest or leave somebody "
-        f"unserved; {undone} times a job took back what was freed for another one"
+        f"unserved; {undone} times a job took back instances that were freed for another one"
     )
     return 1 if wrong else 0
 

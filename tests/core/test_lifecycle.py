@@ -1,4 +1,4 @@
-"""The transition tables are the state machines; these tests read them as a person would."""
+"""The transition tables are the state machines; these tests check them against the documented transitions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_launch_that_has_to_stop_stays_a_launch_until_it_is_settled() -> None:
     assert next_attempt_state(AttemptState.LAUNCHING, AttemptTrigger.STOP) is AttemptState.LAUNCHING
 
 
-def test_a_step_that_the_table_does_not_have_says_what_was_asked_in_which_state() -> None:
+def test_an_undefined_transition_names_the_trigger_and_the_state() -> None:
     with pytest.raises(InvalidTransition, match="cannot start while completed") as raised:
         next_job_state(JobState.COMPLETED, JobTrigger.START)
     assert (raised.value.state, raised.value.trigger) == ("completed", "start")

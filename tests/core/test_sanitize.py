@@ -31,7 +31,7 @@ def test_escapes_become_visible_and_text_stays(hostile: str, shown: str):
 
 
 @given(st.text())
-def test_nothing_that_controls_a_terminal_is_left(value: str):
+def test_no_terminal_control_character_is_left(value: str):
     assert not any(
         unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
         for character in strip_control_characters(value)
@@ -39,7 +39,7 @@ def test_nothing_that_controls_a_terminal_is_left(value: str):
 
 
 @given(st.text())
-def test_a_reason_is_one_line_that_controls_nothing(value: str):
+def test_a_reason_is_one_line_without_control_characters(value: str):
     message = Reason(code=ReasonCode.FAILED, message=value).message
     assert message == strip_control_characters(message)
     assert len(message) <= MAX_MESSAGE_CHARS

@@ -31,7 +31,7 @@ def written(folder: Path, files: list[tuple[str, bytes]], *, mode: int, time_s: 
 
 @settings(max_examples=30)
 @given(files=NAMES)
-def test_neither_order_nor_time_nor_umask_shows_in_an_archive(
+def test_an_archive_is_independent_of_order_time_and_umask(
     files: list[tuple[str, bytes]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     there = tmp_path_factory.mktemp("there")
@@ -45,7 +45,7 @@ def test_neither_order_nor_time_nor_umask_shows_in_an_archive(
     assert one == other
 
 
-def test_an_archive_holds_what_the_folder_holds_and_what_may_be_run_stays_so(tmp_path: Path) -> None:
+def test_an_archive_has_the_contents_of_the_folder_and_keeps_executable_bits(tmp_path: Path) -> None:
     folder = written(tmp_path / "layer", [("python/a.py", b"a"), ("python/b.so", b"b")], mode=0o640, time_s=1)
     (folder / "python/b.so").chmod(0o700)
     archives.pack(folder, tmp_path / "layer.zip")
@@ -69,5 +69,5 @@ def test_the_built_template_names_the_archives(tmp_path: Path, monkeypatch: pyte
     ]
     names = [line.split()[1] for line in (tmp_path / archives.SUMS).read_text().splitlines()]
     assert names == ["ApiFunction.zip", "CoreLayer.zip"]
-    # A second time there is nothing left to pack, which would otherwise pass unnoticed.
+    # A second build has nothing left to pack, which would otherwise go unnoticed.
     assert archives.main() == 1

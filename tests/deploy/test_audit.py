@@ -1,4 +1,4 @@
-"""An audit that could not be made is never taken for a clean one."""
+"""A failed audit never counts as a clean one."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ SKIPPED = {"name": "six", "skip_reason": "not found"}
         ([], audit.UNKNOWN),
     ],
 )
-def test_the_status_tells_clean_from_flawed_and_from_unknown(dependencies: list[dict[str, Any]], status: int) -> None:
+def test_the_exit_code_distinguishes_clean_vulnerable_and_unknown(
+    dependencies: list[dict[str, Any]], status: int
+) -> None:
     assert audit.report(dependencies) == status
 
 
-def test_a_flaw_is_told_with_the_version_that_mends_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_vulnerability_is_reported_with_the_version_that_fixes_it(capsys: pytest.CaptureFixture[str]) -> None:
     audit.report([FLAWED])
     assert "six 1.17.0: PYSEC-1, mended in 1.18.0" in capsys.readouterr().out
 

@@ -1,4 +1,4 @@
-"""Bytecode is that of the sources on any machine, and a build continues without an interpreter for it."""
+"""Bytecode has the same bytes on any machine, and a build continues without a matching interpreter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADER = 16
 
 
 def copied(folder: Path) -> Path:
-    """A build of the core layer and a function, as sam leaves it."""
+    """Copy a build of the core layer and a function, as sam leaves it."""
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "layers/core/src", folder / "CoreLayer/python", ignore=ignored)
     shutil.copytree(ROOT / "functions/patrol", folder / "PatrolFunction", ignore=ignored)
@@ -47,7 +47,7 @@ def test_two_builds_elsewhere_at_other_times_with_other_seeds_give_the_same_byte
     }
 
 
-def test_bytecode_names_files_by_where_lambda_unpacks_them_and_asks_neither_their_time_nor_their_content(
+def test_bytecode_has_the_paths_on_lambda_and_does_not_check_times_or_contents(
     tmp_path: Path,
 ) -> None:
     build = copied(tmp_path)
@@ -63,7 +63,7 @@ def test_bytecode_names_files_by_where_lambda_unpacks_them_and_asks_neither_thei
         assert marshal.loads(found[f"{part}.{TAG}.pyc"][HEADER:]).co_filename == name
 
 
-def test_an_interpreter_takes_the_bytecode_as_it_is(tmp_path: Path) -> None:
+def test_an_interpreter_uses_the_bytecode(tmp_path: Path) -> None:
     (tmp_path / "told.py").write_text("print('compiled')")
     bytecode.compile_folder(tmp_path, sys.executable, at="/opt/python")
     (tmp_path / "told.py").write_text("print('source')")
@@ -83,7 +83,7 @@ def test_a_part_that_has_bytecode_keeps_it(tmp_path: Path) -> None:
     }
 
 
-def test_a_module_that_is_no_python_stops_the_build(tmp_path: Path) -> None:
+def test_a_module_with_a_syntax_error_stops_the_build(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("def")
     with pytest.raises(subprocess.CalledProcessError):
         bytecode.compile_folder(tmp_path, sys.executable, at="/opt/python")
@@ -102,7 +102,7 @@ def test_only_an_interpreter_of_the_same_version_fits(pythons: tuple[str, ...], 
 
 
 @pytest.mark.parametrize(("tag", "said", "files"), [(TAG, "bytecode: ", 2), ("cpython-26", "WITHOUT BYTECODE", 0)])
-def test_a_build_says_whether_it_has_bytecode_and_goes_on_without(
+def test_a_build_reports_whether_it_has_bytecode_and_continues_without(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -1,4 +1,4 @@
-"""A layer with anything but the pinned packages is refused."""
+"""A layer with other contents than the pinned packages is refused."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_layer_of_pinned_files_passes(site: Path) -> None:
         ([*PINS, Pin("idna", "3.20", ())], ["idna 3.20 is pinned, and not in the layer"]),
     ],
 )
-def test_other_distributions_than_the_pinned_ones_are_told(site: Path, pins: list[Pin], found: list[str]) -> None:
+def test_unpinned_distributions_are_reported(site: Path, pins: list[Pin], found: list[str]) -> None:
     told = list(contents.wrong_distributions(site, pins))
     assert len(told) == len(found)
     assert all(map(str.startswith, told, found))
@@ -79,12 +79,12 @@ def add(name: str, content: bytes) -> Callable[[Path], None]:
         ),
     ],
 )
-def test_a_file_that_does_not_belong_there_is_told(site: Path, change: Callable[[Path], None], said: str) -> None:
+def test_an_unexpected_file_is_reported(site: Path, change: Callable[[Path], None], said: str) -> None:
     change(site)
     assert said in list(contents.wrong_files(site))
 
 
-def test_a_layer_of_our_own_is_its_source(tmp_path: Path) -> None:
+def test_a_layer_of_own_code_equals_its_source(tmp_path: Path) -> None:
     for folder, text in (("source", b"1"), ("built", b"1")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.py").write_bytes(text)
@@ -95,7 +95,7 @@ def test_a_layer_of_our_own_is_its_source(tmp_path: Path) -> None:
     assert len(list(contents.wrong_copies(tmp_path / "built", tmp_path / "source"))) == 1
 
 
-def test_what_passes_lambdas_limit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exceeding_lambdas_limit_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.py").write_bytes(b"12345")
     assert list(contents.too_large(tmp_path)) == []
     monkeypatch.setattr(contents, "LAMBDA_LIMIT_BYTES", 4)

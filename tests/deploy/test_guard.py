@@ -20,7 +20,7 @@ def change(name: str = "JobsTable", action: str = "Modify", **more: Any) -> dict
 
 
 def modified(replacement: str, *properties: tuple[str, str], name: str = "JobsTable") -> dict[str, Any]:
-    """A change of properties, each with whether it takes a new resource."""
+    """Return a change of properties, each with whether it requires a replacement."""
     targets = [{"Attribute": "Properties", "Name": each, "RequiresRecreation": when} for each, when in properties]
     return change(name, Replacement=replacement, Details=[{"Target": target} for target in targets])
 
@@ -57,18 +57,18 @@ def modified(replacement: str, *properties: tuple[str, str], name: str = "JobsTa
         ),
     ],
 )
-def test_an_update_is_refused_if_it_replaces_or_removes_what_is_kept(made: dict[str, Any], said: list[str]):
+def test_an_update_is_refused_if_it_replaces_or_removes_a_retained_resource(made: dict[str, Any], said: list[str]):
     found = list(guard.find_losses([made], guard.protected()))
     assert len(found) == len(said)
     assert all(part in sentence for part, sentence in zip(said, found, strict=True))
 
 
-def test_what_may_be_replaced_this_once_passes():
+def test_a_permitted_replacement_passes():
     losing = [change(action="Remove"), modified("True", ("TableName", "Always"))]
     assert list(guard.find_losses(losing, {"ConfigParameter": guard.protected()["ConfigParameter"]})) == []
 
 
-def test_the_policy_protects_what_the_template_has(template_names: set[str]):
+def test_the_policy_protects_resources_of_the_template(template_names: set[str]):
     assert guard.protected().keys() == {"JobsTable", "ConfigParameter"}
     assert guard.protected().keys() <= template_names
 
@@ -85,7 +85,7 @@ def test_the_policy_protects_what_the_template_has(template_names: set[str]):
         ("ApiFunction", "Update:Modify", True),
     ],
 )
-def test_the_policy_refuses_the_same_to_everybody(name: str, action: str, passes: bool):
+def test_the_stack_policy_protects_the_same_resources_as_the_guard(name: str, action: str, passes: bool):
     policy = guard.POLICY.read_text(encoding="utf-8")
     said = stack_policy.refusal(policy, action=action, logical_id=name, resource_type="AWS::Any::Type")
     assert (said is None) == passes
@@ -93,7 +93,7 @@ def test_the_policy_refuses_the_same_to_everybody(name: str, action: str, passes
 
 
 class Formation:
-    """CloudFormation, with one change set that sam has made."""
+    """CloudFormation with one change set created by sam."""
 
     def __init__(self, *changes: dict[str, Any]) -> None:
         self.changes = changes
@@ -134,7 +134,7 @@ OVERWRITING = modified("False", ("Value", "Never"), name="ConfigParameter")
     ],
     ids=["first deployment", "other resources", "refused", "another is named", "asked for"],
 )
-def test_an_update_that_overwrites_the_configuration_passes_only_if_it_is_asked_for(
+def test_an_update_that_overwrites_the_configuration_passes_only_on_request(
     monkeypatch: pytest.MonkeyPatch, changes: list[dict[str, Any]], options: tuple[str, ...], code: int, lifted: bool
 ):
     formation = Formation(*changes)

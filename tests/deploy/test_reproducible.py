@@ -1,4 +1,4 @@
-"""A second build in another environment has the same result, and a difference is reported."""
+"""A second build in another environment has the same result, and differences are reported."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (SUMS[:1], 1, "CoreLayer.zip differs"),
     ],
 )
-def test_archives_that_differ_are_told(
+def test_archives_that_differ_are_reported(
     checkout: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -56,7 +56,7 @@ def test_the_copy_has_what_git_does_not_ignore_from_another_time(checkout: Path,
     assert copy.st_mtime != original.st_mtime
 
 
-def test_the_second_build_runs_under_other_circumstances(tmp_path: Path) -> None:
+def test_the_second_build_runs_in_another_environment(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text(
         ".envs/sam/.made:\n\texit 1\n"
         "build: .envs/sam/.made\n\tmkdir -p .aws-sam/build\n\ttouch made\n"

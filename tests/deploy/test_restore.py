@@ -1,4 +1,4 @@
-"""The table is put back to an earlier state, and what the queue did since then is found in SageMaker."""
+"""The table is restored to an earlier state, and later actions of the queue are found in SageMaker."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def stored(record: PauseRecord) -> dict[str, Any]:
 
 
 def pause_of(table: Any) -> PauseRecord:
-    """The pause of everything."""
+    """Return the pause of all pools."""
     (found,) = [each for each in read(table) if each["sk"] == "pause#*"]
     return PauseRecord.parse(found)
 
@@ -67,7 +67,7 @@ def without_pause(table: Any) -> list[dict[str, Any]]:
     return [each for each in read(table) if each["sk"] != "pause#*"]
 
 
-def test_the_table_gets_the_items_of_the_other_one_and_a_pause_of_everything(tables, capsys):
+def test_the_table_gets_the_items_of_the_other_one_and_a_pause_of_all_pools(tables, capsys):
     source, target = tables.Table("restored"), tables.Table("queue")
     fill(source, item("a"), item("b", count=1, demand={"ml.p5.48xlarge": 2}), item("c"))
     fill(target, item("b", count=2), item("c"), item("d"))
@@ -80,7 +80,7 @@ def test_the_table_gets_the_items_of_the_other_one_and_a_pause_of_everything(tab
     assert abs(pause.since_ms - time.time() * 1000) < 60_000
 
 
-def test_a_copy_that_broke_off_is_taken_up_again(tables):
+def test_an_interrupted_copy_is_resumed(tables):
     fill(tables.Table("restored"), *(item(f"{number:03d}") for number in range(60)))
     fill(tables.Table("queue"), *(item(f"{number:03d}") for number in range(30)))
     copied = restore.copy(tables.Table("restored"), tables.Table("queue"))
@@ -90,7 +90,7 @@ def test_a_copy_that_broke_off_is_taken_up_again(tables):
     assert pause_of(tables.Table("queue")).restored_ms is not None
 
 
-def test_nothing_is_written_before_the_pause_and_it_is_there_when_the_copy_breaks_off(tables, monkeypatch):
+def test_the_pause_is_written_first_and_exists_if_the_copy_is_interrupted(tables, monkeypatch):
     source, target = tables.Table("restored"), tables.Table("queue")
     fill(source, item("a"))
     fill(target, item("b"))
@@ -131,7 +131,7 @@ GUARD_THAT_STAYS = PAUSED.model_copy(update={"restored_ms": 7, "stays": True})
         "and everything was paused then",
     ],
 )
-def test_a_pause_of_everything_goes_on_if_it_is_of_that_second_or_of_after_the_restore(
+def test_a_pause_of_all_pools_from_that_second_or_after_the_restore_continues(
     tables, restored: PauseRecord | None, present: PauseRecord | None, by: str, stays: bool
 ):
     source, target = tables.Table("restored"), tables.Table("queue")
@@ -145,7 +145,7 @@ def test_a_pause_of_everything_goes_on_if_it_is_of_that_second_or_of_after_the_r
 
 
 @pytest.mark.parametrize(("present", "by", "stays"), [(None, "restore", False), (PAUSED, "user/ada", True)])
-def test_a_table_that_was_restored_under_its_own_name_is_only_guarded(
+def test_a_table_restored_under_its_own_name_is_only_paused(
     tables, capsys, present: PauseRecord | None, by: str, stays: bool
 ):
     table = tables.Table("queue")
@@ -193,7 +193,7 @@ def test_an_empty_table_is_not_copied(tables):
         ("lost", "lost", "Stopped", "nothing to do"),
     ],
 )
-def test_a_training_job_that_the_table_does_not_know_is_listed_with_what_becomes_of_it(
+def test_a_training_job_missing_from_the_table_is_listed_with_its_fate(
     name: str, job: str, status: str, said: str | None
 ):
     table = MemoryTable()

@@ -1,4 +1,4 @@
-"""Bills of materials name all that is deployed, and its licences are ones that may be."""
+"""Bills of materials contain all deployed components, with permitted licences only."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def test_each_deployed_package_has_a_licence_that_is_allowed(name: str) -> None:
     assert set(found.split(" OR ")) <= ALLOWED
 
 
-def test_a_licence_that_is_not_known_is_none(tmp_path: Path) -> None:
+def test_an_unknown_licence_is_not_a_licence(tmp_path: Path) -> None:
     install(tmp_path, {})
     (tmp_path / "six-1.17.0.dist-info/METADATA").write_text("Name: six\nVersion: 1.17.0\nLicense: AGPL-3.0\n")
     assert [licence(each) for _, each in installed_in(tmp_path)] == [""]
 
 
-def test_the_clients_bill_has_what_the_client_asks_for_and_what_that_asks_for() -> None:
+def test_the_clients_bill_has_its_dependencies_and_theirs() -> None:
     bill = client()
     names = {component["name"] for component in bill["components"]}
     assert {"boto3", "click", "requests", "tabulate", "urllib3", "certifi"} <= names
@@ -61,13 +61,13 @@ def test_every_reference_in_a_bill_leads_to_a_component_and_every_component_is_r
     assert known == {ref for refs in edges.values() for ref in refs}
 
 
-def test_a_bill_has_nothing_that_changes_from_one_time_to_the_next() -> None:
+def test_a_bill_is_reproducible() -> None:
     bill = client()
     assert bill == client()
     assert not {"serialNumber", "timestamp"} & {*bill, *bill["metadata"]}
 
 
-def test_what_is_deployed_is_billed_by_its_archives_and_its_packages(tmp_path: Path) -> None:
+def test_the_bill_lists_the_deployed_archives_and_packages(tmp_path: Path) -> None:
     install(tmp_path / "DependenciesLayer" / "python", FILES)
     (tmp_path / SUMS).write_text(f"{'0' * 64}  DependenciesLayer.zip\n")
     bill = sbom.deployed(tmp_path, PINS)
@@ -76,7 +76,7 @@ def test_what_is_deployed_is_billed_by_its_archives_and_its_packages(tmp_path: P
     assert "://" not in json.dumps(bill)
 
 
-def test_a_package_that_is_not_as_pinned_is_not_billed(tmp_path: Path) -> None:
+def test_a_package_with_another_version_than_pinned_is_refused_in_a_bill(tmp_path: Path) -> None:
     install(tmp_path / "DependenciesLayer" / "python", FILES)
     (tmp_path / SUMS).write_text("")
     with pytest.raises(SystemExit, match=r"six 1\.17\.0 is installed, 1\.16\.0 pinned"):
@@ -84,5 +84,5 @@ def test_a_package_that_is_not_as_pinned_is_not_billed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "expected"), [("Typing_Extensions", "typing-extensions"), ("a.b--c", "a-b-c")])
-def test_names_are_compared_as_the_index_does(name: str, expected: str) -> None:
+def test_names_are_compared_as_in_the_index(name: str, expected: str) -> None:
     assert normalised(name) == expected

@@ -1,4 +1,4 @@
-"""The page on access: its configuration is loaded and tried, and its tables equal the code and the template."""
+"""The access page: its configuration is loaded and tested, and its tables equal the code and the template."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PEOPLE = {
 
 
 def table(heading: str) -> dict[str, list[str]]:
-    """The rows of the first table below a heading, by their first cell."""
+    """Return the rows of the first table below a heading, by their first cell."""
     text = PAGE.partition(f"## {heading}\n")[2]
     rows = re.search(r"((?:^\|.*\|\n)+)", text, re.MULTILINE)
     assert rows is not None
@@ -49,13 +49,13 @@ def configured(details: Details = Details.TEAM) -> Configuration:
 
 
 def held(cell: str, details: Details) -> bool:
-    """Whether a cell means yes, for a team that lists its members."""
+    """Return whether a cell means yes, for a team that lists its members."""
     named = re.findall(r"`(everyone|team|owner)`", cell)
     return cell == "yes" or details in named
 
 
 @pytest.mark.parametrize("who", PEOPLE)
-def test_people_may_do_what_the_table_says(who: str) -> None:
+def test_users_have_the_permissions_of_the_table(who: str) -> None:
     submits, changes, sees = table("Which jobs")[who]
     for details in Details:
         rules = configured(details).access_rules()
@@ -66,7 +66,7 @@ def test_people_may_do_what_the_table_says(who: str) -> None:
         assert rules.may_submit(PEOPLE[who], "research") is (submits == "yes")
 
 
-def test_the_table_has_everybody() -> None:
+def test_the_table_has_all_users() -> None:
     assert table("Which jobs").keys() == PEOPLE.keys()
 
 
@@ -83,7 +83,7 @@ def test_the_table_has_everybody() -> None:
         (caller("user/eve"), "Products", "products", False),
     ],
 )
-def test_the_example_lets_each_team_use_its_own_roles(who: Caller, role: str, team: str | None, taken: bool) -> None:
+def test_the_example_permits_each_team_its_own_roles(who: Caller, role: str, team: str | None, taken: bool) -> None:
     asked = request(
         "a",
         RoleArn=f"arn:aws:iam::{ACCOUNT}:role/{role}",
@@ -97,13 +97,13 @@ def test_the_example_lets_each_team_use_its_own_roles(who: Caller, role: str, te
             admit(asked, configured(), who)
 
 
-def test_a_permission_set_is_not_taken_for_another_whose_name_begins_alike() -> None:
+def test_permission_sets_with_a_common_prefix_are_distinguished() -> None:
     rules = configured().access_rules()
     assert rules.is_admin(PEOPLE["an administrator"])
     assert not rules.is_admin(caller("assumed-role/AWSReservedSSO_Platform_Readers_0123456789abcdef/eve@example.com"))
 
 
-def test_the_table_of_calls_is_what_the_managed_policies_say() -> None:
+def test_the_table_of_calls_equals_the_managed_policies() -> None:
     template: dict[str, Any] = expanded(Checkout.here())
     policies = ("UserPolicy", "LeadPolicy", "AdminPolicy")
     said: dict[str, list[str]] = {}

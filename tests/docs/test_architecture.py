@@ -1,4 +1,4 @@
-"""The page on the architecture shows the code as it is."""
+"""The architecture page matches the code."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | 
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The fenced blocks of a page in one language."""
+    """Return the fenced blocks of a page in one language."""
     return [m["text"] for m in BLOCK.finditer((ROOT / page).read_text()) if m["language"] == language]
 
 
@@ -78,7 +78,7 @@ def test_a_limit_in_the_docs_is_the_limit_in_the_code(name: str, limit: str) -> 
 
 def test_every_public_limit_of_the_code_is_in_the_docs() -> None:
     documented = {name for name, _ in limits()}
-    # DynamoDB's own limits, which the memory table imitates; no limit of the queue's.
+    # DynamoDB's limits, which the in-memory table imitates; they are not limits of the queue.
     elsewhere = {"headway_service.ports.table.MAX_TRANSACTION_WRITES", "headway_service.ports.table.MAX_ITEM_BYTES"}
     found = set()
     for folder, package in (("core", "headway"), ("service", "headway_service")):
@@ -91,7 +91,7 @@ def test_every_public_limit_of_the_code_is_in_the_docs() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_leads_somewhere(page: Path) -> None:
+def test_every_link_resolves(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), target
 
@@ -106,11 +106,11 @@ def test_every_json_block_is_json_and_every_python_block_compiles(page: Path) ->
 
 
 def keys(document: Any) -> set[str]:
-    """The members of a document."""
+    """Return the members of a document."""
     return set(document if isinstance(document, dict) else json_names(type(document)).values())
 
 
-def test_the_documents_of_the_api_page_have_the_fields_that_are_answered() -> None:
+def test_the_documents_of_the_api_page_have_the_fields_of_the_answers() -> None:
     job, _, _, _, _, _, _, _, rogue, letter, refusal, document = (
         json.loads(text) for text in blocks("docs/reference/api.md", "json")
     )
@@ -144,7 +144,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("block", "kind"), list(enumerate(EXAMPLES)), ids=[kind.__name__ for kind in EXAMPLES])
-def test_the_examples_of_the_api_page_are_what_the_api_takes_and_answers(block: int, kind: Any) -> None:
+def test_the_examples_of_the_api_page_are_accepted_and_returned_by_the_api(block: int, kind: Any) -> None:
     TypeAdapter(kind).validate_json(blocks("docs/reference/api.md", "json")[block], extra="forbid")
 
 
@@ -162,7 +162,7 @@ def test_the_page_names_every_field_of_a_pool_and_of_a_redrive_and_every_error_c
         assert f"`{code}`" in page
 
 
-def test_the_job_of_the_quickstart_is_one_that_the_queue_takes() -> None:
+def test_the_job_of_the_quickstart_is_accepted_by_the_queue() -> None:
     (text,) = blocks("docs/tutorial/quickstart.md", "json")
     pools = configuration.validate({"pools": {"ml.p5.48xlarge": {"size": 2}}})
     admitted = admit.admit(json.loads(text), pools, CALLER)

@@ -34,7 +34,7 @@ def test_the_schema_is_that_of_the_code() -> None:
 
 
 @pytest.mark.parametrize(("kind", "document"), examples())
-def test_an_example_of_an_event_is_whole_and_valid(kind: type[JobEvent], document: dict[str, Any]) -> None:
+def test_an_example_of_an_event_is_complete_and_valid(kind: type[JobEvent], document: dict[str, Any]) -> None:
     assert kind.model_validate(document).document() == document
 
 
@@ -52,7 +52,7 @@ def test_the_table_of_reasons_is_that_of_the_code() -> None:
     ]
 
 
-def test_the_example_of_a_message_is_what_is_sent() -> None:
+def test_the_example_of_a_message_equals_a_sent_message() -> None:
     (text,) = blocks("docs/reference/events.md", "text")
     subject, _, body = text.partition("\n\n")
     failed = JobChange.model_validate(
@@ -69,11 +69,11 @@ def test_the_example_of_a_message_is_what_is_sent() -> None:
     assert (f"Subject: {message.subject}", message.text) == (subject, body)
 
 
-def test_the_attributes_that_subscribers_choose_by_are_named() -> None:
+def test_the_attributes_for_subscription_filters_are_documented() -> None:
     for name in message_of(JobChange.model_validate(examples()[0][1])).attributes:
         assert f"`{name}`" in PAGE.partition("Subscribers choose")[2]
 
 
-def test_the_example_of_a_policy_is_one_that_the_queue_takes() -> None:
+def test_the_example_of_a_policy_is_accepted_by_the_queue() -> None:
     document = json.loads(blocks("docs/reference/events.md", "json")[-1])
     assert validate(document).notifications.tell("Failed", "research")

@@ -1,4 +1,4 @@
-"""The worked examples of the docs are run, page by page, from top to bottom."""
+"""The examples of the docs are run, page by page, from top to bottom."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PAGES = ("docs/reference/semantics.md",)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_examples_of_the_page_do_what_it_says(page: str) -> None:
+def test_the_examples_of_the_page_work_as_documented(page: str) -> None:
     names: dict[str, object] = {}
     examples = blocks(page, "python")
     assert len(examples) > 1

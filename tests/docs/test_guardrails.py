@@ -1,4 +1,4 @@
-"""The page on guardrails: its policy is tried on its request, and the page shows the real output."""
+"""The guardrails page: its policy is applied to its request, and the page shows the real output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page's files, in the folder that its commands are typed in."""
+    """Write the page's files into the working folder."""
     for name, text in zip(("policy.json", "job.json"), blocks("json"), strict=True):
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
@@ -30,7 +30,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("block", blocks("console"))
-def test_a_command_of_the_page_prints_what_the_page_shows(block: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_of_the_page_prints_the_output_on_the_page(block: str, capsys: pytest.CaptureFixture[str]) -> None:
     command, _, shown = block.partition("\n")
     main(command.removeprefix("$ headway ").split())
     printed = "".join(f"{line.rstrip()}\n" for line in capsys.readouterr().out.splitlines())

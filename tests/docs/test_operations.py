@@ -25,7 +25,7 @@ def test_every_alarm_of_the_template_has_its_section_and_every_section_its_alarm
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_a_section_says_what_it_means_how_to_see_it_what_to_do_and_when_to_ask_for_help(name: str) -> None:
+def test_a_section_has_meaning_diagnosis_remedy_and_escalation(name: str) -> None:
     told = re.findall(r"\*\*(\w+)\*\*", SECTIONS[name])
     assert [each.lower() for each in told[:4]] == ["means", "see", "do", "escalate"]
 
@@ -36,7 +36,7 @@ def test_the_table_of_metrics_is_the_catalogue() -> None:
     assert sorted(rows) == sorted((m.name, m.unit.value, m.by, "yes" if m.noughts else "no") for m in metrics)
 
 
-def test_the_decision_reckons_with_as_many_metrics_as_there_are() -> None:
+def test_the_decision_has_the_current_number_of_metrics() -> None:
     decision = (ROOT / "docs/decisions/0022-what-is-measured.md").read_text()
     metrics = [each for each in vars(figures).values() if isinstance(each, Metric)]
     by = {kind: sum(each.by == kind for each in metrics) for kind in ("", "pool", "team")}
@@ -48,7 +48,7 @@ def test_the_decision_reckons_with_as_many_metrics_as_there_are() -> None:
     assert f"{len(ALARMS)} alarms evaluate {watched} metrics" in decision
 
 
-def test_the_log_lines_that_it_speaks_of_are_logged() -> None:
+def test_the_log_messages_in_the_runbook_are_logged() -> None:
     sources = "".join(path.read_text() for path in (ROOT / "layers/service/src").rglob("*.py"))
     sources += "".join(path.read_text() for path in (ROOT / "functions").rglob("*.py"))
     for line in (

@@ -19,7 +19,7 @@ from docs.site import badges, selfcontained, terminal
         "@font-face { src: url(https://fonts.example/x.woff2) }",
     ],
 )
-def test_what_another_host_serves_is_found(text: str, tmp_path: Path) -> None:
+def test_resources_of_other_hosts_are_detected(text: str, tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(text)
     assert selfcontained.main([str(tmp_path)]) == 1
 
@@ -32,7 +32,7 @@ def test_links_and_files_of_the_site_load_nothing_from_elsewhere(text: str, tmp_
     assert selfcontained.main([str(tmp_path)]) == 0
 
 
-def test_the_terminal_shows_the_lines_from_the_submission_of_job4_until_job1_resumes() -> None:
+def test_the_terminal_shows_the_output_from_the_submission_of_job4_until_job1_resumes() -> None:
     output = "▶ start\n▶ submit job4 with priority 3\n  <b>\n▶ job2 finishes, and job1 resumes in its place\n"
     assert terminal.excerpt(output) == ["▶ submit job4 with priority 3", "  <b>"]
     assert "&lt;b&gt;" in terminal.svg(terminal.excerpt(output))

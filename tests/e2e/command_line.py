@@ -18,7 +18,7 @@ TIMEOUT_S = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a command did."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -26,28 +26,28 @@ class Outcome:
 
     @property
     def document(self) -> Any:
-        """The output, which is JSON."""
+        """The output, parsed as JSON."""
         return json.loads(self.out)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """A command under way."""
+    """A running command."""
 
     process: subprocess.Popen[str]
     stdin: str
 
     def outcome(self) -> Outcome:
-        """Wait until it is done."""
+        """Wait until the command has ended."""
         out, err = self.process.communicate(self.stdin, timeout=TIMEOUT_S)
         return Outcome(code=self.process.returncode, out=out, err=err)
 
 
 class CommandLine:
-    """`headway`, led to a sandbox by the environment.
+    """`headway`, directed to a sandbox by the environment.
 
     Args:
-        sandbox: where the queue is.
+        sandbox: the sandbox of the queue.
         folder: the user's home and working folder.
         keys: access key and secret of the user; the account's root by default.
     """
@@ -69,9 +69,9 @@ class CommandLine:
         """Run a command.
 
         Args:
-            arguments: without the program's name.
-            stdin: text, or a document that becomes JSON.
-            expect: the exit code; another one fails the test with the command's output.
+            arguments: the arguments.
+            stdin: text, or a document to encode as JSON.
+            expect: the expected exit code; the test fails with the command's output otherwise.
         """
         outcome = self.start(*arguments, stdin=stdin).outcome()
         told = f"`headway {' '.join(arguments)}` left with {outcome.code}, not {expect}:\n{outcome.err}{outcome.out}"
@@ -79,7 +79,12 @@ class CommandLine:
         return outcome
 
     def start(self, *arguments: str, stdin: object = "") -> Running:
-        """Run a command without waiting for it."""
+        """Start a command without waiting for it.
+
+        Args:
+            arguments: the arguments.
+            stdin: text, or a document to encode as JSON.
+        """
         assert os.access(HEADWAY, os.X_OK), f"{HEADWAY} is missing: run `make setup`."
         process = subprocess.Popen(
             [str(HEADWAY), *arguments], env=self.environment, cwd=self.folder, text=True,
@@ -89,7 +94,7 @@ class CommandLine:
         return Running(process=process, stdin=stdin if isinstance(stdin, str) else json.dumps(stdin))
 
     def close(self) -> None:
-        """End leftover processes of a failed test: they may still run, or have ended since."""
+        """End the processes of a failed test, which may have ended since."""
         for process in self._started:
             if process.stdout and not process.stdout.closed:
                 process.kill()

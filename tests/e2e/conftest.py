@@ -17,7 +17,7 @@ from headway_sandbox.sagemaker.training_job import Durations
 from tests.e2e.command_line import CommandLine
 from tests.e2e.queue_view import QueueView
 
-# Of the real world; the sandbox is a hundred times as fast. Preempting takes its 120 s of grace, as ever.
+# In real time; the sandbox is a hundred times as fast. A preemption takes its 120 s of grace.
 DURATIONS = Durations(provisioning_s=40, download_s=10, upload_s=10, release_s=10)
 PARAMETERS = {"ReconcileAfterSeconds": "1", "AllowStoppingRogueJobs": "true"}
 DOCUMENT = {"pools": {"ml.p5.48xlarge": {"size": 2}}}
@@ -43,7 +43,7 @@ def cli(sb: Sandbox, tmp_path: Path) -> Iterator[CommandLine]:
 
 @pytest.fixture
 def queue(sb: Sandbox, cli: CommandLine) -> Iterator[QueueView]:
-    """An empty queue with two instances, which is emptied again afterwards."""
+    """An empty queue with two instances, emptied again afterwards."""
     view = QueueView(sb, cli, f"t{next(_numbers)}-")
     yield view
     sb.clear_faults()

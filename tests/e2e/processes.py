@@ -1,4 +1,4 @@
-"""Which processes of this machine have to do with a folder."""
+"""The processes of this machine that use a folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def processes_of(folder: Path) -> list[str]:
-    """The command lines of the processes that name the folder, or run in it; zombies have neither."""
+    """Return the command lines of the processes that name the folder or run in it, without zombies."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has just ended

@@ -19,14 +19,14 @@ from tests.e2e.waiting import USUAL_S, eventually, nothing
 from tests.service.world import P5, request
 
 ENDLESS = {"SANDBOX_RUN_SECONDS": "86400"}
-"""Environment of a training job that a test ends."""
+"""The environment of a training job that ends only when a test ends it."""
 
 
 class QueueView:
-    """The jobs of one test. Their names get a prefix, since a name is given to a training job once and for good.
+    """The jobs of one test, whose names get a prefix, as a training job's name cannot be reused.
 
     Args:
-        sandbox: where the queue is.
+        sandbox: the sandbox of the queue.
         cli: the user's command line.
         prefix: the prefix of all job names.
     """
@@ -41,19 +41,31 @@ class QueueView:
             credentials=Credentials(sandbox.info.access_key, sandbox.info.secret_key),
         )
 
-    # ------------------------------------------------------------------------------------------------------ doing
+    # ---------------------------------------------------------------------------------------------------------- actions
 
     def request(self, name: str, priority: int | None = None, **changes: Any) -> dict[str, Any]:
-        """A CreateTrainingJob request for one instance that trains until a test ends it."""
+        """Return a CreateTrainingJob request for one instance that trains until a test ends it.
+
+        Args:
+            name: the name of the job, without the prefix.
+            priority: its priority; None for the default.
+            changes: further members of the request.
+        """
         return request(self.prefix + name, priority, **{"Environment": ENDLESS, **changes})
 
     def submit(self, name: str, priority: int | None = None, **changes: Any) -> None:
-        """Hand in a request."""
+        """Submit a request.
+
+        Args:
+            name: the name of the job, without the prefix.
+            priority: its priority; None for the default.
+            changes: further members of the request.
+        """
         self.cli("submit", "-", stdin=self.request(name, priority, **changes))
 
     def finish(self, name: str) -> None:
-        """Have a job's training complete now."""
-        self.sandbox.finish(eventually(lambda: self._training(name), lambda: f"{name} trains: {self.told()}"))
+        """Complete a job's training now."""
+        self.sandbox.finish(eventually(lambda: self._training(name), lambda: f"{name} trains: {self.summary()}"))
 
     def _training(self, name: str) -> str:
         live = self.job(name).live_attempt
@@ -61,17 +73,17 @@ class QueueView:
         return live if live and found and found[0]["TrainingJobStatus"] == "InProgress" else ""
 
     def resume(self) -> None:
-        """Have nothing paused, neither everything nor single pools."""
+        """Resume all pools."""
         self.api.resume()
         for pool in self.api.capacity().pools:
             if pool.pause is not None:
                 self.api.resume(pool.pool)
 
     def empty(self) -> None:
-        """Have all jobs end, whosever they are, and wait until they have."""
+        """End all jobs of all users, and wait until they have ended."""
         stopped: set[str] = set()
 
-        def nobody_is_left() -> bool:
+        def no_job_is_left() -> bool:
             live = list(self.api.list_jobs())
             for job in live:
                 with suppress(ConflictError, SandboxError):  # it has just ended
@@ -79,45 +91,45 @@ class QueueView:
                         self.api.stop_job(job.name)
                         stopped.add(job.name)
                     if job.live_attempt is not None:
-                        # Tests do not wait for its regular stop.
+                        # Tests do not wait for the regular stop.
                         self.sandbox.finish(job.live_attempt)
             return not live and not self.sandbox.in_use()
 
-        eventually(nobody_is_left, lambda: f"everything that is left over ends: {self.told()}")
+        eventually(no_job_is_left, lambda: f"all jobs end: {self.summary()}")
 
-    # ---------------------------------------------------------------------------------------------------- looking
+    # ---------------------------------------------------------------------------------------------------------- reading
 
     def job(self, name: str) -> Job:
-        """One job."""
+        """Return a job."""
         return self.details(name).job
 
     def details(self, name: str) -> JobDetails:
-        """All about one job."""
+        """Return all details of a job."""
         return self.api.get_job(self.prefix + name)
 
     def jobs(self, *, states: Iterable[str] = JOB_STATES) -> dict[str, Job]:
-        """The test's jobs by name."""
+        """Return the test's jobs by name."""
         mine = [job for job in self.api.list_jobs(states=states) if job.name.startswith(self.prefix)]
         return {job.name.removeprefix(self.prefix): job for job in mine}
 
     def states(self) -> dict[str, str]:
-        """The state of each job."""
+        """Return the state of each job."""
         return {name: job.state for name, job in self.jobs().items()}
 
-    def line(self) -> list[str]:
-        """The waiting jobs, the next one first."""
+    def waiting(self) -> list[str]:
+        """Return the waiting jobs in queue order."""
         return [job.name.removeprefix(self.prefix) for job in self.api.list_jobs() if job.place is not None]
 
     def history(self, name: str) -> list[str]:
-        """The states that a job went through."""
+        """Return the states that a job went through."""
         return [entry.state for entry in self.details(name).history]
 
     def attempts(self, name: str) -> list[str]:
-        """The training jobs that the queue launched for a job."""
+        """Return the training jobs that the queue launched for a job."""
         return [attempt.name for attempt in self.details(name).attempts]
 
-    def told(self) -> str:
-        """The queue in a line, for messages."""
+    def summary(self) -> str:
+        """Describe the queue in a line, for failure messages."""
         return ", ".join(f"{name} {job.state} ({job.reason.message})" for name, job in self.jobs().items()) or "no jobs"
 
     def wait_for(self, *, meanwhile: Callable[[], object] = nothing, timeout_s: float = USUAL_S, **states: str) -> None:
@@ -129,7 +141,7 @@ class QueueView:
 
         eventually(
             all_are,
-            lambda: f"{states}; the queue holds {self.told()}",
+            lambda: f"{states}; the queue holds {self.summary()}",
             meanwhile=meanwhile,
             timeout_s=timeout_s,
         )
@@ -141,21 +153,21 @@ class QueueView:
             training = {job["TrainingJobName"] for job in self.sandbox.jobs() if job["SecondaryStatus"] == "Training"}
             return training >= {self.job(name).live_attempt for name in names}
 
-        eventually(all_train, lambda: f"{' and '.join(names)} train: {self.told()}", meanwhile=meanwhile)
+        eventually(all_train, lambda: f"{' and '.join(names)} train: {self.summary()}", meanwhile=meanwhile)
 
-    # ---------------------------------------------------------------------------------------- SageMaker's own books
+    # ------------------------------------------------------------------------------------------- SageMaker's records
 
     def training_jobs(self, name: str | None = None) -> list[dict[str, Any]]:
-        """SageMaker's training jobs for a job, or for all of the test's."""
+        """Return SageMaker's training jobs for a job, or for all of the test's."""
         marked = [(job["Tags"].get("headway:job", ""), job) for job in self.sandbox.jobs()]
         if name is None:
             return [job for mark, job in marked if mark.startswith(self.prefix)]
         return [job for mark, job in marked if mark == self.prefix + name]
 
-    def check_books(self, *, size: int) -> None:
-        """Check that at no time the test's training jobs held more than a pool of that size, or one job two of them.
+    def check_records(self, *, size: int) -> None:
+        """Check that the test's training jobs never exceeded a pool of that size, and never overlapped for one job.
 
-        SageMaker records when each began and ended, so nothing is missed between two reads.
+        SageMaker records the start and end of each, so nothing is missed between two reads.
         """
         jobs = self.training_jobs()
         held = most_at_once((each, each["Instances"].get(P5, 0)) for each in jobs)

@@ -1,7 +1,7 @@
-"""What happens to the users of SDKs, all at the same time and each on pools of their own.
+"""Scenarios of SDK users, run concurrently, each with separate pools.
 
-A story is a generator: it acts, and yields the condition for its next step. One loop runs all of them,
-so that the machine is not kept busy by the looking.
+A story is a generator: it acts, and yields the condition of its next step. One loop runs all stories, so that polling
+does not load the machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from headway_client.http.api import HeadwayApi
 from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.queue_view import ENDLESS
-from tests.e2e.sdk_users import Desk, Script, User
+from tests.e2e.sdk_users import Script, User, Workplace
 from tests.service.world import request
 
 STEP_S = 300.0
@@ -25,30 +25,30 @@ STEP_S = 300.0
 _ROUND_S = 0.3
 
 Step = tuple[str, Callable[[], bool]]
-"""What has to come about, and whether it has."""
+"""A condition, and its description."""
 
 Story = Iterator[Step]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Played:
-    """How a story went."""
+    """The result of a story."""
 
     output: str
-    """All that the script printed."""
+    """The output of the script."""
     code: int | None
-    """The script's exit code; None if it had to be ended."""
+    """The script's exit code; None if it had to be killed."""
     problem: str | None
-    """What did not come about, if anything."""
+    """The unmet condition, if any."""
 
 
 class Stage:
-    """The queue and SageMaker, as the stories see and turn them.
+    """The queue and SageMaker, as used by the stories.
 
     Args:
-        sandbox: where all of it is.
-        api: the queue.
-        folder: for the users' folders.
+        sandbox: the sandbox.
+        api: the client of the queue.
+        folder: the parent of the users' folders.
     """
 
     def __init__(self, sandbox: Sandbox, api: HeadwayApi, folder: Path) -> None:
@@ -59,20 +59,20 @@ class Stage:
         self._jobs: list[dict[str, Any]] = []
 
     def look(self) -> None:
-        """See SageMaker's training jobs as they are now."""
+        """Read SageMaker's training jobs."""
         self._jobs = self.sandbox.jobs()
 
     def attempts(self, name: str) -> list[dict[str, Any]]:
-        """SageMaker's training jobs of the job with this prefix, oldest first."""
+        """Return SageMaker's training jobs of the job with this prefix, oldest first."""
         return [job for job in self._jobs if job["Tags"].get("headway:job", "").startswith(name)]
 
     def trains(self, name: str, *, attempt: int = 1) -> bool:
-        """Whether that attempt of a job trains."""
+        """Return whether an attempt of a job is training."""
         found = self.attempts(name)
         return len(found) == attempt and found[-1]["SecondaryStatus"] == "Training"
 
     def submit(self, name: str, pools: Collection[str], priority: int) -> None:
-        """Submit a job for an instance of each pool that trains until a test ends it."""
+        """Submit a job with an instance of each pool that trains until a test ends it."""
         groups = [
             {"InstanceGroupName": f"g{number}", "InstanceType": pool, "InstanceCount": 1}
             for number, pool in enumerate(pools)
@@ -81,18 +81,18 @@ class Stage:
         self._api.submit(request(name, priority, Environment=ENDLESS, ResourceConfig=resources))
 
     def finish(self, name: str) -> None:
-        """Have the last attempt of a job complete now."""
+        """Complete the last attempt of a job now."""
         self.sandbox.finish(self.attempts(name)[-1]["TrainingJobName"])
 
     def start(self, user: User) -> Script:
         """Run a user's script."""
-        script = Desk(self.sandbox, self._folder / user.name).start(user)
+        script = Workplace(self.sandbox, self._folder / user.name).start(user)
         self.scripts[user.name] = script
         return script
 
 
 def play(stage: Stage, stories: Mapping[str, Story]) -> dict[str, Played]:
-    """Play stories side by side; one that goes wrong does not hold up the others."""
+    """Run stories concurrently; a failed story does not delay the others."""
     going = {name: (story, next(story), time.monotonic() + STEP_S) for name, story in stories.items()}
     problems: dict[str, str] = {}
     while going:
@@ -125,7 +125,7 @@ def _has_ended(stage: Stage, name: str) -> bool:
 
 
 def preempted_once(stage: Stage, user: User) -> Story:
-    """A user's job finds its pools full, waits, starts, gives way to a more important one, resumes, and ends."""
+    """A user's job waits for full pools, starts, is preempted by a job of higher priority, resumes, and ends."""
     holder, urgent = f"holder-of-{user.name}", f"urgent-for-{user.name}"
     stage.submit(holder, user.pools, 0)
     yield "others hold the instances", lambda: stage.trains(holder)
@@ -153,7 +153,7 @@ def preempted_once(stage: Stage, user: User) -> Story:
 
 
 def interrupted(stage: Stage, user: User) -> Story:
-    """A user gives up waiting before their job's turn comes."""
+    """A user interrupts the script before the job starts."""
     holder = f"holder-of-{user.name}"
     stage.submit(holder, user.pools, 0)
     yield "others hold the instances", lambda: stage.trains(holder)
@@ -171,5 +171,5 @@ def alone(stage: Stage, user: User) -> Story:
 
 
 def begins(user: User, output: str) -> int:
-    """The number of attempts in the logs: each begins with a separate line."""
+    """Return the number of attempts in the logs: each begins with a separate line."""
     return len(re.findall(rf"training job {user.name}\S* begins on algo-1 ", output))

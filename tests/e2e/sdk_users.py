@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -28,21 +28,21 @@ class User:
     """A user with a script."""
 
     name: str
-    """Of their job; where the SDK makes the names, what its name begins with."""
+    """The job's name, or its prefix if the SDK generates the name."""
     script: str
-    """In the folder `scripts`, without its suffix."""
+    """The script in the folder `scripts`, without its suffix."""
     sdk: str | None = None
-    """The environment in `.envs` that their SDK is installed in; None has nothing but boto3."""
+    """The environment in `.envs` with their SDK; None for an environment with boto3 only."""
     pools: tuple[str, ...]
-    """The instance types that they train on, one instance of each."""
+    """The instance types of the job, one instance of each."""
     follows_logs: bool = True
-    """Whether the script shows the logs while the job runs, and not afterwards."""
+    """Whether the script shows the logs while the job runs instead of afterwards."""
     place: str = "(place 1 in the queue)"
-    """Where the place in the queue is shown: in the job's status, or beside it where the SDK shows none."""
+    """Where the place in the queue is shown: in the job's status, or next to it if the SDK shows no status."""
     waits: str | None = None
-    """The output once the SDK waits for the job, if it is not the position in the queue."""
+    """The output when the SDK begins to wait for the job, if it is not the place in the queue."""
     launch: Launch = "module"
-    """How it uses the queue: `python -m headway_client`, one added line, or its own code."""
+    """How the script uses the queue: `python -m headway_client`, one added line, or its own code."""
 
     def python(self) -> Path:
         """The interpreter that runs the script."""
@@ -51,23 +51,24 @@ class User:
         return python
 
 
-class Desk:
-    """The folder that a user works in, and the settings they made once.
+class Workplace:
+    """A user's working folder and settings.
 
     Args:
-        sandbox: where the queue is.
-        folder: new and empty.
+        sandbox: the sandbox of the queue.
+        folder: a new, empty folder.
+        environment: environment variables, in place of the user's usual ones.
     """
 
-    def __init__(self, sandbox: Sandbox, folder: Path) -> None:
+    def __init__(self, sandbox: Sandbox, folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self._sandbox = sandbox
         self._folder = folder
         self._sources = folder / "sources"
         self._sources.mkdir(parents=True)
         (self._sources / "train.py").write_text("print('training')\n")
         settings = folder / "sagemaker.yaml"
-        # A bucket has to be named: making up the account's own would ask STS, and the SDKs know only the real one.
-        # Telemetry would ask for the account too, and then report to AWS.
+        # The bucket has to be named: the default name would require STS, and the SDKs only call the real one. Telemetry
+        # would request the account too, and then report to AWS.
         modules = f"{{TelemetryOptOut: true, Session: {{DefaultS3Bucket: {sandbox.info.bucket}}}}}"
         settings.write_text(f"SchemaVersion: '1.0'\nSageMaker: {{PythonSDK: {{Modules: {modules}}}}}\n")
         self._environment = {
@@ -77,8 +78,9 @@ class Desk:
             "COLUMNS": "200",  # SDK 3 wraps its log to the terminal's width
             "SAGEMAKER_USER_CONFIG_OVERRIDE": str(settings),
             "SAGEMAKER_ADMIN_CONFIG_OVERRIDE": str(settings),
-            # SDK 3 asks IAM whether the role exists, at an address that it builds itself.
+            # SDK 3 checks the role in IAM, at an endpoint that it builds itself.
             "SAGEMAKER_VALIDATE_ROLE": "false",
+            **(environment or {}),
         }
 
     def start(self, user: User) -> Script:
@@ -107,7 +109,7 @@ class Script:
             )  # fmt: skip
 
     def output(self) -> str:
-        """All that it has printed by now, on either stream."""
+        """The output so far, of both streams."""
         return self._output.read_text(errors="replace")
 
     def code(self) -> int | None:
@@ -115,11 +117,11 @@ class Script:
         return self._process.poll()
 
     def press_ctrl_c(self) -> None:
-        """What a terminal does on Ctrl-C."""
+        """Send SIGINT, as a terminal does on Ctrl-C."""
         self._process.send_signal(signal.SIGINT)
 
     def end(self) -> None:
-        """End it, if it still runs."""
+        """Kill it if it is still running."""
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()

@@ -1,4 +1,4 @@
-"""The story of the demo, moved on by events in place of clocks: two instances, four jobs, one preemption."""
+"""The story of the demo, driven by events instead of clocks: two instances, four jobs, one preemption."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HISTORIES: Mapping[str, list[str]] = {
     "job3": ["pending", "running", "completed"],
     "job4": ["pending", "running", "completed"],
 }
-"""What each job goes through, whatever else goes wrong."""
+"""The expected states of each job, regardless of faults."""
 
 
 def play(
@@ -26,8 +26,8 @@ def play(
 
     Args:
         queue: an empty queue with two instances.
-        after: done right after each step, while the queue still works on it.
-        meanwhile: done now and then while the queue works.
+        after: called right after each step, while the queue still processes it.
+        meanwhile: called repeatedly while the queue works.
     """
 
     def step(act: Callable[[], object]) -> None:
@@ -41,7 +41,7 @@ def play(
 
     step(lambda: queue.submit("job4", 3))
     queue.wait_for(job1="preempted", job2="running", job3="pending", job4="running", meanwhile=meanwhile)
-    assert queue.line() == ["job1", "job3"]
+    assert queue.waiting() == ["job1", "job3"]
     queue.wait_until_training("job4", meanwhile=meanwhile)
 
     step(lambda: queue.finish("job2"))
@@ -63,6 +63,6 @@ def check_end(queue: QueueView) -> None:
     assert {name: len(queue.attempts(name)) for name in HISTORIES} == {"job1": 2, "job2": 1, "job3": 1, "job4": 1}
     launched = sorted(job["TrainingJobName"] for job in queue.training_jobs())
     assert launched == sorted(attempt for name in HISTORIES for attempt in queue.attempts(name))
-    assert queue.line() == []
-    queue.check_books(size=2)
+    assert queue.waiting() == []
+    queue.check_records(size=2)
     assert [(pool.free, pool.allocated, pool.reserved) for pool in queue.api.capacity().pools] == [(2, 0, 0)]

@@ -1,4 +1,4 @@
-"""Authorization: IAM decides on calls, before any function runs, and the queue on jobs."""
+"""Authorization: IAM decides on calls before any function runs, and the queue decides on jobs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reader(sb: Sandbox, tmp_path: Path) -> CommandLine:
     return CommandLine(sb, folder, keys=keys)
 
 
-def test_who_may_only_look_sees_the_queue_and_changes_nothing(queue: QueueView, reader: CommandLine):
+def test_a_reader_sees_the_queue_and_cannot_change_it(queue: QueueView, reader: CommandLine):
     queue.submit("job")
     queue.wait_until_training("job")
     name = f"{queue.prefix}job"
@@ -54,23 +54,23 @@ def test_a_wrong_secret_is_refused(sb: Sandbox, queue: QueueView, tmp_path: Path
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", "/jobs"), ("POST", "/jobs"), ("POST", "/add-job"), ("PUT", "/config")]
 )
-def test_what_is_not_signed_is_refused(sb: Sandbox, queue: QueueView, method: str, path: str):
+def test_unsigned_requests_are_refused(sb: Sandbox, queue: QueueView, method: str, path: str):
     answer = requests.request(method, sb.endpoint + path, json=queue.request("unsigned"), timeout=30)
     assert answer.status_code == 403
     assert "error" not in answer.json(), "a function has answered"
     assert queue.jobs() == {}
 
 
-# --------------------------------------------------------------------------- people, as docs/reference/access.md has it
+# ---------------------------------------------------------------------------- users, as in docs/reference/access.md
 
 SECRET = "hunter2"
 PEOPLE = {"ada": "UserPolicy", "bob": "UserPolicy", "lea": "LeadPolicy", "adam": "AdminPolicy", "stranger": None}
-"""Users, and the managed policy of the stack that each has."""
+"""The users, with their managed policies of the stack."""
 
 
 @pytest.fixture
 def person(sb: Sandbox, queue: QueueView, tmp_path: Path) -> Iterator[Callable[[str], CommandLine]]:
-    """The command lines of people under a configuration that knows them."""
+    """The command lines of users under a configuration with access rules."""
     formation = sb.client("cloudformation")
     (stack,) = formation.describe_stacks(StackName=sb.info.stack)["Stacks"]
     outputs = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
@@ -100,7 +100,7 @@ def person(sb: Sandbox, queue: QueueView, tmp_path: Path) -> Iterator[Callable[[
     queue.api.put_config(DOCUMENT, force=True)
 
 
-def test_a_user_a_lead_an_administrator_and_a_stranger_do_what_is_theirs(
+def test_a_user_a_lead_an_administrator_and_a_stranger_have_their_permissions(
     queue: QueueView, person: Callable[[str], CommandLine]
 ):
     name = f"{queue.prefix}job"
@@ -110,7 +110,7 @@ def test_a_user_a_lead_an_administrator_and_a_stranger_do_what_is_theirs(
     assert (job.team, job.owner) == ("research", f"arn:aws:iam::{queue.sandbox.info.role_arn.split(':')[4]}:user/ada")
     queue.wait_until_training("job")
 
-    # The function's refusals have its own messages.
+    # The function's refusals have their own messages.
     refusals = {
         ("stop", name): f"user/bob may not stop `{name}`: only its owner (user/ada), a lead of the team research or an",
         ("submit", "-"): "which your jobs of the team open may not run with",
@@ -125,7 +125,7 @@ def test_a_user_a_lead_an_administrator_and_a_stranger_do_what_is_theirs(
     assert SECRET not in theirs.out
     assert SECRET in json.dumps(person("ada")("show", name, "-o", "json").document["request"])
 
-    # Calls that IAM refuses reach no function.
+    # Calls refused by IAM reach no function.
     for who, denied in (
         ("ada", ["priority", name, "5"]),
         ("lea", ["config", "set", "-"]),

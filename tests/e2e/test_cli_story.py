@@ -17,17 +17,17 @@ MANY = 50
 
 
 def names(queue: QueueView, entries: list[dict[str, Any]]) -> list[str]:
-    """Of which jobs documents are, without the test's prefix."""
+    """Return the names of the jobs in documents, without the test's prefix."""
     return [entry["jobName"].removeprefix(queue.prefix) for entry in entries]
 
 
-def test_a_user_asks_what_will_happen_before_it_does(queue: QueueView):
+def test_a_user_previews_changes(queue: QueueView):
     cli, prefix = queue.cli, queue.prefix
     queue.submit("a", 2)
     queue.submit("b", 1)
     queue.wait_until_training("a", "b")
 
-    # What a submission would do, and that it did nothing.
+    # A preview of a submission, which has no effect.
     told = cli("submit", "-", "--dry-run", stdin=queue.request("c", 1)).out
     assert "This was a dry run; nothing was submitted." in told
     assert "place 1 in the queue" in told
@@ -51,7 +51,7 @@ def test_a_user_asks_what_will_happen_before_it_does(queue: QueueView):
     )
     cli("show", f"{prefix}c", expect=EXIT_JOB_NOT_FOUND)
 
-    # Why a job waits, and until when.
+    # The reason why a job waits, and the expected time.
     queue.submit("c", 1)
     queue.submit("d", 1)
     explained = cli("why", f"{prefix}d", "-o", "json").document
@@ -69,37 +69,37 @@ def test_a_user_asks_what_will_happen_before_it_does(queue: QueueView):
     assert explained["expectedStart"] == starts[1]
     assert [line.split()[0] for line in cli("forecast", f"{prefix}d").out.splitlines()[2:3]] == [f"{prefix}d"]
 
-    # What changes would bring about, and that they were not made.
+    # A preview of changes, which has no effect.
     larger = cli("what-if", "--pool", f"{P5}=3", "-o", "json").document
     assert larger["starts"] == [f"{prefix}c"]
     first = cli("what-if", "--priority", f"{prefix}d=7").out
     assert f"{prefix}d would start at once" in first or f"{prefix}b would be preempted" in first
-    assert queue.line() == ["c", "d"]
+    assert queue.waiting() == ["c", "d"]
     assert [pool.size for pool in queue.api.capacity().pools] == [2]
 
 
-def test_a_held_job_lets_others_pass_and_then_comes_at_its_old_place(queue: QueueView):
+def test_other_jobs_overtake_a_held_job_which_returns_to_its_place(queue: QueueView):
     cli, prefix = queue.cli, queue.prefix
     for name in ("a", "b", "c", "d", "e"):
         queue.submit(name)
     queue.wait_for(a="running", b="running", c="pending", d="pending", e="pending")
     queue.wait_until_training("a", "b")
-    assert queue.line() == ["c", "d", "e"]
+    assert queue.waiting() == ["c", "d", "e"]
 
     held = cli("hold", f"{prefix}c", "-o", "json").document
     assert (held["held"], held["place"], held["reason"]["code"]) == (True, None, "Held")
     assert "held" in cli("why", f"{prefix}c").out
-    assert queue.line() == ["d", "e"]
+    assert queue.waiting() == ["d", "e"]
     cli("hold", f"{prefix}a", expect=EXIT_CONFLICT)
 
     queue.finish("a")
     queue.wait_for(a="completed", c="pending", d="running", e="pending")
     assert cli("release", f"{prefix}c", "-o", "json").document["held"] is False
-    assert queue.line() == ["c", "e"]
+    assert queue.waiting() == ["c", "e"]
     queue.finish("b")
     queue.wait_for(b="completed", c="running", e="pending")
     cli("release", f"{prefix}a", expect=EXIT_CONFLICT)
-    queue.check_books(size=2)
+    queue.check_records(size=2)
 
 
 def test_a_user_follows_a_job_through_a_preemption_to_its_end(sb: Sandbox, queue: QueueView):
@@ -145,7 +145,7 @@ def test_a_user_follows_a_job_through_a_preemption_to_its_end(sb: Sandbox, queue
     assert job["instanceSeconds"][P5] > 0
 
 
-def test_many_requests_are_handed_in_at_once_and_each_is_taken_or_refused_by_itself(queue: QueueView):
+def test_many_requests_are_submitted_at_once_and_each_is_accepted_or_refused_separately(queue: QueueView):
     cli, prefix = queue.cli, queue.prefix
     numbered = [f"n{number:02}" for number in range(MANY)]
     requests = [queue.request(name) for name in numbered]
@@ -162,17 +162,17 @@ def test_many_requests_are_handed_in_at_once_and_each_is_taken_or_refused_by_its
 
     # Queued in the order of the file; the first two start.
     queue.wait_for(n00="running", n01="running")
-    assert queue.line() == accepted[2:]
+    assert queue.waiting() == accepted[2:]
     listed = cli("queue", "--mine", "-o", "json", "--limit", "100").document["jobs"]
     assert sorted(names(queue, listed)) == accepted
 
-    # The same file again adds nothing.
+    # The same file again adds no job.
     requests[7]["RoleArn"] = requests[0]["RoleArn"]
     again = cli("submit", cli.write("many.json", requests))
     assert "1 submitted, 49 already in the queue, 0 not accepted." in again.err
-    assert queue.line() == [*accepted[2:], "n07"]
+    assert queue.waiting() == [*accepted[2:], "n07"]
 
     waiting = [f"{prefix}{name}" for name in [*accepted[2:], "n07"]]
     cli("stop", *waiting)
-    assert queue.line() == []
+    assert queue.waiting() == []
     assert queue.training_jobs("n07") == []

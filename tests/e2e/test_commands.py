@@ -1,4 +1,4 @@
-"""The command line's whole round."""
+"""All commands of the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.service.world import P5
 pytestmark = pytest.mark.e2e
 
 
-def test_a_user_submits_looks_changes_and_stops(sb: Sandbox, queue: QueueView):
+def test_a_user_submits_lists_changes_and_stops_jobs(sb: Sandbox, queue: QueueView):
     cli, prefix = queue.cli, queue.prefix
     entered = cli("submit", "-", stdin=queue.request("a", 1)).out
     assert entered.startswith(f"{prefix}a is pending (priority 1, place 1 in the queue): ")
@@ -24,7 +24,7 @@ def test_a_user_submits_looks_changes_and_stops(sb: Sandbox, queue: QueueView):
 
     # The waiting jobs, and their reasons.
     lines = cli("queue").out.splitlines()
-    assert lines[0].split() == ["Job", "Name", "State", "Priority", "Why"]
+    assert lines[0].split() == ["Job", "Name", "State", "Priority", "Demand", "Age", "Why"]
     shown = [line.split()[:3] for line in lines[2:]]
     assert sorted(shown[:2]) == [[f"{prefix}a", "running", "1"], [f"{prefix}b", "running", "2"]]
     assert shown[2:] == [[f"{prefix}c", "pending", "0"], [f"{prefix}d", "pending", "0"]]
@@ -34,11 +34,11 @@ def test_a_user_submits_looks_changes_and_stops(sb: Sandbox, queue: QueueView):
     assert [(job["jobName"], job["place"]) for job in page["jobs"]] == [(f"{prefix}c", 1), (f"{prefix}d", 2)]
     assert page["truncated"] is False
 
-    # Another priority, another place.
+    # A new priority, and a new place.
     assert "priority 1, place 1 in the queue" in cli("priority", f"{prefix}d", "1").out
-    assert queue.line() == ["d", "c"]
+    assert queue.waiting() == ["d", "c"]
 
-    # All about one job.
+    # All details of a job.
     eventually(lambda: queue.details("a").attempts[0].secondary_status == "Training", "the queue hears that a trains")
     sheet = cli("show", f"{prefix}a").out
     parts = ("Attempts", "History", "InProgress / Training", "1 ml.p5.48xlarge", f"arn:aws:iam::{sb.info.account}:root")
@@ -56,15 +56,15 @@ def test_a_user_submits_looks_changes_and_stops(sb: Sandbox, queue: QueueView):
     }  # fmt: skip
     assert cli("capacity").out.splitlines()[2].split() == [P5, "2", "2", "0", "0", "0", "0", "2"]
 
-    # A waiting job leaves at once, a running one makes room when it has ended.
-    assert cli("stop", f"{prefix}c").out.startswith(f"{prefix}c is stopped")
+    # A waiting job leaves immediately, a running one frees its instances when it has ended.
+    assert cli("stop", f"{prefix}c").out.startswith(f"{prefix}c was stopped")
     assert cli("stop", f"{prefix}a").out.startswith(f"{prefix}a is stopping")
     queue.wait_for(a="stopped", b="running", c="stopped", d="running")
     assert queue.training_jobs("c") == []
     assert [job["TrainingJobStatus"] for job in queue.training_jobs("a")] == ["Stopped"]
-    assert cli("stop", f"{prefix}a").out.startswith(f"{prefix}a is stopped")
+    assert cli("stop", f"{prefix}a").out.startswith(f"{prefix}a was stopped")
 
-    # What has ended stays so.
+    # An ended job stays in its state.
     queue.finish("b")
     queue.wait_for(b="completed")
     assert "nothing to stop" in cli("stop", f"{prefix}b", expect=5).err
@@ -73,16 +73,16 @@ def test_a_user_submits_looks_changes_and_stops(sb: Sandbox, queue: QueueView):
     ended = cli("queue", "--all", "-o", "json").document["jobs"]
     mine = {job["jobName"].removeprefix(prefix): job["jobState"] for job in ended if job["jobName"].startswith(prefix)}
     assert mine == {"a": "stopped", "b": "completed", "c": "stopped", "d": "running"}
-    queue.check_books(size=2)
+    queue.check_records(size=2)
 
 
-def test_a_larger_pool_starts_who_waits_without_a_deployment(queue: QueueView):
+def test_a_larger_pool_starts_waiting_jobs_without_a_deployment(queue: QueueView):
     cli = queue.cli
     for name in ("a", "b", "c"):
         queue.submit(name)
     queue.wait_for(a="running", b="running", c="pending")
 
-    # Shown, edited, set.
+    # Shown, edited, replaced.
     shown = cli("config", "show")
     assert shown.document["pools"] == DOCUMENT["pools"]
     edited = shown.document
@@ -91,13 +91,13 @@ def test_a_larger_pool_starts_who_waits_without_a_deployment(queue: QueueView):
     now = cli("config", "set", cli.write("pools.json", edited)).document
     assert (now["pools"], now["version"]) == (edited["pools"], version + 1)
     queue.wait_for(c="running")
-    queue.check_books(size=3)
+    queue.check_records(size=3)
 
 
 @pytest.mark.parametrize(
     ("document", "sentence"),
     [
-        ({"pools": {P5: {"size": -1}}}, "greater than or equal to 0"),
+        ({"pools": {P5: {"size": -1}}}, "must be at least 0"),
         ({"pools": {P5: {"size": 2, "colour": "blue"}}}, "colour"),
         ({"pools": {"p5": {"size": 2}}}, "pools.p5"),
         ({"pools": {}}, "pools"),

@@ -1,4 +1,4 @@
-"""Messages that no function can handle become dead letters, are shown and redriven, and block no others."""
+"""Messages that cannot be processed become dead letters, are shown and redriven, and do not block others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.e2e.waiting import eventually
 pytestmark = pytest.mark.e2e
 
 
-class Morgue:
+class DeadLetters:
     """The dead-letter queues, with all permissions."""
 
     def __init__(self, sandbox: Sandbox, queue: QueueView) -> None:
@@ -30,14 +30,14 @@ class Morgue:
         return str(url)
 
     def deliver(self, event: Mapping[str, Any]) -> None:
-        """Have Lambda invoke the observer as EventBridge has it do: asynchronously."""
+        """Let Lambda invoke the observer asynchronously, as EventBridge does."""
         functions = self._lambda.get_paginator("list_functions").paginate().build_full_result()["Functions"]
         (name,) = [each["FunctionName"] for each in functions if "Observe" in each["FunctionName"]]
         answer = self._lambda.invoke(FunctionName=name, InvocationType="Event", Payload=json.dumps(event).encode())
         answer["Payload"].read()  # or the connection never returns to the pool
 
-    def bury(self, event: Mapping[str, Any], *, error: str) -> None:
-        """Put an event among the dead ones as EventBridge does if it reaches no function.
+    def add_event(self, event: Mapping[str, Any], *, error: str) -> None:
+        """Put an event into the dead-letter queue as EventBridge does if it cannot reach the function.
 
         Source: EventBridge user guide, "Using dead-letter queues to process undelivered events".
         """
@@ -47,42 +47,44 @@ class Morgue:
             MessageAttributes={"ERROR_CODE": {"DataType": "String", "StringValue": error}},
         )
 
-    def bury_wake_up(self, why: str) -> None:
-        """Put a wake-up among the dead ones, where SQS puts it after its last try."""
+    def add_wake_up(self, why: str) -> None:
+        """Put a wake-up into the dead-letter queue, where SQS moves it after its last try."""
         url = self.url("wake-dead-letters.fifo")
         self._sqs.send_message(QueueUrl=url, MessageBody=why, MessageGroupId="schedule", MessageDeduplicationId=why)
 
     def letters(self) -> list[dict[str, Any]]:
-        """The letters that the command line shows."""
+        """Return the letters that the command line shows."""
         return list(self._queue.cli("dlq", "show", "-o", "json").document["letters"])
 
     def empty(self) -> None:
-        """Remove all letters."""
+        """Delete all letters."""
         for queue in ("event-dead-letters", "wake-dead-letters.fifo"):
             self._sqs.purge_queue(QueueUrl=self.url(queue))
 
 
 @pytest.fixture
-def morgue(sb: Sandbox, queue: QueueView) -> Iterator[Morgue]:
-    """No dead letters, and none left behind."""
-    morgue = Morgue(sb, queue)
-    morgue.empty()
-    yield morgue
-    morgue.empty()
+def dead_letters(sb: Sandbox, queue: QueueView) -> Iterator[DeadLetters]:
+    """Empty dead-letter queues, which are emptied again afterwards."""
+    dead_letters = DeadLetters(sb, queue)
+    dead_letters.empty()
+    yield dead_letters
+    dead_letters.empty()
 
 
 def state_change(queue: QueueView, name: str, **detail: Any) -> dict[str, Any]:
-    """An event of SageMaker's on a training job."""
+    """Return a state change event of SageMaker."""
     return {**event("observe"), "detail": {"TrainingJobName": queue.prefix + name, **detail}}
 
 
-def test_a_poison_event_is_put_aside_and_comes_back_while_jobs_run_as_if_nothing_was(queue: QueueView, morgue: Morgue):
+def test_a_malformed_event_becomes_a_dead_letter_and_is_redriven_while_jobs_run(
+    queue: QueueView, dead_letters: DeadLetters
+):
     cli = queue.cli
     assert cli("dlq", "show").out == "No dead letters.\n"
     queue.submit("before")
-    # It lacks its status, which no retry mends. Lambda retries for three minutes, the emulator for three seconds.
-    morgue.deliver(state_change(queue, "before"))
-    (poison,) = eventually(morgue.letters, "the poison event is among the dead letters")
+    # It has no status, so no retry succeeds. Lambda retries for three minutes, the emulator for three seconds.
+    dead_letters.deliver(state_change(queue, "before"))
+    (poison,) = eventually(dead_letters.letters, "the poison event is among the dead letters")
 
     assert (poison["queue"], poison["about"]) == ("event", f"{queue.prefix}before")
     # The emulator gives all errors of a handler one type.
@@ -90,7 +92,7 @@ def test_a_poison_event_is_put_aside_and_comes_back_while_jobs_run_as_if_nothing
     shown = cli("dlq", "show").out
     assert f"{queue.prefix}before" in shown
     assert "'TrainingJobStatus'" in shown
-    assert [letter["id"] for letter in morgue.letters()] == [poison["id"]], "looking takes nothing away"
+    assert [letter["id"] for letter in dead_letters.letters()] == [poison["id"]], "looking takes nothing away"
     queue.finish("before")
     queue.wait_for(before="completed")
 
@@ -98,23 +100,23 @@ def test_a_poison_event_is_put_aside_and_comes_back_while_jobs_run_as_if_nothing
     queue.submit("after")
     queue.finish("after")
     queue.wait_for(after="completed")
-    (again,) = eventually(morgue.letters, "the poison event is back")
+    (again,) = eventually(dead_letters.letters, "the poison event is back")
     assert again["id"] != poison["id"]
     assert (again["about"], again["errorMessage"]) == (poison["about"], poison["errorMessage"])
-    queue.check_books(size=2)
+    queue.check_records(size=2)
 
 
-def test_events_and_wake_ups_that_are_redriven_do_their_work(sb: Sandbox, queue: QueueView, morgue: Morgue):
-    # The event on the end of the job is a dead letter.
+def test_events_and_wake_ups_that_are_redriven_do_their_work(sb: Sandbox, queue: QueueView, dead_letters: DeadLetters):
+    # The event of the job's end is a dead letter.
     queue.submit("job")
     queue.wait_until_training("job")
     sb.set_faults(event_drop=1.0)
     queue.finish("job")
     ended = state_change(queue, "job", TrainingJobStatus="Completed", SecondaryStatus="Completed")
-    morgue.bury(ended, error="NO_PERMISSIONS")
-    morgue.bury_wake_up("submitted")
-    morgue.bury_wake_up("priority changed")
-    assert {(letter["queue"], letter["about"], letter["errorType"]) for letter in morgue.letters()} == {
+    dead_letters.add_event(ended, error="NO_PERMISSIONS")
+    dead_letters.add_wake_up("submitted")
+    dead_letters.add_wake_up("priority changed")
+    assert {(letter["queue"], letter["about"], letter["errorType"]) for letter in dead_letters.letters()} == {
         ("event", f"{queue.prefix}job Completed", "NO_PERMISSIONS"),
         ("wake", "submitted", None),
         ("wake", "priority changed", None),
@@ -124,14 +126,14 @@ def test_events_and_wake_ups_that_are_redriven_do_their_work(sb: Sandbox, queue:
         "redriven": 2, "dropped": 1, "failed": 0, "left": 0, "failures": [],
     }  # fmt: skip
     queue.wait_for(job="completed")
-    assert morgue.letters() == []
+    assert dead_letters.letters() == []
 
 
-def test_a_letter_that_nobody_understands_stays_and_is_told_by_the_exit_code(queue: QueueView, morgue: Morgue):
-    morgue.bury({"colour": "blue"}, error="NO_PERMISSIONS")
+def test_an_unreadable_letter_stays_and_sets_the_exit_code(queue: QueueView, dead_letters: DeadLetters):
+    dead_letters.add_event({"colour": "blue"}, error="NO_PERMISSIONS")
 
     outcome = queue.cli("dlq", "redrive", expect=7)
 
     assert outcome.out == "0 redriven, 0 dropped, 1 failed, 1 left.\n"
     assert "no event that a function of the queue takes" in outcome.err
-    assert len(morgue.letters()) == 1
+    assert len(dead_letters.letters()) == 1

@@ -1,4 +1,4 @@
-"""The demo: it ends well, can fail, and leaves nothing behind however it ends."""
+"""The demo succeeds, can fail, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def left_behind(folder: Path) -> list[str]:
     return [*processes_of(folder), *map(str, folder.glob("headway-sandbox-*"))]
 
 
-def test_the_demo_tells_its_story_and_leaves_nothing_behind(tmp_path: Path):
+def test_the_demo_completes_and_leaves_nothing_behind(tmp_path: Path):
     with running_demo(tmp_path) as process:
         assert left_behind(tmp_path) != [], "it could not be seen whether anything is left behind"
         told, _ = process.communicate(timeout=TIMEOUT_S)
@@ -57,7 +57,7 @@ def test_the_demo_tells_its_story_and_leaves_nothing_behind(tmp_path: Path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_a_demo_that_is_broken_off_leaves_nothing_behind(tmp_path: Path, number: signal.Signals):
+def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path, number: signal.Signals):
     with running_demo(tmp_path) as process:
         process.send_signal(number)
         told, _ = process.communicate(timeout=TIMEOUT_S)
@@ -65,7 +65,7 @@ def test_a_demo_that_is_broken_off_leaves_nothing_behind(tmp_path: Path, number:
     assert left_behind(tmp_path) == []
 
 
-def test_the_demo_fails_when_the_queue_does_something_else(
+def test_the_demo_fails_if_the_queue_behaves_differently(
     sb: Sandbox, queue: QueueView, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     queue.api.put_config({"pools": {P5: {"size": 3}}}, force=True)

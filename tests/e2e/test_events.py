@@ -17,8 +17,8 @@ from tests.e2e.waiting import eventually
 pytestmark = pytest.mark.e2e
 
 
-class Ears:
-    """Two queues of a user: one for the events of a rule on the bus, one that is subscribed to the topic."""
+class Subscriber:
+    """Two queues of a user: one for the events of a rule on the bus, one subscribed to the topic."""
 
     def __init__(self, sandbox: Sandbox, queue: QueueView) -> None:
         self._sandbox = sandbox
@@ -60,7 +60,7 @@ class Ears:
         return str(made["QueueUrl"])
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Delete the user's resources."""
         self._sns.unsubscribe(SubscriptionArn=self._subscription)
         self._events.remove_targets(Rule=f"{self._queue.prefix}rule", EventBusName=self._bus, Ids=["ears"])
         self._events.delete_rule(Name=f"{self._queue.prefix}rule", EventBusName=self._bus)
@@ -74,29 +74,29 @@ class Ears:
         return [json.loads(message["Body"]) for message in messages]
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        """The details of all events on a job of the test so far, as they came."""
+        """Return the details of all events of a job so far, in order of arrival."""
         self._heard += self._take(self._bus_queue)
         details = [event["detail"] for event in self._heard if event["detail-type"] == "Headway Job Change"]
         return [detail for detail in details if detail["jobName"] == self._queue.prefix + name]
 
     def codes(self, name: str) -> list[str]:
-        """Why a job changed, change by change."""
+        """Return the reason codes of a job's changes, in order."""
         return [detail["code"] for detail in self.events(name)]
 
     def wait_for(self, name: str, *codes: str) -> list[dict[str, Any]]:
-        """The events on a job, once these have come, in this order."""
+        """Wait for events with these codes in this order, and return all events of the job."""
         eventually(lambda: self.codes(name) == [*codes], lambda: f"{codes} of {name}; there are {self.codes(name)}")
         return self.events(name)
 
     def mail(self) -> dict[str, dict[str, Any]]:
-        """The messages on jobs of the test so far, by subject."""
+        """Return the messages of the test's jobs so far, by subject."""
         self._mail += self._take(self._mail_queue)
         mine = [m for m in self._mail if m["MessageAttributes"]["jobName"]["Value"].startswith(self._queue.prefix)]
         return {message["Subject"].replace(self._queue.prefix, ""): message for message in mine}
 
     @contextmanager
-    def deaf(self) -> Iterator[None]:
-        """The bus takes nothing from the function meanwhile."""
+    def rejecting(self) -> Iterator[None]:
+        """Let the bus reject the function's events."""
         iam = self._sandbox.client("iam")
         (role,) = [each["RoleName"] for each in iam.list_roles()["Roles"] if "TellFunctionRole" in each["RoleName"]]
         denied = {"Effect": "Deny", "Action": "events:PutEvents", "Resource": "*"}
@@ -109,13 +109,13 @@ class Ears:
 
 
 @pytest.fixture
-def ears(sb: Sandbox, queue: QueueView) -> Iterator[Ears]:
-    ears = Ears(sb, queue)
-    yield ears
-    ears.close()
+def subscriber(sb: Sandbox, queue: QueueView) -> Iterator[Subscriber]:
+    subscriber = Subscriber(sb, queue)
+    yield subscriber
+    subscriber.close()
 
 
-def test_a_preempted_job_is_told_step_by_step_and_its_history_says_the_same(queue: QueueView, ears: Ears):
+def test_the_events_of_a_preempted_job_equal_its_history(queue: QueueView, subscriber: Subscriber):
     queue.submit("low", 1)
     queue.submit("other", 5)
     queue.wait_until_training("low", "other")
@@ -126,7 +126,7 @@ def test_a_preempted_job_is_told_step_by_step_and_its_history_says_the_same(queu
     queue.finish("low")
     queue.wait_for(low="completed")
 
-    told = ears.wait_for("low", "Entered", "Started", "Preempted", "ReturnedToLine", "Started", "Completed")
+    told = subscriber.wait_for("low", "Entered", "Started", "Preempted", "ReturnedToLine", "Started", "Completed")
 
     assert [detail["id"] for detail in told] == [f"{queue.prefix}low/{version}" for version in range(1, 7)]
     states = ["pending", "running", "stopping", "preempted", "running", "completed"]
@@ -138,61 +138,65 @@ def test_a_preempted_job_is_told_step_by_step_and_its_history_says_the_same(queu
     assert preempted["jobs"] == [f"{queue.prefix}high"]
     assert preempted["attemptName"] == queue.attempts("low")[0]
     assert "starts again automatically" in preempted["remedy"]
-    mail = eventually(ears.mail, "a message on the preemption")
+    mail = eventually(subscriber.mail, "a message on the preemption")
     assert list(mail) == ["Preempted: low"]
     assert mail["Preempted: low"]["MessageAttributes"]["priority"] == {"Type": "Number", "Value": "1"}
 
 
-def test_people_hear_of_a_failed_job_what_happened_why_and_what_to_do(sb: Sandbox, queue: QueueView, ears: Ears):
+def test_the_message_of_a_failed_job_has_the_cause_and_the_remedy(
+    sb: Sandbox, queue: QueueView, subscriber: Subscriber
+):
     queue.submit("job")
     queue.wait_until_training("job")
     live = queue.job("job").live_attempt
     assert live is not None
     sb.fail(live, "AlgorithmError: ExecuteUserScriptError: exit code 1")
 
-    ears.wait_for("job", "Entered", "Started", "Failed")
-    message = eventually(ears.mail, "a message on the failure")["Failed: job"]["Message"]
+    subscriber.wait_for("job", "Entered", "Started", "Failed")
+    message = eventually(subscriber.mail, "a message on the failure")["Failed: job"]["Message"]
 
     assert f"What happened: job {queue.prefix}job went from running to failed." in message
     assert "Why: failed: AlgorithmError: ExecuteUserScriptError: exit code 1" in message
     assert "What to do: Check the training job's log" in message
 
 
-def test_a_policy_may_switch_messages_off_and_the_events_go_on(sb: Sandbox, queue: QueueView, ears: Ears):
+def test_a_policy_can_disable_messages_but_not_events(sb: Sandbox, queue: QueueView, subscriber: Subscriber):
     queue.api.put_config({**DOCUMENT, "notifications": {"codes": []}}, force=True)
     queue.submit("quiet")
     queue.wait_until_training("quiet")
     live = queue.job("quiet").live_attempt
     assert live is not None
     sb.fail(live)
-    ears.wait_for("quiet", "Entered", "Started", "Failed")
+    subscriber.wait_for("quiet", "Entered", "Started", "Failed")
     queue.api.put_config(DOCUMENT, force=True)
     queue.submit("loud")
     queue.wait_until_training("loud")
     live = queue.job("loud").live_attempt
     assert live is not None
     sb.fail(live)
-    ears.wait_for("loud", "Entered", "Started", "Failed")
-    assert list(eventually(ears.mail, "a message on the loud one")) == ["Failed: loud"]
+    subscriber.wait_for("loud", "Entered", "Started", "Failed")
+    assert list(eventually(subscriber.mail, "a message on the loud one")) == ["Failed: loud"]
 
 
-def test_jobs_run_on_while_nothing_can_be_told_and_all_of_it_is_told_later(queue: QueueView, ears: Ears):
-    with ears.deaf():
+def test_jobs_continue_while_events_cannot_be_published_and_all_are_published_later(
+    queue: QueueView, subscriber: Subscriber
+):
+    with subscriber.rejecting():
         queue.submit("job")
         queue.finish("job")
         queue.wait_for(job="completed")
-        assert ears.events("job") == []
-    told = ears.wait_for("job", "Entered", "Started", "Completed")
+        assert subscriber.events("job") == []
+    told = subscriber.wait_for("job", "Entered", "Started", "Completed")
     assert [detail["version"] for detail in told] == [1, 2, 3]
 
 
-def test_after_a_restart_what_follows_is_told_and_nothing_from_before_it(sb: Sandbox, queue: QueueView, ears: Ears):
+def test_only_events_after_a_restart_are_published_after_it(sb: Sandbox, queue: QueueView, subscriber: Subscriber):
     queue.submit("job")
     queue.wait_until_training("job")
-    ears.wait_for("job", "Entered", "Started")
+    subscriber.wait_for("job", "Entered", "Started")
 
     sb.restart()
 
     queue.finish("job")
     queue.wait_for(job="completed")
-    ears.wait_for("job", "Entered", "Started", "Completed")
+    subscriber.wait_for("job", "Entered", "Started", "Completed")

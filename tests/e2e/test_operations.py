@@ -1,4 +1,4 @@
-"""What an operator sees: the deployed alarms and dashboard, on what the deployed functions publish."""
+"""The deployed alarms and dashboard, with the metrics that the deployed functions publish."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_the_functions_publish_for_the_stack_and_its_pools(sb: Sandbox, queue: Q
     )
 
 
-def test_the_reconciler_is_missed_until_it_has_run(sb: Sandbox) -> None:
-    # The first minute in which it ran has to be over.
+def test_the_alarm_on_a_missing_reconciler_fires_until_it_has_run(sb: Sandbox) -> None:
+    # The first minute with a run has to be over.
     eventually(
         lambda: deployed(sb, "ReconcileMissingAlarm")["StateValue"] == "OK",
         "the reconciler is not missed",
@@ -74,16 +74,16 @@ def test_the_reconciler_is_missed_until_it_has_run(sb: Sandbox) -> None:
     )
 
 
-def test_a_line_that_does_not_move_raises_an_alarm_until_it_does(sb: Sandbox, line_stands: dict[str, Any]) -> None:
+def test_the_alarm_on_a_stalled_queue_fires_until_a_job_starts(sb: Sandbox, line_stands: dict[str, Any]) -> None:
     cloudwatch = sb.client("cloudwatch")
     minutes = [datetime.fromtimestamp(time.time() - 60 * ago, UTC) for ago in range(1, 16)]
 
     def put(jobs: float) -> None:
-        """Publish a number of jobs that could have started in each of the last minutes."""
+        """Publish the number of jobs that could have started in each of the last minutes."""
         figure = {"MetricName": line_stands["MetricName"], "Dimensions": REHEARSAL, "Value": jobs, "Unit": "Count"}
         data = [{**figure, "Timestamp": minute} for minute in minutes]
         cloudwatch.put_metric_data(Namespace=NAMESPACE, MetricData=data)
-        # An alarm that is put is evaluated at once, any other when its minute is over.
+        # A created alarm is evaluated immediately, any other when its minute is over.
         cloudwatch.put_metric_alarm(**line_stands)
 
     put(2)
@@ -92,7 +92,7 @@ def test_a_line_that_does_not_move_raises_an_alarm_until_it_does(sb: Sandbox, li
     eventually(lambda: named(sb, "rehearsal")["StateValue"] == "OK", "the alarm recovers")
 
 
-def test_the_dashboard_is_there_and_shows_the_deployed_alarms(sb: Sandbox) -> None:
+def test_the_deployed_dashboard_shows_the_deployed_alarms(sb: Sandbox) -> None:
     cloudwatch = sb.client("cloudwatch")
     body = cloudwatch.get_dashboard(DashboardName=sb.info.stack)["DashboardBody"]
     assert "${" not in body

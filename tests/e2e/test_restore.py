@@ -25,7 +25,7 @@ Script = Callable[..., str]
 
 
 class Functions:
-    """All functions of the queue, to be stopped and resumed."""
+    """All functions of the queue, which can be stopped and resumed."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._client: Any = sandbox.client("lambda")
@@ -73,20 +73,20 @@ def table(sb: Sandbox) -> str:
 
 @pytest.fixture
 def restored(sb: Sandbox, table: str) -> Iterator[str]:
-    """A name for the restored table, which is removed afterwards."""
+    """A name for the restored table, which is deleted afterwards."""
     yield f"{table}-restored"
     sb.client("dynamodb").delete_table(TableName=f"{table}-restored")
 
 
 @pytest.fixture
 def functions(sb: Sandbox) -> Iterator[Functions]:
-    """The queue's functions, which run again afterwards."""
+    """The queue's functions, which are resumed afterwards."""
     found = Functions(sb)
     yield found
     found.go_on()
 
 
-def test_a_table_that_is_put_back_knows_its_running_jobs_and_nothing_is_trained_twice_at_once(
+def test_a_restored_table_adopts_its_running_jobs_and_no_job_trains_twice_concurrently(
     sb: Sandbox, queue: QueueView, script: Script, table: str, restored: str, functions: Functions
 ):
     reconcile = partial(sb.invoke, "Reconcile")
@@ -99,7 +99,7 @@ def test_a_table_that_is_put_back_knows_its_running_jobs_and_nothing_is_trained_
     )
     before = queue.attempts("runs")
 
-    # What happens after that second, and what goes wrong then.
+    # Changes after the restored time, which are lost.
     queue.finish("ends")
     queue.wait_until_training("starts", meanwhile=reconcile)
     queue.submit("forgotten")
@@ -115,7 +115,7 @@ def test_a_table_that_is_put_back_knows_its_running_jobs_and_nothing_is_trained_
     assert told.count("\n") == 1
     functions.go_on()
 
-    # Nothing is launched before the patrol has listed all training jobs, and no call can change that.
+    # Nothing is launched before the scan has listed all training jobs, and no call can change that.
     queue.submit("later", 9)
     with pytest.raises(ConflictError, match="the table was restored"):
         queue.api.resume()
@@ -124,7 +124,7 @@ def test_a_table_that_is_put_back_knows_its_running_jobs_and_nothing_is_trained_
         reconcile()
         sb.invoke("Patrol")
 
-    # What runs runs on, as the live attempt of its job, and what has ended since ends.
+    # Running training jobs continue as the live attempts of their jobs, and ended ones end their jobs.
     queue.wait_for(ends="completed", runs="running", starts="running", later="pending", meanwhile=look)
     assert queue.attempts("runs") == before
     queue.finish("starts")
@@ -135,4 +135,4 @@ def test_a_table_that_is_put_back_knows_its_running_jobs_and_nothing_is_trained_
 
     queue.wait_for(later="running", meanwhile=look, timeout_s=VISIBLE_AFTER_S + USUAL_S)
     assert all(pool.pause is None for pool in queue.api.capacity().pools)
-    queue.check_books(size=2)
+    queue.check_records(size=2)

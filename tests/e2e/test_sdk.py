@@ -1,4 +1,4 @@
-"""Scripts that know nothing of the queue, run as ever: with boto3, and with the SageMaker SDKs 2 and 3.
+"""Unmodified scripts that use the queue: with boto3, and with the SageMaker SDKs 2 and 3.
 
 `make test-sdk` runs this; it needs the environments in which the SDKs are installed.
 """
@@ -27,7 +27,7 @@ from tests.e2e.waiting import eventually
 pytestmark = pytest.mark.e2e
 
 FIRST, LATEST = "sdk2-first", "sdk2"
-V3_PLACE = ", place 1 in the queue: "  # SDK 3 shows no status, so only the message beside it
+V3_PLACE = ", place 1 in the queue: "  # SDK 3 shows no status, only the message next to it
 USERS = [
     User(name="boto3", script="boto3_waiter", pools=("ml.p5.48xlarge",), follows_logs=False),
     User(name="spot-v2-first", script="sdk2_spot", sdk=FIRST, pools=("ml.p4d.24xlarge",)),
@@ -70,7 +70,7 @@ def view(sb: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queu
 
 @pytest.fixture(scope="module")
 def played(sb: Sandbox, view: QueueView, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Played]:
-    """All stories, played side by side."""
+    """The results of all stories, run concurrently."""
     stage = Stage(sb, view.api, tmp_path_factory.mktemp("users"))
     stories = {user.name: preempted_once(stage, user) for user in USERS}
     stories |= {user.name: alone(stage, user) for user in (ELSEWHERE, SESSION)}
@@ -79,7 +79,7 @@ def played(sb: Sandbox, view: QueueView, tmp_path_factory: pytest.TempPathFactor
 
 
 def well(story: Played) -> str:
-    """What the script of a story printed, which went as it should."""
+    """Return the output of a story's script, which must have succeeded."""
     assert story.problem is None, f"{story.problem}\n{story.output}"
     assert story.code == 0, f"left with {story.code}\n{story.output}"
     assert "Traceback" not in story.output
@@ -87,7 +87,7 @@ def well(story: Played) -> str:
 
 
 def attempts(view: QueueView, user: User) -> list[dict[str, Any]]:
-    """SageMaker's descriptions of a user's training jobs, oldest first."""
+    """Return SageMaker's descriptions of a user's training jobs, oldest first."""
     names = [
         job["TrainingJobName"]
         for job in view.sandbox.jobs()
@@ -97,11 +97,11 @@ def attempts(view: QueueView, user: User) -> list[dict[str, Any]]:
     return [sagemaker.describe_training_job(TrainingJobName=name) for name in names]
 
 
-# ----------------------------------------------------------------------------------------- what a script's user sees
+# ------------------------------------------------------------------------------------- the output of users' scripts
 
 
 @by_user
-def test_a_script_waits_its_turn_is_preempted_resumes_and_ends_well(
+def test_the_job_of_a_script_waits_is_preempted_resumes_and_completes(
     played: Mapping[str, Played], view: QueueView, user: User
 ):
     output = well(played[user.name])
@@ -112,15 +112,13 @@ def test_a_script_waits_its_turn_is_preempted_resumes_and_ends_well(
     first, second = attempts(view, user)
     assert [each["TrainingJobStatus"] for each in (first, second)] == ["Stopped", "Completed"]
     assert first["TrainingJobName"] != second["TrainingJobName"]
-    # The script knows one job, under the name that it gave.
+    # The script uses one job, under its own name.
     assert f"ended: {first['TrainingJobName']}" in output
     assert view.api.get_job(first["TrainingJobName"]).job.state == "completed"
 
 
 @by_user
-def test_a_script_shows_the_logs_of_both_attempts_as_those_of_one_job(
-    played: Mapping[str, Played], view: QueueView, user: User
-):
+def test_a_script_shows_the_logs_of_both_attempts_as_one(played: Mapping[str, Played], view: QueueView, user: User):
     output = well(played[user.name])
     lines = [f"training job {each['TrainingJobName']} begins on algo-1 of" for each in attempts(view, user)]
     wanted = [lines[0], "SIGTERM received", "exit status 143", lines[1], "exit status 0"]
@@ -156,7 +154,7 @@ def test_a_spot_job_resumes_from_its_checkpoint_on_spot_instances(
 
 
 @pytest.mark.parametrize("name", ["groups-v2-first", "groups-v2-latest"])
-def test_every_host_of_an_instance_group_is_heard(played: Mapping[str, Played], view: QueueView, name: str):
+def test_every_host_of_an_instance_group_has_logs(played: Mapping[str, Played], view: QueueView, name: str):
     output = well(played[name])
     (user,) = [user for user in USERS if user.name == name]
     for attempt in attempts(view, user):
@@ -166,7 +164,7 @@ def test_every_host_of_an_instance_group_is_heard(played: Mapping[str, Played], 
 
 
 @pytest.mark.parametrize("name", ["warm-v2-first", "warm-v2-latest"])
-def test_a_warm_pool_is_left_out_so_that_its_instances_serve_whoever_is_next(
+def test_a_warm_pool_is_omitted_so_that_its_instances_serve_the_next_job(
     played: Mapping[str, Played], view: QueueView, name: str
 ):
     assert "runs without the warm pool that it asks for" in well(played[name])
@@ -178,12 +176,12 @@ def test_a_warm_pool_is_left_out_so_that_its_instances_serve_whoever_is_next(
 
 
 @pytest.mark.parametrize("user", IMPATIENT, ids=lambda user: user.name)
-def test_ctrl_c_leaves_the_job_in_line_and_says_how_to_stop_it(
+def test_ctrl_c_leaves_the_job_queued_and_prints_how_to_stop_it(
     played: Mapping[str, Played], view: QueueView, user: User
 ):
     story = played[user.name]
     assert story.problem is None, f"{story.problem}\n{story.output}"
-    # The newer SDKs swallow Ctrl-C, so that the script continues and exits with its own code.
+    # The newer SDKs swallow Ctrl-C, so the script continues and exits with its own code.
     assert story.code == (130 if user.sdk == FIRST else 0), f"left with {story.code}\n{story.output}"
     assert "Traceback" not in story.output
     said = re.findall(r"headway: (\S+) stays in the queue; `headway stop (\S+)` stops it\n", story.output)
@@ -192,12 +190,12 @@ def test_ctrl_c_leaves_the_job_in_line_and_says_how_to_stop_it(
     assert name.startswith(user.name)
     assert view.api.get_job(name).job.state == "pending"
     # The printed command works.
-    assert "is stopped" in view.cli("stop", name).out
+    assert "was stopped" in view.cli("stop", name).out
 
 
-def test_processing_and_tuning_jobs_go_to_sagemaker(played: Mapping[str, Played], view: QueueView):
+def test_processing_and_tuning_jobs_bypass_the_queue(played: Mapping[str, Played], view: QueueView):
     output = well(played[ELSEWHERE.name])
-    # The sandbox's SageMaker has neither, and answers that itself; unit tests check that calls are unchanged.
+    # The sandbox's SageMaker has neither, and answers accordingly; unit tests check that calls are unchanged.
     for kind, operation in (("processing", "CreateProcessingJob"), ("tuning", "CreateHyperParameterTuningJob")):
         assert f"{kind}: An error occurred (UnknownOperationException)" in output
         assert f"The sandbox's SageMaker has no {operation}." in output
@@ -205,7 +203,7 @@ def test_processing_and_tuning_jobs_go_to_sagemaker(played: Mapping[str, Played]
     assert not [job for job in view.api.list_jobs() if job.demand.keys() & set(ELSEWHERE.pools)]
 
 
-def test_a_session_of_the_queue_uploads_the_sources_and_hands_the_job_in(
+def test_a_session_of_the_queue_uploads_the_sources_and_submits_the_job(
     sb: Sandbox, played: Mapping[str, Played], view: QueueView
 ):
     assert "submitted: session\n" in well(played[SESSION.name])
@@ -223,13 +221,13 @@ def test_a_session_of_the_queue_uploads_the_sources_and_hands_the_job_in(
     assert stored["ServerSideEncryption"] == "aws:kms"
 
     # It trains for ten minutes, the sandbox's default.
-    eventually(lambda: view.job("session").state == "completed", lambda: f"it completes: {view.told()}")
+    eventually(lambda: view.job("session").state == "completed", lambda: f"it completes: {view.summary()}")
     assert [each["TrainingJobStatus"] for each in attempts(view, SESSION)] == ["Completed"]
     assert view.history("session") == ["pending", "running", "completed"]
 
 
 @pytest.mark.parametrize("user", [*USERS, *IMPATIENT, ELSEWHERE], ids=lambda user: user.name)
-def test_the_scripts_know_nothing_of_the_queue(user: User):
+def test_the_scripts_do_not_mention_the_queue(user: User):
     tree = ast.parse((SCRIPTS / f"{user.script}.py").read_text())
     imported = {
         name.partition(".")[0]

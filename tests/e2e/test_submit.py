@@ -15,11 +15,11 @@ from tests.service.world import on
 pytestmark = pytest.mark.e2e
 
 SURPLUS = {"HyperParameters": {f"h{i}": "x" * 2_400 for i in range(171)}}
-"""Makes a request of some 412 KB; a single value may have 2,500 characters, and there may be more than 100 of them."""
+"""Produces a request of about 412 KB; a value may have 2,500 characters, and there may be more than 100 of them."""
 
 
 @pytest.mark.parametrize("name", ["first", "second", "third"])
-def test_two_submissions_of_the_same_file_at_once_give_one_job(sb: Sandbox, queue: QueueView, name: str):
+def test_two_concurrent_submissions_of_the_same_file_create_one_job(sb: Sandbox, queue: QueueView, name: str):
     file = queue.cli.write("request.json", queue.request(name))
     both = [queue.cli.start("submit", file), queue.cli.start("submit", file)]
     outcomes = [running.outcome() for running in both]
@@ -33,7 +33,7 @@ def test_two_submissions_of_the_same_file_at_once_give_one_job(sb: Sandbox, queu
     assert queue.history(name) == ["pending", "running"]
 
 
-def test_a_submission_repeated_later_still_is_the_same_job_and_another_one_conflicts(queue: QueueView):
+def test_a_repeated_submission_is_the_same_job_and_a_different_one_conflicts(queue: QueueView):
     queue.submit("job")
     queue.wait_for(job="running")
     again = queue.cli("submit", "-", stdin=queue.request("job"))
@@ -69,7 +69,7 @@ def test_a_submission_repeated_later_still_is_the_same_job_and_another_one_confl
         "a field that is none",
     ],
 )
-def test_what_can_never_run_is_refused_with_a_sentence_that_says_what_to_change(
+def test_requests_that_can_never_run_are_refused_with_the_remedy(
     queue: QueueView, changes: dict[str, Any], sentences: list[str]
 ):
     file = queue.cli.write("request.json", queue.request("refused", **changes))
@@ -85,7 +85,7 @@ def test_what_can_never_run_is_refused_with_a_sentence_that_says_what_to_change(
 
 
 def everybody(queue: QueueView) -> set[str]:
-    """All jobs that the queue knows, of whatever test and in whatever state."""
+    """Return all jobs in the queue, of any test and in any state."""
     return {job.name for job in queue.api.list_jobs(states=JOB_STATES)}
 
 
@@ -99,14 +99,14 @@ def everybody(queue: QueueView) -> set[str]:
         ('{"TrainingJobName": "a", "TrainingJobName": "b"}', 'the key "TrainingJobName" appears twice'),
     ],
 )
-def test_what_is_no_json_object_is_not_even_sent(queue: QueueView, text: str, sentence: str):
+def test_a_file_that_is_not_a_json_object_is_not_sent(queue: QueueView, text: str, sentence: str):
     outcome = queue.cli("submit", "-", stdin=text, expect=2)
     assert outcome.err.startswith("headway: standard input ")
     assert sentence in outcome.err
     assert queue.jobs() == {}
 
 
-def test_a_refusal_can_be_read_by_a_program(queue: QueueView):
+def test_a_refusal_is_machine_readable(queue: QueueView):
     outcome = queue.cli("submit", "-", "-o", "json", stdin=queue.request("n" * 70, RoleArn=None), expect=3)
     error = json.loads(outcome.err)["error"]
     assert error["code"] == "InvalidRequest"

@@ -1,4 +1,4 @@
-"""The templates beside the queue's own are made as they are written: the private network, and the key."""
+"""The templates besides the queue's own can be deployed: the private network, and the key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ EXISTING = {
     "VpcId": "vpc-0123456789abcdef0",
     "SubnetIds": "subnet-0123456789abcdef0,subnet-0fedcba9876543210",
     "RouteTableIds": "rtb-0123456789abcdef0",
-    "MakeGatewayEndpoints": "false",
     "Services": "sagemaker.api,sqs",
 }
 Make = Callable[..., dict[str, str]]
@@ -27,7 +26,7 @@ Make = Callable[..., dict[str, str]]
 
 @pytest.fixture
 def make(sb: Sandbox) -> Iterator[Make]:
-    """Makes a stack of a template; its outputs. The stacks are removed afterwards."""
+    """Creates a stack of a template and returns its outputs; the stacks are deleted afterwards."""
     client = sb.client("cloudformation")
     made: list[str] = []
 
@@ -37,7 +36,7 @@ def make(sb: Sandbox) -> Iterator[Make]:
 
     def make(template: str, **parameters: str) -> dict[str, str]:
         name = f"{template.removesuffix('.yaml')}-{len(made)}"
-        # As `aws cloudformation deploy` does: a template with a transform can't be made without a change set.
+        # As `aws cloudformation deploy` does: a template with a transform requires a change set.
         client.create_change_set(
             StackName=name,
             ChangeSetName="first",
@@ -74,7 +73,9 @@ def endpoints(sb: Sandbox, vpc: str) -> set[str]:
     return {each["ServiceName"].split(".", 3)[3] for each in found if each["VpcId"] == vpc}
 
 
-def test_a_network_of_its_own_has_the_ways_that_functions_and_clients_need_and_none_out(sb: Sandbox, make: Make):
+def test_a_private_network_has_the_routes_that_functions_and_clients_need_and_none_to_the_outside(
+    sb: Sandbox, make: Make
+):
     outputs = make("network.yaml")
     vpc = outputs["VpcId"]
     assert endpoints(sb, vpc) == {
@@ -89,7 +90,7 @@ def test_a_network_of_its_own_has_the_ways_that_functions_and_clients_need_and_n
     assert not any(target and target.startswith(("igw-", "nat-")) for target in targets)
 
 
-def test_an_existing_network_gets_what_it_lacks(sb: Sandbox, make: Make):
+def test_an_existing_network_gets_the_missing_endpoints(sb: Sandbox, make: Make):
     outputs = make("network.yaml", **EXISTING)
     assert endpoints(sb, EXISTING["VpcId"]) == {"execute-api", "sagemaker.api", "sqs"}
     assert outputs["FunctionSubnetIds"] == EXISTING["SubnetIds"]

@@ -26,13 +26,13 @@ def eventually(
     meanwhile: Callable[[], object] = nothing,
     timeout_s: float = USUAL_S,
 ) -> T:
-    """Return the first true answer of a check.
+    """Return the first true result of a check.
 
     Args:
         check: called repeatedly, with pauses.
         what: describes the condition, for the failure message.
-        meanwhile: done every other second until then, such as what a schedule would start once a minute.
-        timeout_s: how long it may take, s.
+        meanwhile: called every two seconds, such as an action that a schedule would start once a minute.
+        timeout_s: the time limit, s.
     """
     deadline = time.monotonic() + timeout_s
     next_time = time.monotonic() + _MEANWHILE_S

@@ -19,6 +19,8 @@ SECRETS: dict[str, Any] = {"HyperParameters": {"token": SECRET}, "Environment": 
 CHANGES: list[tuple[str, str, Any]] = [
     ("DELETE", "/jobs/a", None),
     ("PATCH", "/jobs/a", {"priority": 1}),
+    ("PUT", "/jobs/a/comment", {"comment": "x"}),
+    ("POST", "/jobs/a/change", {"maxRuntimeSeconds": 60}),
     ("POST", "/jobs/a/hold", None),
     ("POST", "/jobs/a/release", None),
 ]
@@ -44,7 +46,7 @@ def refusals(log: io.StringIO) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("method", "path", "body"), CHANGES, ids=[f"{each[0]} {each[1]}" for each in CHANGES])
-def test_somebody_elses_job_is_refused_told_and_logged(
+def test_a_change_of_anothers_job_is_refused_explained_and_logged(
     functions: Functions, log: io.StringIO, method: str, path: str, body: Any
 ) -> None:
     functions.http("POST", "/jobs", request("a", **SECRETS))
@@ -72,7 +74,7 @@ def test_somebody_elses_job_is_refused_told_and_logged(
     ],
     ids=str,
 )
-def test_who_is_nobody_changes_nothing(functions: Functions, method: str, path: str, body: Any) -> None:
+def test_an_unsigned_caller_changes_nothing(functions: Functions, method: str, path: str, body: Any) -> None:
     functions.http("POST", "/jobs", request("a"))
     status, refusal = functions.http(method, path, body, caller=None)
     assert (status, refusal["error"]["code"]) == (403, "NotAllowed")
@@ -98,7 +100,7 @@ def test_a_submission_that_is_not_allowed_is_refused_alone_and_in_a_batch_and_lo
     assert functions.http("GET", "/jobs")[1]["jobs"] == []
 
 
-def test_what_the_policy_withholds_is_in_no_answer_and_the_answer_says_so(functions: Functions) -> None:
+def test_withheld_members_are_in_no_answer_and_are_listed_as_withheld(functions: Functions) -> None:
     configure(functions, access={"details": "owner", "admins": ["user/adam"]})
     functions.http("POST", "/jobs", request("a", **SECRETS))
     for caller, sees in (("user/ada", True), ("user/adam", True), ("user/bob", False)):
@@ -116,7 +118,7 @@ def test_what_the_policy_withholds_is_in_no_answer_and_the_answer_says_so(functi
         assert SECRET not in json.dumps(functions.http(method, path, body, caller="user/bob")[1])
 
 
-def test_the_command_line_in_a_failure_is_told_to_nobody(functions: Functions) -> None:
+def test_the_command_line_in_a_failure_reason_is_hidden(functions: Functions) -> None:
     # As SageMaker's training toolkit writes it.
     command = f"/usr/bin/python3 train.py --token {SECRET}"
     failure = f'AlgorithmError: ExecuteUserScriptError:\nExitCode 1\nErrorMessage "no such file"\nCommand "{command}"'
@@ -133,7 +135,7 @@ def test_the_command_line_in_a_failure_is_told_to_nobody(functions: Functions) -
     assert SECRET not in json.dumps({**job, "request": {}})
 
 
-def test_a_key_of_one_caller_answers_no_other(functions: Functions) -> None:
+def test_an_idempotency_key_is_valid_for_its_caller_only(functions: Functions) -> None:
     key = {"Idempotency-Key": "k"}
     assert functions.http("POST", "/jobs", request("a"), headers=key)[0] == 201
     assert functions.http("POST", "/jobs", request("a"), headers=key)[0] == 201

@@ -20,7 +20,7 @@ def shown(functions: Functions) -> dict[str, Any]:
     return answer
 
 
-def test_a_configuration_is_shown_with_its_version_and_set_again_as_it_is(functions: Functions) -> None:
+def test_a_configuration_is_shown_with_its_version_and_can_be_set_unchanged(functions: Functions) -> None:
     answer = functions.invoke("api", http_event("GET", "/config"))
     document = json.loads(answer["body"])["document"]
     assert (document["version"], answer["multiValueHeaders"]["ETag"]) == (1, ['"1"'])
@@ -42,7 +42,7 @@ def test_a_configuration_that_is_older_than_a_resize_does_not_undo_it(functions:
     assert functions.wakes() == []
 
 
-def test_an_edit_of_the_parameter_itself_is_not_undone(functions: Functions) -> None:
+def test_a_direct_edit_of_the_parameter_is_not_undone(functions: Functions) -> None:
     document = shown(functions)["document"]
     text = json.dumps({"pools": {P5: {"size": 9}}})
     functions.ssm.put_parameter(Name="/headway/config", Value=text, Type="String", Overwrite=True)
@@ -71,7 +71,7 @@ def test_an_edit_of_the_parameter_itself_is_not_undone(functions: Functions) -> 
     ],
     ids=str,
 )
-def test_the_header_goes_before_the_documents_own_version_and_one_of_them_is_needed(
+def test_the_header_takes_precedence_over_the_documents_version_and_one_is_required(
     functions: Functions, headers: dict[str, str], version: Any, status: int, code: str | None
 ) -> None:
     document = OTHER if version is None else {**OTHER, "version": version}
@@ -80,12 +80,12 @@ def test_the_header_goes_before_the_documents_own_version_and_one_of_them_is_nee
     assert shown(functions)["document"]["pools"] == (OTHER["pools"] if status == 200 else {P5: {"size": 2}})
 
 
-def test_what_is_wrong_with_a_document_is_told_before_its_version_is_asked_for(functions: Functions) -> None:
+def test_errors_of_a_document_are_reported_before_its_version_is_checked(functions: Functions) -> None:
     status, refusal = functions.http("PUT", "/config", {"pools": {}})
     assert (status, refusal["error"]["code"]) == (400, "InvalidConfiguration")
 
 
-def test_a_parameter_that_was_deleted_is_created_by_who_replaces_whatever_there_is(functions: Functions) -> None:
+def test_an_unconditional_write_creates_a_deleted_parameter(functions: Functions) -> None:
     for _ in range(2):
         assert functions.http("PUT", "/config", {"pools": {P5: {"size": 3}}}, headers=ANY_VERSION)[0] == 200
     functions.ssm.delete_parameter(Name="/headway/config")

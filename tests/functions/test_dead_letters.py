@@ -17,7 +17,7 @@ from botocore.config import Config
 
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_service.aws import dead_letter_queues
-from headway_service.dead_letters import redrive as dead_letters
+from headway_service.dead_letters import redrive
 from headway_service.observability.logging import logger
 from tests.functions.conftest import Functions
 from tests.service.world import request
@@ -139,13 +139,13 @@ def counts(answer: dict[str, Any]) -> tuple[int, int, int, int]:
     return answer["redriven"], answer["dropped"], answer["failed"], answer["left"]
 
 
-def test_where_nothing_is_dead_nothing_is_shown_and_nothing_is_done(morgue: Morgue) -> None:
+def test_nothing_is_shown_or_redriven_without_dead_letters(morgue: Morgue) -> None:
     assert morgue.functions.http("GET", "/dead-letters") == (200, {"letters": [], "more": False})
     assert morgue.redrive() == {"redriven": 0, "dropped": 0, "failed": 0, "left": 0, "failures": []}
     assert morgue.functions.wakes() == []
 
 
-def test_letters_of_both_queues_are_shown_with_what_they_are_about_and_why_they_died(morgue: Morgue) -> None:
+def test_letters_of_both_queues_are_shown_with_subject_and_error(morgue: Morgue) -> None:
     failed = morgue.bury(record(POISON, KeyError("TrainingJobStatus")))
     undelivered = morgue.bury(
         event("observe"), ERROR_CODE="NO_PERMISSIONS", ERROR_MESSAGE="lambda:InvokeFunction was denied"
@@ -169,20 +169,20 @@ def test_showing_leaves_every_letter_to_a_redrive_that_follows_at_once(morgue: M
         morgue.bury(event("observe"))
         morgue.bury_wake_up("submitted")
 
-    assert len(morgue.show()) == 12 + dead_letters.MAX_SHOWN_WAKES
-    assert len(morgue.show()) == 12 + dead_letters.MAX_SHOWN_WAKES
+    assert len(morgue.show()) == 12 + redrive.MAX_SHOWN_WAKES
+    assert len(morgue.show()) == 12 + redrive.MAX_SHOWN_WAKES
     assert counts(morgue.redrive()) == (12 + 1, 11, 0, 0)
 
 
-def test_more_letters_than_one_answer_shows_are_told_of(morgue: Morgue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dead_letters, "MAX_SHOWN", 2)
+def test_more_letters_than_one_answer_shows_are_counted(morgue: Morgue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redrive, "MAX_SHOWN", 2)
     for expected in ([False, 1], [True, 2], [True, 2]):
         morgue.bury(event("observe"))
         _, answer = morgue.functions.http("GET", "/dead-letters")
         assert [answer["more"], len(answer["letters"])] == expected
 
 
-def test_a_good_event_is_handed_to_the_observer_and_does_its_work_at_last(morgue: Morgue) -> None:
+def test_a_valid_event_is_passed_to_the_observer_and_finally_processed(morgue: Morgue) -> None:
     functions = morgue.functions
     functions.invoke("api", event("api-submit"))
     functions.invoke("schedule", event("schedule"))
@@ -197,7 +197,7 @@ def test_a_good_event_is_handed_to_the_observer_and_does_its_work_at_last(morgue
     assert morgue.show() == []
 
 
-def test_a_poison_event_comes_back_as_a_new_letter_and_keeps_nobody_from_anything(morgue: Morgue) -> None:
+def test_a_malformed_event_becomes_a_new_letter_and_blocks_nothing(morgue: Morgue) -> None:
     functions = morgue.functions
     functions.http("POST", "/jobs", request("a"))
     poison = morgue.bury(record(POISON, KeyError("TrainingJobStatus")))
@@ -224,9 +224,7 @@ def test_any_number_of_dead_wake_ups_and_reconciles_needs_one_wake_up(morgue: Mo
     assert morgue.invoked == []
 
 
-def test_a_letter_that_cannot_be_handed_over_stays_and_the_answer_tells_nothing_of_the_inside(
-    morgue: Morgue, log: io.StringIO
-) -> None:
+def test_an_undeliverable_letter_stays_and_the_answer_hides_internals(morgue: Morgue, log: io.StringIO) -> None:
     letter = morgue.bury(event("observe"))
     morgue.refusal = "AccessDeniedException"
 
@@ -242,7 +240,9 @@ def test_a_letter_that_cannot_be_handed_over_stays_and_the_answer_tells_nothing_
     assert counts(morgue.redrive()) == (1, 0, 0, 0), "it was given back at once"
 
 
-def test_dead_wake_ups_stay_as_long_as_nobody_can_be_woken(morgue: Morgue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dead_wake_ups_stay_while_the_scheduler_cannot_be_woken(
+    morgue: Morgue, monkeypatch: pytest.MonkeyPatch
+) -> None:
     container = morgue.functions.module("api").container
     morgue.bury_wake_up("submitted")
     with monkeypatch.context() as broken:
@@ -252,7 +252,7 @@ def test_dead_wake_ups_stay_as_long_as_nobody_can_be_woken(morgue: Morgue, monke
     assert counts(morgue.redrive()) == (1, 0, 0, 0)
 
 
-def test_a_letter_that_nobody_understands_stays_and_those_around_it_are_redriven(morgue: Morgue) -> None:
+def test_an_unreadable_letter_stays_and_the_others_are_redriven(morgue: Morgue) -> None:
     morgue.bury(event("observe"))
     illegible = morgue.bury("poison")
     morgue.bury(event("reconcile"))
@@ -265,7 +265,7 @@ def test_a_letter_that_nobody_understands_stays_and_those_around_it_are_redriven
     assert (letter["id"], letter["problem"]) == (illegible, "it is no JSON")
 
 
-def test_changes_that_were_never_told_are_shown_and_a_redrive_removes_them(morgue: Morgue) -> None:
+def test_unpublished_changes_are_shown_and_removed_by_a_redrive(morgue: Morgue) -> None:
     batch = {"batchSize": 2, "approximateArrivalOfFirstRecord": "2026-11-21T10:20:00.568Z"}
     morgue.bury({"requestContext": {"condition": "MaxRecordAgeExceeded"}, "DDBStreamBatchInfo": batch})
 
@@ -278,23 +278,23 @@ def test_changes_that_were_never_told_are_shown_and_a_redrive_removes_them(morgu
     assert morgue.show() == []
 
 
-def test_a_redrive_is_bounded_in_number_and_says_how_many_are_left(
+def test_a_redrive_is_bounded_in_number_and_returns_the_remaining_number(
     morgue: Morgue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dead_letters, "MAX_REDRIVEN", 4)
+    monkeypatch.setattr(redrive, "MAX_REDRIVEN", 4)
     for _ in range(9):
         morgue.bury(event("observe"))
     assert [counts(morgue.redrive()) for _ in range(4)] == [(4, 0, 0, 5), (4, 0, 0, 1), (1, 0, 0, 0), (0, 0, 0, 0)]
 
 
-def test_a_redrive_is_bounded_in_time_and_gives_back_what_it_did_not_come_to(
+def test_a_redrive_is_bounded_in_time_and_returns_unprocessed_letters(
     morgue: Morgue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(3):
         morgue.bury(event("observe"))
-    now_ms = iter(range(0, 10 * dead_letters.REDRIVE_MS, dead_letters.REDRIVE_MS * 2 // 5))
+    now_ms = iter(range(0, 10 * redrive.REDRIVE_MS, redrive.REDRIVE_MS * 2 // 5))
     with monkeypatch.context() as slow:
-        slow.setattr(morgue.functions.module("api").container, "clock", lambda: next(now_ms))
+        slow.setattr(morgue.functions.module("api").container, "machine_clock", lambda: next(now_ms))
         assert counts(morgue.redrive()) == (1, 0, 0, 2)
     assert counts(morgue.redrive()) == (2, 0, 0, 0)
 

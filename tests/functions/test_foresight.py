@@ -57,7 +57,7 @@ def test_a_batch_answers_for_each_request(functions: Functions) -> None:
     assert functions.wakes() == ["submitted 2 in a batch"]
 
 
-def test_a_batch_that_is_sent_again_with_its_key_answers_the_same(functions: Functions) -> None:
+def test_a_batch_repeated_with_its_key_has_the_same_answer(functions: Functions) -> None:
     batch, key = {"requests": [request("a"), request("b")]}, {"Idempotency-Key": "batch-1"}
     for _ in range(2):
         _, answer = functions.http("POST", "/job-batches", batch, headers=key)
@@ -66,12 +66,12 @@ def test_a_batch_that_is_sent_again_with_its_key_answers_the_same(functions: Fun
 
 
 @pytest.mark.parametrize("body", [{}, {"requests": []}, {"requests": [{}] * 101}, {"requests": {}}, {"x": 1}], ids=str)
-def test_a_batch_of_another_shape_is_refused(functions: Functions, body: Any) -> None:
+def test_a_batch_of_the_wrong_shape_is_refused(functions: Functions, body: Any) -> None:
     status, answer = functions.http("POST", "/job-batches", body)
     assert (status, answer["error"]["code"]) == (400, "InvalidRequest")
 
 
-def test_an_explanation_tells_who_is_ahead(full: Functions) -> None:
+def test_an_explanation_lists_the_jobs_ahead(full: Functions) -> None:
     status, told = full.http("GET", "/jobs/waits/explanation")
     assert status == 200
     assert [(each["jobName"], each["jobState"]) for each in told["ahead"]] == [("a", "running"), ("b", "running")]
@@ -80,7 +80,7 @@ def test_an_explanation_tells_who_is_ahead(full: Functions) -> None:
     assert full.http("GET", "/jobs/nobody/explanation")[0] == 404
 
 
-def test_a_forecast_tells_the_line(full: Functions) -> None:
+def test_a_forecast_lists_the_queue(full: Functions) -> None:
     status, told = full.http("GET", "/forecast")
     assert (status, [job["jobName"] for job in told["jobs"]], told["more"]) == (200, ["waits"], False)
     assert full.http("GET", "/forecast", query={"job": ["waits"]})[1]["jobs"] == told["jobs"]
@@ -88,7 +88,7 @@ def test_a_forecast_tells_the_line(full: Functions) -> None:
     assert full.http("GET", "/forecast", query={"limit": ["101"]})[0] == 400
 
 
-def test_what_if_tells_and_changes_nothing(full: Functions) -> None:
+def test_what_if_previews_without_changes(full: Functions) -> None:
     changes: list[dict[str, Any]] = [
         {"change": "resize", "pool": P5, "size": 4},
         {"change": "submit", "request": request("mine", 1)},
@@ -121,7 +121,7 @@ def test_a_bad_change_is_named(full: Functions, changes: list[Any], field: str) 
     assert answer["error"]["fields"][0]["field"].startswith(field)
 
 
-def test_the_version_is_that_of_the_package_and_is_told(functions: Functions) -> None:
+def test_the_version_of_the_package_is_returned(functions: Functions) -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     assert __version__ == project["version"]
     assert functions.http("GET", "/version") == (200, {"version": __version__, "api": 1})
@@ -136,7 +136,16 @@ def test_every_answer_names_the_version(functions: Functions, method: str, path:
     assert (answer["statusCode"], answer["multiValueHeaders"]["Headway-Version"]) == (status, [__version__])
 
 
-def test_a_fault_names_the_version_too(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_answer_has_the_time_by_which_its_times_are(
+    functions: Functions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(functions.module("api").container, "clock", lambda: 1_900_000_000_000)
+    monkeypatch.setattr(functions.module("api").container, "machine_clock", lambda: 0)
+    answer = functions.invoke("api", http_event("GET", "/jobs/nobody"))
+    assert answer["multiValueHeaders"]["Headway-Time"] == ["2030-03-17T17:46:40.000Z"]
+
+
+def test_a_fault_also_names_the_version(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> None:
         raise RuntimeError
 

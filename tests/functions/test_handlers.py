@@ -55,7 +55,7 @@ def test_reconcile_wakes_the_scheduler_every_time(functions: Functions) -> None:
     assert functions.wakes() == ["reconcile"]
 
 
-def test_the_watcher_makes_alarms_each_minute_and_heeds_the_one_that_a_message_names(functions: Functions) -> None:
+def test_the_monitor_creates_alarms_every_minute_and_handles_the_one_in_a_message(functions: Functions) -> None:
     functions.http("POST", "/jobs", request("job1"))
     functions.invoke("schedule", event("schedule"))
     (training_job,) = functions.fleet.jobs(now=time.time())
@@ -84,7 +84,7 @@ def test_the_watcher_makes_alarms_each_minute_and_heeds_the_one_that_a_message_n
     assert functions.wakes() == [f"{training_job.name} is to stop"]
 
 
-def test_an_event_that_makes_no_sense_is_raised_so_that_it_reaches_the_dead_letter_queue(functions: Functions) -> None:
+def test_a_malformed_event_is_raised_so_that_it_reaches_the_dead_letter_queue(functions: Functions) -> None:
     with pytest.raises(KeyError):
         functions.invoke("observe", {"detail": {}})
 
@@ -99,7 +99,7 @@ def test_a_failed_tick_is_counted_and_does_not_block_the_queue(
     assert 1 in metrics["TickFailed"]
 
 
-def test_listing_gives_what_has_not_ended_with_a_reason_each(functions: Functions) -> None:
+def test_listing_returns_jobs_that_have_not_ended_with_a_reason_each(functions: Functions) -> None:
     for i in range(4):
         functions.http("POST", "/jobs", request(f"j{i}", i))
     functions.invoke("schedule", event("schedule"))
@@ -131,7 +131,7 @@ def test_listing_pages_through_everything_once(functions: Functions) -> None:
     assert sorted(found) == [f"j{i}" for i in range(7)]
 
 
-def test_listing_takes_several_states(functions: Functions) -> None:
+def test_listing_accepts_several_states(functions: Functions) -> None:
     for i in range(3):
         functions.http("POST", "/jobs", request(f"j{i}"))
     functions.invoke("schedule", event("schedule"))
@@ -151,6 +151,20 @@ def test_the_same_request_again_is_200_and_another_one_409(functions: Functions)
     assert (status, answer["error"]["code"]) == (409, "NameInUse")
 
 
+def test_the_founding_articles_item_is_a_submission_like_any_other(functions: Functions) -> None:
+    item = {"jobName": "a", "entryTime": "2020-01-01", "jobState": "running", "jobDetails": request("a")}
+    status, job = functions.http("POST", "/add-job", {**item, "priority": 3})
+    assert (status, job["jobName"], job["jobState"], job["priority"]) == (201, "a", "pending", 3)
+    assert functions.http("POST", "/jobs", request("a", 3))[0] == 200
+    status, refusal = functions.http("POST", "/add-job", {**item, "jobName": "b"})
+    assert (status, [each["field"] for each in refusal["error"]["fields"]]) == (400, ["jobName"])
+    status, refusal = functions.http("POST", "/add-job", {"jobDetails": request("c"), "priority": 10_000})
+    assert (status, refusal["error"]["code"]) == (400, "InvalidRequest")
+    dry_run = {"dryRun": ["true"]}
+    assert functions.http("POST", "/add-job", {"jobDetails": request("d")}, query=dry_run)[0] == 200
+    assert functions.http("GET", "/jobs/d")[0] == 404
+
+
 def test_stopping_a_waiting_job_is_200_and_a_running_one_202(functions: Functions) -> None:
     for name in ("a", "b", "c"):
         functions.http("POST", "/jobs", request(name))
@@ -166,7 +180,7 @@ def test_a_priority_can_be_changed(functions: Functions) -> None:
     assert (status, job["priority"]) == (200, 8)
 
 
-def test_capacity_tells_the_pools(functions: Functions) -> None:
+def test_capacity_lists_the_pools(functions: Functions) -> None:
     functions.http("POST", "/jobs", request("a"))
     functions.invoke("schedule", event("schedule"))
     _, answer = functions.http("GET", "/capacity")
@@ -178,7 +192,7 @@ def test_capacity_tells_the_pools(functions: Functions) -> None:
     ]  # fmt: skip
 
 
-def test_a_training_job_that_bypasses_the_queue_is_shown_and_found_by_events_and_by_the_patrol(
+def test_a_training_job_that_bypasses_the_queue_is_shown_and_found_by_events_and_by_the_scan(
     functions: Functions,
 ) -> None:
     functions.http("POST", "/jobs", request("a"))
@@ -220,7 +234,7 @@ def test_a_fresh_deployment_shows_its_pools_before_the_first_job(functions: Func
     assert [pool["size"] for pool in answer["pools"]] == [2]
 
 
-def test_a_changed_configuration_is_in_force_at_once(functions: Functions) -> None:
+def test_a_changed_configuration_is_in_force_immediately(functions: Functions) -> None:
     status, answer = functions.http("PUT", "/config", {"pools": {"ml.g5.xlarge": {"size": 1}}}, headers=ANY_VERSION)
     assert (status, answer["version"], answer["problem"]) == (200, 2, None)
     assert functions.http("POST", "/jobs", request("a"))[1]["error"]["code"] == "ImpossibleDemand"
@@ -228,7 +242,7 @@ def test_a_changed_configuration_is_in_force_at_once(functions: Functions) -> No
     assert functions.http("GET", "/config")[1]["document"]["pools"] == {"ml.g5.xlarge": {"size": 1}}
 
 
-def test_teams_are_configured_checked_and_told_over_http(functions: Functions) -> None:
+def test_teams_are_configured_checked_and_shown_over_http(functions: Functions) -> None:
     teams: dict[str, dict[str, Any]] = {
         "research": {"guaranteed": {"ml.p5.48xlarge": 1}, "maxPriority": 7},
         "products": {},
@@ -251,7 +265,7 @@ def test_teams_are_configured_checked_and_told_over_http(functions: Functions) -
     assert (status, refusal["error"]["fields"][0]["field"]) == (400, "pools.ml.p5.48xlarge.size")
 
 
-def test_rules_are_set_and_shown_and_who_breaks_them_is_refused_before_anything_is_stored(functions: Functions) -> None:
+def test_rules_are_set_and_shown_and_violations_are_refused_before_anything_is_stored(functions: Functions) -> None:
     rules = {"traced": {"require": {"tags": {"project": ["*"]}, "vpc": True}, "message": "ask Ada"}}
     document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "rules": rules}
     assert functions.http("PUT", "/config", document, headers=ANY_VERSION)[0] == 200
@@ -271,7 +285,7 @@ def test_rules_are_set_and_shown_and_who_breaks_them_is_refused_before_anything_
     assert functions.wakes() == []
 
 
-def test_a_document_may_outgrow_what_a_standard_parameter_holds(functions: Functions) -> None:
+def test_a_document_may_exceed_a_standard_parameter(functions: Functions) -> None:
     rules = {f"rule-{i}": {"require": {"images": [f"{i}.dkr.ecr.*/" + "x" * 150]}} for i in range(30)}
     document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "rules": rules}
     assert functions.http("PUT", "/config", document, headers=ANY_VERSION)[0] == 200
@@ -280,7 +294,7 @@ def test_a_document_may_outgrow_what_a_standard_parameter_holds(functions: Funct
     assert len(functions.ssm.get_parameter(Name="/headway/config")["Parameter"]["Value"]) > 4096
 
 
-def test_a_document_broken_by_hand_is_told_and_not_used(functions: Functions) -> None:
+def test_an_invalid_manual_edit_of_the_document_is_reported_and_not_used(functions: Functions) -> None:
     functions.invoke("schedule", event("schedule"))
     functions.ssm.put_parameter(Name="/headway/config", Value="{", Type="String", Overwrite=True)
     functions.invoke("schedule", event("schedule"))
@@ -328,7 +342,7 @@ REFUSALS: list[tuple[str, str, str, Any, int, str, str]] = [
     [row[1:] for row in REFUSALS],
     ids=[row[0] for row in REFUSALS],
 )
-def test_a_refusal_has_a_status_a_code_and_a_sentence(
+def test_a_refusal_has_a_status_a_code_and_a_message(
     functions: Functions, method: str, path: str, body: Any, status: int, code: str, word: str
 ) -> None:
     got, answer = functions.http(method, path, body)
@@ -338,7 +352,7 @@ def test_a_refusal_has_a_status_a_code_and_a_sentence(
 
 
 @pytest.mark.parametrize("raw", ["{", "", "null", '"text"', "[]"], ids=repr)
-def test_a_body_that_is_no_json_object_is_refused(functions: Functions, raw: str) -> None:
+def test_a_body_that_is_not_a_json_object_is_refused(functions: Functions, raw: str) -> None:
     status, answer = functions.http("POST", "/jobs", raw=raw)
     assert (status, answer["error"]["code"]) == (400, "InvalidRequest")
 
@@ -365,7 +379,7 @@ def test_a_request_over_the_limit_is_413(functions: Functions) -> None:
     assert (status, answer["error"]["code"]) == (413, "RequestTooLarge")
 
 
-def test_busy_is_503_and_says_when_to_come_back(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_busy_is_503_with_a_retry_delay(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
     api = functions.module("api")
 
     def busy(*_: Any) -> None:
@@ -378,9 +392,7 @@ def test_busy_is_503_and_says_when_to_come_back(functions: Functions, monkeypatc
     assert answer["multiValueHeaders"]["Retry-After"] == ["1"]
 
 
-def test_an_unexpected_error_is_500_and_tells_nothing_of_the_inside(
-    functions: Functions, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unexpected_error_is_500_and_hides_internals(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
     api = functions.module("api")
 
     def broken(*_: Any) -> None:
@@ -402,6 +414,6 @@ def test_a_lost_wake_up_does_not_lose_the_job(functions: Functions, monkeypatch:
     assert functions.http("GET", "/jobs/a")[1]["jobState"] == "running"
 
 
-def test_a_missing_setting_says_which() -> None:
+def test_a_missing_setting_is_named() -> None:
     with pytest.raises(HeadwayError, match="HEADWAY_TABLE"):
         Settings.of({})

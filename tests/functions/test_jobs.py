@@ -8,7 +8,7 @@ import pytest
 
 from headway_sandbox.inprocess.lambda_loader import event
 from tests.functions.conftest import ANY_VERSION, CONTEXT, Functions
-from tests.service.world import request
+from tests.service.world import on, request
 
 ADA = "arn:aws:iam::123456789012:user/ada"
 BOB = "arn:aws:iam::123456789012:user/bob"
@@ -26,7 +26,7 @@ def names(functions: Functions, **query: str) -> list[str]:
     return [job["jobName"] for job in page["jobs"]]
 
 
-def test_a_job_is_held_and_released_by_who_calls(functions: Functions) -> None:
+def test_a_hold_and_a_release_record_the_caller(functions: Functions) -> None:
     functions.http("POST", "/jobs", request("a"))
     functions.wakes()
     status, job = functions.http("POST", "/jobs/a/hold")
@@ -48,7 +48,7 @@ def test_a_job_is_held_and_released_by_who_calls(functions: Functions) -> None:
     assert (job["jobState"], job["startedTime"]) == ("running", job["attempts"][0]["startedTime"])
 
 
-def test_who_holds_instances_cannot_be_held_and_who_has_ended_neither_held_nor_released(functions: Functions) -> None:
+def test_a_job_with_instances_cannot_be_held_and_an_ended_one_neither_held_nor_released(functions: Functions) -> None:
     functions.http("POST", "/jobs", request("a"))
     functions.invoke("schedule", event("schedule"))
     status, refusal = functions.http("POST", "/jobs/a/hold")
@@ -106,12 +106,12 @@ def test_a_listing_can_be_filtered_by_team(functions: Functions) -> None:
     ("name", "value"),
     [("mine", "perhaps"), ("nameContains", ""), ("nameContains", "x" * 64), ("team", ""), ("owner", "")],
 )
-def test_a_filter_that_makes_no_sense_is_refused(functions: Functions, name: str, value: str) -> None:
+def test_an_invalid_filter_is_refused(functions: Functions, name: str, value: str) -> None:
     status, refusal = functions.http("GET", "/jobs", query={name: [value]})
     assert (status, refusal["error"]["fields"][0]["field"]) == (400, name)
 
 
-def test_a_token_goes_with_its_filters(functions: Functions) -> None:
+def test_a_token_is_bound_to_its_filters(functions: Functions) -> None:
     for name in ("a1", "a2"):
         functions.http("POST", "/jobs", request(name))
     _, page = functions.http("GET", "/jobs", query={"limit": ["1"], "mine": ["true"]})
@@ -121,3 +121,110 @@ def test_a_token_goes_with_its_filters(functions: Functions) -> None:
     status, refusal = functions.http("GET", "/jobs", query={"limit": ["1"], "nextToken": [token]})
     assert status == 400
     assert "the same states and filters" in refusal["error"]["message"]
+
+
+def test_a_stop_stores_the_reason_of_the_caller(functions: Functions) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    status, job = functions.http("DELETE", "/jobs/a", query={"reason": [" wrong data, see #12 "]})
+    assert (status, job["reason"]["message"]) == (200, "stopped by user/ada while it waited: wrong data, see #12")
+    assert functions.http("GET", "/jobs/a")[1]["history"][-1]["reason"] == job["reason"]
+    assert functions.http("GET", "/jobs/a/explanation")[1]["reason"] == job["reason"]
+    assert functions.http("GET", "/jobs", query={"state": ["stopped"]})[1]["jobs"][0]["reason"] == job["reason"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [
+        ("x" * 257, "must have at most 256 characters"),
+        ("", "must be one line of visible text, without control characters"),
+        ("  ", "must be one line of visible text, without control characters"),
+        ("two\nlines", "must be one line of visible text, without control characters"),
+        ("\u202etxt", "must be one line of visible text, without control characters"),
+    ],
+    ids=["too long", "empty", "blank", "two lines", "reordered"],
+)
+def test_a_reason_of_another_kind_is_refused_and_nothing_is_stopped(
+    functions: Functions, reason: str, message: str
+) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    status, refusal = functions.http("DELETE", "/jobs/a", query={"reason": [reason]})
+    assert (status, refusal["error"]["fields"]) == (400, [{"field": "reason", "message": message}])
+    assert functions.http("GET", "/jobs/a")[1]["jobState"] == "pending"
+    assert functions.http("DELETE", "/jobs/a", query={"reason": ["x" * 256]})[0] == 200
+
+
+def test_the_request_of_a_waiting_job_is_changed(functions: Functions) -> None:
+    functions.http("POST", "/jobs", request("a", ResourceConfig=on(2)))
+    accepted = functions.http("GET", "/jobs/a")[1]
+    functions.wakes()
+    status, job = functions.http("POST", "/jobs/a/change", {"maxRuntimeSeconds": 60, "instances": 1})
+    assert (status, job["demand"], functions.wakes()) == (200, {"ml.p5.48xlarge": 1}, ["request changed"])
+    assert job["limitSeconds"] == accepted["limitSeconds"] - 86_400 + 60
+    shown = functions.http("GET", "/jobs/a")[1]
+    assert shown["request"]["ResourceConfig"]["InstanceCount"] == 1
+    assert shown["request"]["StoppingCondition"] == {"MaxRuntimeInSeconds": 60}
+    status, job = functions.http("POST", "/jobs/a/change", {"instances": 2})
+    assert (status, job["entryTime"]) == (200, accepted["entryTime"]), "it is when the job was accepted"
+    assert functions.http("GET", "/jobs")[1]["jobs"] == [job]
+    functions.invoke("schedule", event("schedule"))
+    status, refusal = functions.http("POST", "/jobs/a/change", {"instances": 1})
+    assert (status, refusal["error"]["code"]) == (409, "NotWaiting")
+
+
+INSTEAD = "stop the job, and submit the changed request under a new name"
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "message"),
+    [
+        ({}, "(the body)", "must have at least one of maxRuntimeSeconds, instances, tags and removeTags"),
+        ({"tags": {"a": "1"}, "removeTags": ["a"]}, "(the body)", "has a in tags and in removeTags"),
+        (
+            {"tags": {"headway:job": "b"}},
+            "tags",
+            "headway:job cannot change: stop the job, and submit the changed request under a new name",
+        ),
+        ({"removeTags": ["priority"]}, "removeTags", "priority cannot change: set the priority of the job"),
+        ({"tags": {"": "x"}}, "Tags[0].Key", "is too short: its length is 0, at least 1 is needed"),
+        ({"instances": 0}, "instances", "must be at least 1"),
+        ({"maxRuntimeSeconds": 0}, "maxRuntimeSeconds", "must be at least 1"),
+        ({"maxRuntimeSeconds": "60"}, "maxRuntimeSeconds", "must be a whole number"),
+        ({"instances": 1, "priority": 3}, "priority", "is not known here: remove it, or check its spelling"),
+    ],
+    ids=str,
+)
+def test_a_changed_request_of_another_kind_is_refused(
+    functions: Functions, body: object, field: str, message: str
+) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    status, refusal = functions.http("POST", "/jobs/a/change", body)
+    assert (status, refusal["error"]["fields"]) == (400, [{"field": field, "message": message}])
+
+
+def test_a_comment_is_set_shown_and_removed(functions: Functions) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    assert functions.http("GET", "/jobs/a")[1]["comment"] is None
+    functions.wakes()
+    status, job = functions.http("PUT", "/jobs/a/comment", {"comment": " needs the new data "})
+    assert (status, job["comment"], functions.wakes()) == (200, "needs the new data", [])
+    assert functions.http("GET", "/jobs")[1]["jobs"] == [job]
+    functions.http("DELETE", "/jobs/a")
+    assert functions.http("GET", "/jobs/a")[1]["comment"] == "needs the new data"
+    assert functions.http("PUT", "/jobs/a/comment", {"comment": ""})[1]["comment"] is None
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "message"),
+    [
+        ({"comment": "x" * 257}, "comment", "must have at most 256 characters"),
+        ({"comment": "two\nlines"}, "comment", "must be one line of text, without control characters"),
+        ({"comment": 1}, "comment", "must be text"),
+        ({}, "comment", "is required: add it"),
+        ({"comment": "x", "priority": 1}, "priority", "is not known here: remove it, or check its spelling"),
+    ],
+    ids=["too long", "two lines", "a number", "missing", "another member"],
+)
+def test_a_comment_of_another_kind_is_refused(functions: Functions, body: object, field: str, message: str) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    status, refusal = functions.http("PUT", "/jobs/a/comment", body)
+    assert (status, refusal["error"]["fields"]) == (400, [{"field": field, "message": message}])

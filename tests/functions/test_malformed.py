@@ -62,7 +62,7 @@ def test_a_malformed_submission_is_refused_and_nothing_is_stored(functions: Func
     ("method", "path"),
     [("POST", "/jobs"), ("POST", "/job-batches"), ("POST", "/what-if"), ("PATCH", "/jobs/a"), ("PUT", "/config")],
 )
-def test_a_body_that_is_announced_as_something_else_than_json_is_415(
+def test_a_body_with_another_content_type_than_json_is_415(
     functions: Functions, method: str, path: str, content_type: str
 ) -> None:
     event = http_event(method, path, WHOLE, headers={"Content-Type": content_type})
@@ -103,6 +103,8 @@ def test_a_malformed_query_is_refused(functions: Functions, query: dict[str, lis
         ("GET", "/jobs/{}", None),
         ("DELETE", "/jobs/{}", None),
         ("PATCH", "/jobs/{}", {"priority": 1}),
+        ("PUT", "/jobs/{}/comment", {"comment": "x"}),
+        ("POST", "/jobs/{}/change", {"instances": 1}),
         ("POST", "/jobs/{}/hold", None),
         ("POST", "/jobs/{}/release", None),
         ("GET", "/jobs/{}/explanation", None),

@@ -70,7 +70,7 @@ def test_the_queue_is_not_measured_by_a_run_that_has_too_little_time_left(
     assert any(each.name == metrics.ALLOCATED.name for each in found) is measured
 
 
-def test_the_log_of_a_call_bears_the_request_id_that_its_caller_got(functions: Functions) -> None:
+def test_the_log_of_a_call_has_the_callers_request_id(functions: Functions) -> None:
     for request_id in ("first", "second"):
         call = event("api-list")
         call["requestContext"]["requestId"] = request_id

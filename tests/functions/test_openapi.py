@@ -22,7 +22,7 @@ OPERATIONS = [
 ]
 
 
-def test_what_is_served_is_what_is_published_and_what_the_handlers_say(functions: Functions) -> None:
+def test_the_served_document_equals_the_published_one_and_the_handlers(functions: Functions) -> None:
     text = (Path(__file__).parents[2] / "docs" / "openapi.json").read_text("utf-8")
     assert text == openapi.document_text(), "write it anew: make openapi"
     assert functions.http("GET", "/openapi.json") == (200, json.loads(text))
@@ -40,7 +40,7 @@ def references(part: Any) -> set[str]:
     return set().union(*map(references, part)) if isinstance(part, list) else set()
 
 
-def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
+def test_every_reference_resolves_and_every_schema_is_used() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     assert references(DOCUMENT) == {f"#/components/schemas/{name}" for name in schemas}
 
@@ -53,7 +53,7 @@ def test_every_call_is_signed() -> None:
 
 
 @pytest.mark.parametrize("operation", [row[1] for row in OPERATIONS], ids=[row[0] for row in OPERATIONS])
-def test_a_call_says_what_it_does_and_what_it_answers(operation: dict[str, Any]) -> None:
+def test_each_operation_has_a_description_and_response_descriptions(operation: dict[str, Any]) -> None:
     assert operation["summary"]
     assert len(operation["tags"]) == 1
     assert {"500", "503"} < set(operation["responses"])
@@ -67,7 +67,7 @@ def test_a_call_says_what_it_does_and_what_it_answers(operation: dict[str, Any])
     assert all(parameter["description"] for parameter in operation.get("parameters", []))
 
 
-def test_operations_have_ids_of_their_own() -> None:
+def test_operations_have_unique_ids() -> None:
     ids = [operation["operationId"] for _, operation in OPERATIONS]
     assert len(set(ids)) == len(ids)
 
@@ -81,6 +81,6 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("answer", "word"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
-def test_an_answer_that_is_not_told_of_is_noticed(answer: tuple[str, str, int, str], word: str) -> None:
+def test_an_undocumented_answer_is_detected(answer: tuple[str, str, int, str], word: str) -> None:
     with pytest.raises(AssertionError, match=word):
         published.check(*answer)

@@ -25,7 +25,7 @@ def pool(functions: Functions) -> dict[str, Any]:
     return found
 
 
-def test_a_pool_is_paused_by_who_calls_and_resumed(functions: Functions) -> None:
+def test_a_pause_records_the_caller_and_can_be_resumed(functions: Functions) -> None:
     status, paused = functions.http("POST", f"/pools/{P5}/pause", WHY)
     assert status == 200
     since = paused["pause"].pop("since")
@@ -45,14 +45,14 @@ def test_a_pool_is_paused_by_who_calls_and_resumed(functions: Functions) -> None
     assert functions.http("GET", "/jobs/a")[1]["jobState"] == "running"
 
 
-def test_everything_is_paused_and_resumed(functions: Functions) -> None:
+def test_all_pools_are_paused_and_resumed(functions: Functions) -> None:
     status, answer = functions.http("POST", "/pause", WHY)
     assert (status, answer["pools"][0]["pause"]["everything"]) == (200, True)
     assert functions.http("POST", f"/pools/{P5}/resume")[1]["pause"]["everything"]
     assert functions.http("POST", "/resume")[1]["pools"][0]["pause"] is None
 
 
-def test_a_drain_stops_what_runs_only_if_it_is_said(functions: Functions) -> None:
+def test_a_drain_stops_running_jobs_only_on_request(functions: Functions) -> None:
     functions.http("POST", "/jobs", request("a"))
     functions.invoke("schedule", event("schedule"))
     for more, state in (({}, "running"), ({"stop": True}, "stopping")):
@@ -69,7 +69,7 @@ def test_a_pool_is_resized(functions: Functions) -> None:
     assert functions.wakes() == ["a pool was resized"]
 
 
-def test_nobody_resumes_everything_while_the_patrol_has_not_gone_round_since_a_restore(functions: Functions) -> None:
+def test_a_resume_of_all_pools_before_the_scan_after_a_restore_is_refused(functions: Functions) -> None:
     record = PauseRecord(pool="*", by="restore", reason="the table was restored", since_ms=1, restored_ms=1)
     DynamoDBTable(functions.dynamodb, "queue").write([record.put(requires=Absent())])
     status, refusal = functions.http("POST", "/resume")
@@ -89,7 +89,7 @@ def test_nobody_resumes_everything_while_the_patrol_has_not_gone_round_since_a_r
         ("PATCH", "/pools/ml.g5.xlarge", {"size": 1}),
     ],
 )
-def test_of_a_pool_that_nobody_knows_the_known_ones_are_named(
+def test_an_unknown_pool_is_refused_with_the_known_ones(
     functions: Functions, method: str, path: str, body: Any
 ) -> None:
     status, refusal = functions.http(method, path, body)
@@ -124,6 +124,24 @@ def test_a_reason_is_one_line_of_bounded_text(functions: Functions, call: str, b
     assert (status, refusal["error"]["code"]) == (400, "InvalidRequest")
     assert [each["field"] for each in refusal["error"]["fields"]] == [field]
     assert pool(functions)["pause"] is None
+
+
+@pytest.mark.parametrize(
+    ("call", "body", "message"),
+    [
+        ("pause", {}, "reason: is required: add it"),
+        ("pause", {"reason": " "}, "reason: must be one line of visible text, without control characters"),
+        ("pause", {"reason": "x" * 201}, "reason: must have at most 200 characters"),
+        ("pause", {"reason": 7}, "reason: must be text"),
+        ("pause", {"reason": "x", "stop": True}, "stop: is not known here: remove it, or check its spelling"),
+        ("drain", {"reason": "x", "stop": "yes"}, "stop: must be true or false"),
+        ("pause", [], "(the body): must be an object"),
+    ],
+)
+def test_a_call_that_is_not_valid_is_answered_with_what_to_change(
+    functions: Functions, call: str, body: Any, message: str
+) -> None:
+    assert functions.http("POST", f"/pools/{P5}/{call}", body)[1]["error"]["message"] == message
 
 
 @pytest.mark.parametrize("size", [-1, 10_001, 1.5, "2", None])

@@ -222,7 +222,7 @@ def changes_that_are_told(functions: Functions, _: Morgue, ears: Ears) -> None:
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
-def test_no_function_writes_what_is_confidential(
+def test_no_function_logs_confidential_values(
     functions: Functions, morgue: Morgue, ears: Ears, output: Output, play: Callable[..., None], word: str
 ) -> None:
     play(functions, morgue, ears)
@@ -245,7 +245,7 @@ def test_a_fault_is_logged_with_its_kind_and_its_place(functions: Functions, out
     assert "repository.py" in line["exception"]
 
 
-def test_what_callers_write_begins_no_line_of_the_log(functions: Functions, output: Output) -> None:
+def test_text_of_callers_cannot_begin_a_line_of_the_log(functions: Functions, output: Output) -> None:
     forged = 'x\n{"level": "ERROR", "message": "forged"}\r\u2028'
     functions.http("POST", "/jobs", {forged: 1})
     functions.http("GET", f"/jobs/{forged}")

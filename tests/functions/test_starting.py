@@ -36,12 +36,12 @@ def said(function: str, program: str) -> str:
 
 
 @pytest.mark.parametrize("function", TIMEOUT_S)
-def test_the_collector_works_again_once_a_function_is_loaded_and_leaves_alone_what_was(function: str) -> None:
+def test_garbage_collection_resumes_after_loading_and_skips_loaded_objects(function: str) -> None:
     assert said(function, TOLD).split()[:2] == ["True", "True"]
 
 
 @pytest.mark.parametrize("function", TIMEOUT_S)
-def test_nothing_is_gone_through_while_a_function_is_loaded(function: str) -> None:
+def test_garbage_collection_does_not_run_while_a_function_is_loaded(function: str) -> None:
     assert said(function, WHOLE).split("loaded")[0] == ""
 
 
@@ -53,7 +53,7 @@ def test_a_function_loads_nothing_heavy_that_its_calls_do_not_need(function: str
 
 
 @pytest.mark.parametrize("function", TIMEOUT_S)
-def test_a_function_begins_with_that(function: str) -> None:
+def test_a_function_imports_the_cold_start_module_first(function: str) -> None:
     source = (ROOT / "functions" / function / "app.py").read_text(encoding="utf-8")
     assert re.findall(r"^(?:from|import) \S+", source, re.MULTILINE)[:2] == ["from __future__", "from headway_service"]
     assert "\nfrom headway_service import cold_start\n" in source

@@ -64,7 +64,7 @@ def ears(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ears
     functions.sqs.delete_queue(QueueUrl=ears.url)
 
 
-def test_a_batch_is_told_on_the_bus_and_what_nobody_asked_for_by_message(ears: Ears) -> None:
+def test_a_batch_is_published_on_the_bus_and_unrequested_changes_by_message(ears: Ears) -> None:
     assert ears.tell() == []
 
     entered, failed = ears.bus.events
@@ -78,7 +78,7 @@ def test_a_batch_is_told_on_the_bus_and_what_nobody_asked_for_by_message(ears: E
     assert mail["MessageAttributes"]["priority"] == {"Type": "Number", "Value": "5"}
 
 
-def test_what_the_bus_does_not_take_comes_again_from_there_on(ears: Ears) -> None:
+def test_records_are_retried_from_the_first_that_the_bus_rejected(ears: Ears) -> None:
     first, second = (record["dynamodb"]["SequenceNumber"] for record in event("tell")["Records"])
     ears.bus.room = [1, 0, 0, 0]
     assert ears.tell() == [second]
@@ -94,12 +94,12 @@ def test_the_policy_in_force_decides_on_messages(ears: Ears) -> None:
     assert [mail["Subject"] for mail in ears.mail()] == ["Entered: bert-large"]
 
 
-def test_telling_changes_nothing_not_even_before_the_first_configuration_is_in_force(ears: Ears) -> None:
+def test_publishing_changes_nothing_even_before_the_first_configuration(ears: Ears) -> None:
     assert ears.tell() == []
     assert ears.functions.dynamodb.scan(TableName="queue")["Items"] == []
 
 
-def test_a_record_that_nobody_understands_is_counted_and_skipped_and_nothing_of_it_is_logged(
+def test_an_unreadable_record_is_counted_and_skipped_without_logging_its_contents(
     ears: Ears, capsys: pytest.CaptureFixture[str]
 ) -> None:
     payload = event("tell")
@@ -114,7 +114,7 @@ def test_a_record_that_nobody_understands_is_counted_and_skipped_and_nothing_of_
     assert "hunter2" not in output
 
 
-def test_a_topic_that_is_gone_holds_up_no_event(ears: Ears, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_deleted_topic_blocks_no_event(ears: Ears, capsys: pytest.CaptureFixture[str]) -> None:
     boto3.client("sns").delete_topic(TopicArn=ears.topic)
     assert ears.tell() == []
     assert len(ears.bus.events) == 2

@@ -1,4 +1,4 @@
-"""What the tests of the fake SageMaker share."""
+"""Shared helpers of the fake SageMaker's tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROLE = "arn:aws:iam::123456789012:role/HeadwayTrainingRole"
 
 
 def request(name: str = "train-1", **changes: Any) -> dict[str, Any]:
-    """A CreateTrainingJob request; a change to None leaves the member out."""
+    """Return a CreateTrainingJob request; a change to None leaves the member out."""
     document: dict[str, Any] = {
         "TrainingJobName": name,
         "RoleArn": ROLE,
@@ -34,7 +34,7 @@ def spot(name: str = "train-1", **changes: Any) -> dict[str, Any]:
 
 
 def on(kind: str, count: int = 1) -> dict[str, Any]:
-    """A ResourceConfig."""
+    """Return a ResourceConfig."""
     return {"InstanceType": kind, "InstanceCount": count, "VolumeSizeInGB": 30}
 
 
@@ -43,7 +43,7 @@ def statuses(events: list[dict[str, Any]]) -> list[str]:
 
 
 def play(fleet: FakeSageMaker, *, until: float = 1e9) -> list[dict[str, Any]]:
-    """Advance from one due moment to the next; all events."""
+    """Advance from one due time to the next; return all events."""
     events = []
     while (due := fleet.next_due()) is not None and due <= until:
         events += fleet.advance(due)

@@ -1,4 +1,4 @@
-"""Functions of a test's own."""
+"""Lambda functions created by tests."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def make_function(sb: Sandbox, name: str, source: str, *, actions: list[str], **
     """Create a function with a separate role; return its ARN.
 
     Args:
-        sb: where.
-        name: of the function and of its role.
-        source: of its one module, with `handler`.
+        sb: the sandbox.
+        name: the name of the function and its role.
+        source: the source of its module, with `handler`.
         actions: the actions that it may perform on every resource.
-        variables: its environment.
+        variables: its environment variables.
     """
     may = [{"Effect": "Allow", "Action": actions, "Resource": "*"}] if actions else []
     iam = sb.client("iam")

@@ -28,7 +28,7 @@ def call(action="sagemaker:StopTrainingJob", resource=f"{JOBS}a", **more) -> Cal
         ("job1", "job10", "job1*"),
     ],
 )
-def test_of_two_resources_what_they_have_in_common_is_kept(one, other, both):
+def test_two_resources_are_recorded_by_their_common_prefix(one, other, both):
     assert common_prefix(one, other) == common_prefix(other, one) == both
 
 
@@ -36,7 +36,7 @@ names = st.text("ab/", max_size=6)
 
 
 @given(st.lists(names, min_size=1), st.randoms(use_true_random=False))
-def test_what_resources_have_in_common_does_not_depend_on_their_order(resources, random):
+def test_the_common_prefix_of_resources_does_not_depend_on_their_order(resources, random):
     def kept(listed):
         noted = Calls()
         for resource in listed:
@@ -50,7 +50,7 @@ def test_what_resources_have_in_common_does_not_depend_on_their_order(resources,
     assert all(resource.startswith(one.resource.removesuffix("*")) for resource in resources)
 
 
-def test_calls_that_are_alike_are_one_record_without_the_names_of_jobs():
+def test_equal_calls_are_one_record_without_the_names_of_jobs():
     noted = Calls()
     for name in ("one", "two", "three"):
         noted.add(call(resource=f"{JOBS}{name}"))
@@ -61,7 +61,7 @@ def test_calls_that_are_alike_are_one_record_without_the_names_of_jobs():
     ]
 
 
-def test_a_record_has_an_end_and_says_how_much_it_leaves_out(monkeypatch):
+def test_a_record_is_bounded_and_counts_dropped_calls(monkeypatch):
     monkeypatch.setattr(call_recorder, "MAX_CALLS", 2)
     noted = Calls()
     for number in range(5):
@@ -73,7 +73,7 @@ def test_a_record_has_an_end_and_says_how_much_it_leaves_out(monkeypatch):
     assert (noted.all(), noted.dropped) == ([call()], 0)
 
 
-def test_a_run_is_read_as_it_was_written(tmp_path):
+def test_a_record_round_trips(tmp_path):
     run = Run(name="sandbox", sources="abc", calls=(call(), call("s3:GetObject")), dropped=2)
     call_recorder.write(tmp_path / "new" / "sandbox-1.jsonl", run)
     assert list(call_recorder.read(tmp_path / "new")) == [run]
@@ -81,7 +81,7 @@ def test_a_run_is_read_as_it_was_written(tmp_path):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["sandbox-1.jsonl"]
 
 
-def test_the_oldest_runs_make_room(tmp_path, monkeypatch):
+def test_the_oldest_records_are_deleted(tmp_path, monkeypatch):
     monkeypatch.setattr(call_recorder, "MAX_RUNS", 2)
     for number in range(4):
         path = tmp_path / f"run-{number}.jsonl"
@@ -90,7 +90,7 @@ def test_the_oldest_runs_make_room(tmp_path, monkeypatch):
     assert [run.name for run in call_recorder.read(tmp_path)] == ["2", "3"]
 
 
-def test_a_record_is_written_when_there_is_something_of_a_new_kind_and_at_the_end(tmp_path):
+def test_a_record_is_written_for_each_new_kind_of_call_and_at_the_end(tmp_path):
     record = RunRecorder(tmp_path, name="sandbox", sources="abc")
     record.write_if_new()
     assert list(call_recorder.read(tmp_path)) == []
@@ -102,7 +102,7 @@ def test_a_record_is_written_when_there_is_something_of_a_new_kind_and_at_the_en
     assert [run.calls[0].count for run in call_recorder.read(tmp_path)] == [2]
 
 
-def test_without_a_folder_nothing_is_written_and_one_that_can_t_be_written_to_ends_nobodys_run(tmp_path, caplog):
+def test_no_record_is_written_without_a_folder_and_an_unwritable_folder_fails_no_run(tmp_path, caplog):
     (tmp_path / "file").write_text("")
     for folder in (None, tmp_path / "file"):
         record = RunRecorder(folder, name="sandbox", sources="abc")
@@ -112,7 +112,7 @@ def test_without_a_folder_nothing_is_written_and_one_that_can_t_be_written_to_en
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"name": "a", "sources": "b"}\n{"role": 1}', "no JSON"])
-def test_a_file_that_is_no_record_is_named(tmp_path, text):
+def test_a_file_that_is_not_a_record_is_named(tmp_path, text):
     (tmp_path / "odd.jsonl").write_text(text)
     with pytest.raises(SandboxError, match=r"odd\.jsonl is not a record of calls"):
         list(call_recorder.read(tmp_path))

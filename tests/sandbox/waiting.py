@@ -1,4 +1,4 @@
-"""Waiting for what a sandbox does in its own time."""
+"""Waiting for changes of a sandbox."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PAUSE_S = 0.1
 
 
 def until(check: Callable[[], T], *, timeout_s: float = 30.0) -> T:
-    """The first true result of a check that is called repeatedly."""
+    """Return the first true result of a check that is called repeatedly."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         found = check()

@@ -1,4 +1,4 @@
-"""One sandbox for the tests of this folder, as the end-to-end tests have one, and the same queue and command line."""
+"""One sandbox for the tests of this folder, with the queue and the command line of the end-to-end tests."""
 
 from __future__ import annotations
 

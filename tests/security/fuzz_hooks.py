@@ -1,6 +1,6 @@
 """Hooks for schemathesis: signing of calls, and requests that may be accepted.
 
-Runs in ``.envs/fuzz``, where nothing of Headway is installed: what a caller knows of the API is its document.
+Runs in ``.envs/fuzz``, where Headway is not installed: a caller knows only the API's document.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from botocore.credentials import Credentials
 from schemathesis import Case, GenerationMode, HookContext
 
 NAMES = tuple(f"fuzz-{number}" for number in range(12))
-"""So few that calls meet jobs which others have made."""
+"""Few enough that calls concern existing jobs."""
 
 NAME_CHARS = (64, 1025, 2049, 4000)
 """Lengths beyond those of names, and of DynamoDB's keys."""
@@ -30,7 +30,7 @@ class Signature(requests.auth.AuthBase):
     """SigV4 with the keys in the environment."""
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Sign a request as it is sent: its path, query and body, and the type of that."""
+        """Sign a request as it is sent: its path, query, body and content type."""
         keys = Credentials(os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"])
         signed = {name: value for name, value in request.headers.items() if name.lower() == "content-type"}
         asked = AWSRequest(request.method, request.url, data=request.body, headers=signed)
@@ -44,8 +44,8 @@ schemathesis.auth.set_from_requests(Signature())
 
 @schemathesis.hook
 def map_case(context: HookContext, case: Case) -> Case:
-    """Make most valid cases such as reach the inside: about jobs that may exist, with requests that may be accepted."""
-    # Of the case alone, so that a seed gives the same run.
+    """Change most valid cases so that they pass validation: existing jobs, and acceptable requests."""
+    # Drawn from the case alone, so that a seed reproduces the run.
     draw = random.Random(repr((case.path_parameters, case.query, case.body)))
     if case.meta is None or case.meta.generation.mode is not GenerationMode.POSITIVE:
         for given in (case.path_parameters or {}, case.query or {}):
@@ -58,7 +58,7 @@ def map_case(context: HookContext, case: Case) -> Case:
     if isinstance(case.body, dict) and draw.random() < 0.8:
         case.body = _likely(case.method, case.path, case.body, draw)
     if (case.method, case.path) == ("PUT", "/config") and draw.random() < 0.7:
-        # Without a version that is newest it would always be refused.
+        # Without the newest version it would always be refused.
         case.headers["If-Match"] = "*"
     return case
 
@@ -80,7 +80,7 @@ def _likely(method: str, path: str, body: dict[str, Any], draw: random.Random) -
 
 
 def _request(body: dict[str, Any], draw: random.Random) -> dict[str, Any]:
-    """A CreateTrainingJob request; in every third one member is whatever was made up."""
+    """Return a CreateTrainingJob request; in every third one a member is arbitrary."""
     request: dict[str, Any] = {
         "TrainingJobName": draw.choice(NAMES),
         "RoleArn": os.environ["FUZZ_ROLE_ARN"],

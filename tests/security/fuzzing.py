@@ -1,7 +1,7 @@
-"""Calls the API on a sandbox with whatever its OpenAPI document allows and forbids: ``make fuzz``.
+"""Calls the API on a sandbox with requests that conform to its OpenAPI document or violate it: ``make fuzz``.
 
-schemathesis makes up the calls from ``docs/openapi.json``, signs and sends them, and checks that no answer is a server
-error and that each is as documented: status, schema, headers, content type.
+schemathesis generates the calls from ``docs/openapi.json``, signs and sends them, and checks that no answer is a server
+error and that each conforms to the document: status, schema, headers, content type.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SCHEMATHESIS = ROOT / ".envs" / "fuzz" / "bin" / "schemathesis"
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 
 GRACE_S = 60
-"""How long the last calls of a run may take beyond its time."""
+"""The time allowed for the last calls of a run."""
 
 
 def fuzz(sandbox: Sandbox, *, seconds: int, seed: int) -> subprocess.CompletedProcess[str]:
@@ -30,8 +30,8 @@ def fuzz(sandbox: Sandbox, *, seconds: int, seed: int) -> subprocess.CompletedPr
 
     Args:
         sandbox: a sandbox whose queue is used by this run only.
-        seconds: for how long.
-        seed: draws the calls.
+        seconds: the duration, s.
+        seed: the random seed of the calls.
     """
     info = sandbox.info
     environment = {
@@ -47,7 +47,7 @@ def fuzz(sandbox: Sandbox, *, seconds: int, seed: int) -> subprocess.CompletedPr
     command = [
         str(SCHEMATHESIS), "--config-file", str(CONFIGURATION), "--no-color", "run",
         str(ROOT / "docs" / "openapi.json"), "--url", sandbox.endpoint, "--max-time", str(seconds), "--seed", str(seed),
-        # Nothing is kept: the sandbox that it was found on is gone with the run.
+        # Nothing is kept: the sandbox is deleted after the run.
         "--generation-database", "none", "--continue-on-failure", "--no-shrink",
     ]  # fmt: skip
     # Calls have to reach functions: API Gateway's refusals do not test them.

@@ -1,4 +1,4 @@
-"""How often methods of the sandbox's API may be called, while something else is looked at."""
+"""Temporary rate limits of the sandbox's API methods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headway_sandbox.local.sandbox import Sandbox
 
 
 def settings(sandbox: Sandbox) -> dict[str, dict[str, Any]]:
-    """The settings of the stage's methods, such as those of `/jobs/POST`; `*/*` has those of all others."""
+    """Return the settings of the stage's methods, such as `/jobs/POST`; `*/*` has those of all others."""
     api, stage = sandbox.endpoint.split("/")[-2:]
     found: dict[str, dict[str, Any]] = sandbox.client("apigateway").get_stage(restApiId=api, stageName=stage)[
         "methodSettings"
@@ -20,7 +20,12 @@ def settings(sandbox: Sandbox) -> dict[str, dict[str, Any]]:
 
 @contextmanager
 def limits(sandbox: Sandbox, wanted: Mapping[str, tuple[float, int]]) -> Iterator[None]:
-    """Give methods other limits for a while: by the method, how many calls a second and how many at once."""
+    """Change the limits of methods in a context.
+
+    Args:
+        sandbox: the sandbox.
+        wanted: by method, the rate per second and the burst.
+    """
     before = {
         method: (each["throttlingRateLimit"], each["throttlingBurstLimit"])
         for method, each in settings(sandbox).items()

@@ -1,4 +1,4 @@
-"""Each permission of each function is needed and enough: a story that needs them all, on policies that are enforced."""
+"""The functions' permissions are sufficient and necessary: a scenario that needs all, with enforced policies."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ pytestmark = pytest.mark.e2e
 
 POLICY: dict[str, Any] = {
     "pools": {P5: {"size": 2}},
-    "watches": {"idle": {"periodSeconds": 10, "periods": 1, "warmUpSeconds": 0}},
+    "watches": {"idle": {"periodSeconds": 60, "periods": 1, "warmUpSeconds": 0}},
     "rogues": {"action": "stop"},
 }
 STOPPED_S = VISIBLE_AFTER_S + USUAL_S
-"""The patrol stops no training job before SageMaker has had time to show its tags."""
+"""The scan stops no training job before SageMaker has had time to show its tags."""
 IDLE = {**ENDLESS, "SANDBOX_GPU_UTILIZATION": "0:0"}
 
 
 @pytest.fixture(scope="module")
 def grants() -> list[Grant]:
-    """What the template grants."""
+    """The grants of the template."""
     return granted(expanded(Checkout.here(), VpcEndpointIds="vpce-0123456789abcdef0"))
 
 
@@ -47,13 +47,13 @@ def findings(grants: list[Grant], calls: list[Call]) -> list[Finding]:
     return prove(grants, [Run(name="sandbox", sources="", calls=tuple(calls))], GRANTED_WITHOUT_A_RUN).findings
 
 
-def test_a_story_needs_each_permission_and_no_other(sb: Sandbox, queue: QueueView, grants: list[Grant]):
+def test_the_scenario_needs_each_permission_and_no_other(sb: Sandbox, queue: QueueView, grants: list[Grant]):
     queue.api.put_config(POLICY, force=True)
-    # The API reads the stored document itself, whether or not a tick was before it.
+    # The API reads the stored document itself, whether or not a tick has run.
     assert queue.api.get_config().settings["pools"] == POLICY["pools"]
-    # Of each kind two, since a wildcard that only one resource ever needed is too wide.
+    # Two of each kind, since a wildcard that only one resource needs is too wide.
     for name in ("lost1", "lost2"):
-        # The launch has its effect, and the scheduler has to find out that it was its own.
+        # The launch takes effect, and the scheduler has to recognize it.
         sb.set_faults(lose_answer={"CreateTrainingJob": 1})
         queue.submit(name, 1)
         queue.wait_until_training(name)
@@ -77,14 +77,14 @@ def test_a_story_needs_each_permission_and_no_other(sb: Sandbox, queue: QueueVie
 
 
 def in_plan(sb: Sandbox, name: str) -> dict[str, Any]:
-    """The resources of a job that runs in a training plan of that name."""
+    """Return the resources of a job in a training plan of that name."""
     account = sb.info.role_arn.split(":")[4]
     plan = f"arn:aws:sagemaker:{sb.info.region}:{account}:training-plan/{name}"
     return {"InstanceType": P5, "InstanceCount": 1, "VolumeSizeInGB": 30, "TrainingPlanArn": plan}
 
 
 def change_and_stop(queue: QueueView) -> None:
-    """What only the API does, with a job that waits."""
+    """Perform the actions on a waiting job that only the API performs."""
     queue.submit("waits", 0)
     queue.cli("priority", f"{queue.prefix}waits", "1")
     queue.cli("hold", f"{queue.prefix}waits")
@@ -94,7 +94,7 @@ def change_and_stop(queue: QueueView) -> None:
 
 
 def without_events(sb: Sandbox, queue: QueueView) -> None:
-    """The findings of the reconciler and the patrol without events."""
+    """Let the reconciler and the scan find jobs without events."""
     for number in (1, 2):
         # The observer gets events of these, and has to look up their owners.
         bypass(sb, queue, f"heard-{number}")
@@ -115,7 +115,7 @@ def without_events(sb: Sandbox, queue: QueueView) -> None:
 
 
 def stop_lost_attempts(sb: Sandbox, queue: QueueView) -> None:
-    """What carries a mark of this queue, and that it has no record of, an operator has stopped."""
+    """Stop training jobs with a mark of this queue but without a record, as an operator."""
     found = sb.client("cloudformation").describe_stack_resource(StackName=sb.info.stack, LogicalResourceId="JobsTable")
     table = found["StackResourceDetail"]["PhysicalResourceId"]
     names = [f"{queue.prefix}lost-attempt-{number}" for number in (1, 2)]
@@ -139,7 +139,7 @@ def stopped(sb: Sandbox, queue: QueueView) -> bool:
 
 
 def redrive(sb: Sandbox, queue: QueueView) -> None:
-    """A few dead letters, shown and redriven; then so many that one redrive leaves some, and counts them."""
+    """Show and redrive a few dead letters, then more than one redrive processes."""
     sqs = sb.client("sqs")
     urls = {url.rpartition("/")[2].removeprefix(f"{sb.info.stack}-"): url for url in sqs.list_queues()["QueueUrls"]}
     events, wakes = urls["event-dead-letters"], urls["wake-dead-letters.fifo"]
@@ -169,7 +169,7 @@ def bury(sqs: Any, events: str, wakes: str, *, first: int, count: int) -> None:
 
 @contextmanager
 def without(sb: Sandbox, role: str, action: str) -> Iterator[None]:
-    """The role lacks an action in the meantime; calls recorded then prove nothing, and are dropped."""
+    """Remove an action from a role in a context, without recording the calls."""
     iam = sb.client("iam")
     (name,) = [each["RoleName"] for each in iam.list_roles()["Roles"] if f"-{role}-" in each["RoleName"]]
     (policy,) = iam.list_role_policies(RoleName=name)["PolicyNames"]
@@ -185,7 +185,7 @@ def without(sb: Sandbox, role: str, action: str) -> Iterator[None]:
         sb.set_calls(before)
 
 
-def test_a_function_that_lacks_a_permission_is_found_out(sb: Sandbox, queue: QueueView, grants: list[Grant]):
+def test_a_missing_permission_of_a_function_is_detected(sb: Sandbox, queue: QueueView, grants: list[Grant]):
     assert queue.api.capacity().pools
     with without(sb, "PatrolFunctionRole", "sagemaker:ListTrainingJobs"):
         sb.invoke("Patrol")

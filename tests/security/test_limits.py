@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 
 
 def call(sb: Sandbox, method: str, path: str, body: bytes = b"", content_type: str = "application/json") -> Any:
-    """A signed call, with whatever body."""
+    """Send a signed request with any body."""
     headers = {"Content-Type": content_type}
     asked = AWSRequest(method, sb.endpoint + path, data=body, headers=headers)
     SigV4Auth(Credentials(sb.info.access_key, sb.info.secret_key), "execute-api", sb.info.region).add_auth(asked)
@@ -29,7 +29,7 @@ def call(sb: Sandbox, method: str, path: str, body: bytes = b"", content_type: s
 
 @pytest.fixture
 def slow_stage(sb: Sandbox, queue: QueueView) -> Iterator[QueueView]:
-    """A queue whose API accepts two calls at once of each method without separate limits, and then one in 100 s."""
+    """A queue whose API accepts a burst of two calls of each method without separate limits, and then one in 100 s."""
     with limits(sb, {"*/*": (0.01, 2)}):
         yield queue
 
@@ -55,6 +55,8 @@ def test_the_limits_of_the_stage_are_the_templates(sb: Sandbox):
     [
         ("GET", "/jobs/{}", 404, "JobNotFound"),
         ("DELETE", "/jobs/{}", 404, "JobNotFound"),
+        ("PUT", "/jobs/{}/comment", 404, "JobNotFound"),
+        ("POST", "/jobs/{}/change", 404, "JobNotFound"),
         ("POST", "/jobs/{}/hold", 404, "JobNotFound"),
         ("POST", "/jobs/{}/release", 404, "JobNotFound"),
         ("GET", "/jobs/{}/explanation", 404, "JobNotFound"),
@@ -69,7 +71,7 @@ def test_a_name_longer_than_a_key_of_the_table_is_refused(
 
 
 def statuses(sb: Sandbox, method: str, path: str) -> list[int]:
-    """Of five calls at once; each 429 is API Gateway's."""
+    """Return the statuses of five concurrent calls; each 429 comes from API Gateway."""
     with ThreadPoolExecutor(5) as callers:
         answers = list(callers.map(lambda _: call(sb, method, path), range(5)))
     assert {answer.text for answer in answers if answer.status_code == 429} <= {'{"message":"Too Many Requests"}'}
@@ -77,14 +79,14 @@ def statuses(sb: Sandbox, method: str, path: str) -> list[int]:
 
 
 @pytest.mark.usefixtures("slow_stage")
-def test_each_method_takes_as_much_as_the_stage_says_whatever_others_have_taken(sb: Sandbox):
+def test_each_method_has_the_limits_of_the_stage_independent_of_others(sb: Sandbox):
     assert statuses(sb, "GET", "/version") == [200, 200, 429, 429, 429]
     assert statuses(sb, "GET", "/capacity") == [200, 200, 429, 429, 429]
     assert statuses(sb, "GET", "/jobs") == [200] * 5, "it has limits of its own"
 
 
 @pytest.mark.usefixtures("slow_listing")
-def test_a_method_with_limits_of_its_own_is_held_to_them(sb: Sandbox):
+def test_a_method_with_separate_limits_is_throttled_by_them(sb: Sandbox):
     assert statuses(sb, "GET", "/jobs") == [200, 200, 429, 429, 429]
     assert statuses(sb, "GET", "/jobs") == [429] * 5
     assert statuses(sb, "GET", "/version") == [200] * 5
@@ -103,7 +105,7 @@ def test_a_method_with_limits_of_its_own_is_held_to_them(sb: Sandbox):
     ],
     ids=["nested", "twice", "NaN", "no UTF-8", "half a character", "a form", "11 MB"],
 )
-def test_a_body_that_is_no_request_is_refused_over_http(
+def test_a_body_that_is_not_a_request_is_refused_over_http(
     sb: Sandbox, queue: QueueView, body: bytes, content_type: str, status: int, code: str | None
 ):
     answer = call(sb, "POST", "/jobs", body, content_type)

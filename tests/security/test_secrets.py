@@ -1,4 +1,4 @@
-"""Secrets are planted in requests, and looked for in all that a sandbox keeps beside the table."""
+"""Secrets in requests do not appear in anything that a sandbox stores outside the table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.command_line import CommandLine
 from tests.e2e.queue_view import QueueView
-from tests.e2e.test_events import Ears
+from tests.e2e.test_events import Subscriber
 
 pytestmark = pytest.mark.e2e
 
@@ -20,7 +20,7 @@ TOKEN = "hunter2-session-token"
 
 
 def written(sb: Sandbox) -> str:
-    """All logs of the functions, the API and the sandbox. Those of containers belong to their users."""
+    """Return all logs of the functions, the API and the sandbox. Those of containers belong to their users."""
     logs = sb.client("logs")
     groups = [each["logGroupName"] for each in logs.describe_log_groups()["logGroups"]]
     texts = []
@@ -31,8 +31,8 @@ def written(sb: Sandbox) -> str:
     return "\n".join([*texts, (sb.state_dir / "server.log").read_text(errors="replace")])
 
 
-def test_what_is_confidential_stays_in_the_table(sb: Sandbox, queue: QueueView):
-    ears = Ears(sb, queue)
+def test_confidential_values_stay_in_the_table(sb: Sandbox, queue: QueueView):
+    subscriber = Subscriber(sb, queue)
     confidential: dict[str, Any] = {"HyperParameters": {"token": SECRET}, "Environment": {"KEY": SECRET}}
     queue.submit(
         "fails", **{**confidential, "Environment": {"KEY": SECRET, "SANDBOX_OUTCOME": "AlgorithmError: exit code 1"}}
@@ -42,9 +42,9 @@ def test_what_is_confidential_stays_in_the_table(sb: Sandbox, queue: QueueView):
         queue.cli("submit", "-", stdin=queue.request("refused", **{**confidential, **changes}), expect=3)
     queue.wait_for(fails="failed", quoted="failed")
     dead = queue.cli("dlq", "show", "-o", "json")
-    ears.wait_for("quoted", "Entered", "Started", "LaunchRefused")
-    told = [*ears.events("fails"), *ears.events("quoted"), *ears.mail().values()]
-    ears.close()
+    subscriber.wait_for("quoted", "Entered", "Started", "LaunchRefused")
+    told = [*subscriber.events("fails"), *subscriber.events("quoted"), *subscriber.mail().values()]
+    subscriber.close()
 
     assert SECRET in json.dumps(queue.details("fails").request), "who may see the request sees it"
     assert SECRET not in json.dumps(told)

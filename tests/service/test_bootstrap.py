@@ -41,7 +41,7 @@ def made(monkeypatch: pytest.MonkeyPatch, container: Container) -> dict[str, Any
     return clients
 
 
-def test_only_requests_of_our_own_making_go_unchecked_by_botocore(made: dict[str, Any]) -> None:
+def test_botocore_skips_validation_only_for_internal_requests(made: dict[str, Any]) -> None:
     assert {name: isinstance(client._serializer, ParamValidationDecorator) for name, client in made.items()} == {
         "dynamodb": False,
         "ssm": False,
@@ -60,7 +60,7 @@ def test_every_client_keeps_the_limits_of_calls(made: dict[str, Any]) -> None:
         assert (config.connect_timeout, config.read_timeout, config.retries["total_max_attempts"]) == (2, 8, 3)
 
 
-def test_calls_name_headway_and_its_version_and_nothing_is_made_up_for_each(made: dict[str, Any]) -> None:
+def test_calls_have_headway_and_its_version_as_user_agent(made: dict[str, Any]) -> None:
     for client in made.values():
         told = client._user_agent_creator.to_string()
         assert told.startswith(f"Headway/{__version__} Boto3/")
@@ -90,7 +90,7 @@ def test_a_launch_is_sent_once_however_sagemaker_answers(monkeypatch: pytest.Mon
     assert asked == ["SageMaker.CreateTrainingJob"]
 
 
-def test_no_client_takes_what_aws_did_not_write_for_an_answer(made: dict[str, Any]) -> None:
+def test_no_client_accepts_an_answer_that_aws_did_not_write(made: dict[str, Any]) -> None:
     for client in made.values():
         model = client.meta.service_model
         answer = {"status_code": 200, "headers": {}, "body": b"<html></html>"}
@@ -106,7 +106,7 @@ def test_no_client_takes_what_aws_did_not_write_for_an_answer(made: dict[str, An
 @pytest.mark.parametrize(
     "error", [UnreadableAnswer("x"), NoCredentialsError(), ReadTimeoutError(endpoint_url="x"), ClientError({}, "x")]
 )
-def test_a_wake_up_that_was_not_sent_is_left_to_the_next_minute(
+def test_a_failed_wake_up_is_left_to_the_next_minute(
     container: Container, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(_: str) -> None:

@@ -19,8 +19,7 @@ from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.errors import NotDelivered, RetryLater, UnreadableAnswer
 from headway_service.events.notifications import message_of
 from headway_service.ports.messaging import DeadLetter
-from headway_service.ports.table import Check, Delete, Equals, Key, Put
-from headway_service.ports.table import Update as ChangeItem
+from headway_service.ports.table import Check, Delete, Equals, Key, Put, Update
 from headway_service.response_check import check_answers, member
 from tests.service.events.test_notifications import FAILED
 from tests.service.raw_http import BODIES, HTML, STATUSES, STRANGE, TRUNCATED, RawServer
@@ -55,7 +54,7 @@ def _listing(client: Any) -> Any:
 
 WRITES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "a put": ("dynamodb", lambda client: _table(client).write([Put(item={"pk": "p", "sk": "s"})])),
-    "a change": ("dynamodb", lambda client: _table(client).write([ChangeItem(key=KEY, sets={"a": 1})])),
+    "a change": ("dynamodb", lambda client: _table(client).write([Update(key=KEY, sets={"a": 1})])),
     "a removal": ("dynamodb", lambda client: _table(client).write([Delete(key=KEY)])),
     "a check": ("dynamodb", lambda client: _table(client).write([Check(key=KEY, requires=Equals("a", 1))])),
     "a transaction": ("dynamodb", lambda client: _table(client).write([Delete(key=KEY), Delete(key=Key("p", "t"))])),
@@ -123,7 +122,7 @@ def test_a_success_that_aws_did_not_write_is_busy(
 
 
 @pytest.mark.parametrize("call", MISSING)
-def test_an_answer_without_what_is_decided_by_is_busy(server: RawServer, clients: dict[str, Any], call: str) -> None:
+def test_an_answer_without_required_members_is_busy(server: RawServer, clients: dict[str, Any], call: str) -> None:
     service, ask = CALLS[call]
     server.answer(200, b"{}", x_amzn_RequestId="one")
     with pytest.raises(RetryLater):
@@ -131,7 +130,7 @@ def test_an_answer_without_what_is_decided_by_is_busy(server: RawServer, clients
 
 
 @pytest.mark.parametrize("call", ["a put", "a transaction"])
-def test_an_answer_that_says_nothing_is_one_if_it_is_aws_s(
+def test_an_empty_answer_is_accepted_if_it_comes_from_aws(
     server: RawServer, clients: dict[str, Any], call: str
 ) -> None:
     service, ask = CALLS[call]
@@ -141,7 +140,7 @@ def test_an_answer_that_says_nothing_is_one_if_it_is_aws_s(
 
 @pytest.mark.parametrize("call", ["an alarm", "alarms removed", "a letter removed", "letters given back"])
 @pytest.mark.parametrize("body", [b"", b"{}"])
-def test_an_answer_without_a_body_is_one_if_it_has_a_request_id(
+def test_an_answer_without_a_body_is_accepted_if_it_has_a_request_id(
     server: RawServer, clients: dict[str, Any], call: str, body: bytes
 ) -> None:
     service, ask = CALLS[call]
@@ -149,7 +148,9 @@ def test_an_answer_without_a_body_is_one_if_it_has_a_request_id(
     ask(clients[service])
 
 
-def test_an_answer_in_xml_is_read_and_one_of_somebody_else_is_not(server: RawServer, clients: dict[str, Any]) -> None:
+def test_an_answer_in_xml_is_read_unless_it_comes_from_an_intermediary(
+    server: RawServer, clients: dict[str, Any]
+) -> None:
     result = b"<PublishBatchResult><Successful><member><Id>0</Id></member></Successful></PublishBatchResult>"
     answer = b'<?xml version="1.0"?>\n<PublishBatchResponse xmlns="x">' + result + b"</PublishBatchResponse>"
     server.answer(200, answer)
@@ -173,7 +174,7 @@ def test_an_error_in_xml_is_read(server: RawServer, clients: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("body", [*BODIES.values(), *STRANGE.values()], ids=[*BODIES, *STRANGE])
 @pytest.mark.parametrize("status", STATUSES)
-def test_a_letter_is_not_handed_over_by_an_answer_that_aws_did_not_write(
+def test_a_letter_is_not_delivered_by_an_answer_that_aws_did_not_write(
     server: RawServer, clients: dict[str, Any], status: int, body: bytes
 ) -> None:
     server.answer(status, body)
@@ -181,12 +182,12 @@ def test_a_letter_is_not_handed_over_by_an_answer_that_aws_did_not_write(
         AwsRedriveTargets(clients["lambda"], "observe", lambda _: None).observe({})
 
 
-def test_an_invocation_that_lambda_takes_has_no_body(server: RawServer, clients: dict[str, Any]) -> None:
+def test_an_accepted_invocation_has_no_body(server: RawServer, clients: dict[str, Any]) -> None:
     server.answer(202, b"")
     AwsRedriveTargets(clients["lambda"], "observe", lambda _: None).observe({})
 
 
-def test_an_error_of_aws_is_left_as_it_is(server: RawServer, clients: dict[str, Any]) -> None:
+def test_an_error_of_aws_is_not_changed(server: RawServer, clients: dict[str, Any]) -> None:
     server.answer(400, json.dumps({"__type": "com.amazon#ResourceNotFound", "message": "no"}).encode())
     with pytest.raises(ClientError) as raised:
         clients["sagemaker"].describe_training_job(TrainingJobName="a")
@@ -197,7 +198,7 @@ def test_an_error_of_aws_is_left_as_it_is(server: RawServer, clients: dict[str, 
     assert raised.value.response["Error"]["Code"] == "ResourceNotFoundException"
 
 
-def test_an_answer_in_a_protocol_that_is_not_known_is_left_to_botocore(
+def test_an_answer_in_an_unknown_protocol_is_left_to_botocore(
     server: RawServer, clients: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(

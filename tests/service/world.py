@@ -45,9 +45,11 @@ class World(SimulatedDeployment[Table]):
         pauses: how long functions slept, s; sleeping takes virtual time.
     """
 
-    def __init__(self, *, pools: Mapping[str, int] | None = None, table: Table | None = None) -> None:
+    def __init__(
+        self, *, pools: Mapping[str, int] | None = None, table: Table | None = None, speed: float = 1.0
+    ) -> None:
         document = {"pools": {pool: {"size": size} for pool, size in (pools or {P5: 2}).items()}}
-        super().__init__(table or MemoryTable(), document)
+        super().__init__(table or MemoryTable(), document, speed=speed)
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.pauses: list[float] = []
         self._launchers = count(1)
@@ -57,6 +59,7 @@ class World(SimulatedDeployment[Table]):
         self.rogues = self.container.unmanaged_jobs
         self.submitter = self.container.submitter
         self.commands = self.container.job_commands
+        self.changes = self.container.request_changes
         self.queries = self.container.job_queries
         self.forecast_service = self.container.forecast_service
 
@@ -71,26 +74,27 @@ class World(SimulatedDeployment[Table]):
         self.now_s += seconds
 
     def in_force(self) -> EffectiveConfig:
-        return get_effective(self.table, self.configuration, self.clock)
+        return get_effective(self.table, self.configuration, self.machine_clock)
 
     def configured(self) -> Configuration:
         return self.in_force().configuration
 
     def capacity(self) -> list[PoolUse]:
-        return self.container.capacity()
+        return self.container.capacity().pools
 
     def submit(self, name: str, priority: int | None = None, **changes: Any) -> JobView:
         """Submit a job that trains for ten minutes."""
         return self.submitter.submit(request(name, priority, **changes), ROOT)[0]
 
-    def launcher(self) -> Launcher:
-        """A launcher for one invocation, which has read the ledger."""
+    def launcher(self, machine_clock: Callable[[], int] | None = None) -> Launcher:
+        """A launcher for one invocation, which has read the ledger; by default it has the world's machine time."""
         launcher = Launcher(
             self.table,
             self.training_jobs,
             self.observer,
             holder=f"launcher-{next(self._launchers)}",
-            deadline_ms=self.clock() + INVOCATION_S * 1000,
+            machine_clock=machine_clock or self.machine_clock,
+            deadline_ms=self.machine_clock() + INVOCATION_S * 1000,
             jitter=lambda: 0.0,
         )
         launcher.update(read_ledger(self.table))
@@ -103,8 +107,9 @@ class World(SimulatedDeployment[Table]):
             store=self.configuration,
             launcher=self.launcher(),
             clock=self.clock,
+            machine_clock=self.machine_clock,
             marks=self.marks,
-            deadline_ms=self.clock() + INVOCATION_S * 1000,
+            deadline_ms=self.machine_clock() + INVOCATION_S * 1000,
         )
 
     def executor(self) -> Executor:
@@ -114,8 +119,9 @@ class World(SimulatedDeployment[Table]):
             table=self.table,
             launcher=self.launcher(),
             clock=self.clock,
+            machine_clock=self.machine_clock,
             marks=self.marks,
-            deadline_ms=self.clock() + INVOCATION_S * 1000,
+            deadline_ms=self.machine_clock() + INVOCATION_S * 1000,
             policy=configuration.policy(),
             has_rules=bool(configuration.rules),
         )
@@ -163,6 +169,7 @@ class World(SimulatedDeployment[Table]):
             training_jobs=self.training_jobs,
             observer=self.observer,
             clock=self.clock,
+            machine_clock=self.machine_clock,
             sleep=self.sleep,
             wake=self.wakes.append,
             after_s=after_s,
@@ -173,12 +180,13 @@ class World(SimulatedDeployment[Table]):
         return scan_unmanaged_jobs(
             table=self.table,
             training_jobs=self.training_jobs,
-            rogues=UnmanagedJobs(self.table, self.training_jobs, self.marks, stops=True),
+            rogues=UnmanagedJobs(self.table, self.training_jobs, self.marks, self.machine_clock, stops=True),
             clock=self.clock,
+            machine_clock=self.machine_clock,
             sleep=self.sleep,
             wake=self.wakes.append,
             after_s=after_s,
-            deadline_ms=self.clock() + 50_000,
+            deadline_ms=self.machine_clock() + 50_000,
         )
 
     def seen(self, name: str) -> JobView:

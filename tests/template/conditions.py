@@ -1,4 +1,4 @@
-"""The template as resolved by one set of parameters, with its conditions applied."""
+"""The template resolved for a set of parameters, with its conditions applied."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ NOTHING = {"Ref": "AWS::NoValue"}
 
 
 def holding(template: Mapping[str, Any], given: Mapping[str, str]) -> frozenset[str]:
-    """The conditions that hold with these parameters, and the defaults of the others."""
-    values = {name: str(given.get(name, p.get("Default", ""))) for name, p in template["Parameters"].items()}
+    """Return the conditions that are true for these parameters and the defaults of the others."""
+    values = {"AWS::Partition": "aws", **given}
+    values |= {name: str(given.get(name, p.get("Default", ""))) for name, p in template["Parameters"].items()}
 
     def value(part: Any) -> Any:
         match part:
@@ -31,13 +32,14 @@ def holding(template: Mapping[str, Any], given: Mapping[str, str]) -> frozenset[
             case str() | int():
                 return part
             case _:
+                # A condition that is read wrongly would make tests of the template pass by chance.
                 raise NotImplementedError(f"this is no condition that is understood here: {part}")
 
     return frozenset(name for name, condition in template.get("Conditions", {}).items() if value(condition))
 
 
 def resolved(part: Any, *holds: str) -> Any:
-    """The part with each `Fn::If` replaced by its value if exactly the conditions in `holds` are true."""
+    """Replace each `Fn::If` by its value, where exactly the conditions in `holds` are true."""
     match part:
         case {"Fn::If": [condition, yes, no]}:
             return resolved(yes if condition in holds else no, *holds)
@@ -53,7 +55,7 @@ def resolved(part: Any, *holds: str) -> Any:
 
 
 def deployed(template: Mapping[str, Any], **given: str) -> dict[str, Any]:
-    """The template with the resources that these parameters make, and no conditions."""
+    """Return the template with the resources that these parameters create, without conditions."""
     holds = holding(template, given)
     resources = {
         name: resolved({key: value for key, value in resource.items() if key != "Condition"}, *holds)

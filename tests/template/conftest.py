@@ -1,4 +1,4 @@
-"""The template as CloudFormation gets it: after the SAM transform, with two VPC endpoints."""
+"""The template after the SAM transform, with two VPC endpoints."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,13 +23,13 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def text(root: Path) -> str:
-    """The template as it is written."""
+    """The source text of the template."""
     return (root / "template.yaml").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
 def template(root: Path) -> dict[str, Any]:
-    """The template as CloudFormation gets it."""
+    """The template after the SAM transform."""
     return expanded(Checkout.here(), VpcEndpointIds=",".join(ENDPOINTS))
 
 

@@ -1,7 +1,7 @@
-"""Checks templates by the rules in deploy/rules.guard: `{name: template}` in, `{name: broken rules}` out, as JSON.
+"""Checks templates by the rules in deploy/rules.guard: `{name: template}` as input, `{name: broken rules}` as output.
 
-It runs in .envs/template, where cfn-guard is. Templates have no conditions left (conditions.deployed). The exit code is
-1 if a rule is broken.
+Runs in .envs/template with cfn-guard. The templates have no conditions (conditions.deployed). The exit code is 1 if a
+rule is broken.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ RULES = Path(__file__).resolve().parents[2] / "deploy" / "rules.guard"
 
 
 def is_kept(report: str) -> bool:
-    """Whether a report on one rule has the result pass, or not applicable.
+    """Return whether a report on one rule has the result pass, or not applicable.
 
-    Of a report of more than 8 KB, as only a broken rule makes, cfn_guard_rs 0.3.3 hands out the end, which is no JSON.
+    If a report has more than 8 KB, as only a broken rule produces, cfn_guard_rs 0.3.3 returns its end, which is not
+    valid JSON.
     """
     try:
         return json.loads(report)["status"] != "FAIL"

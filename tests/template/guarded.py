@@ -1,6 +1,6 @@
-"""Prints the guard's input as JSON: each template as CloudFormation gets it, by different parameters.
+"""Prints the guard's input as JSON: each template after the transform, for different parameters.
 
-It runs in .envs/sandbox, where the SAM transform is.
+Runs in .envs/sandbox with the SAM transform.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NEEDED = {"VpcEndpointIds": "vpce-0123456789abcdef0"}
 
 
 def guarded() -> dict[str, dict[str, Any]]:
-    """The templates by name and parameters."""
+    """Return the templates by name and parameters."""
     queue = expand(ROOT / "template.yaml", NEEDED)
     return {
         "template.yaml": deployed(queue),

@@ -1,4 +1,4 @@
-"""When the alarms ring: their settings played on figures, minute by minute, by CloudWatch's rules."""
+"""The alarms fire when they should: their settings are evaluated minute by minute, by CloudWatch's rules."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tests.template.test_alarms import ALARMS, HEARTBEATS
 
 NOW_S = 1_800_000_000.0
 
-#: Figures of the minutes up to now, and whether the alarm rings then; None is a minute without any.
+#: Values of the minutes up to now, and whether the alarm fires; None is a minute without data.
 STORIES = [
-    # A moment in which a job could start is usual, ten minutes of it are not. Zeros are not published.
+    # A job can usually start within a moment, but not for ten minutes. Zeros are not published.
     ("LineStandsAlarm", [3] * 9, False),
     ("LineStandsAlarm", [3] * 10, True),
     ("LineStandsAlarm", [3] * 10 + [None] * 3, False),
@@ -27,7 +27,7 @@ STORIES = [
     ("TickFailedAlarm", [1, 1], False),
     ("TickFailedAlarm", [1, 1, 1], True),
     ("TickFailedAlarm", [1, 1, 1, None, None, None], False),
-    # One event that was lost is the reconciler's everyday work.
+    # A single lost event is routine for the reconciler.
     ("EventsLostAlarm", [None] * 100 + [2] + [None] * 100, False),
     ("EventsLostAlarm", [1] * 180, True),
     ("ApiServerErrorsAlarm", [0, 1, 1, 1, 1], False),
@@ -44,7 +44,7 @@ STORIES = [
 
 
 def settings_of(alarm) -> AlarmSettings:
-    """The settings, what the template refers to left out."""
+    """Return the settings, without references of the template."""
     settings = AlarmSettings.of({**alarm, "Dimensions": []})
     assert settings is not None
     return settings
@@ -57,17 +57,17 @@ def state_after(alarm, figures, state: str = OK) -> str:
 
 
 @pytest.mark.parametrize(("name", "figures", "rings"), STORIES)
-def test_an_alarm_rings_when_it_should_and_no_sooner(of_type, name, figures, rings):
+def test_an_alarm_fires_when_it_should_and_no_sooner(of_type, name, figures, rings):
     assert state_after(of_type("AWS::CloudWatch::Alarm")[name], figures) == (ALARM if rings else OK)
 
 
 @pytest.mark.parametrize("name", sorted(ALARMS.keys() - HEARTBEATS - {"ApiSlowAlarm"}))
-def test_an_idle_stack_rings_nothing_whether_it_publishes_noughts_or_nothing(of_type, name):
+def test_no_alarm_fires_for_an_idle_stack_that_publishes_zeros_or_nothing(of_type, name):
     alarm = of_type("AWS::CloudWatch::Alarm")[name]
     for figures in ([], [0] * 240):
         assert {state_after(alarm, figures, state) for state in (OK, ALARM, INSUFFICIENT_DATA)} == {OK}
 
 
 @pytest.mark.parametrize("name", sorted(HEARTBEATS))
-def test_a_function_that_never_ran_is_missed(of_type, name):
+def test_the_alarm_on_missing_runs_fires_for_a_function_that_never_ran(of_type, name):
     assert state_after(of_type("AWS::CloudWatch::Alarm")[name], [], INSUFFICIENT_DATA) == ALARM

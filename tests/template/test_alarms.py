@@ -47,14 +47,14 @@ SUMS = {
     "TableErrorsAlarm": ("AWS/DynamoDB", {"SystemErrors"}, 4),
 }
 VITAL = {
-    # Nothing starts: the scheduler crashes, does not run, or fails; or whatever else it is.
+    # Nothing starts: the scheduler crashes, does not run, fails, or any other cause.
     *("WakeDeadLettersAlarm", "WakeQueueAgeAlarm", "TickFailedAlarm", "LineStandsAlarm"),
-    # The last of these is silent if nothing is measured.
+    # The last of these has no data if nothing is measured.
     *("ReconcileFunctionErrorsAlarm", "ReconcileMissingAlarm"),
     # No submission succeeds.
     "ApiServerErrorsAlarm",
 }
-#: No data means that nothing runs, and no other alarm would fire.
+#: Missing data means that nothing runs, and no other alarm would fire.
 HEARTBEATS = {name for name, (metric, _, _) in ALARMS.items() if metric == "Invocations"}
 NAMESPACES = {
     "Errors": "AWS/Lambda",
@@ -80,7 +80,7 @@ def test_an_alarm_watches_its_metric(of_type, name):
 
 
 @pytest.mark.parametrize("name", [name for name, (metric, _, _) in ALARMS.items() if metric not in NAMESPACES])
-def test_an_alarm_on_a_metric_of_our_own_watches_one_that_the_code_publishes_for_the_stack_alone(of_type, name):
+def test_an_alarm_on_an_own_metric_uses_a_metric_that_the_code_publishes_for_the_stack(of_type, name):
     alarm = of_type("AWS::CloudWatch::Alarm")[name]
     assert OWN[alarm["MetricName"]].by == ""
     assert [each["Name"] for each in alarm["Dimensions"]] == ["service"]
@@ -109,7 +109,7 @@ def test_every_function_has_an_alarm_on_its_errors_and_counts_in_the_one_on_thro
     assert {f"{name}ErrorsAlarm" for name in FUNCTIONS} <= set(alarms)
 
 
-def test_what_is_missing_of_dynamodbs_metrics_is_filled_in_as_their_alarms_would_ring_on(of_type):
+def test_missing_dynamodb_metrics_are_filled_so_that_their_alarms_recover(of_type):
     alarms = of_type("AWS::CloudWatch::Alarm")
     for name, (namespace, _, _) in SUMS.items():
         if namespace == "AWS/DynamoDB":
@@ -117,7 +117,7 @@ def test_what_is_missing_of_dynamodbs_metrics_is_filled_in_as_their_alarms_would
     assert not [name for name, alarm in alarms.items() if alarm.get("Namespace") == "AWS/DynamoDB"]
 
 
-def test_an_alarm_notifies_the_topic_if_there_is_one_and_says_what_it_means(of_type):
+def test_an_alarm_has_a_description_and_notifies_the_topic_if_there_is_one(of_type):
     alarms = of_type("AWS::CloudWatch::Alarm")
     assert set(alarms) == set(ALARMS) | set(SUMS)
     for name, alarm in alarms.items():
@@ -127,14 +127,14 @@ def test_an_alarm_notifies_the_topic_if_there_is_one_and_says_what_it_means(of_t
         assert alarm["TreatMissingData"] == ("breaching" if name in HEARTBEATS else "notBreaching")
 
 
-def test_the_vital_alarms_are_those_without_which_nobody_would_notice_that_nothing_starts_or_is_taken(template):
+def test_the_vital_alarms_detect_that_no_job_starts_or_is_accepted(template):
     lean = deployed(template)["Resources"]
     assert {name for name, each in lean.items() if each["Type"] == "AWS::CloudWatch::Alarm"} == VITAL
     everything = deployed(template, Alarms="all")["Resources"]
     assert {name for name, each in everything.items() if each["Type"] == "AWS::CloudWatch::Alarm"} == {*ALARMS, *SUMS}
 
 
-def test_every_function_that_runs_each_minute_is_missed_when_it_does_not(of_type):
+def test_every_function_that_runs_each_minute_has_an_alarm_on_missing_runs(of_type):
     minutely = {
         target["Arn"]["Fn::GetAtt"][0]
         for rule in of_type("AWS::Events::Rule").values()
@@ -149,6 +149,6 @@ def test_an_alarm_on_dead_letters_names_the_command_that_redrives_them(of_type, 
     assert "`headway dlq redrive`" in of_type("AWS::CloudWatch::Alarm")[name]["AlarmDescription"]
 
 
-def test_a_wake_up_that_is_merely_retried_once_raises_no_alarm_of_age(of_type):
+def test_a_wake_up_retried_once_does_not_fire_the_age_alarm(of_type):
     alarm = of_type("AWS::CloudWatch::Alarm")["WakeQueueAgeAlarm"]
     assert alarm["Threshold"] > of_type("AWS::SQS::Queue")["WakeQueue"]["VisibilityTimeout"]

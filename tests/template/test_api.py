@@ -16,6 +16,8 @@ ROUTES = {
     ("get", "/jobs/{name}"),
     ("delete", "/jobs/{name}"),
     ("patch", "/jobs/{name}"),
+    ("post", "/jobs/{name}/change"),
+    ("put", "/jobs/{name}/comment"),
     ("post", "/jobs/{name}/hold"),
     ("post", "/jobs/{name}/release"),
     ("get", "/jobs/{name}/explanation"),
@@ -61,11 +63,11 @@ def policy(api) -> dict[str, dict[str, Any]]:
 
 
 def endpoints(value: Any) -> Any:
-    """Resolve a Split of what the transform has put in."""
+    """Resolve a Split of the transform's value."""
     return value["Fn::Split"][1].split(value["Fn::Split"][0])
 
 
-def test_the_api_is_private_and_bound_to_the_endpoints_that_are_given(api):
+def test_the_api_is_private_and_bound_to_the_given_endpoints(api):
     assert api["EndpointConfiguration"]["Types"] == ["PRIVATE"]
     assert api["EndpointConfiguration"]["VpcEndpointIds"] == {"Fn::Split": [",", {"Ref": "VpcEndpointIds"}]}
 
@@ -76,14 +78,14 @@ def test_there_is_one_api_and_no_function_url(resources):
     assert not {"AWS::Lambda::Url", "AWS::ApiGatewayV2::Api"} & set(kinds)
 
 
-def test_everybody_who_comes_by_another_way_than_the_endpoints_is_denied(policy):
+def test_calls_that_bypass_the_endpoints_are_denied(policy):
     deny = policy["OnlyThroughTheseEndpoints"]
     assert (deny["Principal"], deny["Action"], deny["Resource"]) == ("*", "execute-api:Invoke", "execute-api:/*")
     assert list(deny["Condition"]) == ["StringNotEquals"]
     assert list(deny["Condition"]["StringNotEquals"]) == ["aws:SourceVpce"]
 
 
-def test_each_of_several_endpoints_is_let_in_by_its_own_id(policy):
+def test_each_endpoint_is_permitted_by_its_id(policy):
     assert endpoints(policy["OnlyThroughTheseEndpoints"]["Condition"]["StringNotEquals"]["aws:SourceVpce"]) == ENDPOINTS
 
 
@@ -93,10 +95,10 @@ def test_the_resource_policy_allows_only_the_account_so_that_callers_need_a_poli
     assert (allow["Action"], allow["Resource"]) == ("execute-api:Invoke", "execute-api:/*")
 
 
-def test_everybody_whose_arn_is_not_given_is_denied_whatever_their_own_policy_says(policy, template):
+def test_callers_whose_arn_is_not_listed_are_denied_regardless_of_their_policy(policy, template):
     deny = policy["OnlyTheseCallers"]
     assert (deny["Principal"], deny["Action"], deny["Resource"]) == ("*", "execute-api:Invoke", "execute-api:/*")
-    # "Not like any of these", so that callers without an ARN are denied too.
+    # "Not like any of these", so that callers without an ARN are also denied.
     assert list(deny["Condition"]) == ["StringNotLike"]
     assert endpoints(deny["Condition"]["StringNotLike"]["aws:PrincipalArn"]) == ["*"]
     assert template["Parameters"]["CallerArns"]["Default"] == "*"
@@ -107,13 +109,13 @@ def test_the_api_has_exactly_the_routes_of_its_contract(api):
     assert routes == ROUTES
 
 
-def test_the_openapi_document_tells_of_exactly_these_routes():
+def test_the_openapi_document_has_exactly_these_routes():
     paths = openapi.document()["paths"]
     assert {(method, path) for path, methods in paths.items() for method in methods} == ROUTES
 
 
 @pytest.mark.parametrize(("method", "path"), sorted(ROUTES))
-def test_each_method_asks_for_a_signature(api, method, path):
+def test_each_method_requires_a_signature(api, method, path):
     assert api["Body"]["paths"][path][method]["security"] == [{"AWS_IAM": []}]
     scheme = api["Body"]["components"]["securitySchemes"]["AWS_IAM"]
     assert scheme["x-amazon-apigateway-authtype"] == "awsSigv4"
@@ -157,17 +159,17 @@ OWN_LIMITS = {
         ("post", "/resume"),
     },
 }
-"""Methods that have limits of their own, by the first word of the parameters' names."""
+"""Methods with separate limits, by the first word of the parameters' names."""
 
 
 def method_of(setting: dict[str, Any]) -> tuple[str, str]:
-    """The method and path that a setting is for: its slashes are written ~1 behind the first one."""
+    """Return the method and path of a setting: its slashes are written ~1 after the first one."""
     path = setting["ResourcePath"]
     assert path == "/*" or (path.startswith("/~1") and "/" not in path[1:]), path
     return setting["HttpMethod"].lower(), path if path == "/*" else path[1:].replace("~1", "/")
 
 
-def test_each_method_is_throttled_and_the_expensive_ones_by_limits_of_their_own(stage):
+def test_each_method_is_throttled_and_expensive_ones_have_separate_limits(stage):
     default, *own = stage["MethodSettings"]
     assert method_of(default) == ("*", "/*")
     limits = {method_of(default): "Api"} | {method: name for name, methods in OWN_LIMITS.items() for method in methods}
@@ -179,18 +181,18 @@ def test_each_method_is_throttled_and_the_expensive_ones_by_limits_of_their_own(
         assert setting["ThrottlingBurstLimit"] == {"Ref": f"{name}BurstLimit"}
 
 
-def test_expensive_methods_take_no_more_than_the_others(template):
+def test_the_limits_of_expensive_methods_do_not_exceed_the_others(template):
     default = {name: parameter.get("Default") for name, parameter in template["Parameters"].items()}
     for kind in ("RateLimit", "BurstLimit"):
         assert default[f"Heavy{kind}"] < default[f"List{kind}"] < default[f"Submit{kind}"] <= default[f"Api{kind}"]
 
 
-def test_a_method_with_limits_of_its_own_keeps_its_metrics(stage):
+def test_a_method_with_separate_limits_keeps_its_metrics(stage):
     """It inherits nothing from the settings of all methods."""
     assert all(setting["MetricsEnabled"] is True for setting in stage["MethodSettings"])
 
 
-def test_requests_are_traced_if_the_deployment_says_so_and_their_bodies_are_logged_nowhere(stage, template):
+def test_requests_are_traced_if_configured_and_their_bodies_are_never_logged(stage, template):
     assert resolved(stage["TracingEnabled"], "IsTraced") is True
     assert resolved(stage["TracingEnabled"]) is False
     assert template["Conditions"]["IsTraced"] == {"Fn::Equals": [{"Ref": "Tracing"}, "Active"]}
@@ -204,7 +206,7 @@ def test_the_access_log_is_json_that_names_the_caller_the_call_and_its_outcome(s
     assert resources[group]["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
 
 
-def test_the_access_log_holds_nothing_secret(stage):
+def test_the_access_log_has_no_secrets(stage):
     text = stage["AccessLogSetting"]["Format"].lower()
     assert not [w for w in ("authorization", "header", "querystring", "body", "accesskey") if w in text]
 

@@ -1,4 +1,4 @@
-"""Which module may import which. The rules that keep it are tried here, since a rule that bans nothing passes too."""
+"""The import rules of modules. Each rule is tested here, since a rule that bans nothing also passes."""
 
 import re
 import shutil
@@ -30,7 +30,7 @@ ALLOWED = {
 }
 
 SOURCES = ("layers/core/src", "layers/service/src", "client/src", "sandbox/src", "verification/src")
-#: For each contract of import-linter a module and an import in it that breaks this contract.
+#: For each contract of import-linter, a module and an import that breaks it.
 BREACHES = {
     "distributions: verification, sandbox, service or client, core": (
         "client/src/headway_client/text.py",
@@ -59,7 +59,7 @@ BREACHES = {
 
 
 def lint(root, path, code):
-    """Lint the code as if it lay in the path."""
+    """Lint the code as a file at this path."""
     return subprocess.run(
         [sys.executable, "-m", "ruff", "check", "--select", "TID251", "--stdin-filename", path, "-"],
         input=code + "\n",
@@ -85,7 +85,7 @@ def test_an_allowed_import_is_not_reported(root, path, code):
 
 @pytest.fixture
 def sources(root, tmp_path) -> Path:
-    """A copy of the packages and of their contracts."""
+    """A copy of the packages and their contracts."""
     for source in SOURCES:
         shutil.copytree(root / source, tmp_path / source, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(root / "pyproject.toml", tmp_path)
@@ -93,7 +93,7 @@ def sources(root, tmp_path) -> Path:
 
 
 def broken(sources: Path) -> set[str]:
-    """The contracts that import-linter finds broken."""
+    """Return the contracts that import-linter reports as broken."""
     paths = [str(sources / source) for source in SOURCES]
     script = f"import sys; sys.path[:0] = {paths}; from importlinter.cli import lint_imports_command as run; run()"
     command = [sys.executable, "-c", script, "--no-cache"]
@@ -102,7 +102,7 @@ def broken(sources: Path) -> set[str]:
     return set(re.findall(r"^(.*) BROKEN$", done.stdout, flags=re.MULTILINE))
 
 
-def test_each_contract_has_a_breach_here(root):
+def test_each_contract_has_a_violation_in_the_tests(root):
     with (root / "pyproject.toml").open("rb") as file:
         contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
     assert set(BREACHES) == {contract["name"] for contract in contracts}
@@ -119,7 +119,7 @@ def test_a_contract_is_broken_by_an_import_that_it_forbids(sources, contract, pa
     assert contract in broken(sources)
 
 
-def test_the_cores_environment_holds_nothing_that_the_core_could_lean_on(root):
+def test_the_cores_environment_has_no_packages_that_the_core_could_import(root):
     pins = (root / "requirements" / "core.txt").read_text(encoding="utf-8")
     names = {line.split("==")[0] for line in pins.splitlines() if "==" in line and line[0].isalnum()}
     assert {"hypothesis", "pytest"} <= names

@@ -7,7 +7,7 @@ import pytest
 
 from headway_service.observability import metrics
 from headway_service.observability.metrics import NAMESPACE, Metric
-from tests.template.conditions import deployed, resolved
+from tests.template.conditions import deployed, holding, resolved
 
 OWN = {(each.name, each.by) for each in vars(metrics).values() if isinstance(each, Metric)}
 SEARCHED = re.compile(
@@ -15,7 +15,7 @@ SEARCHED = re.compile(
     r"""MetricName="(?P<name>\w+)" service="AWS::StackName"', """
     r"""'(?P<stat>Sum|Minimum|Maximum|p\d\d)', (?P<period_s>60|300|3600)\)(, 0\))?( / (?P<minutes>5|60))?"""
 )
-#: What AWS publishes, and by which dimensions: the guides of Lambda, SQS, API Gateway and DynamoDB.
+#: AWS's metrics and their dimensions: the guides of Lambda, SQS, API Gateway and DynamoDB.
 OTHERS = {
     "AWS/Lambda": ({"Errors", "Throttles", "Invocations"}, ["FunctionName"]),
     "AWS/SQS": ({"ApproximateAgeOfOldestMessage", "ApproximateNumberOfMessagesVisible"}, ["QueueName"]),
@@ -25,7 +25,7 @@ OTHERS = {
 
 
 def body_of(of_type, *holds):
-    """The body if these conditions hold, with its references."""
+    """Return the body for these conditions, with its references."""
     body, given = resolved(of_type("AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"]["Fn::Sub"], *holds)
     others = given["Others"]
     return body.replace("${Others}", others["Fn::Sub"] if others else "")
@@ -77,11 +77,11 @@ def test_averages_count_the_minutes_in_which_a_pool_was_at_rest_and_published_no
     for name in ("Allocated", "Utilisation", "Reserved", "Rogue"):
         each = shown[name, "300"]
         assert (each["filled"], each["stat"], each["minutes"]) == ("FILL(", "Sum", "5")
-    # Of those minutes the fewest free are all, so that they change nothing of the fewest.
+    # In those minutes all instances are free, so they do not change the minimum.
     assert (shown["Free", "300"]["stat"], shown["Free", "300"]["filled"]) == ("Minimum", None)
 
 
-def test_every_metric_of_our_own_is_shown(widgets):
+def test_every_own_metric_is_shown(widgets):
     shown = {(line[1], "") for line in lines(widgets) if line[0] == NAMESPACE}
     searched = [
         SEARCHED.fullmatch(line[0].get("expression", "")) for line in lines(widgets) if isinstance(line[0], dict)
@@ -103,19 +103,19 @@ def test_it_names_no_alarm_that_is_left_out(of_type, resources):
     assert shown == always != set()
 
 
-def test_it_is_there_if_it_is_asked_for(template):
+def test_the_dashboard_exists_on_request(template):
     with_it = deployed(template, CreateDashboard="true")["Resources"]
     assert set(with_it) - set(deployed(template)["Resources"]) == {"Dashboard"}
     assert template["Outputs"]["DashboardUrl"]["Condition"] == template["Resources"]["Dashboard"]["Condition"]
 
 
-def test_all_that_it_refers_to_is_in_the_template(of_type, resources, template):
+def test_all_references_of_the_dashboard_are_in_the_template(of_type, resources, template):
     body = body_of(of_type, "HasAllAlarms")
     referred = {name.partition(".")[0] for name in re.findall(r"\$\{([\w:.]+)\}", body)}
     assert referred - {"AWS::StackName", "AWS::Region"} <= set(resources) | set(template["Parameters"])
 
 
-def test_each_row_asks_a_question_and_no_two_widgets_lie_on_each_other(widgets):
+def test_each_row_has_a_question_and_widgets_do_not_overlap(widgets):
     questions = [widget["properties"]["markdown"] for widget in widgets if widget["type"] == "text"]
     assert questions
     assert all(re.fullmatch(r"## .+\?", each) for each in questions)
@@ -127,3 +127,19 @@ def test_each_row_asks_a_question_and_no_two_widgets_lie_on_each_other(widgets):
     ]
     assert len(taken) == len(set(taken))
     assert max(x for x, _ in taken) < 24
+
+
+@pytest.mark.parametrize(
+    ("partition", "console"),
+    [
+        ("aws", "console.aws.amazon.com"),
+        ("aws-cn", "console.amazonaws.cn"),
+        ("aws-us-gov", "console.amazonaws-us-gov.com"),
+        ("aws-iso", "console.aws.amazon.com"),
+    ],
+)
+def test_its_link_leads_to_the_console_of_the_partition(template, partition, console):
+    holds = holding(template, {"AWS::Partition": partition})
+    text, given = resolved(template["Outputs"]["DashboardUrl"]["Value"]["Fn::Sub"], *holds)
+    link = text.replace("${Domain}", given["Domain"])
+    assert link == f"https://{console}/cloudwatch/home?region=${{AWS::Region}}#dashboards/dashboard/${{Dashboard}}"

@@ -8,7 +8,7 @@ KEY = {"Ref": "KmsKeyArn"}
 ROLES = [f"{name}FunctionRole" for name in ("Api", "Schedule", "Observe", "Reconcile", "Patrol", "Tell", "Watch")]
 
 
-def test_the_key_is_used_if_one_is_given(template):
+def test_a_given_key_is_used(template):
     assert template["Conditions"]["HasKey"] == {"Fn::Not": [{"Fn::Equals": [KEY, ""]}]}
     assert template["Parameters"]["KmsKeyArn"]["Default"] == ""
 
@@ -26,14 +26,12 @@ def test_every_queue_is_encrypted(of_type, holds, key):
 
 
 @pytest.mark.parametrize(("holds", "keys"), [([], ("alias/aws/sns", None)), (["HasKey"], (KEY, KEY))])
-def test_messages_for_people_are_encrypted_and_those_of_alarms_if_there_is_a_key_that_alarms_may_use(
-    of_type, holds, keys
-):
+def test_messages_to_users_are_encrypted_and_those_of_alarms_if_alarms_may_use_the_key(of_type, holds, keys):
     topics = resolved(of_type("AWS::SNS::Topic"), *holds)
     assert tuple(topics[name].get("KmsMasterKeyId") for name in ("NotificationTopic", "WatchTopic")) == keys
 
 
-def test_the_stack_makes_no_key_of_its_own_as_each_costs_a_dollar_a_month(resources):
+def test_the_stack_creates_no_key_as_each_costs_a_dollar_a_month(resources):
     assert not [name for name, resource in resources.items() if resource["Type"] == "AWS::KMS::Key"]
 
 
@@ -46,7 +44,7 @@ def test_every_log_group_and_environment_is_encrypted_with_the_key_if_one_is_giv
 
 
 @pytest.mark.parametrize("name", ROLES)
-def test_a_function_may_use_the_key_only_if_there_is_one_and_only_through_services_that_keep_something(of_type, name):
+def test_a_function_may_use_the_key_only_if_set_and_only_through_services_that_store_data(of_type, name):
     def uses(*holds):
         (policy,) = of_type("AWS::IAM::Role")[name]["Policies"]
         statements = resolved(policy["PolicyDocument"]["Statement"], *holds)
@@ -60,7 +58,7 @@ def test_a_function_may_use_the_key_only_if_there_is_one_and_only_through_servic
     assert [s["Fn::Sub"].split(".")[0] for s in services] == ["dynamodb", "lambda", "sqs"]
 
 
-def test_the_teller_needs_a_key_for_its_messages_only_if_it_is_not_awss(of_type):
+def test_the_tell_function_needs_permission_on_a_key_only_if_it_is_customer_managed(of_type):
     def encrypts(*holds):
         (policy,) = of_type("AWS::IAM::Role")["TellFunctionRole"]["Policies"]
         statements = resolved(policy["PolicyDocument"]["Statement"], *holds)
@@ -70,7 +68,7 @@ def test_the_teller_needs_a_key_for_its_messages_only_if_it_is_not_awss(of_type)
     assert encrypts("HasKey") == [(["kms:Decrypt", "kms:GenerateDataKey"], KEY)]
 
 
-def test_what_keeps_something_is_reached_over_tls_only(of_type):
+def test_resources_that_store_data_require_tls(of_type):
     (table,) = of_type("AWS::DynamoDB::Table").values()
     queues, topics = of_type("AWS::SQS::QueuePolicy").values(), of_type("AWS::SNS::TopicPolicy").values()
     assert sorted(q["Ref"] for p in queues for q in p["Queues"]) == sorted(of_type("AWS::SQS::Queue"))

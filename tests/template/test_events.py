@@ -17,7 +17,7 @@ def rule_of(of_type, function):
     return rule
 
 
-def test_sagemakers_state_changes_wake_the_observer(of_type):
+def test_sagemakers_state_changes_invoke_the_observe_function(of_type):
     assert rule_of(of_type, "ObserveFunction")["EventPattern"] == {
         "source": ["aws.sagemaker"],
         "detail-type": ["SageMaker Training Job State Change"],
@@ -29,7 +29,7 @@ def test_reconcile_patrol_and_watch_run_every_minute(of_type, function):
     assert rule_of(of_type, function)["ScheduleExpression"] == "rate(1 minute)"
 
 
-def test_the_wake_queue_feeds_the_scheduler(of_type):
+def test_the_wake_queue_invokes_the_schedule_function(of_type):
     mapping = of_type("AWS::Lambda::EventSourceMapping")["ScheduleFunctionWake"]
     assert mapping["EventSourceArn"] == {"Fn::GetAtt": ["WakeQueue", "Arn"]}
     assert mapping["FunctionName"] == {"Ref": "ScheduleFunction"}
@@ -46,19 +46,19 @@ def test_these_are_all_queues(of_type):
     assert set(of_type("AWS::SQS::Queue")) == set(QUEUES)
 
 
-def test_two_wake_ups_in_a_row_are_two(of_type):
+def test_two_consecutive_wake_ups_are_not_merged(of_type):
     assert of_type("AWS::SQS::Queue")["WakeQueue"]["ContentBasedDeduplication"] is False
 
 
-def test_a_wake_up_stays_hidden_as_long_as_a_tick_may_run_and_not_much_longer(of_type):
+def test_the_visibility_timeout_of_a_wake_up_slightly_exceeds_a_ticks_timeout(of_type):
     timeout = of_type("AWS::Lambda::Function")["ScheduleFunction"]["Timeout"]
     assert timeout < of_type("AWS::SQS::Queue")["WakeQueue"]["VisibilityTimeout"] <= 2 * timeout
 
 
-def test_a_wake_up_that_fails_again_and_again_is_put_aside(of_type):
+def test_a_wake_up_that_fails_repeatedly_becomes_a_dead_letter(of_type):
     redrive = of_type("AWS::SQS::Queue")["WakeQueue"]["RedrivePolicy"]
     assert redrive["deadLetterTargetArn"] == {"Fn::GetAtt": ["WakeDeadLetters", "Arn"]}
-    # A table that is throttled for a minute or two passes; nothing is scheduled while a wake-up comes again and again.
+    # A throttled table recovers within a minute or two; nothing is scheduled while a wake-up is redelivered.
     hidden_s = of_type("AWS::SQS::Queue")["WakeQueue"]["VisibilityTimeout"]
     assert 120 < redrive["maxReceiveCount"] * hidden_s <= 240
 
@@ -68,24 +68,24 @@ def test_dead_letters_are_kept_as_long_as_sqs_can(of_type, name):
     assert of_type("AWS::SQS::Queue")[name]["MessageRetentionPeriod"] == 14 * 24 * 3600
 
 
-def test_a_letter_that_is_being_redriven_is_hidden_for_longer_than_the_api_function_lives(of_type):
+def test_a_letter_is_hidden_during_a_redrive_for_longer_than_the_api_functions_timeout(of_type):
     assert of_type("AWS::Lambda::Function")["ApiFunction"]["Timeout"] < HIDDEN_S
 
 
 @pytest.mark.parametrize("function", ["ObserveFunction", "ReconcileFunction", "PatrolFunction", "WatchFunction"])
-def test_an_event_that_a_function_never_got_is_kept(of_type, function):
+def test_an_event_that_did_not_reach_a_function_is_stored(of_type, function):
     assert rule_of(of_type, function)["Targets"][0]["DeadLetterConfig"] == {"Arn": DEAD_LETTERS}
 
 
 @pytest.mark.parametrize("function", ["ObserveFunction", "ReconcileFunction", "PatrolFunction", "WatchFunction"])
-def test_an_event_that_a_function_failed_on_is_kept(of_type, function):
+def test_an_event_whose_processing_failed_is_stored(of_type, function):
     (config,) = [
         c for c in of_type("AWS::Lambda::EventInvokeConfig").values() if c["FunctionName"] == {"Ref": function}
     ]
     assert config["DestinationConfig"] == {"OnFailure": {"Destination": DEAD_LETTERS}}
 
 
-def test_a_state_change_is_tried_again_before_it_is_put_aside(of_type):
+def test_a_state_change_is_retried_before_it_becomes_a_dead_letter(of_type):
     config = of_type("AWS::Lambda::EventInvokeConfig")["ObserveFunctionEventInvokeConfig"]
     assert config["MaximumRetryAttempts"] == 2
     assert rule_of(of_type, "ObserveFunction")["Targets"][0]["RetryPolicy"]["MaximumRetryAttempts"] > 0
@@ -101,7 +101,7 @@ def test_only_the_rules_of_this_stack_may_put_events_among_the_dead_letters(of_t
     assert rules == {name for name, r in resources.items() if r["Type"] == "AWS::Events::Rule"}
 
 
-def test_only_the_queues_own_alarms_call_the_watcher(of_type):
+def test_only_the_queues_alarms_invoke_the_watch_function(of_type):
     subscription = of_type("AWS::SNS::Subscription")["WatchFunctionAlarm"]
     assert (subscription["Protocol"], subscription["TopicArn"]) == ("lambda", {"Ref": "WatchTopic"})
     statement, _ = of_type("AWS::SNS::TopicPolicy")["WatchTopicPolicy"]["PolicyDocument"]["Statement"]

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from tests.template.conditions import deployed
+
 FUNCTIONS = (
     "ApiFunction",
     "ScheduleFunction",
@@ -60,45 +62,45 @@ def test_a_functions_handler_exists(root, text, name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_is_told_what_it_needs_and_no_more(of_type, name):
+def test_a_function_has_only_the_environment_that_it_needs(of_type, name):
     function = of_type("AWS::Lambda::Function")[name]
     assert function["Handler"] == "app.handler"
     assert set(function["Environment"]["Variables"]) == TOLD_ALL | TOLD[name]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_is_traced_if_the_deployment_says_so(of_type, template, name):
+def test_a_function_is_traced_if_the_parameter_is_set(of_type, template, name):
     assert of_type("AWS::Lambda::Function")[name]["TracingConfig"] == {"Mode": {"Ref": "Tracing"}}
     assert template["Parameters"]["Tracing"]["Default"] == "PassThrough"
     assert template["Parameters"]["Tracing"]["AllowedValues"] == ["Active", "PassThrough"]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_logs_to_a_group_of_its_own_that_forgets(of_type, name):
+def test_a_function_has_a_separate_log_group_with_a_retention(of_type, name):
     group = of_type("AWS::Lambda::Function")[name]["LoggingConfig"]["LogGroup"]["Ref"]
     assert group == f"{name}Logs"
     assert of_type("AWS::Logs::LogGroup")[group]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
 
 
-def test_every_log_group_forgets(of_type):
+def test_every_log_group_has_a_retention(of_type):
     assert all("RetentionInDays" in group for group in of_type("AWS::Logs::LogGroup").values())
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_has_a_role_of_its_own(of_type, name):
+def test_each_function_has_a_separate_role(of_type, name):
     assert of_type("AWS::Lambda::Function")[name]["Role"] == {"Fn::GetAtt": [f"{name}Role", "Arn"]}
 
 
-def test_the_api_function_gives_up_before_api_gateway_does(of_type):
+def test_the_api_functions_timeout_is_below_api_gateways(of_type):
     assert of_type("AWS::Lambda::Function")["ApiFunction"]["Timeout"] < 29
 
 
 @pytest.mark.parametrize("name", ["ReconcileFunction", "PatrolFunction", "WatchFunction"])
-def test_a_run_of_what_runs_every_minute_ends_before_the_next_one_starts(of_type, name):
+def test_the_timeout_of_a_function_that_runs_every_minute_is_below_a_minute(of_type, name):
     assert of_type("AWS::Lambda::Function")[name]["Timeout"] < 60
 
 
-def test_only_the_scheduler_reserves_concurrency_and_an_account_may_do_without(of_type, template):
+def test_only_the_scheduler_reserves_concurrency_and_it_can_be_disabled(of_type, template):
     functions = of_type("AWS::Lambda::Function")
     assert functions["ScheduleFunction"]["ReservedConcurrentExecutions"] == {
         "Fn::If": ["HasReservedConcurrency", {"Ref": "ScheduleConcurrency"}, {"Ref": "AWS::NoValue"}]
@@ -109,7 +111,12 @@ def test_only_the_scheduler_reserves_concurrency_and_an_account_may_do_without(o
     assert not [n for n in FUNCTIONS[:1] + FUNCTIONS[2:] if "ReservedConcurrentExecutions" in functions[n]]
 
 
-def test_a_layer_is_built_from_the_very_folder_that_tests_import(text):
+def test_no_concurrency_is_reserved_by_default_as_an_account_may_have_none_to_reserve(template):
+    functions = deployed(template)["Resources"]
+    assert [name for name in FUNCTIONS if "ReservedConcurrentExecutions" in functions[name]["Properties"]] == []
+
+
+def test_a_layer_is_built_from_the_folder_that_tests_import(text):
     assert re.findall(r"ContentUri: (\S+)", text) == [
         "layers/core/src",
         "layers/service/src",

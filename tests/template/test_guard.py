@@ -107,7 +107,7 @@ BROKEN_WITH_KEY = {
 
 
 def changed(template, path, inner, value):
-    """A copy of the template with a value put where the path leads, or taken away."""
+    """Return a copy of the template with a value set or removed at the path."""
     template = copy.deepcopy(template)
     keys = [*path, *inner.split(".")] if inner else [*path]
     holder = template
@@ -122,7 +122,7 @@ def changed(template, path, inner, value):
 
 @pytest.fixture(scope="module")
 def found(root, template):
-    """What the guard finds in all of these, in one run: the rules that each breaks."""
+    """Return the broken rules of all templates, from one run of the guard."""
     if sys.version_info >= (3, 13):
         pytest.skip(WITHOUT_GUARD)
     with_key = {"KmsKeyArn": "arn:aws:kms:eu-west-1:123456789012:key/0"}
@@ -149,16 +149,16 @@ def test_the_template_keeps_all_rules_with_a_key_and_without(found):
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_breaks_a_rule_is_found(found, name):
+def test_broken_rules_are_detected(found, name):
     assert found[name] == [BROKEN[name][3]]
 
 
 @pytest.mark.parametrize("name", BROKEN_WITH_KEY)
-def test_what_is_left_out_by_a_key_of_ones_own_is_found(found, name):
+def test_omissions_of_a_customer_managed_key_are_detected(found, name):
     assert found[f"{name}, with a key"] == [BROKEN_WITH_KEY[name][3]]
 
 
-def test_every_rule_is_broken_here(root):
+def test_every_rule_is_broken_in_the_tests(root):
     rules = [
         line.split()[1]
         for line in (root / "deploy" / "rules.guard").read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""The key of one's own lets in what the queue needs it for, and no more."""
+"""A customer managed key permits what the queue needs, and no more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def statements(root):
     return {s["Sid"]: s for s in template["Resources"]["Key"]["Properties"]["KeyPolicy"]["Statement"]}
 
 
-def test_only_services_that_use_it_for_the_queue_are_let_in_and_each_only_for_what_is_the_queues(statements):
+def test_only_services_of_the_queue_may_use_the_key_and_only_for_its_resources(statements):
     services = {sid: s["Principal"]["Service"] for sid, s in statements.items() if "Service" in s["Principal"]}
     assert services == {
         "LogGroupsOfTheQueue": "logs.${AWS::Region}.${AWS::URLSuffix}",
@@ -26,7 +26,7 @@ def test_only_services_that_use_it_for_the_queue_are_let_in_and_each_only_for_wh
     assert all("${StackName}" in str(statements[sid]["Condition"]) for sid in services)
 
 
-def test_every_log_group_of_the_queue_may_use_it(statements, of_type):
+def test_every_log_group_of_the_queue_may_use_the_key(statements, of_type):
     patterns = statements["LogGroupsOfTheQueue"]["Condition"]["ArnLike"]["kms:EncryptionContext:aws:logs:arn"]
     named = [pattern.rpartition("log-group:")[2].replace("${StackName}", "${AWS::StackName}") for pattern in patterns]
     for group in of_type("AWS::Logs::LogGroup").values():

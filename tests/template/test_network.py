@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from yaml import BaseLoader, Node, ScalarNode, SequenceNode, load
 
-ACCOUNT = {"StringEquals": {"aws:PrincipalAccount": "AWS::AccountId"}}
+from tests.template.conditions import deployed
 
 
 class Plain(BaseLoader):
@@ -15,7 +17,7 @@ class Plain(BaseLoader):
 
 
 def about(loader: Any, _tag: str, node: Node) -> Any:
-    """What a short form is about."""
+    """Return the argument of a short form."""
     match node:
         case ScalarNode():
             return loader.construct_scalar(node)
@@ -28,6 +30,21 @@ def about(loader: Any, _tag: str, node: Node) -> Any:
 Plain.add_multi_constructor("!", about)
 
 
+class Long(BaseLoader):
+    """Reads CloudFormation's short forms as the long ones: `!Ref X` as `{"Ref": "X"}`."""
+
+
+Long.add_multi_constructor(
+    "!", lambda loader, tag, node: {tag if tag in {"Ref", "Condition"} else f"Fn::{tag}": about(loader, tag, node)}
+)
+
+EXISTING = {"VpcId": "vpc-0123456789abcdef0"}
+STS, S3 = "Endpointsts", "Gateways3"
+GATEWAYS = {"Gatewaydynamodb", S3}
+NO_POLICY = None
+"""AWS then attaches one that admits all principals and all actions."""
+
+
 @pytest.fixture(scope="module")
 def network(root) -> dict[str, Any]:
     return load((root / "deploy" / "network.yaml").read_text(encoding="utf-8"), Plain)
@@ -35,7 +52,7 @@ def network(root) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def parts(network) -> dict[str, dict[str, Any]]:
-    """All resources, with those that are made for each of a list."""
+    """Return all resources, including those created for each element of a list."""
     found = dict(network["Resources"])
     for loop in [name for name in found if name.startswith("Fn::ForEach::")]:
         found.update(found.pop(loop)[2])
@@ -54,19 +71,89 @@ def test_nothing_leads_to_the_internet(parts):
     assert {subnet["MapPublicIpOnLaunch"] for subnet in of(parts, "AWS::EC2::Subnet")} == {"false"}
 
 
-def test_every_endpoint_is_for_principals_of_this_account_only(parts):
-    for endpoint in of(parts, "AWS::EC2::VPCEndpoint"):
-        (statement,) = endpoint["PolicyDocument"]["Statement"]
-        assert statement["Condition"] == ACCOUNT
+@pytest.fixture(scope="module")
+def endpoints(root) -> Callable[..., dict[str, dict[str, Any]]]:
+    """Return what gives the properties of the endpoints that are made with some parameters."""
+    template = load((root / "deploy" / "network.yaml").read_text(encoding="utf-8"), Long)
+    for loop in [name for name in template["Resources"] if name.startswith("Fn::ForEach::")]:
+        template["Resources"].update(template["Resources"].pop(loop)[2])
+
+    def made(**given: str) -> dict[str, dict[str, Any]]:
+        resources = deployed(template, **given)["Resources"].items()
+        return {name: each["Properties"] for name, each in resources if each["Type"] == "AWS::EC2::VPCEndpoint"}
+
+    return made
 
 
-def test_the_apis_endpoint_leads_to_apis_of_this_account_only(parts):
+def statements(endpoint: dict[str, Any]) -> dict[str, Any]:
+    return {each["Sid"]: each for each in endpoint["PolicyDocument"]["Statement"]}
+
+
+def test_in_a_new_vpc_endpoints_admit_principals_of_this_account_only(endpoints):
+    made = endpoints()
+    assert made.keys() >= {"ApiEndpoint", "Endpoint&{Service}", STS, *GATEWAYS}
+    account = {"StringEquals": {"aws:PrincipalAccount": {"Ref": "AWS::AccountId"}}}
+    others = {
+        (name, sid)
+        for name, endpoint in made.items()
+        for sid, statement in statements(endpoint).items()
+        if statement.get("Condition") != account
+    }
+    assert others == {(STS, "FederatedCallersOfRolesOfThisAccount"), (S3, "LayersOfImages")}
+
+
+def test_federated_callers_may_assume_only_roles_of_this_account(endpoints):
+    statement = statements(endpoints()[STS])["FederatedCallersOfRolesOfThisAccount"]
+    assert statement["Action"] == ["sts:AssumeRoleWithSAML", "sts:AssumeRoleWithWebIdentity"]
+    assert statement["Resource"] == {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/*"}
+
+
+def test_layers_of_images_are_only_read_from_the_bucket_of_ecr(endpoints):
+    statement = statements(endpoints()[S3])["LayersOfImages"]
+    bucket = "arn:${AWS::Partition}:s3:::prod-${AWS::Region}-starport-layer-bucket/*"
+    assert (statement["Action"], statement["Resource"]) == ("s3:GetObject", {"Fn::Sub": bucket})
+
+
+def test_in_an_existing_vpc_no_route_and_no_name_of_a_service_that_others_use_changes_by_default(endpoints):
+    made = endpoints(**EXISTING)
+    assert made.keys() == {"ApiEndpoint", "Endpoint&{Service}"}
+    assert made["ApiEndpoint"]["PrivateDnsEnabled"] == "false"
+    assert endpoints()["ApiEndpoint"]["PrivateDnsEnabled"] == "true"
+
+
+def test_in_an_existing_vpc_endpoints_of_services_admit_all_that_their_neighbours_call(endpoints):
+    """Such as ECR's presigned layers, unsigned reads, federated callers, and principals of other accounts."""
+    made = endpoints(**EXISTING, MakeStsEndpoint="true", MakeGatewayEndpoints="true", ApiPrivateNames="true")
+    assert made.keys() == endpoints().keys()
+    assert made["ApiEndpoint"]["PrivateDnsEnabled"] == "true"
+    policies = {name: endpoint.get("PolicyDocument") for name, endpoint in made.items() if name != "ApiEndpoint"}
+    assert set(policies.values()) == {NO_POLICY}
+
+
+@pytest.mark.parametrize(
+    ("given", "left_out"),
+    [({"MakeStsEndpoint": "false"}, {STS}), ({"MakeGatewayEndpoints": "false"}, GATEWAYS)],
+)
+def test_an_endpoint_can_be_left_out_of_a_new_vpc(endpoints, given, left_out):
+    assert endpoints().keys() - endpoints(**given).keys() == left_out
+
+
+@pytest.mark.parametrize(
+    ("service", "fits"),
+    [("sqs", True), ("sagemaker.api", True), ("sts.x", True), ("s3tables", True), ("ecr.dkr", True)]
+    + [(name, False) for name in ("sts", "s3", "dynamodb", "execute-api", "SQS", "")],
+)
+def test_a_service_with_a_parameter_of_its_own_is_no_element_of_the_list(network, service, fits):
+    assert bool(re.fullmatch(network["Parameters"]["Services"]["AllowedPattern"], service)) == fits
+
+
+def test_the_apis_endpoint_permits_only_apis_of_this_account(parts):
     (statement,) = parts["ApiEndpoint"]["Properties"]["PolicyDocument"]["Statement"]
     assert statement["Action"] == "execute-api:Invoke"
     assert statement["Resource"].endswith(":execute-api:${AWS::Region}:${AWS::AccountId}:*")
 
 
-def test_endpoints_are_reached_from_the_vpc_by_https_and_call_nobody(parts):
+def test_endpoints_accept_https_from_the_vpc_and_have_no_egress(parts):
     group = parts["EndpointSecurityGroup"]["Properties"]
     (rule,) = group["SecurityGroupIngress"]
     assert (rule["IpProtocol"], rule["FromPort"], rule["ToPort"], rule["CidrIp"]) == ("tcp", "443", "443", "VpcCidr")
@@ -74,7 +161,7 @@ def test_endpoints_are_reached_from_the_vpc_by_https_and_call_nobody(parts):
     assert nobody["CidrIp"] == "127.0.0.1/32"
 
 
-def test_functions_are_called_by_nobody_and_speak_https_only(parts):
+def test_functions_have_no_ingress_and_https_egress_only(parts):
     group = parts["FunctionSecurityGroup"]["Properties"]
     assert "SecurityGroupIngress" not in group
     (rule,) = group["SecurityGroupEgress"]
@@ -90,11 +177,11 @@ def test_every_service_that_a_function_calls_has_an_endpoint(network, of_type):
         for action in actions(statement)
     }
     named = {"cloudwatch": "monitoring", "sagemaker": "sagemaker.api"}
-    # Lambda itself uses these with the function's role, from its own network; roles are passed to SageMaker, and IAM is
-    # not called for it. DynamoDB has a gateway.
+    # Lambda uses these itself with the function's role, from its own network; roles are passed to SageMaker, and IAM is
+    # not called. DynamoDB has a gateway endpoint.
     elsewhere = {"logs", "xray", "kms", "ec2", "iam", "dynamodb"}
     services = set(network["Parameters"]["Services"]["Default"].split(","))
-    assert {named.get(service, service) for service in called - elsewhere} == services - {"logs", "sts"}
+    assert {named.get(service, service) for service in called - elsewhere} == services - {"logs"}
 
 
 def actions(statement):

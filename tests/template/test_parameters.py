@@ -49,11 +49,11 @@ def test_a_bad_value_is_refused(template, name, value):
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in GOOD.items() for value in values])
-def test_a_good_value_is_taken(template, name, value):
+def test_a_good_value_is_accepted(template, name, value):
     assert re.fullmatch(template["Parameters"][name]["AllowedPattern"], value)
 
 
-def test_every_pattern_is_tried_here_and_every_default_fits_its_own(template):
+def test_every_pattern_is_tested_and_every_default_matches_its_pattern(template):
     patterns = {name: p["AllowedPattern"] for name, p in template["Parameters"].items() if "AllowedPattern" in p}
     assert set(patterns) == set(BAD) == set(GOOD)
     for name, pattern in patterns.items():
@@ -61,7 +61,7 @@ def test_every_pattern_is_tried_here_and_every_default_fits_its_own(template):
         assert default is None or re.fullmatch(pattern, default), name
 
 
-def test_only_what_belongs_to_the_account_has_no_default(template):
+def test_only_parameters_of_the_account_have_no_default(template):
     without = {name for name, parameter in template["Parameters"].items() if "Default" not in parameter}
     assert without == {"VpcEndpointIds", "TrainingRoleArns"}
 
@@ -79,7 +79,7 @@ def test_every_parameter_is_used(template, text):
     assert unused == []
 
 
-def test_the_outputs_are_what_clients_and_operators_need_and_described(template):
+def test_the_outputs_are_those_that_clients_and_operators_need_and_described(template):
     assert set(template["Outputs"]) >= {
         "ApiEndpoint",
         "ApiId",

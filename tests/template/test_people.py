@@ -1,4 +1,4 @@
-"""Which calls the managed policies let people make: exactly these. A new route needs a line here and a statement."""
+"""The calls that the managed policies allow: exactly these. A new route needs a line here and a statement."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ WHO = {
     ("delete", "/jobs/{name}"): USER,
     ("post", "/jobs/{name}/hold"): USER,
     ("post", "/jobs/{name}/release"): USER,
+    ("post", "/jobs/{name}/change"): USER,
+    ("put", "/jobs/{name}/comment"): USER,
     ("patch", "/jobs/{name}"): LEAD,
     ("put", "/config"): ADMIN,
     ("delete", "/rogue-jobs/{name}"): ADMIN,
@@ -51,13 +53,13 @@ def policies(of_type) -> dict[str, list[dict[str, Any]]]:
 
 
 def calls(statement: dict[str, Any]) -> list[str]:
-    """The resources of a statement: patterns of methods and paths."""
+    """Return the resources of a statement: patterns of methods and paths."""
     listed = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
     return [each["Fn::Sub"].removeprefix(API) for each in listed]
 
 
 def granting(policies: dict[str, list[dict[str, Any]]], method: str, path: str) -> dict[str, list[str]]:
-    """The statements that allow a route, by policy."""
+    """Return the statements that allow a route, by policy."""
     wanted = f"{method.upper()}{path.replace('{name}', 'a-job').replace('{pool}', 'ml.g5.xlarge')}"
     found = {
         name: [each["Sid"] for each in statements if any(fnmatchcase(wanted, call) for call in calls(each))]
@@ -66,7 +68,7 @@ def granting(policies: dict[str, list[dict[str, Any]]], method: str, path: str) 
     return {name: sids for name, sids in found.items() if sids}
 
 
-def test_each_route_of_the_api_has_a_line_here(of_type):
+def test_each_route_of_the_api_has_a_line_in_the_test(of_type):
     (api,) = of_type("AWS::ApiGateway::RestApi").values()
     assert {(method, path) for path, methods in api["Body"]["paths"].items() for method in methods} == WHO.keys()
 
@@ -78,7 +80,7 @@ def test_a_route_is_in_exactly_these_policies_and_in_one_statement_of_each(polic
     assert all(len(sids) == 1 for sids in found.values())
 
 
-def test_a_call_that_nobody_has_thought_of_is_in_no_policy(policies):
+def test_an_unexpected_call_is_in_no_policy(policies):
     for method, path in (
         ("put", "/jobs"),
         ("post", "/jobs/a"),
@@ -97,8 +99,8 @@ def test_the_policies_allow_calls_of_this_stage_of_this_api_and_nothing_else(pol
             assert all(each["Fn::Sub"].startswith(API) for each in listed)
 
 
-def test_the_policies_have_no_names_and_are_attached_to_nobody(of_type):
-    # A name would need CAPABILITY_NAMED_IAM, and be in the way of a second stack.
+def test_the_policies_have_no_names_and_no_attachments(of_type):
+    # A name would require CAPABILITY_NAMED_IAM, and prevent a second stack.
     for properties in of_type("AWS::IAM::ManagedPolicy").values():
         assert properties.keys() == {"Description", "PolicyDocument"}
 

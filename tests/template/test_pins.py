@@ -1,4 +1,4 @@
-"""The pinned requirements: complete, hashed, alike where they must be, and bound to no index."""
+"""The pinned requirements: complete, hashed, consistent, and bound to no index."""
 
 import re
 import shutil
@@ -22,13 +22,13 @@ def pins(root, path):
 
 
 def asked(root, path):
-    """The packages that an .in file names itself."""
+    """Return the packages that an .in file lists itself."""
     lines = read(root, path).splitlines()
     return {re.split(r"[\[<>=;]", line)[0] for line in lines if line and line[0].isalnum()}
 
 
 @pytest.mark.parametrize("path", LOCKS)
-def test_every_package_that_is_asked_for_is_pinned(root, path):
+def test_every_required_package_is_pinned(root, path):
     names = asked(root, path.replace(".txt", ".in"))
     assert names
     assert names <= set(pins(root, path))
@@ -61,13 +61,13 @@ def test_no_file_names_the_host_of_a_registry(root):
     assert (found.returncode, found.stdout) == (1, "")
 
 
-def test_what_is_tested_is_what_is_deployed(root):
+def test_the_tested_sources_are_the_deployed_ones(root):
     deployed = pins(root, "layers/dependencies/requirements.txt")
     tested = pins(root, "requirements/dev.txt")
     assert {name: tested.get(name) for name in deployed} == deployed
 
 
-def test_the_layers_pins_depend_on_no_condition_which_pip_would_judge_by_the_wrong_python(root):
+def test_the_layers_pins_have_no_markers_that_depend_on_the_building_python(root):
     lines = read(root, "layers/dependencies/requirements.txt").splitlines()
     assert [line for line in lines if " ; " in line] == []
 
@@ -97,7 +97,7 @@ def test_make_help_lists_every_target(root):
     assert {"demo", "test", "check", "build", "deploy", "setup", "lock", "clean"} <= targets
 
 
-def test_a_python_that_does_not_fit_is_refused_with_a_sentence(root, tmp_path):
+def test_an_unsupported_python_is_refused_with_a_message(root, tmp_path):
     shutil.copy(root / "Makefile", tmp_path)
     (tmp_path / "requirements").mkdir()
     for environment in ("uv", "core"):

@@ -1,4 +1,4 @@
-"""What each function may do: exactly this. A new call in the code needs a line here and in the template."""
+"""The permissions of each function: exactly these. A new call in the code needs a line here and in the template."""
 
 import json
 import re
@@ -78,7 +78,7 @@ TRAINING_JOBS = {"Fn::Sub": "arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AW
 
 
 def statements(role: dict[str, Any]) -> list[dict[str, Any]]:
-    """Those that hold whatever the parameters are."""
+    """Return the statements that apply regardless of the parameters."""
     return [s for s in all_statements(role) if "Fn::If" not in s]
 
 
@@ -92,7 +92,7 @@ def actions(statement: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_a_function_may_do_exactly_what_it_does(of_type, name):
+def test_a_function_has_exactly_the_permissions_it_needs(of_type, name):
     role = of_type("AWS::IAM::Role")[name]
     assert {a for s in statements(role) for a in actions(s)} == ACTIONS[name]
     assert {s["Effect"] for s in statements(role)} == {"Allow"}
@@ -114,20 +114,20 @@ def test_these_are_all_roles_and_none_has_full_access(of_type):
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_what_a_function_may_do_to_any_resource_is_to_list_training_jobs(of_type, name):
+def test_listing_training_jobs_is_the_only_permission_on_any_resource(of_type, name):
     for statement in statements(of_type("AWS::IAM::Role")[name]):
         if statement["Resource"] == "*":
             assert actions(statement) == ["sagemaker:ListTrainingJobs"]
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_a_function_writes_traces_only_if_there_are_any(of_type, name):
+def test_a_function_may_write_traces_only_if_tracing_is_active(of_type, name):
     (traces,) = [s["Fn::If"] for s in all_statements(of_type("AWS::IAM::Role")[name]) if "xray:" in json.dumps(s)]
     assert (traces[0], traces[2]) == ("IsTraced", {"Ref": "AWS::NoValue"})
     assert traces[1]["Action"] == ["xray:PutTelemetryRecords", "xray:PutTraceSegments"]
 
 
-def test_only_the_patrol_stops_what_lacks_the_queues_mark_and_only_if_the_deployment_allows_it(of_type, template):
+def test_only_the_patrol_function_may_stop_jobs_without_the_queues_mark_and_only_if_configured(of_type, template):
     conditional = {
         name: s["Fn::If"]
         for name, role in of_type("AWS::IAM::Role").items()
@@ -152,7 +152,7 @@ def test_only_the_patrol_stops_what_lacks_the_queues_mark_and_only_if_the_deploy
     assert template["Parameters"]["AllowStoppingRogueJobs"]["Default"] == "false"
 
 
-def test_a_star_for_a_resource_has_its_reason_beside_it(text):
+def test_a_wildcard_resource_has_a_comment_with_the_reason(text):
     lines = text.splitlines()
     stars = [n for n, line in enumerate(lines) if re.search(r"""Resource:\s*\[?\s*["']\*["']""", line)]
     assert stars
@@ -160,12 +160,12 @@ def test_a_star_for_a_resource_has_its_reason_beside_it(text):
 
 
 def of_jobs(role: dict[str, Any]) -> list[dict[str, Any]]:
-    """The statements of a role except the one on training plans."""
+    """Return the statements of a role except the one on training plans."""
     return [statement for statement in statements(role) if statement.get("Sid") != "UseTrainingPlans"]
 
 
 def test_jobs_may_be_started_in_any_training_plan_of_this_account_and_region_by_the_scheduler_alone(of_type):
-    """Beside the permission to start the job itself, which requires the queue's mark."""
+    """In addition to the permission to start the job itself, which requires the queue's mark."""
     using = {
         name: statement
         for name in ACTIONS
@@ -193,7 +193,7 @@ def test_sagemaker_is_limited_to_training_jobs_of_this_account_and_region(of_typ
 def test_only_jobs_with_a_mark_of_this_queue_are_started_and_stopped(of_type, name):
     mark = {"Fn::Sub": "${JobsTable}/*"}
     needs = {
-        # An action that is granted beside it marks only what is being created.
+        # An action granted with it marks only resources that are being created.
         "sagemaker:AddTags": {
             "StringLike": {"aws:RequestTag/headway:attempt": mark},
             "StringEquals": {"sagemaker:TaggingAction": "CreateTrainingJob"},
@@ -240,7 +240,7 @@ def arn(name: str) -> dict[str, list[str]]:
         ("lambda:InvokeFunction", arn("ObserveFunction")),
     ],
 )
-def test_the_api_takes_from_the_dead_letter_queues_and_hands_to_the_observer_and_the_wake_queue_only(
+def test_the_api_reads_only_the_dead_letter_queues_and_sends_only_to_the_observe_function_and_the_wake_queue(
     of_type, action, resource
 ):
     found = [s for s in statements(of_type("AWS::IAM::Role")["ApiFunctionRole"]) if action in actions(s)]
@@ -254,7 +254,7 @@ def test_a_function_writes_to_its_own_logs_only(of_type, name):
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_a_function_reaches_one_table_and_only_the_api_its_index_and_the_teller_its_stream(of_type, name):
+def test_a_function_accesses_one_table_and_only_the_api_its_index_and_the_tell_function_its_stream(of_type, name):
     found: dict[str, set[str]] = {}
     for s in statements(of_type("AWS::IAM::Role")[name]):
         if any(a.startswith("dynamodb:") for a in actions(s)):
@@ -269,7 +269,7 @@ def test_a_function_reaches_one_table_and_only_the_api_its_index_and_the_teller_
     assert found == {json.dumps({"Fn::GetAtt": ["JobsTable", "Arn"]}): table, **index, **streams}
 
 
-def test_the_teller_reads_the_configuration_and_nothing_else_of_the_table(of_type):
+def test_the_tell_function_reads_only_the_configuration_in_the_table(of_type):
     (statement,) = [
         s for s in statements(of_type("AWS::IAM::Role")["TellFunctionRole"]) if "dynamodb:GetItem" in actions(s)
     ]
@@ -284,12 +284,12 @@ def test_the_teller_reads_the_configuration_and_nothing_else_of_the_table(of_typ
         ("sqs:SendMessage", arn("EventDeadLetters")),
     ],
 )
-def test_the_teller_tells_on_this_bus_and_this_topic_only(of_type, action, resource):
+def test_the_tell_function_publishes_only_to_this_bus_and_topic(of_type, action, resource):
     found = [s for s in statements(of_type("AWS::IAM::Role")["TellFunctionRole"]) if action in actions(s)]
     assert [s["Resource"] for s in found] == [resource]
 
 
-def test_the_watcher_changes_the_queues_own_alarms_and_no_others(of_type):
+def test_the_watch_function_changes_only_the_queues_alarms(of_type):
     (statement,) = [
         s
         for s in statements(of_type("AWS::IAM::Role")["WatchFunctionRole"])

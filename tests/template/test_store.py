@@ -28,9 +28,7 @@ def test_the_table_is_paid_for_by_request(table):
     assert "ProvisionedThroughput" not in table
 
 
-def test_the_table_outlives_a_change_that_would_replace_it_and_the_stack_unless_somebody_says_otherwise(
-    resources, template
-):
+def test_the_table_outlives_its_replacement_and_the_stack_by_default(resources, template):
     assert resources["JobsTable"]["DeletionPolicy"] == {"Fn::If": ["KeepsTable", "Retain", "Delete"]}
     assert resources["JobsTable"]["UpdateReplacePolicy"] == "Retain"
     assert template["Conditions"]["KeepsTable"] == {"Fn::Equals": [{"Ref": "KeepTable"}, "true"]}
@@ -38,12 +36,12 @@ def test_the_table_outlives_a_change_that_would_replace_it_and_the_stack_unless_
 
 
 def test_the_template_needs_no_transform_but_sams(text):
-    # AWS::LanguageExtensions takes part in the hashes of SAM's logical ids: removing it later would replace resources.
+    # AWS::LanguageExtensions affects the hashes in SAM's logical ids: removing it later would replace resources.
     assert re.findall(r"^Transform:.*", text, re.MULTILINE) == ["Transform: AWS::Serverless-2016-10-31"]
     assert not re.search(r"!(Length|ToJsonString)|Fn::(ForEach|Length|ToJsonString)", text)
 
 
-def test_the_table_is_protected_unless_somebody_says_otherwise(table, template):
+def test_the_table_is_protected_by_default(table, template):
     assert table["DeletionProtectionEnabled"] == {"Ref": "TableDeletionProtection"}
     assert template["Parameters"]["TableDeletionProtection"]["Default"] == "true"
 
@@ -53,7 +51,7 @@ def test_the_table_has_the_name_that_is_given(table, template):
     assert template["Parameters"]["TableName"]["Default"] == "sagemaker-queue"
 
 
-def test_the_keys_are_those_that_the_store_reads_and_writes(table):
+def test_the_tables_keys_equal_those_of_the_store(table):
     def keys(schema):
         return [(key["AttributeName"], key["KeyType"]) for key in schema]
 

@@ -1,4 +1,4 @@
-"""How changes get from the table to the bus and the topic. The sandbox ignores retries by number and bisecting."""
+"""The path of changes from the table to the bus and the topic. The sandbox ignores maximum retries and bisecting."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ def mapping(of_type) -> dict[str, Any]:
     return of_type("AWS::Lambda::EventSourceMapping")["TellFunctionChange"]
 
 
-def test_the_tables_stream_feeds_the_teller_with_what_was_before_and_after(mapping, of_type):
+def test_the_tables_stream_invokes_the_tell_function_with_old_and_new_images(mapping, of_type):
     (table,) = of_type("AWS::DynamoDB::Table").values()
     assert table["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
     assert mapping["EventSourceArn"] == {"Fn::GetAtt": ["JobsTable", "StreamArn"]}
@@ -26,25 +26,25 @@ def test_these_are_all_event_source_mappings(of_type):
     assert set(of_type("AWS::Lambda::EventSourceMapping")) == {"ScheduleFunctionWake", "TellFunctionChange"}
 
 
-def test_no_change_is_missed_when_the_function_is_deployed(mapping):
+def test_no_change_is_missed_during_a_deployment_of_the_function(mapping):
     assert mapping["StartingPosition"] == "TRIM_HORIZON"
 
 
-def test_changes_of_one_job_are_told_one_after_the_other(mapping):
+def test_events_of_one_job_are_published_in_order(mapping):
     assert mapping.get("ParallelizationFactor", 1) == 1
 
 
-def test_what_cannot_be_told_comes_again_from_where_it_failed_for_a_time_and_is_then_kept_as_a_letter(mapping):
+def test_unpublished_records_are_retried_from_the_failure_and_then_become_a_dead_letter(mapping):
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert mapping["BisectBatchOnFunctionError"] is True
     assert 0 < mapping["MaximumRetryAttempts"] <= 10_000
-    # DynamoDB keeps the records for a day: before its end, a dead letter has to name unpublished ones.
+    # DynamoDB keeps the records for a day: before that, a dead letter has to name unpublished ones.
     assert 3600 <= mapping["MaximumRecordAgeInSeconds"] < DAY_S
     assert mapping["DestinationConfig"] == {"OnFailure": {"Destination": {"Fn::GetAtt": ["EventDeadLetters", "Arn"]}}}
 
 
 def matches(pattern: Any, record: Any) -> bool:
-    """Whether a record passes a filter, as far as these go (source: Lambda developer guide, event filtering)."""
+    """Return whether a record passes a filter (source: Lambda developer guide, event filtering)."""
     if isinstance(pattern, dict):
         return isinstance(record, dict) and all(matches(each, record.get(key)) for key, each in pattern.items())
     return any(
@@ -73,11 +73,11 @@ def written(pk: str, sk: str, kind: str = "MODIFY") -> dict[str, Any]:
         (written("config", "config"), False),
     ],
 )
-def test_only_jobs_and_rogue_jobs_are_handed_to_the_teller(mapping, record, passes):
+def test_only_jobs_and_unmanaged_jobs_reach_the_tell_function(mapping, record, passes):
     filters = [json.loads(each["Pattern"]) for each in mapping["FilterCriteria"]["Filters"]]
     assert any(matches(each, record) for each in filters) is passes
 
 
-def test_the_outputs_name_what_people_subscribe_to(template):
+def test_the_outputs_name_the_bus_and_the_topic(template):
     assert template["Outputs"]["EventBusName"]["Value"] == {"Ref": "EventBus"}
     assert template["Outputs"]["NotificationTopicArn"]["Value"] == {"Ref": "NotificationTopic"}

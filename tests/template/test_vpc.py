@@ -13,7 +13,7 @@ def about_networks(role, *holds):
     return {s["Sid"]: s for s in statements if "ec2:" in str(s["Action"])}
 
 
-def test_functions_run_in_the_subnets_that_are_given_or_in_no_vpc(of_type):
+def test_functions_run_in_the_given_subnets_or_outside_a_vpc(of_type):
     for function in of_type("AWS::Lambda::Function").values():
         assert "VpcConfig" not in resolved(function)
         assert resolved(function, "RunsInVpc")["VpcConfig"] == {
@@ -22,7 +22,7 @@ def test_functions_run_in_the_subnets_that_are_given_or_in_no_vpc(of_type):
         }
 
 
-def test_subnets_without_security_groups_are_no_silent_no(template):
+def test_subnets_without_security_groups_still_enable_the_vpc(template):
     def empty(name):
         return {"Fn::Equals": [{"Fn::Join": ["", {"Ref": name}]}, ""]}
 
@@ -31,7 +31,7 @@ def test_subnets_without_security_groups_are_no_silent_no(template):
 
 
 @pytest.mark.parametrize("name", ROLES)
-def test_a_role_may_make_network_interfaces_only_in_a_vpc_and_never_for_the_functions_own_code(of_type, name):
+def test_a_role_may_create_network_interfaces_only_in_a_vpc_and_never_from_the_functions_code(of_type, name):
     role = of_type("AWS::IAM::Role")[name]
     assert about_networks(role) == {}
     found = about_networks(role, "RunsInVpc")

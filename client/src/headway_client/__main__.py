@@ -1,4 +1,7 @@
-"""``python -m headway_client script.py``: run an unchanged program with its training jobs in the queue."""
+"""``python -m headway_client script.py``: run an unchanged program with its training jobs in the queue.
+
+This includes the training jobs of its child processes.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from headway_client.botocore_hooks.install import install_jobs
-from headway_client.botocore_hooks.job_cache import QueueJobs
+from headway_client.child_processes.inherit import InstallSettings, share
 from headway_client.cli.exit_codes import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, exit_code_of
 from headway_client.errors import ClientError
-from headway_client.http.connect import default_api
 from headway_client.text import to_stderr
 
 
@@ -33,12 +34,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         _parser().print_usage(sys.stderr)
         to_stderr("name the script to run, or a module after -m")
         return EXIT_USAGE
+    settings = InstallSettings(
+        endpoint=args.endpoint,
+        profile=args.profile,
+        region=args.region,
+        priority=args.priority,
+        quiet=args.quiet,
+        folder=str(Path.cwd()),
+    )
     try:
-        jobs = QueueJobs(default_api(endpoint=args.endpoint, profile=args.profile, region=args.region))
+        settings.install()
     except ClientError as error:
         to_stderr(error.full_message())
         return exit_code_of(error)
-    install_jobs(jobs, priority=args.priority, notify=None if args.quiet else to_stderr)
+    share(settings)
     try:
         _run(module, script)
     except KeyboardInterrupt:

@@ -10,8 +10,8 @@ from headway_client.errors import UsageError
 PRIORITY_TAGS = ("priority", "headway:priority")
 """The keys under which the queue reads a job's priority."""
 
-_QUEUE_TAGS = ("headway:job", "headway:attempt")
-"""The keys that the queue adds to each training job."""
+QUEUE_TAGS = ("headway:job", "headway:attempt")
+"""The keys that the queue adds to each training job; a request can't have them."""
 
 
 def with_tag(request: Mapping[str, Any], key: str, value: str, *, replaced: Collection[str]) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def with_priority(request: Mapping[str, Any], priority: int) -> dict[str, Any]:
 
 def is_reserved(key: str) -> bool:
     """Return whether a tag belongs to AWS or to the queue, so that a request can't have it."""
-    return key in _QUEUE_TAGS or key.lower().startswith("aws:")
+    return key in QUEUE_TAGS or key.lower().startswith("aws:")
 
 
 def _is_priority(tag: object) -> bool:

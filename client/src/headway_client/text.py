@@ -21,6 +21,19 @@ def shorten(value: str, width: int) -> str:
     return value[: max(width - 1, 0)].rstrip() + "…"
 
 
+def shorten_middle(value: str, width: int) -> str:
+    """Truncate text to at most `width` characters, with an ellipsis in the middle: names differ at their ends.
+
+    Args:
+        value: the text.
+        width: maximum number of characters.
+    """
+    if len(value) <= width:
+        return value
+    end = max(width - 1, 0) // 2
+    return f"{value[: max(width - 1 - end, 0)]}…{value[len(value) - end :]}"
+
+
 def to_json(document: Any) -> str:
     """Return a document as indented ASCII JSON, without control characters."""
     # json does not escape DEL, which is ASCII.

@@ -48,3 +48,8 @@ class TtlCache(Generic[Value]):
         """Remove the value under that name, if there is one."""
         with self._lock:
             self._values.pop(name, None)
+
+    def values(self) -> list[Value]:
+        """Return all values that have not expired, the one written first at the front."""
+        with self._lock:
+            return [value for expires_s, value in self._values.values() if self._monotonic_s() < expires_s]

@@ -28,8 +28,28 @@ class StartFailed(SandboxError):
 
 
 class StopFailed(SandboxError):
-    """The server had to be killed, so its state was not saved."""
+    """The server had to be killed."""
 
 
 class DeployFailed(SandboxError):
     """`sam build` or `sam deploy` failed. The message ends with the last lines of its output."""
+
+
+class JournalError(SandboxError):
+    """The journal in the state directory cannot be used."""
+
+
+class JournalInUse(JournalError):
+    """Another process has it open."""
+
+
+class JournalFull(JournalError):
+    """The disk is full, or cannot be written."""
+
+
+class JournalDamaged(JournalError):
+    """It is not a journal, or is damaged."""
+
+
+class JournalOfOtherVersion(JournalError):
+    """Another version of Headway created it."""

@@ -54,7 +54,7 @@ def test_a_requests_own_priority_tag_counts_before_the_attached_one(
     assert server.queue.jobs["job1"]["priority"] == expected
 
 
-def test_attaching_again_replaces_what_was_attached(client: Any, api: HeadwayApi, server: ContractServer):
+def test_attaching_again_replaces_the_attachment(client: Any, api: HeadwayApi, server: ContractServer):
     attach(client, api, priority=1)
     attach(client, api, priority=2)
 
@@ -64,7 +64,7 @@ def test_attaching_again_replaces_what_was_attached(client: Any, api: HeadwayApi
     assert server.queue.jobs["job1"]["priority"] == 2
 
 
-def test_the_callers_parameters_are_left_as_they_were(client: Any, api: HeadwayApi, server: ContractServer):
+def test_the_callers_parameters_are_not_changed(client: Any, api: HeadwayApi, server: ContractServer):
     attach(client, api, priority=4)
     given = request("job1", Tags=[])
     before = json.dumps(given)

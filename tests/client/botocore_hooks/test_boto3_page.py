@@ -33,7 +33,7 @@ def run(heading: str, **names: Any) -> None:
 
 
 def test_every_example_of_the_page_is_run():
-    assert headings(PAGE) == ["A whole process", "One session or one client", "Logs"]
+    assert headings(PAGE) == ["A whole process", "One session or one client", "Logs", "Unit tests"]
 
 
 def test_a_whole_process(server: ContractServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
@@ -65,3 +65,11 @@ def test_logs(server: ContractServer, aws: AwsStub, capsys: pytest.CaptureFixtur
     run("Logs", job_name="job1")
 
     assert capsys.readouterr().out == "line\n"
+
+
+def test_unit_tests(server: ContractServer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+
+    run("Unit tests", request=request("job1"))
+
+    assert server.received == []

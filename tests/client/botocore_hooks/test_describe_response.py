@@ -9,7 +9,7 @@ from headway_client.botocore_hooks.describe_response import merge_transitions
 
 
 @given(lists=st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3)), unique=True), min_size=1))
-def test_transitions_only_become_more_and_end_with_the_last(lists: list[list[tuple[str, int]]]):
+def test_transitions_are_only_added_and_end_with_the_last(lists: list[list[tuple[str, int]]]):
     seen: list[dict[str, Any]] = []
     for number, each in enumerate(lists):
         now = [{"Status": status, "StartTime": time, "StatusMessage": str(number)} for status, time in each]

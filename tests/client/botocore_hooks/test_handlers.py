@@ -27,7 +27,7 @@ def attempt(name: str, number: int, status: str | None, state: str = "live") -> 
     }
 
 
-def test_create_training_job_ends_in_the_queue_and_not_at_sagemaker(client: Any, aws: AwsStub, server: ContractServer):
+def test_create_training_job_goes_to_the_queue_and_not_to_sagemaker(client: Any, aws: AwsStub, server: ContractServer):
     answer = client.create_training_job(**request("job1"))
 
     assert answer["TrainingJobArn"] == f"arn:aws:sagemaker:{REGION}:123456789012:training-job/job1"
@@ -58,14 +58,14 @@ def test_a_refusal_is_a_client_error_with_every_field(client: Any):
 
 
 @pytest.mark.parametrize("role", ["training", "other"])
-def test_a_name_that_is_taken_is_in_use_as_it_would_be_at_sagemaker(client: Any, role: str):
+def test_a_repeated_name_is_in_use_as_in_sagemaker(client: Any, role: str):
     client.create_training_job(**request("job1"))
 
     with pytest.raises(client.exceptions.ResourceInUse, match="job1"):
         client.create_training_job(**request("job1", RoleArn=f"arn:aws:iam::123456789012:role/{role}"))
 
 
-def test_a_lost_answer_is_no_name_in_use(client: Any, server: ContractServer):
+def test_a_lost_answer_does_not_make_the_name_in_use(client: Any, server: ContractServer):
     server.fail(Fault(drop=True, after=True))
 
     assert client.create_training_job(**request("job1"))["TrainingJobArn"].endswith("/job1")
@@ -118,7 +118,7 @@ def test_a_waiter_of_a_caller_that_is_not_allowed_raises_a_waiter_error(client: 
         (Fault(drop=True), NotReachableError),
     ],
 )
-def test_what_sagemaker_has_no_word_for_is_raised_as_it_is(
+def test_errors_without_a_code_of_sagemaker_are_raised_unchanged(
     client: Any, server: ContractServer, fault: Fault, kind: type[Exception]
 ):
     server.fail(*[fault] * 4)
@@ -127,9 +127,7 @@ def test_what_sagemaker_has_no_word_for_is_raised_as_it_is(
         client.create_training_job(**request())
 
 
-def test_a_waiting_job_is_described_as_pending_with_its_place_in_line(
-    client: Any, server: ContractServer, aws: AwsStub
-):
+def test_a_waiting_job_is_described_as_pending_with_its_place(client: Any, server: ContractServer, aws: AwsStub):
     server.queue.add("first")
     server.queue.add("job1")
 
@@ -155,7 +153,7 @@ def test_a_description_holds_every_required_member_and_none_that_is_unknown(clie
     assert set(shape.required_members) <= set(described) <= set(shape.members)
 
 
-def test_a_waiter_sees_a_queued_job_through_to_its_end(client: Any, server: ContractServer, aws: AwsStub):
+def test_a_waiter_waits_for_the_end_of_a_queued_job(client: Any, server: ContractServer, aws: AwsStub):
     server.queue.add("job1")
     waiter = client.get_waiter("training_job_completed_or_stopped")
     described = client.describe_training_job
@@ -176,7 +174,7 @@ def test_a_waiter_sees_a_queued_job_through_to_its_end(client: Any, server: Cont
     assert aws.calls == ["DescribeTrainingJob job1"] * 2
 
 
-def test_what_is_withheld_is_left_out_of_the_description_which_says_so(client: Any, server: ContractServer):
+def test_a_description_omits_withheld_parts_and_names_them(client: Any, server: ContractServer):
     client.create_training_job(**request("job1", HyperParameters={"lr": "1"}, Environment={"A": "b"}))
     job = server.queue.jobs["job1"]
     job["withheld"] = ["Environment", "HyperParameters"]
@@ -206,13 +204,26 @@ def test_a_running_job_is_described_by_sagemaker_under_its_own_name(client: Any,
     assert aws.calls == ["DescribeTrainingJob job1-r2"]
 
 
-def test_a_launch_that_sagemaker_has_not_been_seen_to_take_is_starting(
-    client: Any, server: ContractServer, aws: AwsStub
-):
+def test_a_launch_without_a_known_training_job_is_starting(client: Any, server: ContractServer, aws: AwsStub):
     server.queue.add("job1", jobState="running", liveAttempt="job1", attempts=[attempt("job1", 1, None, "launching")])
 
     assert client.describe_training_job(TrainingJobName="job1")["SecondaryStatus"] == "Starting"
     assert aws.calls == []
+
+
+@pytest.mark.parametrize(("job_state", "last"), [("running", "job job1 is"), ("preempted", "preempted, waits")])
+@pytest.mark.parametrize("found", ["Stopping", "Stopped", "Failed"])
+def test_an_end_that_the_queue_has_not_processed_is_not_described_by_the_reason_of_the_start(
+    client: Any, server: ContractServer, aws: AwsStub, found: str, job_state: str, last: str
+):
+    attempts = [attempt("job1", 1, "InProgress")]
+    server.queue.add("job1", jobState=job_state, liveAttempt="job1", attempts=attempts)
+    aws.training_jobs["job1"] = training_job("job1", found, "MaxRuntimeExceeded")
+
+    message = client.describe_training_job(TrainingJobName="job1")["SecondaryStatusTransitions"][-1]["StatusMessage"]
+
+    assert last in message
+    assert ("Waits for 1" in message) is (job_state == "preempted")
 
 
 @pytest.mark.parametrize(
@@ -234,7 +245,7 @@ def test_a_launch_that_sagemaker_has_not_been_seen_to_take_is_starting(
         ("failed", ("Stopped", "Stopped"), ("Failed", "Failed")),
     ],
 )
-def test_an_attempts_end_is_not_taken_for_its_jobs_end(
+def test_the_end_of_an_attempt_is_not_the_end_of_its_job(
     client: Any,
     server: ContractServer,
     aws: AwsStub,
@@ -252,7 +263,7 @@ def test_an_attempts_end_is_not_taken_for_its_jobs_end(
     assert described["SecondaryStatusTransitions"][-1]["Status"] == expected[1]
 
 
-def test_a_job_that_failed_without_an_attempt_tells_why(client: Any, server: ContractServer):
+def test_a_job_that_failed_without_an_attempt_has_its_reason(client: Any, server: ContractServer):
     why = {"code": "LaunchRefused", "message": "The role can't be passed."}
     server.queue.add("job1", jobState="failed", reason=why, endedTime="2026-01-02T04:00:00.000Z")
 
@@ -262,7 +273,7 @@ def test_a_job_that_failed_without_an_attempt_tells_why(client: Any, server: Con
     assert described["TrainingEndTime"] == datetime(2026, 1, 2, 4, 0, tzinfo=UTC)
 
 
-def test_training_jobs_that_are_not_the_queues_are_sagemakers(client: Any, aws: AwsStub):
+def test_other_training_jobs_are_sagemakers(client: Any, aws: AwsStub):
     aws.training_jobs["other"] = training_job("other", "Failed", "Failed", FailureReason="its own")
 
     assert client.describe_training_job(TrainingJobName="other")["FailureReason"] == "its own"
@@ -278,7 +289,7 @@ def test_training_jobs_that_are_not_the_queues_are_sagemakers(client: Any, aws: 
     ]
 
 
-def test_stopping_goes_to_the_queue_for_its_jobs(client: Any, server: ContractServer, aws: AwsStub):
+def test_jobs_of_the_queue_are_stopped_there(client: Any, server: ContractServer, aws: AwsStub):
     server.queue.add("waiting")
     server.queue.add("running", jobState="running")
     server.queue.add("done", jobState="completed")
@@ -300,7 +311,7 @@ def queue_calls(server: ContractServer) -> list[str]:
     return [f"{each.method} {each.target.removeprefix('/v1/jobs')}" for each in server.received]
 
 
-def test_a_name_that_is_sagemakers_is_asked_of_the_queue_once(client: Any, server: ContractServer, aws: AwsStub):
+def test_a_name_of_sagemaker_is_requested_from_the_queue_once(client: Any, server: ContractServer, aws: AwsStub):
     aws.training_jobs["tuner-001-abc"] = training_job("tuner-001-abc", "InProgress", "Training")
 
     for _ in range(3):
@@ -311,14 +322,14 @@ def test_a_name_that_is_sagemakers_is_asked_of_the_queue_once(client: Any, serve
     assert aws.calls == ["DescribeTrainingJob tuner-001-abc"] * 3 + ["StopTrainingJob tuner-001-abc"]
 
 
-def test_a_name_that_can_be_no_jobs_is_not_asked_of_the_queue(client: Any, server: ContractServer, aws: AwsStub):
+def test_an_invalid_job_name_is_not_requested_from_the_queue(client: Any, server: ContractServer, aws: AwsStub):
     for name in ("a/b", "..", "-x", "x" * 64, "job_1"):
         with pytest.raises(client.exceptions.ResourceNotFound):
             client.describe_training_job(TrainingJobName=name)
     assert server.received == []
 
 
-def test_a_name_that_nobody_has_may_become_a_jobs_at_any_time(client: Any, server: ContractServer):
+def test_an_unused_name_is_not_cached(client: Any, server: ContractServer):
     with pytest.raises(client.exceptions.ResourceNotFound):
         client.describe_training_job(TrainingJobName="job1")
     server.queue.add("job1")
@@ -326,7 +337,7 @@ def test_a_name_that_nobody_has_may_become_a_jobs_at_any_time(client: Any, serve
     assert client.describe_training_job(TrainingJobName="job1")["SecondaryStatus"] == "Pending"
 
 
-def test_a_name_submitted_here_is_ours_from_then_on(client: Any, server: ContractServer, aws: AwsStub):
+def test_a_submitted_name_is_the_queues_from_then_on(client: Any, server: ContractServer, aws: AwsStub):
     aws.training_jobs["job1"] = training_job("job1", "Completed", "Completed")
     client.describe_training_job(TrainingJobName="job1")
 
@@ -339,7 +350,7 @@ def test_a_name_submitted_here_is_ours_from_then_on(client: Any, server: Contrac
 
 
 @pytest.mark.parametrize("fault", [Fault(status=503), Fault(status=500), Fault(drop=True)], ids=str)
-def test_who_waits_goes_on_waiting_while_the_queue_can_not_be_asked(
+def test_a_waiting_program_survives_an_outage_of_the_queue(
     client: Any, server: ContractServer, caplog: pytest.LogCaptureFixture, fault: Fault
 ):
     server.queue.add("job1")
@@ -352,7 +363,7 @@ def test_who_waits_goes_on_waiting_while_the_queue_can_not_be_asked(
         client.describe_training_job(TrainingJobName="never-seen")
 
 
-def test_what_was_changed_is_not_shown_as_it_was(client: Any, server: ContractServer):
+def test_a_changed_job_is_not_read_from_the_cache(client: Any, server: ContractServer):
     server.queue.add("job1")
     client.describe_training_job(TrainingJobName="job1")
     client.stop_training_job(TrainingJobName="job1")
@@ -373,13 +384,28 @@ def test_a_job_that_sagemaker_has_not_seen_has_its_requests_tags(client: Any, se
     )
     client.list_tags(ResourceArn=arn)
     client.list_tags(ResourceArn=arn.replace("training-job/job1", "endpoint/other"))
-    assert aws.calls == ["ListTags"] * 2
+    assert aws.calls == ["ListTags job1", "ListTags"]
 
 
 # ----------------------------------------------------------------------------------------------------- preemption
 
 
-def test_a_preemption_in_between_is_seen_as_one_more_transition(client: Any, server: ContractServer, aws: AwsStub):
+TEAM_TAG = {"Key": "team", "Value": "vision"}
+QUEUE_TAGS = [{"Key": "headway:job", "Value": "job1"}, {"Key": "headway:attempt", "Value": "1"}]
+
+
+def test_tags_of_a_started_job_can_be_copied_into_the_next_request(client: Any, aws: AwsStub, server: ContractServer):
+    server.queue.add("job1", jobState="running", attempts=[attempt("job1", 1, "InProgress")], liveAttempt="job1")
+    aws.tags["job1"] = [TEAM_TAG, *QUEUE_TAGS]
+    arn = f"arn:aws:sagemaker:{REGION}:123456789012:training-job/job1"
+
+    tags = client.list_tags(ResourceArn=arn)["Tags"]
+    client.create_training_job(**request("job2", Tags=tags))
+
+    assert tags == server.queue.jobs["job2"]["request"]["Tags"] == [TEAM_TAG]
+
+
+def test_a_preemption_between_two_calls_is_one_more_transition(client: Any, server: ContractServer, aws: AwsStub):
     """SDK 2 prints the transitions beyond the number that it has printed, so the list must not become shorter."""
     job = server.queue.add("job1")
     seen = []

@@ -49,7 +49,9 @@ def client(service: Literal["sagemaker", "logs"] = "sagemaker") -> Any:
     return boto3.Session().client(service)
 
 
-def test_every_client_that_is_made_afterwards_goes_to_the_queue(api: HeadwayApi, server: ContractServer, aws: AwsStub):
+def test_every_client_that_is_created_afterwards_goes_to_the_queue(
+    api: HeadwayApi, server: ContractServer, aws: AwsStub
+):
     older_session, older_client = boto3.Session(), client()
     headway_client.install(api, priority=4)
 
@@ -62,7 +64,7 @@ def test_every_client_that_is_made_afterwards_goes_to_the_queue(api: HeadwayApi,
     assert aws.calls == ["DescribeTrainingJob job1"]
 
 
-def test_logs_come_under_the_jobs_name(api: HeadwayApi, server: ContractServer, aws: AwsStub):
+def test_logs_are_under_the_jobs_name(api: HeadwayApi, server: ContractServer, aws: AwsStub):
     headway_client.install(api)
     server.queue.add("job1", attempts=[attempt(1, "job1")])
     aws.logs.write("job1/algo-1-170", 1, "line")
@@ -72,7 +74,7 @@ def test_logs_come_under_the_jobs_name(api: HeadwayApi, server: ContractServer, 
     assert [event["message"] for event in page["events"]] == ["line"]
 
 
-def test_an_attached_session_keeps_its_own_queue_for_logs(api: HeadwayApi, server: ContractServer, aws: AwsStub):
+def test_an_attached_session_keeps_its_own_queue(api: HeadwayApi, server: ContractServer, aws: AwsStub):
     with ContractServer().running() as other:
         keys = api._transport._credentials
         headway_client.install(HeadwayApi(other.endpoint, region=REGION, credentials=keys))
@@ -82,8 +84,10 @@ def test_an_attached_session_keeps_its_own_queue_for_logs(api: HeadwayApi, serve
         aws.logs.write("job1/algo-1-170", 1, "line")
 
         session.client("logs").get_log_events(logGroupName="/aws/sagemaker/TrainingJobs", logStreamName="job1/algo-1")
+        session.client("sagemaker").stop_training_job(TrainingJobName="job1")
 
         assert other.received == []
+        assert server.queue.jobs["job1"]["jobState"] == "stopped"
 
 
 def test_the_queue_is_found_as_the_command_line_finds_it(endpoint_set: str, server: ContractServer, aws: AwsStub):
@@ -94,7 +98,7 @@ def test_the_queue_is_found_as_the_command_line_finds_it(endpoint_set: str, serv
     assert list(server.queue.jobs) == ["job1"]
 
 
-def test_nothing_is_installed_if_nobody_says_where_the_queue_is(aws: AwsStub, monkeypatch: pytest.MonkeyPatch):
+def test_nothing_is_installed_without_an_endpoint(aws: AwsStub, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir("/")
 
     with pytest.raises(UsageError, match="HEADWAY_ENDPOINT"):
@@ -116,7 +120,7 @@ def test_installing_again_replaces_and_uninstalling_ends_it(api: HeadwayApi, ser
     assert len(server.received) == 1
 
 
-def test_each_change_of_a_job_is_told_once(api: HeadwayApi, server: ContractServer, aws: AwsStub):
+def test_each_change_of_a_job_is_reported_once(api: HeadwayApi, server: ContractServer, aws: AwsStub):
     told: list[str] = []
     headway_client.install(api, tell=told.append)
     sagemaker = client()
@@ -150,13 +154,25 @@ def test_each_change_of_a_job_is_told_once(api: HeadwayApi, server: ContractServ
         "job1 waits, place 2 in the queue: Waits for 1 ml.p5.48xlarge.",
         "job1 runs as job1: started",
         "job1 is preempted and waits for its next turn, place 2 in the queue: waits for \x1b[31mx",
-        "job1 is held: held by ada",
+        "job1 is held by ada",
         "job1 runs as job1-r2: started",
         "job1 has completed",
     ]
 
 
-def test_what_is_told_goes_to_standard_error_and_is_harmless(
+def test_clients_repeat_no_sentence_of_each_other(api: HeadwayApi, server: ContractServer, aws: AwsStub):
+    sentences: list[str] = []
+    headway_client.install(api, tell=sentences.append)
+    server.queue.add("job1")
+    server.queue.add("ended", jobState="completed")
+
+    for name in ("job1", "ended") * 2:
+        boto3.Session().client("sagemaker").describe_training_job(TrainingJobName=name)
+
+    assert sentences == ["job1 waits, place 1 in the queue: Waits for 1 ml.p5.48xlarge."]
+
+
+def test_notifications_go_to_standard_error_without_control_characters(
     api: HeadwayApi, server: ContractServer, aws: AwsStub, capsys: pytest.CaptureFixture[str]
 ):
     headway_client.install(api)
@@ -167,7 +183,7 @@ def test_what_is_told_goes_to_standard_error_and_is_harmless(
     assert capsys.readouterr() == ("", "headway: job1 waits, place 1 in the queue: waits for \\x1b[31mx\n")
 
 
-def test_a_farewell_names_what_stays_and_how_to_stop_it(api: HeadwayApi, server: ContractServer):
+def test_unfinished_jobs_are_printed_with_the_command_to_stop_them(api: HeadwayApi, server: ContractServer):
     jobs, told = QueueJobs(api), list[str]()
     for name in ("waits", "runs", "stopped", "done", "described"):
         jobs.submit(request(name))
@@ -183,7 +199,7 @@ def test_a_farewell_names_what_stays_and_how_to_stop_it(api: HeadwayApi, server:
     assert told == [f"{name} stays in the queue; `headway stop {name}` stops it" for name in ("waits", "runs")]
 
 
-def test_a_farewell_is_said_even_if_the_queue_can_not_be_asked(api: HeadwayApi, server: ContractServer):
+def test_unfinished_jobs_are_printed_even_if_the_queue_does_not_respond(api: HeadwayApi, server: ContractServer):
     jobs, told = QueueJobs(api), list[str]()
     for number in range(MAX_PRINTED_JOBS + 2):
         jobs.submit(request(f"job{number}"))
@@ -232,7 +248,7 @@ def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("way", [["train.py"], ["-m", "train"]], ids=" ".join)
-def test_a_program_runs_as_it_is_with_its_jobs_in_the_queue(
+def test_an_unchanged_program_runs_with_its_jobs_in_the_queue(
     way: list[str], folder: Path, server: ContractServer, aws: AwsStub
 ):
     done = run(
@@ -244,22 +260,20 @@ def test_a_program_runs_as_it_is_with_its_jobs_in_the_queue(
     assert server.queue.jobs["job1"]["priority"] == 6
 
 
-def test_what_the_program_leaves_with_goes_through(folder: Path, endpoint_set: str, aws: AwsStub):
+def test_the_exit_code_of_the_program_is_returned(folder: Path, endpoint_set: str, aws: AwsStub):
     done = run("--quiet", "train.py", "--leave", folder=folder)
 
     assert (done.returncode, done.stderr) == (7, "")
 
 
-def test_ctrl_c_leaves_the_job_in_the_queue_and_says_how_to_stop_it(folder: Path, endpoint_set: str, aws: AwsStub):
+def test_ctrl_c_leaves_the_job_in_the_queue_and_prints_how_to_stop_it(folder: Path, endpoint_set: str, aws: AwsStub):
     done = run("train.py", "--interrupt", folder=folder)
 
     assert done.returncode == EXIT_INTERRUPTED
     assert "headway: job1 stays in the queue; `headway stop job1` stops it" in done.stderr.splitlines()
 
 
-def test_ctrl_c_says_the_same_in_a_program_that_installs_the_queue_itself(
-    folder: Path, endpoint_set: str, aws: AwsStub
-):
+def test_ctrl_c_prints_the_same_in_a_program_that_calls_install(folder: Path, endpoint_set: str, aws: AwsStub):
     script = textwrap.dedent("import headway_client\nheadway_client.install(tell=None)\n") + SCRIPT
     (folder / "train.py").write_text(script)
 

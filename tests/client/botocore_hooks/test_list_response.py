@@ -76,7 +76,7 @@ def test_filters_and_order_mean_what_they_mean_at_sagemaker(
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 100])
 @pytest.mark.parametrize("order", ["Ascending", "Descending"])
-def test_pages_hold_each_job_once_and_no_more_than_was_asked_for(
+def test_pages_have_each_job_once_and_at_most_the_requested_number(
     client: Any, jobs: None, aws: AwsStub, size: int, order: str
 ):
     for name in ("again", "again-r2", "tuner-001", "tuner-002"):
@@ -103,7 +103,7 @@ def test_jobs_that_come_and_go_between_two_pages_hide_no_other(
     assert names(client.list_training_jobs(MaxResults=1, NextToken=first["NextToken"])) == ["waits"]
 
 
-def test_turning_pages_asks_the_queue_once(client: Any, jobs: None, server: ContractServer, aws: AwsStub):
+def test_further_pages_do_not_call_the_queue_again(client: Any, jobs: None, server: ContractServer, aws: AwsStub):
     for number in range(30):
         aws.training_jobs[f"tuner-{number:03}"] = training_job(f"tuner-{number:03}", "Stopped", "Stopped")
 
@@ -114,7 +114,7 @@ def test_turning_pages_asks_the_queue_once(client: Any, jobs: None, server: Cont
     assert len(server.received) == 2
 
 
-def test_the_queue_is_asked_for_a_thousand_jobs_and_no_more(
+def test_a_listing_requests_at_most_a_thousand_jobs(
     client: Any, server: ContractServer, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("headway_client.botocore_hooks.job_cache.MAX_LISTED_JOBS", 3)

@@ -79,9 +79,7 @@ def test_pages_of_streams_follow_on_each_other(logs: Any, server: ContractServer
     ]
 
 
-def test_a_client_that_asks_for_as_many_as_there_can_be_gets_all_at_once(
-    logs: Any, server: ContractServer, aws: AwsStub
-):
+def test_a_client_with_the_maximum_page_size_gets_all_at_once(logs: Any, server: ContractServer, aws: AwsStub):
     server.queue.add("job1", attempts=[ENDED], demand={"ml.p5.48xlarge": 60})
     aws.logs.write("job1/algo-1-170", 1, "line")
 
@@ -105,7 +103,7 @@ def test_a_host_that_has_written_nothing_is_no_error(logs: Any, server: Contract
     assert messages(page) == ["from host 2"]
 
 
-def test_a_line_that_comes_late_is_seen_before_the_next_attempts(logs: Any, server: ContractServer, aws: AwsStub):
+def test_a_late_line_precedes_those_of_the_next_attempt(logs: Any, server: ContractServer, aws: AwsStub):
     server.queue.add("job1", attempts=[attempt(1, "job1"), SECOND])
     asked = {"logGroupName": LOG_GROUP, "logStreamName": "job1/algo-1", "startFromHead": True}
     aws.logs.write("job1/algo-1-170", 1, "line")
@@ -121,7 +119,7 @@ def test_a_line_that_comes_late_is_seen_before_the_next_attempts(logs: Any, serv
     assert messages(logs.get_log_events(**asked, nextToken=late["nextForwardToken"])) == ["again"]
 
 
-def test_what_is_not_the_queues_is_aws(logs: Any, server: ContractServer, aws: AwsStub):
+def test_other_streams_and_groups_are_awss(logs: Any, server: ContractServer, aws: AwsStub):
     server.queue.add("job1", attempts=[ENDED])
     aws.logs.write("other/algo-1-170", 1, "not ours")
     aws.logs.write("job1/algo-1-170", 1, "real")
@@ -142,7 +140,7 @@ def test_what_is_not_the_queues_is_aws(logs: Any, server: ContractServer, aws: A
     assert len(server.received) == before
 
 
-def test_a_token_of_somebody_elses_is_refused_as_aws_does(logs: Any, server: ContractServer):
+def test_an_invalid_token_is_refused_with_awss_error(logs: Any, server: ContractServer):
     server.queue.add("job1", attempts=[ENDED])
 
     with pytest.raises(ClientError, match=r"InvalidParameterException.*nextToken"):
@@ -176,7 +174,7 @@ def test_attaching_again_replaces_the_queue(api: HeadwayApi, aws: AwsStub, sessi
     assert client.get_log_events.__self__._aws_get.__func__ is original
 
 
-def test_only_clients_that_training_jobs_concern_can_be_attached(api: HeadwayApi, session: boto3.Session):
+def test_only_clients_of_sagemaker_and_logs_can_be_attached(api: HeadwayApi, session: boto3.Session):
     with pytest.raises(UsageError, match="sagemaker or logs"):
         attach(session.client("s3"), api)
 
@@ -189,6 +187,9 @@ class Known:
 
     def __init__(self) -> None:
         self.details = details()
+
+    def now_s(self) -> float:
+        return 0.0
 
     def find(self, name: str, *, recent: bool = False) -> Any:
         return self.details if name == "job1" else None
@@ -225,7 +226,7 @@ def own_logs(store: LogStore, known: Known) -> LogsProxy:
 
 
 @given(plan=rounds, page_size=st.integers(1, 3), gaps=st.booleans())
-def test_whoever_keeps_the_token_sees_each_line_once_and_in_order(plan: Rounds, page_size: int, gaps: bool):
+def test_a_reader_that_keeps_the_token_gets_each_line_once_in_order(plan: Rounds, page_size: int, gaps: bool):
     """The reads of SDK 3: core/utils/logs.py, LogStreamHandler.get_latest_log_events."""
     store, known = LogStore(page_size=page_size, gaps=gaps), Known()
     own, token, seen = own_logs(store, known), None, []
@@ -249,9 +250,7 @@ def test_whoever_keeps_the_token_sees_each_line_once_and_in_order(plan: Rounds, 
 
 
 @given(plan=rounds, page_size=st.integers(1, 3), gaps=st.booleans())
-def test_whoever_begins_anew_at_the_last_time_sees_each_line_once_and_in_order(
-    plan: Rounds, page_size: int, gaps: bool
-):
+def test_a_reader_that_restarts_at_the_last_time_gets_each_line_once_in_order(plan: Rounds, page_size: int, gaps: bool):
     """The reads of SDK 2: logs.py, log_stream, and session.py, _flush_log_streams."""
     store, known = LogStore(page_size=page_size, gaps=gaps), Known()
     own, position, seen = own_logs(store, known), (0, 0), []

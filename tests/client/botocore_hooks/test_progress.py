@@ -44,7 +44,7 @@ WAITS = {"jobState": "preempted", "preemptions": 1}
         pytest.param([RUNS_AGAIN], ["job1 runs as job1-2:"], id="what was before the first look is not told"),
     ],
 )
-def test_each_change_is_told_once(looks: list[dict[str, Any]], beginnings: list[str]):
+def test_each_change_is_reported_once(looks: list[dict[str, Any]], beginnings: list[str]):
     told: list[str] = []
     progress = Progress(told.append)
     for look in looks:
@@ -53,7 +53,18 @@ def test_each_change_is_told_once(looks: list[dict[str, Any]], beginnings: list[
     assert all(sentence.startswith(beginning) for sentence, beginning in zip(told, beginnings, strict=True)), told
 
 
-def test_a_preemption_is_told_once_however_often_the_job_is_looked_at():
+@pytest.mark.parametrize(("skip_ended", "count"), [(False, 1), (True, 0)])
+def test_a_job_that_had_ended_before_may_be_skipped(skip_ended: bool, count: int):
+    sentences: list[str] = []
+    progress = Progress(sentences.append, skip_ended=skip_ended)
+
+    for _ in range(2):
+        progress.update(seen(jobState="completed"))
+
+    assert len(sentences) == count
+
+
+def test_a_preemption_is_reported_once():
     told: list[str] = []
     progress = Progress(told.append)
     for look in (RUNS, RUNS_AGAIN, {**RUNS_AGAIN, "jobState": "stopping"}, RUNS_AGAIN):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -16,7 +17,7 @@ from tests.client.conftest import FAST
 from tests.client.server import ContractServer, Fault
 
 
-def test_common_options_stand_before_the_command_or_behind_it(run: Run, server: ContractServer):
+def test_common_options_may_precede_or_follow_the_command(run: Run, server: ContractServer):
     server.queue.add("job1")
     wrong = "http://127.0.0.1:9/v1"
 
@@ -64,7 +65,7 @@ EXIT_CODES: list[tuple[Fault, int, str]] = [
 
 
 @pytest.mark.parametrize(("fault", "expected", "words"), EXIT_CODES)
-def test_each_failure_has_its_exit_code_and_says_what_to_do(
+def test_each_failure_has_its_exit_code_and_the_next_step(
     run: Run, server: ContractServer, fault: Fault, expected: int, words: str
 ):
     server.fail(*[fault] * FAST.tries)
@@ -78,7 +79,7 @@ def test_each_failure_has_its_exit_code_and_says_what_to_do(
 
 
 @pytest.mark.parametrize(("fault", "expected", "words"), EXIT_CODES)
-def test_each_failure_is_told_as_json_if_asked_for(
+def test_each_failure_is_reported_as_json_with_that_option(
     run: Run, server: ContractServer, fault: Fault, expected: int, words: str
 ):
     server.fail(*[fault] * FAST.tries)
@@ -91,7 +92,7 @@ def test_each_failure_is_told_as_json_if_asked_for(
     assert words in told["error"]["message"] + fields
 
 
-def test_a_field_is_not_told_twice(run: Run, server: ContractServer):
+def test_a_field_is_reported_once(run: Run, server: ContractServer):
     fields = [
         {"field": "RoleArn", "message": "is missing: add it"},
         {"field": "Tags", "message": "is no list"},
@@ -138,7 +139,7 @@ def test_wrong_usage_is_exit_code_2(run: Run, server: ContractServer, arguments:
     assert server.received == []
 
 
-def test_a_file_that_is_no_json_tells_line_and_column(run: Run, tmp_path: Path):
+def test_a_file_without_json_is_reported_with_line_and_column(run: Run, tmp_path: Path):
     path = tmp_path / "request.json"
     path.write_text('{\n  "TrainingJobName": a\n}\n')
 
@@ -158,7 +159,7 @@ def test_missing_credentials_are_exit_code_6(run: Run, monkeypatch: pytest.Monke
     assert "no AWS credentials" in err
 
 
-def test_no_endpoint_says_exactly_what_to_type(run: Run, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_endpoint_is_reported_with_the_command_to_type(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("HEADWAY_ENDPOINT")
 
     code, _, err = run("queue")
@@ -167,7 +168,7 @@ def test_no_endpoint_says_exactly_what_to_type(run: Run, monkeypatch: pytest.Mon
     assert "export HEADWAY_ENDPOINT=https://HOST/v1" in err
 
 
-def test_in_a_checkout_with_a_sandbox_the_queue_is_found_and_said(
+def test_the_sandbox_of_a_checkout_is_found_and_reported(
     run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.delenv("HEADWAY_ENDPOINT")
@@ -215,7 +216,7 @@ def test_an_interrupt_is_exit_code_130(run: Run, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("jobs", [1, 300])
-def test_a_reader_that_goes_away_is_exit_code_141_without_a_word(endpoint_set: str, server: ContractServer, jobs: int):
+def test_a_closed_pipe_is_exit_code_141_without_a_message(endpoint_set: str, server: ContractServer, jobs: int):
     for number in range(jobs):
         server.queue.add(f"job{number}")
     read_end, write_end = os.pipe()
@@ -275,8 +276,34 @@ def test_the_help_lists_every_command_and_exit_code(run: Run):
     assert code == 0
     for command in next(levels()).commands:
         assert f"\n  {command} " in out
+    titles = re.findall(r"^(\w[\w ]+):$", out, re.MULTILINE)
+    assert titles == [
+        *("Options", "Submitting", "Inspecting", "Running jobs", "Changing jobs", "Operating the queue"),
+        "Local commands",
+    ]
     assert "6 not reachable or not allowed" in out
     assert run("queue", "--help")[0] == 0
+
+
+@pytest.mark.parametrize(("alias", "command"), [("ls", "queue"), ("cancel", "stop")])
+def test_a_command_has_its_other_name(run: Run, alias: str, command: str):
+    assert run(alias, "--nothing")[2] == run(command, "--nothing")[2].replace(f"headway {command}", f"headway {alias}")
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["queu"], "queue"),
+        (["submti"], "submit"),
+        (["config", "sett"], "set"),
+        (["wait", "x", "--timeot", "1"], "--timeout"),
+    ],
+)
+def test_a_mistyped_command_or_option_is_answered_with_the_one_that_was_meant(run: Run, words: list[str], meant: str):
+    code, _, err = run(*words)
+
+    assert code == 2
+    assert f"Did you mean '{meant}'?" in err
 
 
 def test_the_version_is_that_of_the_distribution(run: Run):
@@ -290,7 +317,7 @@ def test_the_command_line_runs_as_a_module():
     assert headway("--version").stdout == f"headway {headway_client.__version__}\n"
 
 
-def test_every_public_name_can_be_had(monkeypatch: pytest.MonkeyPatch):
+def test_every_public_name_can_be_imported(monkeypatch: pytest.MonkeyPatch):
     for name in set(headway_client.__all__) - {"QueueTrainingJobSession"}:
         assert getattr(headway_client, name)
     with pytest.raises(AttributeError, match="Nothing"):

@@ -40,7 +40,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     ("words", "expected"),
     [
         (["headway", "su"], ["submit"]),
-        (["headway", "co"], ["connect", "config", "completion"]),
+        (["headway", "co"], ["connect", "comment", "config", "completion"]),
         (["headway", "config", ""], ["show", "set"]),
         (["headway", "queue", "--mi"], ["--mine"]),
         (["headway", "queue", "--state", "p"], ["preempted", "pending"]),
@@ -71,7 +71,7 @@ def test_every_command_and_every_option_is_offered():
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_has_a_script_that_asks_the_program(run: Run, shell: str):
+def test_each_shell_has_a_script_that_calls_the_program(run: Run, shell: str):
     code, out, err = run("completion", shell)
 
     assert (code, err) == (0, "")
@@ -80,7 +80,7 @@ def test_each_shell_has_a_script_that_asks_the_program(run: Run, shell: str):
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_the_shell_itself_takes_its_script(run: Run, shell: str):
+def test_the_shell_accepts_its_script(run: Run, shell: str):
     program = shutil.which(shell)
     # Neither is required for development; the completions themselves are tested above.
     if program is None:

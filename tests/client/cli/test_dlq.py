@@ -17,7 +17,7 @@ def test_dead_letters_are_shown(run: Run, server: ContractServer):
     assert (code, err) == (0, "")
     header, _, first, second = out.splitlines()
     assert header.split() == ["Queue", "Sent", "About", "Why"]
-    assert re.split(" {2,}", first) == ["event", "2026-01-02 03:04:05Z", "job1 Failed", "KeyError: 'TrainingJobStatus'"]
+    assert re.split(" {2,}", first) == ["event", "3 h ago", "job1 Failed", "KeyError: 'TrainingJobStatus'"]
     assert second.endswith("-            can't be redriven: it is no JSON")
     assert "Received" in run("dlq", "show", "-o", "wide")[1]
     assert json.loads(run("dlq", "show", "-o", "json")[1]) == {"letters": server.queue.letters, "more": False}
@@ -25,7 +25,7 @@ def test_dead_letters_are_shown(run: Run, server: ContractServer):
     assert "may be more" in run("dlq", "show")[2]
 
 
-def test_what_a_dead_letter_says_can_not_move_the_cursor(run: Run, server: ContractServer):
+def test_text_of_a_dead_letter_can_not_move_the_cursor(run: Run, server: ContractServer):
     server.queue.bury(about="a\x1b[2Jb", errorMessage="c\nd\x9b31m", problem="e\u202ef")
 
     assert "a\\x1b[2Jb" in run("dlq", "show")[1]
@@ -41,7 +41,7 @@ def test_dead_letters_are_redriven_and_counted(run: Run, server: ContractServer)
     assert json.loads(run("dlq", "redrive", "-o", "json")[1])["redriven"] == 0
 
 
-def test_a_letter_that_can_not_be_redriven_is_told_and_in_the_exit_code(run: Run, server: ContractServer):
+def test_a_failed_redrive_is_reported_and_in_the_exit_code(run: Run, server: ContractServer):
     server.queue.bury(problem="it is no JSON")
     server.queue.more_letters = 7
 
@@ -54,7 +54,7 @@ def test_a_letter_that_can_not_be_redriven_is_told_and_in_the_exit_code(run: Run
     assert (code, json.loads(out)["failed"], err) == (7, 1, "")
 
 
-def test_wake_ups_that_one_wake_up_stands_for_are_told_as_dropped(run: Run, server: ContractServer):
+def test_redundant_wake_ups_are_reported_as_dropped(run: Run, server: ContractServer):
     done = {"redriven": 1, "dropped": 4, "failed": 0, "left": 0, "failures": []}
     server.fail(Fault(status=200, body=json.dumps(done).encode()))
 

@@ -36,7 +36,7 @@ def findings(run: Run, *arguments: str) -> tuple[int, dict[str, dict[str, Any]]]
     return code, {finding["check"]: finding for finding in json.loads(out)["findings"]}
 
 
-def test_where_all_is_well_each_line_says_so(run: Run, server: ContractServer):
+def test_without_problems_each_line_is_ok(run: Run, server: ContractServer):
     code, out, err = run("doctor")
 
     assert (code, err) == (0, "")
@@ -54,13 +54,13 @@ def test_where_all_is_well_each_line_says_so(run: Run, server: ContractServer):
     assert next(csv.reader(io.StringIO(run("doctor", "-o", "csv")[1]))) == ["Check", "State", "Finding", "Remedy"]
 
 
-def test_who_has_jobs_is_told_as_whom_the_queue_knows_them(run: Run, server: ContractServer):
+def test_a_caller_with_jobs_is_reported_under_the_queues_name(run: Run, server: ContractServer):
     job = server.queue.add("job1", jobState="completed")
 
     assert findings(run)[1]["identity"]["message"] == f"the queue knows you as {job['owner']}"
 
 
-def test_no_endpoint_is_where_it_ends(run: Run, monkeypatch: pytest.MonkeyPatch):
+def test_without_an_endpoint_the_report_ends(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("HEADWAY_ENDPOINT")
 
     code, found = findings(run)
@@ -69,7 +69,7 @@ def test_no_endpoint_is_where_it_ends(run: Run, monkeypatch: pytest.MonkeyPatch)
     assert "export HEADWAY_ENDPOINT" in found["endpoint"]["message"]
 
 
-def test_the_file_that_names_the_endpoint_is_told(run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch):
+def test_the_file_with_the_endpoint_is_reported(run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("HEADWAY_ENDPOINT")
     path = Path("config.toml").absolute()
     path.write_text(f'[profiles.prod]\nendpoint = "{server.endpoint}"\nregion = "eu-west-1"\n')
@@ -81,7 +81,7 @@ def test_the_file_that_names_the_endpoint_is_told(run: Run, server: ContractServ
     assert f"(from {path}: [profiles.prod])" in found["endpoint"]["message"]
 
 
-def test_a_name_that_can_not_be_resolved_says_what_it_takes(run: Run, monkeypatch: pytest.MonkeyPatch):
+def test_an_unresolved_host_name_is_reported_with_its_requirements(run: Run, monkeypatch: pytest.MonkeyPatch):
     def fail(*_: Any, **__: Any) -> Any:
         raise socket.gaierror("Name or service not known")
 
@@ -99,7 +99,9 @@ def test_a_name_that_can_not_be_resolved_says_what_it_takes(run: Run, monkeypatc
     ("address", "result"),
     [("10.0.1.2", "ok"), ("fd00::1", "ok"), ("52.94.1.1", "note"), ("127.0.0.1", "ok")],
 )
-def test_it_is_told_whether_the_name_is_private(run: Run, monkeypatch: pytest.MonkeyPatch, address: str, result: str):
+def test_the_report_says_whether_the_host_name_is_private(
+    run: Run, monkeypatch: pytest.MonkeyPatch, address: str, result: str
+):
     def refuse(*_: Any, **__: Any) -> Any:
         raise TimeoutError("timed out")
 
@@ -112,7 +114,7 @@ def test_it_is_told_whether_the_name_is_private(run: Run, monkeypatch: pytest.Mo
     assert "security group has to allow port 443" in found["route"]["remedy"]
 
 
-def test_nothing_that_listens_here_is_a_sandbox_to_start(run: Run):
+def test_a_refused_local_connection_suggests_to_start_the_sandbox(run: Run):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -123,7 +125,7 @@ def test_nothing_that_listens_here_is_a_sandbox_to_start(run: Run):
     assert found["route"]["remedy"] == "Start it: `headway sandbox up`."
 
 
-def test_a_certificate_that_is_not_accepted_says_which_variable(
+def test_a_rejected_certificate_is_reported_with_the_variable_to_set(
     run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch
 ):
     class Context:
@@ -138,7 +140,7 @@ def test_a_certificate_that_is_not_accepted_says_which_variable(
     assert "REQUESTS_CA_BUNDLE" in found["TLS"]["remedy"]
 
 
-def test_a_proxy_is_told_without_its_password(run: Run, monkeypatch: pytest.MonkeyPatch):
+def test_a_proxy_is_reported_without_its_password(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://ada:secret@proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", "")
 
@@ -155,7 +157,7 @@ def test_a_proxy_is_told_without_its_password(run: Run, monkeypatch: pytest.Monk
     assert "secret" not in out
 
 
-def test_missing_credentials_are_told(run: Run, monkeypatch: pytest.MonkeyPatch):
+def test_missing_credentials_are_reported(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
 
@@ -165,7 +167,7 @@ def test_missing_credentials_are_told(run: Run, monkeypatch: pytest.MonkeyPatch)
     assert "permission" not in found
 
 
-def test_the_expiry_of_credentials_is_told(run: Run, monkeypatch: pytest.MonkeyPatch):
+def test_the_expiry_of_credentials_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch):
     def refresh() -> dict[str, str]:
         return {"access_key": "AKIDEXAMPLE", "secret_key": "s", "token": "t", "expiry_time": expiry.isoformat()}
 
@@ -186,7 +188,7 @@ def test_the_expiry_of_credentials_is_told(run: Run, monkeypatch: pytest.MonkeyP
         (900, "problem", "s behind the server's"),
     ],
 )
-def test_a_wrong_clock_is_told(run: Run, server: ContractServer, skew_s: int, result: str, words: str):
+def test_a_wrong_clock_is_reported(run: Run, server: ContractServer, skew_s: int, result: str, words: str):
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=skew_s), usegmt=True)
     server.fail(Fault(status=200, body=b'{"pools": []}', headers={"Date": date}))
 
@@ -196,7 +198,7 @@ def test_a_wrong_clock_is_told(run: Run, server: ContractServer, skew_s: int, re
     assert words in found["clock"]["message"]
 
 
-def test_a_permission_that_is_missing_is_told_with_what_to_ask_for(run: Run, server: ContractServer):
+def test_a_missing_permission_is_reported_by_name(run: Run, server: ContractServer):
     server.fail(Fault(status=403, body=b'{"Message": "User: ada is not authorized to perform: execute-api:Invoke"}'))
 
     code, found = findings(run)
@@ -206,7 +208,7 @@ def test_a_permission_that_is_missing_is_told_with_what_to_ask_for(run: Run, ser
     assert "server" not in found
 
 
-def test_versions_that_differ_are_told(run: Run, server: ContractServer):
+def test_different_versions_are_reported(run: Run, server: ContractServer):
     server.queue.server_version = "0.2.0"
     code, found = findings(run)
     assert (code, found["server"]["result"]) == (0, "note")
@@ -217,7 +219,7 @@ def test_versions_that_differ_are_told(run: Run, server: ContractServer):
     assert (code, found["server"]["result"]) == (10, "problem")
 
 
-def test_who_one_is_may_stay_unknown(run: Run, monkeypatch: pytest.MonkeyPatch):
+def test_the_caller_may_be_unknown(run: Run, monkeypatch: pytest.MonkeyPatch):
     def fail(*_: Any, **__: Any) -> Any:
         raise BotoCoreError
 
@@ -244,7 +246,7 @@ def test_the_clients_version_needs_no_queue(run: Run, server: ContractServer):
     assert server.received == []
 
 
-def test_the_version_of_an_old_server_is_that_it_is_old(run: Run, server: ContractServer):
+def test_an_old_server_is_reported_in_place_of_its_version(run: Run, server: ContractServer):
     server.queue.server_version = None
 
     assert run("version")[0] == 10

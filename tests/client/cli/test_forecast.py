@@ -15,7 +15,7 @@ AHEAD = {
 }  # fmt: skip
 
 
-def test_why_a_job_waits_is_explained_whole(run: Run, server: ContractServer):
+def test_the_explanation_of_a_waiting_job_is_complete(run: Run, server: ContractServer):
     server.queue.add("job1")
     server.queue.foresight["job1"] = {
         "expectedStart": "2026-01-02T05:00:00.000Z", "ahead": [AHEAD], "more": 3, "remedy": "Ask for\x1b[2J less.",
@@ -30,19 +30,19 @@ def test_why_a_job_waits_is_explained_whole(run: Run, server: ContractServer):
         "State     pending",
         "Place     1",
         "Why       Waits for 1 ml.p5.48xlarge.",
-        "Starts    2026-01-02 05:00:00Z",
+        "Starts    2026-01-02 05:00:00 UTC (90 min ago)",
         "Assumed   Each job runs until its limit.",
         "To do     Ask for\\x1b[2J less.",
     ]
     assert ahead.splitlines()[3].split() == [
-        "job0", "running", "5", "2026-01-02", "03:00:00Z", "2026-01-02", "05:00:00Z", "1", "ml.p5.48xlarge",
+        "job0", "running", "5", "3", "h", "ago", "90", "min", "ago", "1", "ml.p5.48xlarge",
     ]  # fmt: skip
     assert ahead.splitlines()[-1] == "and 3 more"
     assert pools.splitlines()[0] == "Pools"
     assert json.loads(run("why", "job1", "-o", "json")[1])["more"] == 3
 
 
-def test_of_an_ended_job_there_is_little_to_explain(run: Run, server: ContractServer):
+def test_an_ended_job_has_a_short_explanation(run: Run, server: ContractServer):
     server.queue.add("job1", jobState="completed")
     server.queue.foresight["job1"] = {"pools": []}
 
@@ -57,29 +57,29 @@ def test_starts_are_forecast(run: Run, server: ContractServer):
     assert run("forecast") == (0, "No jobs are waiting.\n", "")
     server.queue.add("a", held=True)
     server.queue.add("b")
-    server.queue.foresight["b"] = {"expectedStart": "2026-01-02T04:00:00.000Z"}
+    server.queue.foresight["b"] = {"expectedStart": "2026-01-02T09:30:00.000Z"}
 
     code, out, err = run("forecast")
 
     assert code == 0
     assert [line.split() for line in out.splitlines()[2:]] == [
         ["a", "held", "-", "0", "1", "ml.p5.48xlarge", "-"],
-        ["b", "pending", "1", "0", "1", "ml.p5.48xlarge", "2026-01-02", "04:00:00Z"],
+        ["b", "pending", "1", "0", "1", "ml.p5.48xlarge", "in", "3", "h"],
     ]
     assert err == "headway: Each job runs until its limit.\n"
     assert "only the first 1" in run("forecast", "--limit", "1")[2].lower()
     assert run("forecast", "b", "-o", "csv")[1].splitlines()[1].startswith("b,pending,1,0,")
+    assert run("forecast", "-o", "wide")[1].endswith("2026-01-02 09:30:00 UTC\n")
+    assert run("forecast", "-o", "csv")[1].splitlines()[-1].endswith(",2026-01-02T09:30:00.000Z")
     assert run("forecast", "nobody")[0] == 4
     server.queue.add("c", jobState="running")
     assert run("forecast", "c") == (0, "c is not waiting.\n", "")
 
 
-def test_changes_are_tried_out_in_the_order_in_which_they_are_given(
-    run: Run, request_file: Write, server: ContractServer
-):
+def test_changes_are_simulated_in_the_given_order(run: Run, request_file: Write, server: ContractServer):
     path = request_file(request("new"))
     server.queue.foresight["what-if"] = {
-        "starts": ["new", "b"], "moved": [{"jobName": "c", "before": "2026-01-02T04:00:00.000Z", "after": None}],
+        "starts": ["new", "b"], "moved": [{"jobName": "c", "before": "2026-01-02T09:30:00.000Z", "after": None}],
     }  # fmt: skip
 
     code, out, err = run(
@@ -102,7 +102,7 @@ def test_changes_are_tried_out_in_the_order_in_which_they_are_given(
         "- no job would be preempted.",
         "Each job runs until its limit.",
     ]
-    assert out.splitlines()[-1].split() == ["c", "2026-01-02", "04:00:00Z", "-"]
+    assert out.splitlines()[-1].split() == ["c", "in", "3", "h", "-"]
     assert json.loads(run("what-if", "--withdraw", "a", "-o", "json")[1])["starts"] == ["new", "b"]
 
 
@@ -119,7 +119,7 @@ def test_changes_are_tried_out_in_the_order_in_which_they_are_given(
         (["--withdraw", "a", "-o", "csv"], "use --output json"),
     ],
 )
-def test_changes_that_are_none_are_refused(run: Run, server: ContractServer, arguments: list[str], words: str):
+def test_invalid_changes_are_refused(run: Run, server: ContractServer, arguments: list[str], words: str):
     code, out, err = run("what-if", *arguments)
 
     assert (code, out) == (2, "")
@@ -128,7 +128,7 @@ def test_changes_that_are_none_are_refused(run: Run, server: ContractServer, arg
 
 
 @pytest.mark.parametrize("arguments", [["why", "a"], ["forecast"], ["what-if", "--withdraw", "a"], ["hold", "a"]])
-def test_an_old_server_is_told_to_be_one(run: Run, server: ContractServer, arguments: list[Any]):
+def test_an_old_server_is_reported(run: Run, server: ContractServer, arguments: list[Any]):
     server.queue.server_version = None
     server.queue.add("a")
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway_client.botocore_hooks.progress import sentence
 from headway_client.cli import output as render
 from headway_client.cli.commands import logs
 from headway_client.cli.output.table import Table
 from headway_client.http import error_mapping
+from headway_client.job_sentences import progress_sentence
 from headway_client.logs.reader import LogEvent
 from headway_client.models import (
     Capacity,
@@ -157,7 +157,7 @@ RENDERERS: dict[str, tuple[Any, Callable[[Any], str]]] = {
 @pytest.mark.parametrize("kind", RENDERERS)
 @FEW
 @given(data=st.data())
-def test_nothing_that_is_shown_holds_a_control_character(kind: str, data: st.DataObject) -> None:
+def test_no_output_has_a_control_character(kind: str, data: st.DataObject) -> None:
     document, shown = RENDERERS[kind]
     assert live_characters(shown(data.draw(hostile(document)))) == set()
 
@@ -174,7 +174,7 @@ def test_no_cell_of_a_csv_controls_anything_or_begins_a_formula(document: Any) -
 
 @FEW
 @given(HOSTILE, HOSTILE, st.sampled_from([400, 403, 404, 409, 422, 429, 500, 503]))
-def test_no_error_that_a_program_shows_holds_a_control_character(message: str, field: str, status: int) -> None:
+def test_no_shown_error_has_a_control_character(message: str, field: str, status: int) -> None:
     fields = [{"field": field, "message": message}]
     for document in ({"error": {"code": field, "message": message, "fields": fields}}, {"message": message}):
         error = error_mapping.error_from_document("https://queue.example/v1", status, document, request_id=field)
@@ -183,17 +183,17 @@ def test_no_error_that_a_program_shows_holds_a_control_character(message: str, f
 
 @FEW
 @given(hostile(_JOB))
-def test_no_sentence_of_a_waiting_program_is_shown_raw(document: Any) -> None:
+def test_no_notification_is_printed_raw(document: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stderr", written := io.StringIO())
-        to_stderr(sentence(Job.from_document(document)))
+        to_stderr(progress_sentence(Job.from_document(document)))
     assert live_characters(written.getvalue()) == set()
 
 
 @pytest.mark.parametrize("output", ["table", "wide", "json", "csv"])
 @FEW
 @given(message=HOSTILE)
-def test_no_line_of_a_container_controls_anything_not_even_colours(output: str, message: str) -> None:
+def test_no_log_line_has_a_control_character(output: str, message: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", written := io.StringIO())
         show = logs._show(output, name_hosts=True)

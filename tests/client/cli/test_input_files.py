@@ -29,7 +29,7 @@ from headway_client.errors import RequestFileError
         (b"[" * 100_000, "nested too deeply"),
     ],
 )
-def test_a_file_that_is_no_json_object_says_where(tmp_path: Path, content: bytes, words: str):
+def test_a_file_without_a_json_object_is_reported_with_its_position(tmp_path: Path, content: bytes, words: str):
     path = tmp_path / "request.json"
     path.write_bytes(content)
 
@@ -54,7 +54,16 @@ def test_objects_are_read_one_or_many(tmp_path: Path, content: bytes, expected: 
     path = tmp_path / "requests.jsonl"
     path.write_bytes(content)
 
-    assert read_objects(str(path)) == expected
+    assert [each.value for each in read_objects(str(path))] == expected
+
+
+def test_an_object_is_located_by_line_or_item(tmp_path: Path):
+    path = tmp_path / "requests.jsonl"
+    path.write_text('{"a": 1}\n\n{"a": 2}\n[{"a": 3}, {"a": 4}]\n')
+
+    places = [each.place.removeprefix(f"{path}, ") for each in read_objects(str(path))]
+
+    assert places == ["line 1", "line 3", "item 1", "item 2"]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +76,7 @@ def test_objects_are_read_one_or_many(tmp_path: Path, content: bytes, expected: 
         (b'{"a": 1}\n{"a" 2}', "line 2, column 6"),
     ],
 )
-def test_what_are_no_objects_says_where(tmp_path: Path, content: bytes, words: str):
+def test_values_other_than_objects_are_reported_with_their_position(tmp_path: Path, content: bytes, words: str):
     path = tmp_path / "requests.jsonl"
     path.write_bytes(content)
 
@@ -75,7 +84,7 @@ def test_what_are_no_objects_says_where(tmp_path: Path, content: bytes, words: s
         read_objects(str(path))
 
 
-def test_a_file_that_is_missing_or_too_large_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_or_too_large_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(RequestFileError, match="can't be read: No such file"):
         read_object(str(tmp_path / "none"))
     with pytest.raises(RequestFileError, match="Is a directory"):

@@ -18,11 +18,62 @@ def test_a_job_is_shown_stopped_and_given_another_priority(run: Run, server: Con
     assert "Why       Waits for" in run("show", "job1")[1]
     assert json.loads(run("show", "job1", "-o", "json")[1])["request"] == request("job1")
     assert "(priority 9, place 1 in the queue)" in run("priority", "job1", "9")[1]
-    assert run("stop", "job1")[1] == "job1 is stopped (priority 9): Stopped by its owner.\n"
+    assert run("stop", "job1")[1] == "job1 was stopped: Stopped by its owner.\n"
     assert json.loads(run("stop", "job1", "--output", "json")[1])["jobState"] == "stopped"
 
 
 # ------------------------------------------------------------------------------------------------------ several at once
+
+
+def test_jobs_are_stopped_with_a_reason(run: Run, server: ContractServer):
+    for name in ("a", "b", "sweep-1", "sweep-2"):
+        server.queue.add(name)
+
+    sentences = ["a was stopped by its owner: wrong data", "b was stopped by its owner: wrong data"]
+    assert run("stop", "a", "b", "--reason", "wrong data")[1].splitlines() == sentences
+    run("stop", "--name", "sweep-*", "--reason", "cleanup", "--yes")
+    assert [server.queue.jobs[name]["reason"]["message"] for name in ("sweep-1", "sweep-2")] == [
+        "stopped by its owner: cleanup"
+    ] * 2
+    code, _, err = run("stop", "--rogue", "past", "--reason", "x")
+    assert (code, err.startswith("headway: --reason is not available with --rogue")) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("2h", 7200), ("90m", 5400), ("1d12h", 129_600), ("1h30m15s", 5415), ("45s", 45), ("3600", 3600)],
+)
+def test_the_limit_of_jobs_is_changed(run: Run, server: ContractServer, text: str, seconds: int):
+    server.queue.add("job1")
+    server.queue.add("job2")
+
+    assert run("change", "job1", "job2", "--limit", text)[0] == 0
+    assert [job["limitSeconds"] for job in server.queue.jobs.values()] == [seconds, seconds]
+
+
+@pytest.mark.parametrize("text", ["", "0", "0h", "h", "2x", "-1h", "1h30", "1m1h", "1.5h", "٣h", "2h ", "9" * 40])
+def test_a_limit_that_is_no_duration_is_refused(run: Run, text: str):
+    code, _, err = run("change", "job1", "--limit", text)
+
+    assert (code, "is not a duration such as 90s, 30m, 2h, 1d or 1h30m" in err) == (2, True)
+
+
+def test_a_change_of_nothing_is_wrong_usage(run: Run):
+    assert run("change", "job1")[::2] == (2, "headway: Give --limit, --instances or both.\n")
+
+
+def test_a_comment_is_shown_with_the_job_and_in_its_own_column(run: Run, server: ContractServer):
+    server.queue.add("job1")
+    server.queue.add("job2")
+
+    assert "Comment" not in run("show", "job1")[1]
+    assert run("comment", "job1", "job2", "new data")[0] == 0
+    assert "\nComment   new data\n" in run("show", "job1")[1]
+    assert [line.split(maxsplit=1)[1] for line in run("queue", "-O", "name,comment")[1].splitlines()[-2:]] == [
+        "new data"
+    ] * 2
+    run("comment", "job1", "")
+    assert [job["comment"] for job in server.queue.jobs.values()] == [None, "new data"]
 
 
 def test_jobs_are_held_and_released(run: Run, server: ContractServer):
@@ -36,7 +87,7 @@ def test_jobs_are_held_and_released(run: Run, server: ContractServer):
     assert [job["held"] for job in server.queue.jobs.values()] == [True, False]
 
 
-def test_a_command_on_several_jobs_goes_on_and_tells_the_highest_exit_code(run: Run, server: ContractServer):
+def test_a_command_on_several_jobs_continues_and_returns_the_highest_exit_code(run: Run, server: ContractServer):
     server.queue.add("a")
     server.queue.add("done", jobState="completed")
     server.queue.add("b")
@@ -58,14 +109,14 @@ def test_a_command_on_several_jobs_goes_on_and_tells_the_highest_exit_code(run: 
 def test_the_same_job_twice_is_one_and_too_many_are_refused(run: Run, server: ContractServer):
     server.queue.add("a")
 
-    assert run("stop", "a", "a")[1].count("a is stopped") == 1
+    assert run("stop", "a", "a")[1].count("a was stopped") == 1
     assert len(server.received) == 1
     code, _, err = run("stop", *(f"job{number}" for number in range(101)))
     assert code == 2
     assert "101 jobs are too many; a command takes up to 100" in err.lower()
 
 
-def test_training_jobs_that_did_not_come_through_the_queue_are_stopped(run: Run, server: ContractServer):
+def test_unmanaged_training_jobs_are_stopped(run: Run, server: ContractServer):
     server.queue.bypass("past")
     server.queue.bypass("lost")
 
@@ -106,14 +157,16 @@ def after(server: ContractServer, monkeypatch: pytest.MonkeyPatch) -> Callable[.
     return after
 
 
-def test_waiting_tells_each_change_and_the_outcome(run: Run, server: ContractServer, after: Callable[..., list[float]]):
+def test_waiting_prints_each_change_and_the_outcome(
+    run: Run, server: ContractServer, after: Callable[..., list[float]]
+):
     server.queue.add("job0")
     server.queue.add("job1")
     after({"job0": {"jobState": "running"}}, {}, {"job1": {"jobState": "running"}}, {"job1": {"jobState": "completed"}})
 
     code, out, err = run("wait", "job1")
 
-    assert (code, out) == (0, "job1 is completed (priority 0): Waits for 1 ml.p5.48xlarge.\n")
+    assert (code, out) == (0, "job1 has completed\n")
     told = err.splitlines()
     assert len(told) == 4
     for line, words in zip(
@@ -132,7 +185,7 @@ def test_waiting_tells_each_change_and_the_outcome(run: Run, server: ContractSer
         (["failed", "running"], 9),
     ],
 )
-def test_the_exit_code_of_waiting_is_that_of_the_worst_outcome(
+def test_the_exit_code_of_a_wait_is_that_of_the_worst_outcome(
     run: Run, server: ContractServer, after: Callable[..., list[float]], states: list[str], expected: int
 ):
     for number, state in enumerate(states):
@@ -146,7 +199,7 @@ def test_the_exit_code_of_waiting_is_that_of_the_worst_outcome(
     assert sum(pauses) == (12 if "running" in states else 0)
 
 
-def test_waiting_for_a_job_that_is_not_there_is_no_such_job(run: Run):
+def test_waiting_for_an_unknown_job_is_an_error(run: Run):
     assert run("wait", "nobody")[0] == 4
 
 
@@ -176,7 +229,7 @@ def test_connecting_prints_the_command_for_the_live_attempt(run: Run, server: Co
     assert shown == {"target": "sagemaker-training-job:job1-r2_algo-1", "command": command.format(1).split()}
 
 
-def test_a_container_that_may_not_run_yet_is_said_to(run: Run, server: ContractServer):
+def test_a_container_that_may_not_run_yet_is_reported(run: Run, server: ContractServer):
     running(server)["attempts"][0]["secondaryStatus"] = "Starting"
 
     code, out, err = run("connect", "job1")
@@ -190,12 +243,12 @@ def test_a_container_that_may_not_run_yet_is_said_to(run: Run, server: ContractS
     [
         ({"request": request()}, [], 5, "--set RemoteDebugConfig.EnableRemoteDebug=true"),
         ({"liveAttempt": None, "jobState": "pending"}, [], 5, "no training job to connect to now; it is pending"),
-        ({}, ["--host", "algo-2"], 2, "its hosts are algo-1 to algo-1"),
+        ({}, ["--host", "algo-2"], 2, "it has algo-1 only"),
         ({}, ["--host", "algo-0"], 2, "not a host such as algo-1"),
         ({}, ["--host", "one"], 2, "not a host such as algo-1"),
     ],
 )
-def test_where_nobody_can_connect_it_is_said_why(
+def test_a_job_without_a_connection_has_the_reason(
     run: Run, server: ContractServer, changes: dict[str, Any], arguments: list[str], expected: int, words: str
 ):
     running(server).update(changes)

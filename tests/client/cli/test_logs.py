@@ -51,7 +51,6 @@ def written(server: ContractServer, store: LogStore) -> LogStore:
     [
         ([], ["algo-1 | one", "algo-2 | two\\x1b[2J", "algo-1 | =three"]),
         (["--host", "algo-2"], ["two\\x1b[2J"]),
-        (["--host", "algo-3"], []),
         (["--tail", "1"], ["algo-1 | =three"]),
         (["--tail", "1", "--host", "algo-2"], ["two\\x1b[2J"]),
         (["--tail", "0"], []),
@@ -62,6 +61,16 @@ def test_the_logs_of_all_attempts_and_hosts_are_shown(
     run: Run, written: LogStore, arguments: list[str], expected: list[str]
 ):
     assert run("logs", "job1", *arguments) == (0, "".join(f"{line}\n" for line in expected), "")
+
+
+@pytest.mark.parametrize("options", [[], ["--follow"]])
+def test_the_logs_of_a_host_that_does_not_exist_are_refused_with_the_hosts(
+    run: Run, written: LogStore, options: list[str]
+):
+    code, out, err = run("logs", "job1", "--host", "algo-3", *options)
+
+    assert (code, out) == (2, "")
+    assert err == "headway: job1 has no host algo-3; it has algo-1 to algo-2.\n"
 
 
 @pytest.mark.usefixtures("written")
@@ -77,7 +86,7 @@ def test_programs_get_logs_as_json_lines_or_csv(run: Run):
 
 
 @pytest.mark.usefixtures("store")
-def test_a_job_without_logs_says_where_it_stands(run: Run, server: ContractServer):
+def test_a_job_without_logs_is_reported_with_its_state(run: Run, server: ContractServer):
     server.queue.add("job1")
 
     code, out, err = run("logs", "job1")
@@ -106,7 +115,7 @@ def at_each_pause(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float]]
     return at_each_pause
 
 
-def test_following_goes_on_over_attempts_until_the_end(
+def test_following_continues_over_attempts_until_the_end(
     run: Run,
     server: ContractServer,
     store: LogStore,
@@ -140,7 +149,7 @@ def test_following_goes_on_over_attempts_until_the_end(
         assert words in line
 
 
-def test_following_goes_on_though_the_queue_does_not_answer(
+def test_following_survives_a_short_outage(
     run: Run, server: ContractServer, written: LogStore, at_each_pause: Callable[..., list[float]]
 ):
     def interrupt() -> None:
@@ -151,11 +160,12 @@ def test_following_goes_on_though_the_queue_does_not_answer(
 
     code, out, err = run("logs", "job1", "-f", "--tail", "1")
 
-    assert (code, out) == (0, "algo-1 | =three\n\n")
+    assert (code, out) == (130, "algo-1 | =three\n")
+    assert "interrupted; the job continues; `headway logs --follow job1`" in err
     assert "retrying: Come back." in err
 
 
-def test_following_gives_up_on_a_queue_that_is_gone_for_long(
+def test_following_ends_after_a_long_outage(
     run: Run, server: ContractServer, written: LogStore, at_each_pause: Callable[..., list[float]]
 ):
     busy = answers(503, error={"code": "Busy", "message": "Come back."})
@@ -176,7 +186,7 @@ def test_following_gives_up_on_a_queue_that_is_gone_for_long(
         (["--tail", "x"], "whole number"),
     ],
 )
-def test_what_logs_can_not_show_is_wrong_usage(run: Run, arguments: list[str], words: str):
+def test_invalid_arguments_of_logs_are_wrong_usage(run: Run, arguments: list[str], words: str):
     code, out, err = run("logs", "job1", *arguments)
 
     assert (code, out) == (2, "")

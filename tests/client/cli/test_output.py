@@ -20,35 +20,35 @@ def details_document(name: str = "job1", **changes: Any) -> dict[str, Any]:
     return {**document, **changes}
 
 
-def test_the_queue_is_a_table_of_name_state_priority_and_why():
+def test_the_queue_is_a_table_of_name_state_priority_demand_age_and_why():
     jobs = [make_job("job2", jobState="running", priority=12, reason={"code": "c", "message": "Runs."}), make_job()]
 
     assert output.jobs_table(jobs).splitlines() == [
-        "Job Name    State    Priority    Why",
-        "----------  -------  ----------  ---------------------------",
-        "job2        running  12          Runs.",
-        "job1        pending  0           Waits for 1 ml.p5.48xlarge.",
+        "Job Name  State    Priority  Demand            Age  Why",
+        "--------  -------  --------  ----------------  ---  ---------------------------",
+        "job2      running  12        1 ml.p5.48xlarge  3 h  Runs.",
+        "job1      pending  0         1 ml.p5.48xlarge  3 h  Waits for 1 ml.p5.48xlarge.",
     ]
 
 
-def test_the_wide_table_adds_place_demand_entry_owner_and_attempt():
+def test_the_wide_table_adds_place_entry_owner_and_attempt():
     job = make_job(demand={"ml.b": 2, "ml.a": 1}, owner=None, liveAttempt="job1-r2")
 
     header, _, row = output.jobs_table([job], wide=True).splitlines()
 
     assert header.split("  ")[0] == "Job Name"
-    for words in ("1 ml.a, 2 ml.b", "2026-01-02 03:04:05Z", "job1-r2"):
+    for words in ("1 ml.a, 2 ml.b", "2026-01-02 03:04:05 UTC", "job1-r2"):
         assert words in row
 
 
 @pytest.mark.parametrize("name", ["007", "1e5", "0x1", "nan", "1-2"])
-def test_names_that_look_like_numbers_stay_as_they_are(name: str):
+def test_names_that_look_like_numbers_are_unchanged(name: str):
     job = Job.from_document({**details_document(), "jobName": name})
 
     assert output.jobs_table([job]).splitlines()[2].split()[0] == name
 
 
-@pytest.mark.parametrize(("width", "longest"), [(80, 80), (60, 60), (20, 60), (None, 237)])
+@pytest.mark.parametrize(("width", "longest"), [(80, 80), (90, 90), (20, 77), (None, 258)])
 def test_only_the_last_column_is_cut_to_the_terminals_width(width: int | None, longest: int):
     job = make_job("name-of-a-job", reason={"code": "c", "message": "why " * 50 + "!"})
 
@@ -59,7 +59,7 @@ def test_only_the_last_column_is_cut_to_the_terminals_width(width: int | None, l
     assert ("…" in lines[2]) is (width is not None)
 
 
-def test_nothing_that_others_wrote_reaches_the_terminal_raw():
+def test_no_text_of_other_users_reaches_the_terminal_raw():
     evil = "\x1b[2J\x1b]0;owned\x07\u202e\nnext"
     reason = {"code": "c", "message": evil}
     attempt = {
@@ -108,14 +108,27 @@ def test_nothing_that_others_wrote_reaches_the_terminal_raw():
         assert "\nnext" not in text
 
 
-def test_a_jobs_sheet_tells_what_is_withheld_and_nothing_if_nothing_is():
+def test_a_job_is_shown_with_the_names_of_withheld_parts():
     withheld = JobDetails.from_document(details_document(withheld=["Environment", "HyperParameters"]))
     assert "Withheld  Environment and HyperParameters of the request" in output.job_sheet(withheld).splitlines()
     for document in (details_document(withheld=[]), details_document()):
         assert "Withheld" not in output.job_sheet(JobDetails.from_document(document))
 
 
-def test_a_jobs_sheet_tells_attempts_and_history_in_order():
+def test_a_jobs_sheet_has_the_elapsed_time_of_its_live_attempt_of_the_limit():
+    attempt = {
+        "attemptName": "job1-r2", "number": 2, "attemptState": "live", "trainingJobStatus": "InProgress",
+        "secondaryStatus": "Training", "startedTime": "2026-01-02T06:00:00.000Z", "endedTime": None,
+        "failureReason": None, "reason": None,
+    }  # fmt: skip
+    document = details_document(liveAttempt="job1-r2", limitSeconds=7200, attempts=[attempt])
+
+    assert "Elapsed   30 min of 2 h" in output.job_sheet(JobDetails.from_document(document)).splitlines()
+    waits = output.job_sheet(JobDetails.from_document({**document, "liveAttempt": None}))
+    assert "Limit     2 h" in waits.splitlines()
+
+
+def test_a_job_is_shown_with_its_attempts_and_history_in_order():
     entered = {"code": "Entered", "message": "Accepted."}
     preempted = {"code": "Preempted", "message": "Made room for job9."}
     document = details_document(
@@ -151,35 +164,36 @@ def test_a_jobs_sheet_tells_attempts_and_history_in_order():
         "Demand    1 ml.p5.48xlarge",
         "Team      -",
         "Owner     arn:aws:sts::123456789012:assumed-role/researcher/ada",
-        "Entered   2026-01-02 03:04:05Z",
-        "Started   2026-01-02 03:04:06Z",
+        "Entered   2026-01-02 03:04:05 UTC (3 h ago)",
+        "Started   2026-01-02 03:04:06 UTC (3 h ago)",
         "Ended     -",
+        "Limit     -",
         "Preempted 1 time",
         "Used      2.50 ml.a, 0.02 ml.b (instance-hours)",
         "",
         "Attempts",
-        "Attempt    Training Job    State    SageMaker              Started               Ended                 Why",
+        "Attempt  Training Job  State  SageMaker              Started                  Ended                    Why",
         (
-            "---------  --------------  -------  ---------------------  --------------------  --------------------  "
+            "-------  ------------  -----  ---------------------  -----------------------  -----------------------  "
             "-------------------"
         ),
         (
-            "1          job1            ended    Stopped                2026-01-02 03:04:06Z  2026-01-02 03:05:06Z  "
+            "1        job1          ended  Stopped                2026-01-02 03:04:06 UTC  2026-01-02 03:05:06 UTC  "
             "Made room for job9."
         ),
-        "2          job1-r2         live     InProgress / Training  2026-01-02 03:06:06Z  -                     -",
+        "2        job1-r2       live   InProgress / Training  2026-01-02 03:06:06 UTC  -                        -",
         "",
         "Watches",
-        "Watch    Hosts    Not Monitored",
-        "-------  -------  ---------------",
-        "idle     2        -",
-        "low      0        It has no GPU.",
+        "Watch  Hosts  Not Monitored",
+        "-----  -----  --------------",
+        "idle   2      -",
+        "low    0      It has no GPU.",
         "",
         "History",
-        "Time                  State      Training Job    Why",
-        "--------------------  ---------  --------------  -------------------",
-        "2026-01-02 03:04:05Z  pending    -               Accepted.",
-        "2026-01-02 03:05:06Z  preempted  job1            Made room for job9.",
+        "Time                     State      Training Job  Why",
+        "-----------------------  ---------  ------------  -------------------",
+        "2026-01-02 03:04:05 UTC  pending    -             Accepted.",
+        "2026-01-02 03:05:06 UTC  preempted  job1          Made room for job9.",
     ]
 
 

@@ -43,7 +43,7 @@ def test_a_value_is_set_in_an_empty_request(text: str, expected: dict[str, Any])
     assert changed({}, text) == expected
 
 
-def test_what_is_not_named_stays_and_the_request_itself_is_not_touched():
+def test_other_members_stay_and_the_request_itself_is_not_changed():
     request = {
         "ResourceConfig": {"InstanceCount": 1, "VolumeSizeInGB": 10},
         "Tags": [{"Key": "team", "Value": "a"}, {"Key": "priority", "Value": "1"}, {"Key": "cost", "Value": "c"}],
@@ -69,7 +69,7 @@ def test_what_is_not_named_stays_and_the_request_itself_is_not_touched():
 
 
 @pytest.mark.parametrize("text", ["", "A", "=1", ".A=1", "A.=1", "A..B=1", "Tags.=x", "HyperParameters.=x"])
-def test_what_is_no_key_and_value_is_refused(text: str):
+def test_an_override_without_key_and_value_is_refused(text: str):
     with pytest.raises(UsageError, match="key=value"):
         overrides.parse(text)
 
@@ -85,7 +85,7 @@ def test_what_is_no_key_and_value_is_refused(text: str):
         ("Tags.a=b", "Tags has to be a list"),
     ],
 )
-def test_a_path_that_leads_nowhere_is_refused(text: str, words: str):
+def test_an_unknown_path_is_refused(text: str, words: str):
     with pytest.raises(UsageError, match=words):
         changed({"Name": "a", "List": [1], "Tags": {}}, text)
 

@@ -55,7 +55,7 @@ def test_a_document_is_checked_without_a_queue(run: Run, write: Write, server: C
     assert server.received == []
 
 
-def test_every_problem_of_a_document_is_told_with_its_field(run: Run, write: Write):
+def test_every_problem_of_a_document_is_reported_with_its_field(run: Run, write: Write):
     rules = {"a": {"require": {}}, "b": {"require": {"roles": []}}, "c": {"when": {"teams": ["x"]}}}
     code, out, err = run("policy", "lint", write("p.json", {**POLICY, "rules": rules}))
 
@@ -66,7 +66,7 @@ def test_every_problem_of_a_document_is_told_with_its_field(run: Run, write: Wri
     assert (code, json.loads(err)["error"]["code"]) == (3, "InvalidConfiguration")
 
 
-def test_what_is_hardly_meant_is_told_and_is_no_error(run: Run, write: Write):
+def test_a_probable_mistake_is_a_warning_and_not_an_error(run: Run, write: Write):
     rules = {"a": {"require": {"instanceTypes": ["ml.g5.*"]}}}
     path = write("p.json", {**POLICY, "rules": rules})
     code, out, err = run("policy", "lint", path)
@@ -77,7 +77,7 @@ def test_what_is_hardly_meant_is_told_and_is_no_error(run: Run, write: Write):
     assert json.loads(run("policy", "lint", path, "-o", "json")[1])["warnings"][0]["field"].startswith("rules.a.")
 
 
-def test_a_request_that_would_be_refused_is_told_what_to_change(run: Run, write: Write, server: ContractServer):
+def test_a_request_that_would_be_refused_has_the_necessary_changes(run: Run, write: Write, server: ContractServer):
     code, out, err = run("policy", "test", write("p.json", POLICY), "--request", write("job.json", job()))
 
     assert (code, err) == (3, "")
@@ -89,7 +89,7 @@ def test_a_request_that_would_be_refused_is_told_what_to_change(run: Run, write:
     assert server.received == []
 
 
-def test_a_request_that_would_be_taken_is_exit_code_0_for_the_team_that_is_asked_for(run: Run, write: Write):
+def test_a_request_that_would_be_accepted_for_the_given_team_is_exit_code_0(run: Run, write: Write):
     files = [write("p.json", POLICY), "--request", write("job.json", job(**IN_VPC))]
     code, out, _ = run("policy", "test", *files, "--team", "b")
 
@@ -100,7 +100,7 @@ def test_a_request_that_would_be_taken_is_exit_code_0_for_the_team_that_is_asked
     assert run("policy", "test", *files)[0] == 3
 
 
-def test_a_request_is_told_what_is_wrong_beside_the_rules(run: Run, write: Write):
+def test_errors_beside_the_rules_are_reported_too(run: Run, write: Write):
     wrong = job("c", RoleArn=1, **IN_VPC)
     code, out, _ = run("policy", "test", write("p.json", POLICY), "--request", write("job.json", wrong))
 
@@ -137,11 +137,11 @@ def test_a_verdict_comes_as_json(run: Run, write: Write):
     }
 
 
-def test_a_document_that_cannot_be_tried_is_no_refusal_of_the_request(run: Run, write: Write):
+def test_an_invalid_document_has_another_exit_code_than_a_refused_request(run: Run, write: Write):
     code, out, err = run("policy", "test", write("p.json", {}), "--request", write("job.json", job()))
 
     assert (code, out) == (2, "")
-    assert "pools: Field required" in err
+    assert "pools: is required: add it" in err
 
 
 def test_without_rules_only_the_verdict_is_shown(run: Run, write: Write):
@@ -168,13 +168,13 @@ def test_wrong_usage_is_exit_code_2(run: Run, arguments: list[str], words: str):
     assert words in err
 
 
-def test_what_a_document_says_can_not_move_the_cursor(run: Run, write: Write):
+def test_text_of_a_document_can_not_move_the_cursor(run: Run, write: Write):
     rules = {"vpc": {"require": {"vpc": True}, "message": "a\x1b[2Jb"}}
     files = [write("p.json", {**POLICY, "rules": rules}), "--request", write("job.json", job())]
     assert "a\\x1b[2Jb" in run("policy", "test", *files)[1]
 
 
-def test_where_the_service_is_not_installed_it_says_what_to_install(write: Write, tmp_path: Path):
+def test_without_the_service_the_package_to_install_is_named(write: Write, tmp_path: Path):
     (tmp_path / "click").symlink_to(Path(click.__file__).parent)
     path = os.pathsep.join(map(str, (ROOT / "client/src", ROOT / "layers/core/src", tmp_path)))
     # -S excludes the environment's packages, among them the checkout.

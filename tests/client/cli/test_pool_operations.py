@@ -11,7 +11,7 @@ from tests.client.command_line import Run
 from tests.client.server import ContractServer
 
 P5 = "ml.p5.48xlarge"
-SINCE = "since 2026-01-02 03:04:05Z by user/ada"
+SINCE = "since 2026-01-02 03:04:05 UTC by user/ada"
 
 
 def sent(server: ContractServer) -> list[tuple[str, str, bytes]]:
@@ -44,13 +44,14 @@ def test_a_pause_is_seen_in_the_capacity(run: Run):
     run("pause", P5, "--reason", "so it is")
 
     table = run("capacity")[1].splitlines()
-    assert table[0].split("  ")[-1] == "Paused"
-    assert table[2].endswith(f"{SINCE}: so it is")
+    assert table[0].split()[-1] == "Waiting"
+    assert table[-1].endswith(f"is paused {SINCE}: so it is.")
+    assert run("capacity", "-o", "wide")[1].splitlines()[2].endswith(f"{SINCE}: so it is")
     (pool,) = json.loads(run("capacity", "-o", "json")[1])["pools"]
     assert pool["pause"]["reason"] == "so it is"
 
 
-def test_a_drain_waits_until_the_pool_is_empty_and_tells_what_still_runs(
+def test_a_drain_waits_until_the_pool_is_empty_and_reports_running_jobs(
     run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch
 ):
     left = [{"allocated": 1, "stopping": 1}, {"allocated": 1, "stopping": 1}, {"allocated": 0, "stopping": 0}]
@@ -76,26 +77,26 @@ def test_a_drain_gives_up_waiting_when_time_is_up(run: Run, monkeypatch: pytest.
     assert run("drain", P5, "--timeout", "20")[0] == 2
 
 
-def test_a_pool_that_has_gone_is_empty(run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch):
+def test_a_removed_pool_counts_as_empty(run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pool_operations, "_pause", lambda _: server.queue.settings.update(pools={}))
 
     assert run("drain", P5, "--wait")[0] == 0
 
 
-def test_a_pool_is_resized_and_says_what_is_over(run: Run):
+def test_a_resize_reports_instances_beyond_the_new_size(run: Run):
     assert run("resize", P5, "4")[1].startswith(f"{P5} is open; 1 of 4 instances in use")
     out = run("resize", P5, "1")[1]
     assert out.splitlines()[1] == "Nothing is stopped, and nothing starts until 1 of them are free."
 
 
-def test_a_pool_that_nobody_knows_has_an_exit_code(run: Run):
+def test_an_unknown_pool_has_an_exit_code(run: Run):
     for arguments in (["pause", "ml.x.y"], ["drain", "ml.x.y"], ["resume", "ml.x.y"], ["resize", "ml.x.y", "1"]):
         code, _, err = run(*arguments)
         assert code == 4
         assert f"there are: {P5}" in err
 
 
-def test_what_somebody_gave_for_a_reason_cannot_act_on_the_terminal():
+def test_a_reason_given_by_a_user_can_not_control_the_terminal():
     pause = {"everything": False, "by": "user/ada", "since": "?", "reason": "\x1b[2J", "stops": False}
     numbers = dict.fromkeys(("size", "allocated", "stopping", "reserved", "rogue", "free", "waiting"), 0)
 

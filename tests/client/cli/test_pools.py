@@ -56,3 +56,85 @@ def test_a_configuration_that_can_not_be_used_says_why(run: Run, server: Contrac
         "{}\n",
         "headway: This is version 0.\nheadway: It is not valid: The parameter holds no JSON.\n",
     )
+
+
+# ------------------------------------------------------------------------------------------- changes of a configuration
+
+POOL = "ml.p5.48xlarge"
+
+
+def test_a_configuration_that_is_set_shows_each_change(run: Run, request_file: Write):
+    path = request_file({"pools": {POOL: {"size": 5}, "ml.g5.xlarge": {"size": 1}}, "version": 1})
+
+    code, out, err = run("config", "set", path)
+
+    assert (code, json.loads(out)["version"]) == (0, 2)
+    assert f"headway: pools.{POOL}.size: 2 → 5\n" in err
+    assert 'headway: pools.ml.g5.xlarge: not set → {"size": 1}\n' in err
+    assert "No changes." in run("config", "set", path, "--if-version", "2")[2]
+
+
+def test_a_dry_run_only_shows_the_changes(run: Run, request_file: Write, server: ContractServer):
+    path = request_file({"pools": {POOL: {"size": 0}}, "version": 1})
+
+    code, out, err = run("config", "set", path, "--dry-run")
+
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == f"pools.{POOL}.size: 2 → 0"
+    assert "would have 0 instances; 1 are in use or reserved" in out
+    shown = json.loads(run("config", "set", path, "--dry-run", "-o", "json")[1])
+    assert shown["changes"] == [{"field": f"pools.{POOL}.size", "before": "2", "after": "0"}]
+    assert len(shown["risks"]) == 1
+    assert "not based on the newest version, 1" in run("config", "set", path, "--dry-run", "--if-version", "7")[2]
+    assert not [each for each in server.received if each.method == "PUT"]
+
+
+@pytest.mark.parametrize(
+    ("use", "pools", "asks"),
+    [
+        ({"allocated": 1, "reserved": 0, "waiting": 0}, {}, True),
+        ({"allocated": 0, "reserved": 1, "waiting": 0}, {}, True),
+        ({"allocated": 0, "reserved": 0, "waiting": 1}, {}, True),
+        ({"allocated": 0, "reserved": 0, "waiting": 0}, {}, False),
+        ({"allocated": 1, "reserved": 1, "waiting": 0}, {POOL: {"size": 1}}, True),
+        ({"allocated": 1, "reserved": 0, "waiting": 9}, {POOL: {"size": 1}}, False),
+        ({"allocated": 9, "reserved": 0, "waiting": 9}, {POOL: {"size": 3}}, False),
+    ],
+)
+def test_a_change_that_takes_instances_from_jobs_needs_a_confirmation(
+    run: Run, request_file: Write, server: ContractServer, use: dict[str, int], pools: dict[str, object], *, asks: bool
+):
+    server.queue.uses[POOL] = use
+    path = request_file({"pools": pools, "version": 1})
+
+    code, _, err = run("config", "set", path)
+
+    assert code == (2 if asks else 0)
+    assert ("add --yes" in err) == asks
+    assert server.queue.version == (1 if asks else 2)
+    if asks:
+        assert run("config", "set", path, "--yes")[0] == 0
+        assert server.queue.settings["pools"] == pools
+
+
+def test_the_json_that_show_prints_can_be_set(run: Run, request_file: Write, server: ContractServer):
+    shown = json.loads(run("config", "show", "-o", "json")[1])
+
+    assert run("config", "set", request_file(shown))[0] == 0
+    assert {**server.queue.settings, "version": 1} == shown["document"]
+    # A second time it is based on an old version.
+    assert run("config", "set", request_file(shown))[0] == 5
+
+
+def test_a_removed_pool_comes_back_with_a_document_that_contains_it(
+    run: Run, request_file: Write, server: ContractServer
+):
+    shown = json.loads(run("config", "show", "-o", "json")[1])
+    assert run("config", "set", request_file({"pools": {}, "version": 1}), "--yes")[0] == 0
+    assert server.queue.settings == {"pools": {}}
+
+    code, _, err = run("config", "set", request_file(shown), "--if-version", "2")
+
+    assert code == 0
+    assert f'pools.{POOL}: not set → {{"size": 2}}' in err
+    assert server.queue.settings["pools"] == {POOL: {"size": 2}}

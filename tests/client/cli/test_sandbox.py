@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from headway_client.cli.commands import sandbox
 from tests.client.command_line import Run
 
 
-def test_a_sandbox_that_is_not_installed_says_how_to_get_it(run: Run, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_sandbox_package_is_reported_with_the_command_to_install_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+):
     def missing(name: str) -> Any:
         raise ModuleNotFoundError(name=name)
 
@@ -20,7 +23,7 @@ def test_a_sandbox_that_is_not_installed_says_how_to_get_it(run: Run, monkeypatc
         code, _, err = run("sandbox", action)
         assert code == 2
         assert "headway_sandbox.errors is missing" in err
-        assert "make setup" in err
+        assert "run `pip install 'headway[sandbox]'`, or type `make setup`" in err
 
 
 class FakeSandbox:
@@ -54,6 +57,9 @@ class FakeSandbox:
     def status(self) -> Any:
         return self._act("status")
 
+    def default_state_dir(self) -> Path:
+        return Path("project", ".sandbox")
+
     def main(self, arguments: list[str]) -> int:
         self._act("demo")
         return self.code
@@ -76,19 +82,20 @@ def sandbox_info() -> Any:
     )  # fmt: skip
 
 
-def test_the_sandbox_is_started_and_its_addresses_told(run: Run, fake: FakeSandbox):
+def test_the_sandbox_is_started_and_its_addresses_printed(run: Run, fake: FakeSandbox):
     fake.info = sandbox_info()
 
     code, out, err = run("sandbox", "up", "--port", "4567", "--speed", "60")
 
     assert (code, err) == (0, "headway: starting\n")
     assert fake.calls == [("up", {"port": 4567, "speed": 60.0})]
+    assert "In project `headway queue` finds it by itself." in out
     assert "export HEADWAY_ENDPOINT=http://127.0.0.1:4566/v1" in out
     assert "export AWS_ENDPOINT_URL=http://127.0.0.1:4566" in out
     assert json.loads(run("sandbox", "up", "-o", "json")[1])["bucket"] == "jobs"
 
 
-def test_whether_the_sandbox_runs_is_told_and_in_the_exit_code(run: Run, fake: FakeSandbox):
+def test_the_status_of_the_sandbox_is_printed_and_in_the_exit_code(run: Run, fake: FakeSandbox):
     assert run("sandbox", "status")[0] == 6
     assert run("sandbox", "status", "-o", "json")[:2] == (6, '{\n  "running": false\n}\n')
     fake.info = sandbox_info()
@@ -98,7 +105,7 @@ def test_whether_the_sandbox_runs_is_told_and_in_the_exit_code(run: Run, fake: F
     )
 
 
-def test_stopping_the_sandbox_tells_whether_it_ran(run: Run, fake: FakeSandbox):
+def test_stopping_the_sandbox_reports_whether_it_ran(run: Run, fake: FakeSandbox):
     assert run("sandbox", "down")[:2] == (0, "No sandbox was running.\n")
     fake.info = sandbox_info()
     assert "state is kept" in run("sandbox", "down")[1]
@@ -111,7 +118,7 @@ def test_the_demos_exit_code_is_passed_on(run: Run, fake: FakeSandbox):
     assert run("sandbox", "demo")[0] == 1
 
 
-def test_the_sandboxs_own_errors_are_told_as_sentences(run: Run, fake: FakeSandbox):
+def test_the_sandboxs_own_errors_are_printed_as_sentences(run: Run, fake: FakeSandbox):
     fake.error = FakeSandbox.SetupMissing("Run `make setup`.")
     assert run("sandbox", "up")[0] == 2
     fake.error = FakeSandbox.SandboxError("The port is taken.")

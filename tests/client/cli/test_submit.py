@@ -6,17 +6,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from headway_client.cli.commands import submit, wait
-from tests.client.command_line import SOURCES, Run, Write
+from headway_client.http.api import HeadwayApi
+from tests.client.command_line import SOURCES, Run, Write, answers
 from tests.client.contract import request
 from tests.client.server import ContractServer
 from tests.client.terminal import Terminal
 
 
-def test_a_request_is_submitted_and_told_with_its_place(run: Run, request_file: Write, server: ContractServer):
+def test_a_submitted_request_is_reported_with_its_place(run: Run, request_file: Write, server: ContractServer):
     code, out, err = run("submit", request_file(request("job1")))
 
     assert (code, err) == (0, "")
@@ -91,7 +93,7 @@ def test_fields_name_and_priority_are_given_on_the_command_line(run: Run, reques
         (["--priority", "10000"], "whole number from 0 to 9999"),
     ],
 )
-def test_a_submission_that_is_asked_for_wrongly_sends_nothing(
+def test_a_submission_with_invalid_arguments_sends_nothing(
     run: Run, request_file: Write, server: ContractServer, arguments: list[str], words: str
 ):
     code, out, err = run("submit", request_file(request()), *arguments)
@@ -120,7 +122,7 @@ def test_many_requests_go_through_the_batch_endpoint(run: Run, tmp_path: Path, s
     assert err == "headway: 3 submitted, 0 not accepted.\n"
 
 
-def test_what_is_not_taken_of_many_is_told_by_name_and_in_the_exit_code(
+def test_refused_requests_of_a_batch_are_reported_by_name_and_exit_code(
     run: Run, tmp_path: Path, server: ContractServer
 ):
     path = tmp_path / "many.jsonl"
@@ -143,7 +145,7 @@ def test_what_is_not_taken_of_many_is_told_by_name_and_in_the_exit_code(
     assert (third["jobName"], third["error"]["code"]) == ("taken", "NameInUse")
 
 
-def test_what_is_not_taken_is_told_also_if_the_rest_is_waited_for(run: Run, tmp_path: Path, server: ContractServer):
+def test_refused_requests_are_reported_with_wait_too(run: Run, tmp_path: Path, server: ContractServer):
     path = tmp_path / "many.jsonl"
     path.write_text(lines(request("a"), request("x" * 70)))
     server.queue.add("a", jobState="completed")
@@ -173,7 +175,7 @@ def test_many_requests_on_a_terminal_have_a_progress_bar(endpoint_set: str, tmp_
         (["-", "-"], "only once"),
     ],
 )
-def test_many_that_are_asked_for_wrongly_send_nothing(
+def test_a_batch_with_invalid_arguments_sends_nothing(
     run: Run, tmp_path: Path, server: ContractServer, arguments: list[str], words: str
 ):
     path = tmp_path / "many.jsonl"
@@ -200,9 +202,9 @@ def test_more_requests_than_a_command_takes_are_refused(
 # -------------------------------------------------------------------------------------------- tried out, waited for
 
 
-def test_a_dry_run_tells_what_would_be_and_submits_nothing(run: Run, request_file: Write, server: ContractServer):
+def test_a_dry_run_prints_the_effect_and_submits_nothing(run: Run, request_file: Write, server: ContractServer):
     server.queue.foresight["dry-run"] = {
-        "expectedStart": "2026-01-02T04:00:00.000Z",
+        "expectedStart": "2026-01-02T09:30:00.000Z",
         "preempts": ["job\x1b[2J0"],
         "delays": [{"jobName": "job9", "before": None, "after": "2026-01-02T05:00:00.000Z"}],
     }
@@ -213,10 +215,10 @@ def test_a_dry_run_tells_what_would_be_and_submits_nothing(run: Run, request_fil
     assert out.splitlines()[:4] == [
         "This was a dry run; nothing was submitted.",
         "job1 is pending (priority 0, place 1 in the queue): Waits for 1 ml.p5.48xlarge.",
-        "Expected start: 2026-01-02 04:00:00Z.",
+        "Expected start: 2026-01-02 09:30:00 UTC (in 3 h).",
         "It would preempt job\\x1b[2J0.",
     ]
-    assert out.splitlines()[-1].split() == ["job9", "-", "2026-01-02", "05:00:00Z"]
+    assert out.splitlines()[-1].split() == ["job9", "-", "90", "min", "ago"]
     assert server.queue.jobs == {}
     assert json.loads(run("submit", "--dry-run", request_file(request("job1")), "-o", "json")[1])["dryRun"] is True
 
@@ -239,5 +241,62 @@ def test_a_submission_can_be_waited_for(
     code, out, err = run("submit", "--wait", request_file(request("job1")))
 
     assert code == 8
-    assert out.startswith("job1 is failed")
+    assert out.startswith("job1 has failed")
     assert "place 1 in the queue" in err
+
+
+# ------------------------------------------------------------------------------- refusals by reason, stops in between
+
+
+def test_refusals_are_grouped_by_reason_with_their_lines(run: Run, tmp_path: Path, server: ContractServer):
+    path = tmp_path / "many.jsonl"
+    server.queue.add("taken1")
+    server.queue.add("taken2")
+    refused = [request("taken1", RoleArn="arn:b"), request("taken2", RoleArn="arn:b")]
+    path.write_text(lines(refused[0], request("new"), request("x" * 70), refused[1]))
+
+    code, _, err = run("submit", str(path))
+
+    assert code == 5
+    assert f"\n  {path}, line 1; {path}, line 4\n" in err
+    assert f"\n  {path}, line 3\n" in err
+    assert err.endswith("headway: 1 submitted, 3 not accepted.\n")
+
+
+def test_a_full_queue_ends_the_submission(run: Run, tmp_path: Path, server: ContractServer):
+    path = tmp_path / "many.jsonl"
+    path.write_text(lines(*(request(f"job{number}") for number in range(250))))
+    full = {"status": 409, "error": {"code": "QueueFull", "message": "3 jobs wait.", "fields": []}, "requestId": None}
+    server.fail(answers(200, results=[full] * 100))
+
+    code, _, err = run("submit", str(path))
+
+    assert code != 0
+    assert [each.target for each in server.received] == ["/v1/job-batches"]
+    assert "headway: 0 submitted, 250 not accepted." in err
+    assert "The queue is full, so that no more requests were sent. Submit the same again" in err
+    assert run("submit", str(path))[0] == 0
+    assert len(server.queue.jobs) == 250
+
+
+def test_an_interrupted_submission_says_how_many_are_accepted(
+    run: Run, tmp_path: Path, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "many.jsonl"
+    path.write_text(lines(*(request(f"job{number}") for number in range(120))))
+    sent: list[object] = []
+    send: Any = HeadwayApi._send_new
+
+    def interrupt(*args: object, **named: object) -> object:
+        sent.append(args)
+        if len(sent) == 2:
+            raise KeyboardInterrupt
+        return send(*args, **named)
+
+    monkeypatch.setattr(HeadwayApi, "_send_new", interrupt)
+
+    code, _, err = run("submit", str(path))
+
+    assert code == 130
+    assert "interrupted; 100 of 120 requests are accepted so far" in err
+    assert len(server.queue.jobs) == 100

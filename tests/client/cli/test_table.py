@@ -33,7 +33,7 @@ class Terminal(io.StringIO):
         ("a\x1b[2J", "a\\x1b[2J"),
     ],
 )
-def test_no_cell_is_taken_for_a_formula(value: str, expected: str):
+def test_no_cell_is_a_formula(value: str, expected: str):
     assert as_csv_cell(value) == expected
 
 

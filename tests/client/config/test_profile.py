@@ -112,7 +112,7 @@ def test_the_region_is_that_of_the_endpoint_in_use(
     assert resolve(environment, **flags).region == expected
 
 
-def test_a_missing_region_is_told_with_its_cure():
+def test_a_missing_region_is_reported_with_the_fix():
     with pytest.raises(UsageError, match="--region or set HEADWAY_REGION"):
         resolve(endpoint="https://queue/v1")
 
@@ -125,7 +125,7 @@ def test_an_api_id_belongs_to_the_endpoint_of_its_profile(profiles: Path):
     assert resolve({"HEADWAY_API_ID": "env"}, profile="test", endpoint="https://queue/v1").api_id == "env"
 
 
-def test_plain_keys_are_taken_for_this_machine_only(profiles: Path, tmp_path: Path):
+def test_plain_keys_are_accepted_for_this_machine_only(profiles: Path, tmp_path: Path):
     frozen = resolve(profile="local").credentials().get_frozen_credentials()
     assert (frozen.access_key, frozen.secret_key) == ("test", "dummy-secret")
     # They are never used for any endpoint but the profile's own.
@@ -154,7 +154,7 @@ def test_keys_are_not_shown(profiles: Path):
         ("https://queue/v1", False),
     ],
 )
-def test_loopback_is_this_machine_and_no_name_that_looks_like_it(endpoint: str, expected: bool):
+def test_only_names_of_this_machine_are_loopback(endpoint: str, expected: bool):
     assert is_loopback(endpoint) is expected
 
 
@@ -171,7 +171,7 @@ def test_loopback_is_this_machine_and_no_name_that_looks_like_it(endpoint: str, 
         ("http://queue/v1", "start with https://"),
     ],
 )
-def test_an_endpoint_that_can_not_be_right_is_refused(endpoint: str, words: str):
+def test_an_invalid_endpoint_is_refused(endpoint: str, words: str):
     with pytest.raises(UsageError, match=words):
         resolve(endpoint=endpoint, region="r")
 
@@ -192,7 +192,7 @@ def test_an_endpoint_that_can_not_be_right_is_refused(endpoint: str, words: str)
         ('default = "a"\n[profiles.a]\nendpoint = "queue"', r"\[profiles.a\]: `endpoint` is 'queue'"),
     ],
 )
-def test_a_bad_file_is_told_with_its_name_the_key_and_the_cure(tmp_path: Path, text: str, words: str):
+def test_an_invalid_file_is_reported_with_its_name_the_key_and_the_fix(tmp_path: Path, text: str, words: str):
     path = write_profiles(tmp_path, text)
 
     with pytest.raises(UsageError, match=words) as caught:
@@ -200,7 +200,7 @@ def test_a_bad_file_is_told_with_its_name_the_key_and_the_cure(tmp_path: Path, t
     assert str(path) in caught.value.message
 
 
-def test_a_file_that_is_not_text_or_too_large_or_unreadable_is_told(tmp_path: Path):
+def test_a_binary_too_large_or_unreadable_file_is_reported(tmp_path: Path):
     path = write_profiles(tmp_path, "")
     path.write_bytes(b"\xff")
     with pytest.raises(ProfileError, match="not valid TOML"):
@@ -214,7 +214,7 @@ def test_a_file_that_is_not_text_or_too_large_or_unreadable_is_told(tmp_path: Pa
         resolve()
 
 
-def test_another_file_can_be_named(tmp_path: Path):
+def test_another_file_can_be_chosen(tmp_path: Path):
     other = tmp_path / "other.toml"
     with pytest.raises(ProfileError, match="does not exist"):
         resolve({"HEADWAY_CONFIG_FILE": str(other)})
@@ -222,12 +222,12 @@ def test_another_file_can_be_named(tmp_path: Path):
     assert resolve({"HEADWAY_CONFIG_FILE": str(other)}, profile="test").region == "eu-north-1"
 
 
-def test_an_unknown_profile_is_told_with_those_there_are(profiles: Path):
+def test_an_unknown_profile_is_reported_with_the_known_ones(profiles: Path):
     with pytest.raises(ProfileError, match=r'no profile "nope".*empty, local, prod, test'):
         resolve(profile="nope")
 
 
-def test_nothing_set_anywhere_says_what_to_type():
+def test_without_settings_the_error_has_the_command_to_type():
     with pytest.raises(UsageError) as caught:
         resolve()
     for words in ("export HEADWAY_ENDPOINT=", "~/.config/headway/config.toml", "headway sandbox up"):
@@ -263,7 +263,7 @@ def test_a_profile_of_ones_own_may_be_called_sandbox(tmp_path: Path):
     assert resolve(folder=tmp_path, profile="sandbox").endpoint == "https://queue.example.com/v1"
 
 
-def test_a_sandbox_of_somebody_else_is_used_only_if_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_sandbox_of_another_user_is_used_only_if_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_state(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
 
@@ -272,7 +272,7 @@ def test_a_sandbox_of_somebody_else_is_used_only_if_asked_for(tmp_path: Path, mo
     assert resolve(folder=tmp_path, profile="sandbox").endpoint == STATE["endpoint"]
 
 
-def test_a_sandbox_file_never_leads_away_from_this_machine(tmp_path: Path):
+def test_a_sandbox_file_names_only_this_machine(tmp_path: Path):
     write_state(tmp_path, endpoint="https://queue.example.com/v1")
 
     with pytest.raises(ProfileError, match="accepted only for a sandbox"):
@@ -280,26 +280,26 @@ def test_a_sandbox_file_never_leads_away_from_this_machine(tmp_path: Path):
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"endpoint": "http://127.0.0.1/v1"}', "\xff"])
-def test_a_sandbox_file_that_is_broken_is_told_with_its_cure(tmp_path: Path, content: str):
+def test_a_broken_sandbox_file_is_reported_with_the_fix(tmp_path: Path, content: str):
     write_state(tmp_path).write_text(content, encoding="latin-1")
 
     with pytest.raises(ProfileError, match="headway sandbox down"):
         sandbox_state.find(tmp_path)
 
 
-def test_a_sandbox_without_a_queue_says_how_to_get_one(tmp_path: Path):
+def test_a_sandbox_without_a_queue_is_reported_with_the_command_to_start_it(tmp_path: Path):
     write_state(tmp_path, endpoint="")
 
     with pytest.raises(ProfileError, match="headway sandbox up"):
         resolve(folder=tmp_path)
 
 
-def test_no_sandbox_where_one_is_asked_for_says_how_to_get_one(tmp_path: Path):
+def test_a_missing_sandbox_is_reported_with_the_command_to_start_it(tmp_path: Path):
     with pytest.raises(ProfileError, match="headway sandbox up"):
         resolve(profile="sandbox", folder=tmp_path)
 
 
-def test_missing_credentials_are_told_with_their_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_missing_credentials_are_reported_with_the_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     with pytest.raises(NotAllowedError, match=r"no AWS credentials.*AWS_PROFILE"):
@@ -313,7 +313,7 @@ def test_missing_credentials_are_told_with_their_cure(tmp_path: Path, monkeypatc
 # ------------------------------------------------------------------------------------------------ the way to AWS itself
 
 
-def test_the_endpoint_and_who_named_it_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_endpoint_and_its_source_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "config.toml"
     path.write_text('default = "prod"\n[profiles.prod]\nendpoint = "https://host/v1"\nregion = "eu-west-1"\n')
     environment = {"HEADWAY_CONFIG_FILE": str(path)}
@@ -324,7 +324,7 @@ def test_the_endpoint_and_who_named_it_are_told(tmp_path: Path, monkeypatch: pyt
     assert resolve_connection(environment=named, endpoint="https://third/v1").source == "--endpoint"
 
 
-def test_a_sandbox_answers_for_aws_too_as_whom_its_keys_say(tmp_path: Path):
+def test_a_sandbox_also_emulates_aws_for_its_keys(tmp_path: Path):
     (tmp_path / ".sandbox").mkdir()
     state = {
         "endpoint": "http://127.0.0.1:4566/v1", "aws_endpoint": "http://127.0.0.1:4566", "region": "eu-west-1",
@@ -343,7 +343,7 @@ def test_a_sandbox_answers_for_aws_too_as_whom_its_keys_say(tmp_path: Path):
     assert elsewhere.aws_endpoint is None
 
 
-def test_an_aws_profile_that_is_missing_says_where_to_look(tmp_path: Path):
+def test_a_missing_aws_profile_is_reported_with_the_file(tmp_path: Path):
     connection = Connection(endpoint="https://host/v1", region="eu-west-1", aws_profile="nobody")
 
     with pytest.raises(NotAllowedError, match="aws_profile"):

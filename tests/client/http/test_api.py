@@ -3,7 +3,9 @@ from __future__ import annotations
 import itertools
 import json
 import threading
+import time
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -23,10 +25,10 @@ from headway_client.errors import (
 )
 from headway_client.http.api import HeadwayApi
 from tests.client.contract import request
-from tests.client.server import ContractServer, Fault
+from tests.client.server import QUEUE_TIME, ContractServer, Fault
 
 
-def test_a_submitted_request_arrives_whole_and_answers_with_its_place_in_line(api: HeadwayApi, server: ContractServer):
+def test_a_submitted_request_arrives_unchanged_and_returns_its_place(api: HeadwayApi, server: ContractServer):
     submission = api.submit(request("job1", Tags=[{"Key": "priority", "Value": "7"}]))
 
     assert submission.created
@@ -124,7 +126,7 @@ def test_jobs_are_listed_page_by_page_up_to_a_limit(
     assert [received.target.split("limit=")[1].split("&")[0] for received in server.received] == sizes
 
 
-def test_pages_that_nobody_asks_for_are_not_fetched(api: HeadwayApi, server: ContractServer):
+def test_unneeded_pages_are_not_requested(api: HeadwayApi, server: ContractServer):
     server.queue.page_size = 2
     for number in range(6):
         server.queue.add(f"job{number}")
@@ -144,7 +146,7 @@ def test_states_repeat_in_the_query_on_every_page(api: HeadwayApi, server: Contr
     assert len(server.received) == 2
 
 
-def test_a_listing_that_never_ends_is_cut(api: HeadwayApi, server: ContractServer):
+def test_an_endless_listing_is_cut(api: HeadwayApi, server: ContractServer):
     page = Fault(status=200, body=b'{"jobs": [], "nextToken": "again"}')
     server.fail(page, page, page)
 
@@ -177,13 +179,13 @@ def test_a_job_is_read_with_its_attempts_reasons_and_history(api: HeadwayApi, se
     assert details.history[0].reason.message == "Made room for job9."
 
 
-def test_a_job_that_is_not_there_is_told_so_by_every_call(api: HeadwayApi):
+def test_every_call_on_an_unknown_job_raises_not_found(api: HeadwayApi):
     for call in (api.get_job, api.stop_job, lambda name: api.set_priority(name, 1)):
         with pytest.raises(JobNotFoundError, match="no job nobody"):
             call("nobody")
 
 
-def test_stopping_tells_whether_the_job_left_or_is_being_stopped(api: HeadwayApi, server: ContractServer):
+def test_a_stop_reports_whether_the_job_has_ended_or_is_stopping(api: HeadwayApi, server: ContractServer):
     server.queue.add("waiting")
     server.queue.add("running", jobState="running")
     server.queue.add("done", jobState="completed")
@@ -198,11 +200,41 @@ def test_stopping_tells_whether_the_job_left_or_is_being_stopped(api: HeadwayApi
         api.stop_job("done")
 
 
+def test_a_stop_sends_the_reason(api: HeadwayApi, server: ContractServer):
+    server.queue.add("job1")
+
+    assert api.stop_job("job1", "wrong data: ä&b").reason.message == "stopped by its owner: wrong data: ä&b"
+
+
 def test_a_priority_is_set(api: HeadwayApi, server: ContractServer):
     server.queue.add("job1")
 
     assert api.set_priority("job1", 42).priority == 42
     assert server.received[0].body == b'{"priority":42}'
+
+
+def test_the_request_of_a_job_is_changed(api: HeadwayApi, server: ContractServer):
+    server.queue.add("job1")
+    server.queue.add("job2", jobState="running")
+
+    changed = api.change_job("job1", max_runtime_s=60, instances=2)
+    assert (changed.demand, changed.limit_seconds) == ({"ml.p5.48xlarge": 2}, 60)
+    assert api.change_job("job1", instances=1).demand == {"ml.p5.48xlarge": 1}
+    assert [received.body for received in server.received] == [
+        b'{"maxRuntimeSeconds":60,"instances":2}',
+        b'{"instances":1}',
+    ]
+    with pytest.raises(ConflictError, match="job2 holds instances"):
+        api.change_job("job2", instances=1)
+
+
+def test_a_comment_is_set_and_removed(api: HeadwayApi, server: ContractServer):
+    server.queue.add("job1")
+
+    assert api.get_job("job1").job.comment is None
+    assert api.set_comment("job1", "ä note").comment == "ä note"
+    assert next(api.list_jobs()).comment == "ä note"
+    assert api.set_comment("job1", "").comment is None
 
 
 def test_capacity_and_configuration_are_read_and_put(api: HeadwayApi):
@@ -258,7 +290,7 @@ def test_a_configuration_without_a_version_is_refused(api: HeadwayApi):
     assert caught.value.code == "VersionRequired"
 
 
-def test_a_server_that_does_not_know_of_versions_replaces_nothing_by_mistake(api: HeadwayApi, server: ContractServer):
+def test_a_server_without_versions_replaces_no_configuration(api: HeadwayApi, server: ContractServer):
     server.queue.server_version = None
     with pytest.raises(ServerTooOldError):
         api.put_config({**SETTINGS, "version": 1})
@@ -315,7 +347,7 @@ def test_a_redrive_whose_answer_was_lost_is_sent_again(api: HeadwayApi, server: 
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/"])
-def test_names_that_no_url_can_carry_are_refused_here(api: HeadwayApi, server: ContractServer, name: str):
+def test_names_that_no_url_can_have_are_refused_by_the_client(api: HeadwayApi, server: ContractServer, name: str):
     with pytest.raises(UsageError, match="not a job name"):
         api.stop_job(name)
     assert server.received == []
@@ -331,14 +363,14 @@ def test_names_that_no_url_can_carry_are_refused_here(api: HeadwayApi, server: C
         b'{"jobName": "a", "jobState": "pending", "priority": "1", "entryTime": "x", "demand": {}, "reason": {}}',
     ],
 )
-def test_an_answer_that_is_no_job_is_the_servers_fault(api: HeadwayApi, server: ContractServer, body: bytes):
+def test_an_answer_other_than_a_job_is_the_servers_fault(api: HeadwayApi, server: ContractServer, body: bytes):
     server.fail(Fault(status=200, body=body))
 
     with pytest.raises(ServerFaultError, match="same version"):
         api.get_job("job1")
 
 
-def test_what_a_newer_server_adds_is_kept(api: HeadwayApi, server: ContractServer):
+def test_members_of_a_newer_server_are_kept(api: HeadwayApi, server: ContractServer):
     server.queue.add("job1", team="vision")
 
     assert api.get_job("job1").job.document["team"] == "vision"
@@ -387,7 +419,7 @@ def test_jobs_are_filtered_on_every_page(
     assert [job.name for job in api.list_jobs(**filters)] == expected
 
 
-def test_what_older_servers_do_not_send_is_taken_as_none(api: HeadwayApi, server: ContractServer):
+def test_members_that_older_servers_omit_have_defaults(api: HeadwayApi, server: ContractServer):
     server.queue.server_version = None
     server.queue.add("job1")
 
@@ -396,7 +428,7 @@ def test_what_older_servers_do_not_send_is_taken_as_none(api: HeadwayApi, server
     assert (job.held, job.started_time, job.preemptions, job.instance_seconds) == (False, None, 0, {})
 
 
-def test_what_a_job_used_is_read(api: HeadwayApi, server: ContractServer):
+def test_the_use_of_a_job_is_read(api: HeadwayApi, server: ContractServer):
     server.queue.add("job1", startedTime="2026-01-02T03:04:06.000Z", preemptions=2, instanceSeconds={"ml.a": 60})
 
     job = api.get_job("job1").job
@@ -407,7 +439,7 @@ def test_what_a_job_used_is_read(api: HeadwayApi, server: ContractServer):
 # ---------------------------------------------------------------------------------------------------------- foresight
 
 
-def test_a_dry_run_submits_nothing_and_tells_what_would_be(api: HeadwayApi, server: ContractServer):
+def test_a_dry_run_submits_nothing_and_returns_the_effect(api: HeadwayApi, server: ContractServer):
     server.queue.foresight["dry-run"] = {
         "expectedStart": "2026-01-02T04:00:00.000Z",
         "preempts": ["job0"],
@@ -475,7 +507,7 @@ def test_starts_are_forecast(api: HeadwayApi, server: ContractServer):
         api.forecast("nobody")
 
 
-def test_changes_are_tried_out(api: HeadwayApi, server: ContractServer):
+def test_changes_are_simulated(api: HeadwayApi, server: ContractServer):
     server.queue.foresight["what-if"] = {"starts": ["a"], "preempts": ["b"]}
     changes: list[dict[str, Any]] = [
         {"change": "withdraw", "jobName": "a"},
@@ -488,7 +520,7 @@ def test_changes_are_tried_out(api: HeadwayApi, server: ContractServer):
     assert json.loads(server.received[0].body) == {"changes": changes}
 
 
-def test_who_is_not_allowed_something_by_the_queue_is_told_so_in_its_own_words(api: HeadwayApi, server: ContractServer):
+def test_a_refusal_of_the_queue_is_reported_in_its_own_words(api: HeadwayApi, server: ContractServer):
     sentence = "user/bob may not stop `job1`: only its owner (user/ada) may"
     refusal = {"error": {"code": "NotAllowed", "message": sentence, "fields": []}, "requestId": "r1"}
     server.fail(Fault(status=403, body=json.dumps(refusal).encode()))
@@ -501,7 +533,26 @@ def test_who_is_not_allowed_something_by_the_queue_is_told_so_in_its_own_words(a
 # ------------------------------------------------------------------------------------------------------- old servers
 
 
-def test_versions_are_told_and_remembered(api: HeadwayApi, server: ContractServer):
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [("2030-03-17T17:46:40.000Z", True), ("", False), ("tomorrow", False), ("9999-99-99", False)],
+)
+def test_the_queues_time_is_that_of_its_last_response(api: HeadwayApi, server: ContractServer, text: str, known: bool):
+    before_s = time.time()
+    assert before_s <= api.now_s() <= time.time()
+    server.fail(Fault(status=200, body=b'{"version": "0.1.0", "api": 1}', headers={"Headway-Time": text}))
+    api.version()
+    found_s = api.now_s()
+    assert found_s == 1_900_000_000 if known else before_s <= found_s <= time.time()
+    server.fail(Fault(status=403, body=b'{"message": "Forbidden"}'))
+    with pytest.raises(ClientError):
+        api.version()
+    assert (api.now_s() == 1_900_000_000) is known
+    api.version()
+    assert api.now_s() == datetime.fromisoformat(QUEUE_TIME).timestamp()
+
+
+def test_versions_are_reported_and_remembered(api: HeadwayApi, server: ContractServer):
     assert getattr(api, "server_version") is None  # noqa: B009
     assert (api.version().version, api.version().api) == ("0.1.0", 1)
     assert api.server_version == "0.1.0"
@@ -528,7 +579,7 @@ NEW_CALLS: dict[str, Callable[[HeadwayApi], object]] = {
     "answer", [None, Fault(status=404, body=b'{"error": {"code": "JobNotFound", "message": "m"}}')]
 )
 @pytest.mark.parametrize("call", NEW_CALLS.values(), ids=NEW_CALLS)
-def test_a_server_that_is_too_old_is_told_so_and_submits_nothing(
+def test_a_too_old_server_is_reported_and_nothing_is_submitted(
     api: HeadwayApi, server: ContractServer, call: Callable[[HeadwayApi], object], answer: Fault | None
 ):
     server.queue.server_version = None
@@ -541,7 +592,7 @@ def test_a_server_that_is_too_old_is_told_so_and_submits_nothing(
     assert server.queue.jobs == {}
 
 
-def test_an_endpoint_that_is_none_of_headways_is_not_taken_for_an_old_server(api: HeadwayApi, server: ContractServer):
+def test_a_foreign_endpoint_is_not_reported_as_an_old_server(api: HeadwayApi, server: ContractServer):
     gateway = Fault(status=403, body=b'{"message": "Missing Authentication Token"}')
     server.fail(gateway, gateway)
 

@@ -16,7 +16,7 @@ def names(count: int) -> list[str]:
     return [f"job{number:03}" for number in range(count)]
 
 
-def test_many_requests_are_handed_in_by_the_hundred(api: HeadwayApi, server: ContractServer):
+def test_many_requests_are_sent_in_chunks_of_a_hundred(api: HeadwayApi, server: ContractServer):
     results = api.submit_many(request(name) for name in names(250))
 
     assert [len(json.loads(received.body)["requests"]) for received in server.received] == [100, 100, 50]
@@ -30,7 +30,7 @@ def test_no_requests_are_no_call(api: HeadwayApi, server: ContractServer):
     assert server.received == []
 
 
-def test_each_request_is_taken_or_refused_by_itself(api: HeadwayApi, server: ContractServer):
+def test_each_request_is_accepted_or_refused_independently(api: HeadwayApi, server: ContractServer):
     api.submit(request("known"))
     api.submit(request("taken"))
 
@@ -48,7 +48,7 @@ def test_each_request_is_taken_or_refused_by_itself(api: HeadwayApi, server: Con
     assert results[4].name == ""
 
 
-def test_each_result_is_told_once_as_soon_as_it_is_known(api: HeadwayApi, server: ContractServer):
+def test_each_result_is_reported_once_as_soon_as_it_is_known(api: HeadwayApi, server: ContractServer):
     server.queue.batch_size = 2
     told: list[BatchResult] = []
 
@@ -58,7 +58,7 @@ def test_each_result_is_told_once_as_soon_as_it_is_known(api: HeadwayApi, server
     assert [len(json.loads(received.body)["requests"]) for received in server.received] == [5, 3, 1]
 
 
-def test_what_was_sent_again_counts_as_created(api: HeadwayApi, server: ContractServer):
+def test_a_submission_that_was_retried_counts_as_created(api: HeadwayApi, server: ContractServer):
     server.fail(Fault(drop=True, after=True))
 
     results = api.submit_many([request(name) for name in names(3)])
@@ -67,7 +67,7 @@ def test_what_was_sent_again_counts_as_created(api: HeadwayApi, server: Contract
     assert len({received.headers["idempotency-key"] for received in server.received}) == 1
 
 
-def test_a_server_that_never_has_time_is_not_asked_for_ever(api: HeadwayApi, server: ContractServer):
+def test_a_server_without_progress_is_not_retried_endlessly(api: HeadwayApi, server: ContractServer):
     server.queue.batch_size = 0
 
     (result,) = api.submit_many([request()])
@@ -76,7 +76,7 @@ def test_a_server_that_never_has_time_is_not_asked_for_ever(api: HeadwayApi, ser
     assert len(server.received) == batch_submit.MAX_FRUITLESS_SENDS
 
 
-def test_what_is_too_large_is_refused_here_and_the_rest_is_cut_by_size(
+def test_too_large_requests_are_refused_by_the_client_and_chunks_are_bounded_by_size(
     api: HeadwayApi, server: ContractServer, monkeypatch: pytest.MonkeyPatch
 ):
     length = len(json.dumps(request("job0"), separators=(",", ":")))
@@ -90,14 +90,14 @@ def test_what_is_too_large_is_refused_here_and_the_rest_is_cut_by_size(
     assert list(server.queue.jobs) == ["job0", "job1", "job2"]
 
 
-def test_a_queue_that_is_gone_from_the_start_is_an_error(api: HeadwayApi, server: ContractServer):
+def test_a_batch_fails_if_its_first_chunk_fails(api: HeadwayApi, server: ContractServer):
     server.fail(*[Fault(drop=True)] * 4)
 
     with pytest.raises(NotReachableError):
         api.submit_many([request(name) for name in names(150)])
 
 
-def test_a_queue_that_is_gone_on_the_way_is_the_error_of_the_rest(api: HeadwayApi, server: ContractServer):
+def test_a_lost_queue_is_the_error_of_the_remaining_requests(api: HeadwayApi, server: ContractServer):
     told: list[int] = []
 
     def go_away_after_the_first_chunk(result: BatchResult) -> None:
@@ -114,7 +114,7 @@ def test_a_queue_that_is_gone_on_the_way_is_the_error_of_the_rest(api: HeadwayAp
 
 
 @pytest.mark.parametrize("body", [b'{"results": []}', b"[]", b'{"results": [{"status": 201, "job": {}}]}'])
-def test_an_answer_that_is_no_batchs_is_the_servers_fault(api: HeadwayApi, server: ContractServer, body: bytes):
+def test_an_answer_other_than_a_batch_is_the_servers_fault(api: HeadwayApi, server: ContractServer, body: bytes):
     server.fail(Fault(status=200, body=body))
 
     with pytest.raises(ServerFaultError):

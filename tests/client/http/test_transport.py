@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import time
@@ -145,7 +146,21 @@ def test_the_contract_servers_check_can_fail(server: ContractServer):
             make_api(server, **changed).capacity()
 
 
-def test_the_user_agent_tells_the_version(api: HeadwayApi, server: ContractServer):
+def test_a_forked_process_has_connections_of_its_own(
+    api: HeadwayApi, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+):
+    api.version()
+    api.version()
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    api.version()
+    api.version()
+
+    parent, child = {each.port for each in server.received[:2]}, {each.port for each in server.received[2:]}
+    assert (len(parent), len(child)) == (1, 1)
+    assert parent != child
+
+
+def test_the_user_agent_has_the_version(api: HeadwayApi, server: ContractServer):
     api.capacity()
 
     assert re.fullmatch(rf"headway/{re.escape(__version__)} python/3\.\d+", server.received[0].headers["user-agent"])
@@ -170,7 +185,7 @@ RETRIED: list[Fault] = [
 
 
 @pytest.mark.parametrize("fault", RETRIED, ids=lambda fault: "drop" if fault.drop else str(fault.status))
-def test_what_may_pass_is_tried_again_with_a_new_signature(api: HeadwayApi, server: ContractServer, fault: Fault):
+def test_a_temporary_failure_is_retried_with_a_new_signature(api: HeadwayApi, server: ContractServer, fault: Fault):
     server.fail(fault, fault, fault)
 
     assert api.submit(request()).created
@@ -180,7 +195,7 @@ def test_what_may_pass_is_tried_again_with_a_new_signature(api: HeadwayApi, serv
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422, 500, 501, 302])
-def test_what_will_not_pass_is_not_tried_again(api: HeadwayApi, server: ContractServer, status: int):
+def test_a_permanent_failure_is_not_retried(api: HeadwayApi, server: ContractServer, status: int):
     server.fail(Fault(status=status, headers={"Location": "http://127.0.0.1:9/"}))
 
     with pytest.raises(ClientError):
@@ -191,7 +206,7 @@ def test_what_will_not_pass_is_not_tried_again(api: HeadwayApi, server: Contract
 @pytest.mark.parametrize(
     ("status", "kind"), [(429, BusyError), (503, BusyError), (502, ServerFaultError), (504, ServerFaultError)]
 )
-def test_tries_come_to_an_end(api: HeadwayApi, server: ContractServer, status: int, kind: type[ClientError]):
+def test_the_number_of_tries_is_bounded(api: HeadwayApi, server: ContractServer, status: int, kind: type[ClientError]):
     server.fail(*[Fault(status=status)] * 10)
 
     with pytest.raises(kind):
@@ -237,7 +252,7 @@ def test_pauses_grow_to_a_bound_and_follow_retry_after(
     assert paused(server, Limits(tries=6, backoff_s=0.25, max_pause_s=3.0)) == expected
 
 
-def test_what_a_server_asks_for_is_the_least_of_a_pause(server: ContractServer):
+def test_retry_after_is_the_minimum_of_a_pause(server: ContractServer):
     server.fail(*[Fault(status=429, headers={"Retry-After": "2"})] * 3)
 
     assert paused(server, Limits(tries=3, backoff_s=0.5), jitter=0.0) == [2, 2]
@@ -249,7 +264,7 @@ def test_pauses_are_random_below_their_bound(server: ContractServer):
     assert paused(server, Limits(tries=3, backoff_s=0.5), jitter=0.5) == [0.25, 0.5]
 
 
-def test_a_server_that_does_not_answer_is_given_up(server: ContractServer):
+def test_a_server_without_a_response_times_out(server: ContractServer):
     server.fail(*[Fault(hang_s=10)] * 2)
     api = make_api(server, limits=Limits(read_timeout_s=0.1, tries=2, backoff_s=0.001))
 
@@ -260,7 +275,7 @@ def test_a_server_that_does_not_answer_is_given_up(server: ContractServer):
     assert len(server.received) == 2
 
 
-def test_an_answer_that_is_too_large_is_not_read_to_its_end(
+def test_a_too_large_answer_is_not_read_to_its_end(
     api: HeadwayApi, server: ContractServer, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(transport, "MAX_RESPONSE_BYTES", 1000)
@@ -271,7 +286,7 @@ def test_an_answer_that_is_too_large_is_not_read_to_its_end(
     assert len(server.received) == 1
 
 
-def test_an_answer_that_takes_too_long_in_all_is_given_up(server: ContractServer):
+def test_a_too_slow_answer_times_out(server: ContractServer):
     limits = Limits(try_timeout_s=0.0, tries=2, backoff_s=0.001)
     server.fail(*[Fault(status=200, body=b" " * 5_000)] * 2)
 
@@ -281,7 +296,7 @@ def test_an_answer_that_takes_too_long_in_all_is_given_up(server: ContractServer
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b'{"pools"'])
-def test_an_answer_that_is_no_json_is_told_as_such(api: HeadwayApi, server: ContractServer, body: bytes):
+def test_an_answer_without_json_is_reported(api: HeadwayApi, server: ContractServer, body: bytes):
     server.fail(Fault(status=200, body=body))
 
     with pytest.raises(ServerFaultError, match="no JSON"):
@@ -297,7 +312,7 @@ def test_a_closed_port_is_not_reachable():
             api.capacity()
 
 
-def test_a_name_that_does_not_resolve_is_told_at_once(monkeypatch: pytest.MonkeyPatch):
+def test_an_unresolved_host_name_is_reported_without_retries(monkeypatch: pytest.MonkeyPatch):
     tries = []
 
     def unknown(*arguments: Any, **_: Any) -> Any:
@@ -312,7 +327,7 @@ def test_a_name_that_does_not_resolve_is_told_at_once(monkeypatch: pytest.Monkey
     assert len(tries) == 1
 
 
-def test_a_server_without_tls_behind_https_is_told_at_once(server: ContractServer):
+def test_a_server_without_tls_is_reported_without_retries(server: ContractServer):
     endpoint = server.endpoint.replace("http://", "https://")
     api = HeadwayApi(endpoint, region=REGION, credentials=Credentials("a", "b"), limits=FAST)
 
@@ -325,7 +340,7 @@ class ExpiredLogin:
         raise TokenRetrievalError(provider="sso", error_msg="Token has expired and refresh failed")
 
 
-def test_a_login_that_has_expired_is_told_with_its_cure(server: ContractServer):
+def test_an_expired_login_is_reported_with_the_fix(server: ContractServer):
     with pytest.raises(NotAllowedError, match="aws sso login"):
         make_api(server, credentials=ExpiredLogin()).capacity()
     assert server.received == []
@@ -346,9 +361,7 @@ FORBIDDEN: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("message", "cure"), FORBIDDEN)
-def test_every_way_of_being_forbidden_says_what_to_check(
-    api: HeadwayApi, server: ContractServer, message: str, cure: str
-):
+def test_every_kind_of_403_names_what_to_check(api: HeadwayApi, server: ContractServer, message: str, cure: str):
     server.fail(Fault(status=403, body=json.dumps({"message": message}).encode()))
 
     with pytest.raises(NotAllowedError) as caught:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -44,6 +45,21 @@ ENDED = attempt(1, "job1", ended="2026-01-02T04:00:00.000Z")
 SECOND = attempt(2, "job1-r2")
 
 
+def test_streams_that_appear_after_the_last_listing_are_read_when_the_attempt_has_ended():
+    store = LogStore()
+    store.write("other/algo-1-1", 1, "another job")
+    now_s = [datetime.fromisoformat(STARTED).timestamp()]
+    logs = JobLogs(store, now_s=lambda: now_s[0])
+    assert logs.new_events(details(attempt(1, "job1"))) == []
+    store.write("job1/algo-1-170", 10, "the only line")
+    # A sandbox's time may run faster than the cache's.
+    now_s[0] = datetime.fromisoformat("2026-01-02T04:10:00Z").timestamp()
+    assert logs.new_events(details(ENDED)) == [event(1, 1, 10, "the only line")]
+    calls = len(store.calls)
+    logs.new_events(details(ENDED))
+    assert [call for call in store.calls[calls:] if call.startswith("Describe")] == []
+
+
 def test_the_logs_of_all_attempts_and_hosts_come_in_order_of_time():
     store = LogStore()
     store.write("job1/algo-2-170", 20, "from host 2")
@@ -59,7 +75,7 @@ def test_the_logs_of_all_attempts_and_hosts_come_in_order_of_time():
 
 
 @pytest.mark.parametrize("gaps", [False, True])
-def test_only_what_is_new_comes_with_the_next_call(gaps: bool):
+def test_the_next_call_returns_new_events_only(gaps: bool):
     store = LogStore(page_size=2, gaps=gaps)
     for number in range(5):
         store.write("job1/algo-1-170", number, f"line {number}")
@@ -75,12 +91,12 @@ def test_only_what_is_new_comes_with_the_next_call(gaps: bool):
     assert logs.new_events(details(SECOND)) == []
 
 
-def test_before_anything_was_written_there_is_nothing():
+def test_there_are_no_events_before_the_first_one():
     assert JobLogs(LogStore()).new_events(details()) == []
     assert JobLogs(LogStore()).new_events(details(attempt(1, "job1"))) == []
 
 
-def test_what_ended_long_ago_is_read_once():
+def test_streams_of_attempts_that_ended_long_ago_are_read_once():
     store = LogStore()
     store.write("job1/algo-1-170", 10, "once")
     store.write("job1-r2/algo-1-180", 20, "again")
@@ -92,7 +108,7 @@ def test_what_ended_long_ago_is_read_once():
     assert [call for call in store.calls if "job1/" in call] == []
 
 
-def test_a_call_reads_so_many_pages_and_the_next_one_goes_on(monkeypatch: pytest.MonkeyPatch):
+def test_a_call_reads_a_bounded_number_of_pages_and_the_next_one_continues(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reader, "MAX_PAGES_PER_READ", 4)
     store = LogStore(page_size=1)
     for number in range(6):
@@ -128,7 +144,7 @@ def test_many_hosts_are_listed_over_pages():
         ("ServiceUnavailableException", ServerFaultError, "ServiceUnavailableException: no"),
     ],
 )
-def test_what_goes_wrong_is_an_error_of_the_client(error: Exception | str, kind: type[Exception], words: str):
+def test_every_failure_is_an_error_of_the_client(error: Exception | str, kind: type[Exception], words: str):
     class Failing(LogStore):
         def describe_log_streams(self, **arguments: Any) -> Any:
             if isinstance(error, str):

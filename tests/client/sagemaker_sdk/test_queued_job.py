@@ -71,7 +71,7 @@ ATTEMPT = {
 # ---------------------------------------------------------------------------------------------------------------- wait
 
 
-def test_waiting_ends_with_the_job_and_looks_no_more_often_than_said(
+def test_a_wait_ends_with_the_job_and_polls_at_the_given_interval(
     api: HeadwayApi, server: ContractServer, job: dict[str, Any]
 ):
     time = Time([become(job, "running"), lambda: None, become(job, "completed")])
@@ -92,7 +92,7 @@ def test_a_job_that_has_ended_is_not_waited_for(api: HeadwayApi, job: dict[str, 
     assert time.pauses == []
 
 
-def test_each_change_of_state_or_place_is_told_once(
+def test_each_change_of_state_or_place_is_reported_once(
     api: HeadwayApi, server: ContractServer, capsys: pytest.CaptureFixture[str]
 ):
     first, second = server.queue.add("first"), server.queue.add("job1")
@@ -120,7 +120,7 @@ def test_each_change_of_state_or_place_is_told_once(
     assert len(lines) == len(set(lines))
 
 
-def test_what_is_told_can_be_caught_or_left_out(
+def test_notifications_can_be_captured_or_suppressed(
     api: HeadwayApi, job: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ):
     told: list[str] = []
@@ -132,7 +132,7 @@ def test_what_is_told_can_be_caught_or_left_out(
     assert capsys.readouterr() == ("", "")
 
 
-def test_text_of_others_reaches_the_terminal_neutralised(
+def test_text_of_other_users_reaches_the_terminal_escaped(
     api: HeadwayApi, job: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ):
     become(job, "stopped", "by \x1b[2Jeve")()
@@ -150,7 +150,7 @@ def test_text_of_others_reaches_the_terminal_neutralised(
         pytest.param(12, [5, 5, 2], id="several-looks"),
     ],
 )
-def test_a_timeout_gives_the_job_as_it_is_then(
+def test_a_timeout_has_the_current_state_of_the_job(
     api: HeadwayApi, job: dict[str, Any], timeout: float, pauses: list[float]
 ):
     time = Time()
@@ -161,7 +161,7 @@ def test_a_timeout_gives_the_job_as_it_is_then(
     assert time.pauses == pauses
 
 
-def test_a_wait_survives_outages_and_tells_of_each_once(api: HeadwayApi, server: ContractServer, job: dict[str, Any]):
+def test_a_wait_survives_outages_and_reports_each_once(api: HeadwayApi, server: ContractServer, job: dict[str, Any]):
     told: list[str] = []
     fail = partial(server.fail, Fault(status=500))
     time = Time([fail, fail, lambda: None, fail, become(job, "completed")])
@@ -170,7 +170,7 @@ def test_a_wait_survives_outages_and_tells_of_each_once(api: HeadwayApi, server:
     assert sum("does not respond; retrying" in sentence for sentence in told) == 2
 
 
-def test_an_outage_that_lasts_ends_the_wait(api: HeadwayApi, server: ContractServer, job: dict[str, Any]):
+def test_a_long_outage_ends_the_wait(api: HeadwayApi, server: ContractServer, job: dict[str, Any]):
     time = Time()
     time.happenings = iter(lambda: lambda: server.fail(Fault(status=500)), None)
 
@@ -182,7 +182,7 @@ def test_an_outage_that_lasts_ends_the_wait(api: HeadwayApi, server: ContractSer
 @pytest.mark.parametrize(
     ("fault", "error"), [(Fault(status=500), ServerFaultError), (Fault(status=403), NotAllowedError)]
 )
-def test_a_queue_that_does_not_answer_at_first_is_told_at_once(
+def test_a_queue_without_a_response_at_the_start_is_an_error(
     api: HeadwayApi, server: ContractServer, job: dict[str, Any], fault: Fault, error: type[ClientError]
 ):
     server.fail(fault)
@@ -193,7 +193,7 @@ def test_a_queue_that_does_not_answer_at_first_is_told_at_once(
     assert time.pauses == []
 
 
-def test_credentials_that_expire_end_the_wait(api: HeadwayApi, server: ContractServer, job: dict[str, Any]):
+def test_expired_credentials_end_the_wait(api: HeadwayApi, server: ContractServer, job: dict[str, Any]):
     with pytest.raises(NotAllowedError):
         queued(api, Time([lambda: server.fail(Fault(status=403))])).wait(tell=None)
 
@@ -201,7 +201,7 @@ def test_credentials_that_expire_end_the_wait(api: HeadwayApi, server: ContractS
 # -------------------------------------------------------------------------------------------------------------- result
 
 
-def test_the_result_of_a_completed_job_is_all_about_it(api: HeadwayApi, job: dict[str, Any]):
+def test_the_result_of_a_completed_job_has_all_its_details(api: HeadwayApi, job: dict[str, Any]):
     time = Time([become(job, "completed", attempts=[{**ATTEMPT, "trainingJobStatus": "Completed"}])])
 
     details = queued(api, time).result(timeout=100, tell=None)
@@ -217,15 +217,15 @@ def test_the_result_of_a_completed_job_is_all_about_it(api: HeadwayApi, job: dic
             "failed",
             [ATTEMPT],
             JobFailedError,
-            "job1 failed: for a reason (AlgorithmError: exit code 1)",
+            "job1 has failed: for a reason (AlgorithmError: exit code 1)",
             id="a-training-job-that-failed",
         ),
-        pytest.param("failed", [], JobFailedError, "job1 failed: for a reason", id="refused-by-sagemaker"),
+        pytest.param("failed", [], JobFailedError, "job1 has failed: for a reason", id="refused-by-sagemaker"),
         pytest.param(
             "failed",
             [{**ATTEMPT, "failureReason": "for a reason"}],
             JobFailedError,
-            "job1 failed: for a reason",
+            "job1 has failed: for a reason",
             id="a-reason-that-says-it-all",
         ),
         pytest.param("stopped", [], JobStoppedError, "job1 was stopped: for a reason", id="stopped"),
@@ -246,7 +246,7 @@ def test_a_job_that_did_not_complete_raises_its_reason(
 
 
 @pytest.mark.parametrize("state", ["pending", "preempted", "running", "stopping"])
-def test_a_result_that_is_not_there_in_time_is_a_timeout(api: HeadwayApi, job: dict[str, Any], state: str):
+def test_a_late_result_is_a_timeout(api: HeadwayApi, job: dict[str, Any], state: str):
     become(job, state)()
 
     with pytest.raises(WaitTimeoutError, match=r"had not ended after 0\.5 s, and continues") as caught:
@@ -281,7 +281,26 @@ def test_a_job_is_terminated_in_each_state(
     assert job["jobState"] == after
 
 
-def test_terminating_a_job_that_there_is_not_is_told(api: HeadwayApi):
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("no longer needed", "stopped by its owner: no longer needed"),
+        (" two\nlines\u202e ", "stopped by its owner: two lines\\u202e"),
+        ("x" * 300, "stopped by its owner: " + "x" * 256),
+        ("", "Stopped by its owner."),
+        (None, "Stopped by its owner."),
+    ],
+    ids=["a line", "two lines", "a long line", "empty", "none"],
+)
+def test_any_reason_is_stored_as_the_queue_takes_it(
+    api: HeadwayApi, job: dict[str, Any], given: str | None, stored: str
+):
+    queued(api).terminate(given)
+
+    assert job["reason"]["message"] == stored
+
+
+def test_terminating_an_unknown_job_is_an_error(api: HeadwayApi):
     with pytest.raises(JobNotFoundError):
         queued(api).terminate()
 
@@ -314,7 +333,7 @@ ATTACH = [("get_estimator", "2"), ("get_model_trainer", "3")]
 
 
 @pytest.mark.parametrize(("method", "version"), ATTACH)
-def test_there_is_nothing_to_attach_to_while_no_training_job_was_started(
+def test_a_job_without_a_training_job_can_not_be_attached(
     api: HeadwayApi, job: dict[str, Any], method: str, version: str
 ):
     with pytest.raises(NoTrainingJobError, match=r"it is pending: Waits for 1 ml\.p5\.48xlarge"):
@@ -323,7 +342,9 @@ def test_there_is_nothing_to_attach_to_while_no_training_job_was_started(
 
 @without_sdks
 @pytest.mark.parametrize(("method", "version"), ATTACH)
-def test_a_missing_sdk_is_told_with_how_to_get_it(api: HeadwayApi, job: dict[str, Any], method: str, version: str):
+def test_a_missing_sdk_is_reported_with_the_command_to_install_it(
+    api: HeadwayApi, job: dict[str, Any], method: str, version: str
+):
     become(job, "completed", attempts=[ATTEMPT])()
 
     with pytest.raises(UsageError, match=rf"pip install 'headway\[sdk{version}\]'"):

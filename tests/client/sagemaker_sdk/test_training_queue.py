@@ -67,7 +67,7 @@ def test_a_queue_without_arguments_is_the_one_of_the_environment(server: Contrac
     assert list(server.queue.jobs) == ["job1"]
 
 
-def test_a_queue_that_nothing_names_is_told_at_once():
+def test_a_missing_endpoint_is_reported_first():
     with pytest.raises(UsageError, match="export HEADWAY_ENDPOINT"):
         TrainingQueue()
 
@@ -86,7 +86,7 @@ def test_a_plain_request_arrives_as_it_is(queue: TrainingQueue, server: Contract
     assert parameters == request()
 
 
-def test_name_and_inputs_take_the_place_of_those_of_a_plain_request(queue: TrainingQueue, server: ContractServer):
+def test_name_and_inputs_replace_those_of_a_plain_request(queue: TrainingQueue, server: ContractServer):
     channels = [{"ChannelName": "train", "DataSource": {"S3DataSource": {"S3Uri": "s3://data/1"}}}]
 
     assert queue.submit(request("old"), channels, "new").job_name == "new"
@@ -137,7 +137,7 @@ def test_tags_are_added_to_those_of_the_training_job(queue: TrainingQueue, serve
     assert tags(server) == {"project": "x", "cost": "2", "owner": "ada"}
 
 
-def test_tags_that_are_no_list_are_told(queue: TrainingQueue):
+def test_tags_other_than_a_list_are_reported(queue: TrainingQueue):
     with pytest.raises(UsageError, match="Tags has to be a list"):
         queue.submit(request(Tags={"cost": "1"}), tags={"cost": "2"})
 
@@ -203,7 +203,7 @@ WRONG: list[Any] = [
 
 @pytest.mark.parametrize("call", [lambda q, **o: q.submit(request(), **o), lambda q, **o: q.map(request(), [1], **o)])
 @pytest.mark.parametrize(("options", "told"), WRONG)
-def test_what_has_no_meaning_here_is_refused_and_not_dropped(
+def test_unsupported_arguments_are_refused_and_not_dropped(
     queue: TrainingQueue, server: ContractServer, call: Callable[..., Any], options: dict[str, Any], told: str
 ):
     with pytest.raises(UsageError, match=told):
@@ -212,7 +212,7 @@ def test_what_has_no_meaning_here_is_refused_and_not_dropped(
 
 
 @pytest.mark.parametrize("wrong", [None, "job1", object(), [request()]])
-def test_what_is_no_training_job_is_told(queue: TrainingQueue, wrong: object):
+def test_an_object_without_a_training_job_is_reported(queue: TrainingQueue, wrong: object):
     with pytest.raises(UsageError, match=f"or a dict with the parameters .* not {type(wrong).__name__}"):
         queue.submit(wrong)
 
@@ -222,7 +222,7 @@ def test_a_refusal_names_every_field(queue: TrainingQueue):
         queue.submit(request(ResourceConfig={"InstanceType": "ml.p5.48xlarge", "InstanceCount": 3}))
 
 
-def test_the_same_request_again_is_the_same_job_and_says_so(
+def test_a_repeated_request_is_reported_as_the_same_job(
     queue: TrainingQueue, server: ContractServer, caplog: pytest.LogCaptureFixture
 ):
     queue.submit(request())
@@ -262,7 +262,7 @@ def test_a_map_takes_any_iterable(queue: TrainingQueue, server: ContractServer):
     assert len(queue.map(request(), (one for one in (None, None)), ("a", "b"))) == 2
 
 
-def test_a_map_takes_what_it_can_and_names_each_refusal(queue: TrainingQueue, server: ContractServer):
+def test_a_map_submits_valid_jobs_and_names_each_refusal(queue: TrainingQueue, server: ContractServer):
     server.queue.add("taken")
 
     with pytest.raises(BatchRefusedError) as caught:
@@ -276,7 +276,7 @@ def test_a_map_takes_what_it_can_and_names_each_refusal(queue: TrainingQueue, se
     assert exit_code_of(caught.value) == 3
 
 
-def test_of_many_refusals_the_message_names_the_first(queue: TrainingQueue):
+def test_the_message_names_the_first_of_many_refusals(queue: TrainingQueue):
     count = MAX_LISTED_REFUSALS + 5
     with pytest.raises(BatchRefusedError, match=r"and 5 more$") as caught:
         queue.map(request(), [None] * count, [f"-bad{i}" for i in range(count)])
@@ -284,7 +284,7 @@ def test_of_many_refusals_the_message_names_the_first(queue: TrainingQueue):
     assert len(caught.value.results) == count
 
 
-def test_jobs_that_there_was_no_time_for_are_handed_in_again(
+def test_jobs_for_which_there_was_no_time_are_submitted_again(
     queue: TrainingQueue, server: ContractServer, monkeypatch: pytest.MonkeyPatch
 ):
     server.queue.batch_size = 2
@@ -296,14 +296,14 @@ def test_jobs_that_there_was_no_time_for_are_handed_in_again(
 
 
 @pytest.mark.parametrize("names", [["a"], ["a", "b", "c"], "ab", []])
-def test_names_that_do_not_fit_the_inputs_are_told(queue: TrainingQueue, server: ContractServer, names: Any):
+def test_names_that_do_not_match_the_inputs_are_reported(queue: TrainingQueue, server: ContractServer, names: Any):
     with pytest.raises(UsageError, match="has to be a list of 2 names"):
         queue.map(request(), [None, None], names)
     assert server.received == []
 
 
 @pytest.mark.parametrize("names", [None, ["a", "a"]])
-def test_jobs_of_one_name_are_told_before_anything_is_sent(
+def test_repeated_names_are_reported_before_anything_is_sent(
     queue: TrainingQueue, server: ContractServer, names: list[str] | None
 ):
     with pytest.raises(UsageError, match="give unique job_names"):
@@ -335,14 +335,14 @@ def one_of_each(server: ContractServer) -> None:
         ("FAILED", ("failed", "stopped")),
     ],
 )
-def test_jobs_are_listed_by_state_or_by_what_aws_batch_calls_it(
+def test_jobs_are_listed_by_state_or_by_aws_batchs_status(
     queue: TrainingQueue, status: str | None, expected: tuple[str, ...]
 ):
     assert sorted(job.job_name for job in queue.list_jobs(status=status)) == sorted(expected)
 
 
 @pytest.mark.parametrize("status", ["", "Running", "gone"])
-def test_a_state_that_there_is_not_is_told(queue: TrainingQueue, status: str):
+def test_an_unknown_state_is_reported(queue: TrainingQueue, status: str):
     with pytest.raises(UsageError, match=r"use one of running, stopping, preempted, .*SUCCEEDED, FAILED"):
         queue.list_jobs(status=status)
 
@@ -378,7 +378,7 @@ def test_a_job_is_found_by_its_name(queue: TrainingQueue, server: ContractServer
     assert queue.get_job("job1").describe().job.state == "completed"
 
 
-def test_a_job_that_there_is_not_is_told(queue: TrainingQueue):
+def test_an_unknown_job_is_reported(queue: TrainingQueue):
     with pytest.raises(JobNotFoundError, match="no job gone"):
         queue.get_job("gone")
 
@@ -465,7 +465,7 @@ def test_the_example_of_many_jobs(server: ContractServer, capsys: pytest.Capture
 
 
 @pytest.mark.usefixtures("endpoint_set")
-@pytest.mark.parametrize(("state", "told"), [("completed", "[]"), ("failed", "bert-large failed: Waits for")])
+@pytest.mark.parametrize(("state", "told"), [("completed", "[]"), ("failed", "bert-large has failed: Waits for")])
 def test_the_example_of_a_wait(server: ContractServer, capsys: pytest.CaptureFixture[str], state: str, told: str):
     server.queue.add("bert-large", jobState=state)
 
@@ -487,7 +487,7 @@ def test_the_example_of_finding_jobs(server: ContractServer):
 
 
 @pytest.mark.usefixtures("endpoint_set")
-def test_the_example_for_those_who_come_from_aws_batch(server: ContractServer):
+def test_the_example_for_users_of_aws_batch(server: ContractServer):
     page = "docs/how-to/clients/from-aws-batch.md"
     assert headings(page) == ["The short way"]
 

@@ -62,13 +62,13 @@ def test_an_estimator_ends_in_the_queue_with_its_sources_in_s3(server: ContractS
     assert aws.calls == []
 
 
-def test_a_session_without_arguments_is_all_that_a_script_needs(server: ContractServer, sources: str):
+def test_a_script_needs_no_arguments_for_its_session(server: ContractServer, sources: str):
     pytorch(sources, QueueTrainingJobSession()).fit(wait=False)
 
     assert len(server.queue.jobs) == 1
 
 
-def test_generated_names_are_taken_too(server: ContractServer, sources: str):
+def test_generated_names_are_accepted(server: ContractServer, sources: str):
     estimator = pytorch(sources, session(), base_job_name="vision")
 
     estimator.fit(wait=False)
@@ -112,7 +112,7 @@ def test_an_unreachable_queue_says_what_to_check(sources: str, monkeypatch: pyte
         pytorch(sources, unreachable).fit(wait=False, job_name="job1")
 
 
-def test_no_endpoint_is_told_before_anything_is_uploaded(aws: AwsStub, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_endpoint_is_reported_before_an_upload(aws: AwsStub, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("HEADWAY_ENDPOINT")
 
     with pytest.raises(UsageError, match="export HEADWAY_ENDPOINT"):
@@ -139,7 +139,7 @@ def test_the_queue_may_come_from_a_profile_with_its_own_credentials(
     assert list(server.queue.jobs) == ["job1"]
 
 
-def test_an_api_of_ones_own_may_be_given(api: HeadwayApi, server: ContractServer, monkeypatch: pytest.MonkeyPatch):
+def test_an_api_client_may_be_passed(api: HeadwayApi, server: ContractServer, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("HEADWAY_ENDPOINT")
     estimator = Estimator(
         image_uri="123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1",
@@ -176,7 +176,7 @@ def test_a_queued_job_is_described_and_stopped_through_the_session(server: Contr
     assert queue.describe_training_job("job1")["TrainingJobStatus"] == "Stopped"
 
 
-def test_waiting_prints_the_place_in_line_and_ends_with_the_job(
+def test_waiting_prints_the_place_and_ends_with_the_job(
     server: ContractServer, aws: AwsStub, sources: str, capsys: pytest.CaptureFixture[str]
 ):
     queue = session()

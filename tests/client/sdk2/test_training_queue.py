@@ -89,7 +89,7 @@ def test_the_request_is_the_one_that_fit_sends(queue: TrainingQueue, server: Con
     assert server.queue.jobs["job1"]["request"] == sent
 
 
-def test_an_estimator_makes_up_a_name_that_it_knows_itself(queue: TrainingQueue, server: ContractServer, sources: str):
+def test_an_estimator_knows_its_generated_name(queue: TrainingQueue, server: ContractServer, sources: str):
     trained = pytorch(sources, plain_session(), base_job_name="vision")
 
     name = queue.submit(trained).job_name
@@ -99,7 +99,7 @@ def test_an_estimator_makes_up_a_name_that_it_knows_itself(queue: TrainingQueue,
 
 
 @pytest.mark.parametrize("interception", ["none", "session", "installed", "both"])
-def test_a_job_is_submitted_once_whatever_else_leads_to_the_queue(
+def test_a_job_is_submitted_once_however_many_adapters_are_attached(
     api: HeadwayApi, queue: TrainingQueue, server: ContractServer, aws: AwsStub, interception: str
 ):
     if interception in {"installed", "both"}:
@@ -121,7 +121,7 @@ def test_fit_still_works_after_a_submission(queue: TrainingQueue, server: Contra
     assert list(server.queue.jobs) == ["job1", "job2"]
 
 
-def test_options_count_before_the_estimators_own(queue: TrainingQueue, server: ContractServer):
+def test_options_replace_those_of_the_estimator(queue: TrainingQueue, server: ContractServer):
     spot = estimator(
         use_spot_instances=True,
         max_run=60,
@@ -176,7 +176,7 @@ def test_a_map_is_one_call_with_a_job_for_each_input(
     assert aws.calls == []
 
 
-def test_a_map_tells_what_was_not_taken(queue: TrainingQueue, server: ContractServer):
+def test_a_map_reports_refused_jobs(queue: TrainingQueue, server: ContractServer):
     server.queue.add("b")
 
     with pytest.raises(BatchRefusedError, match="1 of 3 jobs were refused, and 2 are in the queue"):
@@ -268,7 +268,7 @@ def test_the_tags_of_an_attached_estimator_can_be_submitted_again(queue: Trainin
     assert queue.get_job(finished).get_estimator(BOTO_SESSION).tags == [{"Key": "project", "Value": "v"}]
 
 
-def test_what_an_attached_estimator_trains_next_is_queued_too(
+def test_the_next_training_of_an_attached_estimator_is_queued(
     queue: TrainingQueue, server: ContractServer, finished: str
 ):
     queue.get_job(finished).get_estimator(BOTO_SESSION).fit(wait=False, job_name="job2")
@@ -311,7 +311,7 @@ def test_the_example_of_an_estimator(server: ContractServer, sources: str, monke
     assert job["priority"] == 5
 
 
-def test_the_example_of_going_on_with_the_model(
+def test_the_example_of_using_the_model(
     server: ContractServer, finished: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", BOTO_SESSION)

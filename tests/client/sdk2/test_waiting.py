@@ -42,7 +42,7 @@ def preempted(monkeypatch: pytest.MonkeyPatch, server: ContractServer, aws: AwsS
 
 
 @pytest.mark.parametrize("logs", ["All", True, "Training"])
-def test_fit_shows_the_place_in_line_and_the_logs_of_every_attempt(
+def test_fit_shows_the_place_and_the_logs_of_every_attempt(
     queue: QueueTrainingJobSession,
     preempted: None,
     sources: str,
@@ -57,7 +57,7 @@ def test_fit_shows_the_place_in_line_and_the_logs_of_every_attempt(
 
 
 @pytest.mark.parametrize("logs", ["None", False])
-def test_fit_without_logs_shows_the_place_in_line_too(
+def test_fit_without_logs_shows_the_place_too(
     queue: QueueTrainingJobSession,
     preempted: None,
     sources: str,
@@ -71,7 +71,7 @@ def test_fit_without_logs_shows_the_place_in_line_too(
     assert not any(line in shown for line in LINES)
 
 
-def test_the_logs_of_a_job_that_has_ended_are_all_there(
+def test_an_ended_job_has_all_its_logs(
     queue: QueueTrainingJobSession, preempted: None, sources: str, capsys: pytest.CaptureFixture[str]
 ):
     pytorch(sources, queue).fit(job_name="job1", logs=False)
@@ -83,7 +83,7 @@ def test_the_logs_of_a_job_that_has_ended_are_all_there(
 
 
 @pytest.mark.parametrize("logs", ["All", False])
-def test_ctrl_c_leaves_the_job_in_the_queue_and_says_how_to_stop_it(
+def test_ctrl_c_leaves_the_job_in_the_queue_and_prints_how_to_stop_it(
     queue: QueueTrainingJobSession,
     server: ContractServer,
     sources: str,

@@ -68,7 +68,7 @@ def test_a_trainer_ends_in_the_queue_with_its_sources_in_s3(server: ContractServ
     assert [call for call in aws.calls if "TrainingJob" in call] == []
 
 
-def test_train_shows_the_place_in_line_and_the_logs_of_every_attempt(
+def test_train_shows_the_place_and_the_logs_of_every_attempt(
     preempted: None,
     server: ContractServer,
     sources: str,
@@ -100,7 +100,7 @@ def test_train_without_logs_waits_for_the_end(preempted: None, server: ContractS
     assert trained._latest_training_job.training_job_name == only_job(server)["jobName"]
 
 
-def test_ctrl_c_leaves_the_job_in_the_queue_and_says_how_to_stop_it(
+def test_ctrl_c_leaves_the_job_in_the_queue_and_prints_how_to_stop_it(
     server: ContractServer, sources: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     clock(monkeypatch, "sagemaker.core.resources", lambda: signal.raise_signal(signal.SIGINT))
@@ -117,7 +117,7 @@ def test_ctrl_c_leaves_the_job_in_the_queue_and_says_how_to_stop_it(
     assert only_job(server)["jobState"] == "pending"
 
 
-def test_a_training_job_is_found_waited_for_and_stopped_by_its_name(
+def test_a_training_job_is_described_awaited_and_stopped_by_its_name(
     preempted: None, server: ContractServer, sources: str
 ):
     trainer(sources).train(wait=False)
@@ -135,7 +135,7 @@ def test_a_training_job_is_found_waited_for_and_stopped_by_its_name(
     assert server.queue.jobs[other]["jobState"] == "stopped"
 
 
-def test_listed_are_the_queues_jobs_and_sagemakers(server: ContractServer, sources: str):
+def test_a_listing_has_the_jobs_of_the_queue_and_of_sagemaker(server: ContractServer, sources: str):
     trainer(sources).train(wait=False)
 
     assert [job.training_job_name for job in TrainingJob.get_all()] == [only_job(server)["jobName"]]

@@ -104,7 +104,7 @@ def test_the_request_is_the_one_that_train_sends(
 
 
 @pytest.mark.parametrize("base", ["vision", "v" * 60])
-def test_names_that_the_sdk_makes_up_are_made_unique(queue: TrainingQueue, server: ContractServer, base: str):
+def test_names_generated_by_the_sdk_are_made_unique(queue: TrainingQueue, server: ContractServer, base: str):
     trained = trainer(base_job_name=base)
 
     names = [queue.submit(trained).job_name for _ in range(2)]
@@ -128,7 +128,7 @@ def test_a_map_is_one_call_with_a_job_for_each_input(queue: TrainingQueue, serve
     assert len({job.job_name for job in jobs}) == 3
 
 
-def test_options_count_before_the_trainers_own(queue: TrainingQueue, server: ContractServer):
+def test_options_replace_those_of_the_trainer(queue: TrainingQueue, server: ContractServer):
     trained = trainer(
         tags=[Tag(key="headway:priority", value="3"), Tag(key="team", value="vision")],
         stopping_condition=StoppingCondition(max_runtime_in_seconds=60, max_wait_time_in_seconds=90),
@@ -262,7 +262,7 @@ def test_an_attached_trainer_has_the_settings_of_its_job(
     assert again["EnableManagedSpotTraining"] is True
 
 
-def test_what_an_attached_trainer_trains_next_is_queued_too(queue: TrainingQueue, server: ContractServer, aws: AwsStub):
+def test_the_next_training_of_an_attached_trainer_is_queued(queue: TrainingQueue, server: ContractServer, aws: AwsStub):
     queue.submit(trainer(), job_name="job1")
     finish(server, aws)
 
@@ -272,9 +272,7 @@ def test_what_an_attached_trainer_trains_next_is_queued_too(queue: TrainingQueue
     assert not [call for call in aws.calls if "CreateTrainingJob" in call]
 
 
-def test_a_name_that_was_made_up_is_not_made_longer_and_longer(
-    queue: TrainingQueue, server: ContractServer, aws: AwsStub
-):
+def test_a_generated_name_does_not_grow(queue: TrainingQueue, server: ContractServer, aws: AwsStub):
     name = queue.submit(trainer(base_job_name="vision")).job_name
     server.queue.jobs["job1"] = {**server.queue.jobs.pop(name), "jobName": "job1"}
     server.queue.jobs["job1"]["request"]["TrainingJobName"] = "job1"

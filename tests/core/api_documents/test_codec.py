@@ -76,7 +76,7 @@ def test_members_are_decoded_by_their_types():
     )
 
 
-def test_members_are_named_in_camel_case_or_as_they_say():
+def test_members_have_their_given_name_or_one_in_camel_case():
     assert json_names(Large)["some_text"] == "someText"
     assert json_names(Large)["renamed"] == "aNumber"
     assert camel_case("a_long_name") == "aLongName"
@@ -117,13 +117,13 @@ def test_a_member_that_an_older_queue_does_not_send_gets_its_default(name: str, 
 
 
 @pytest.mark.parametrize("name", ["someText", "aNumber", "color", "free", "counts", "parts", "part", "either"])
-def test_any_other_member_has_to_be_there(name: str):
+def test_every_other_member_is_required(name: str):
     with pytest.raises(WrongDocument, match=f"`{name}` is missing"):
         Large.from_document({key: value for key, value in DOCUMENT.items() if key != name})
 
 
 @pytest.mark.parametrize("value", [None, [], "x", 1, True])
-def test_what_is_no_object_is_refused(value: object):
+def test_a_value_that_is_not_an_object_is_refused(value: object):
     with pytest.raises(WrongDocument, match=r"^the document is no object, but "):
         Large.from_document(value)
 

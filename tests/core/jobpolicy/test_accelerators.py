@@ -27,5 +27,5 @@ from headway.jobpolicy.accelerators import gpus_of
         ("", None),
     ],
 )
-def test_the_gpus_of_an_instance_type_are_known_or_said_to_be_unknown(instance_type: str, gpus: int | None) -> None:
+def test_the_number_of_gpus_of_an_instance_type_is_known_or_none(instance_type: str, gpus: int | None) -> None:
     assert gpus_of(instance_type) == gpus

@@ -24,15 +24,15 @@ from headway.jobpolicy.failure_kinds import SIGNS, FailureKind, failure_kind
         ("MaxWaitTimeExceeded", "ClientError: it had waited too long", "time"),
     ],
 )
-def test_a_failure_is_of_the_kind_that_its_text_tells(status: str, reason: str | None, kind: str) -> None:
+def test_the_kind_of_a_failure_follows_from_its_text(status: str, reason: str | None, kind: str) -> None:
     assert failure_kind(status, reason) == kind
 
 
 @given(st.text(), st.none() | st.text())
-def test_whatever_sagemaker_says_is_of_some_kind(status: str, reason: str | None) -> None:
+def test_every_text_has_a_kind(status: str, reason: str | None) -> None:
     assert failure_kind(status, reason) in FailureKind
 
 
-def test_no_sign_hides_another() -> None:
+def test_no_pattern_hides_another() -> None:
     for sign in SIGNS:
         assert failure_kind("Failed", f"{sign.reason}: text") is sign.kind

@@ -41,7 +41,7 @@ CODE = replace(FAILED, kind=FailureKind.CODE, ran_ms=120 * MINUTE)
         (replace(FAILED, kind=FailureKind.TIME), None, "a failure of the kind `time` is not retried"),
     ],
 )
-def test_a_failed_job_is_tried_again_as_the_policy_says(failure: Failure, wait_ms: int | None, sentence: str) -> None:
+def test_a_failed_job_is_retried_by_the_policy(failure: Failure, wait_ms: int | None, sentence: str) -> None:
     verdict = decide_retry(failure, RULES)
     assert (verdict.wait_ms, verdict.sentence) == (wait_ms, sentence)
 
@@ -59,7 +59,7 @@ failures = st.builds(
 
 
 @given(failures, st.dictionaries(st.sampled_from(FailureKind), retries))
-def test_retries_come_to_an_end_and_waits_are_bounded(failure: Failure, rules: dict[FailureKind, Retry]) -> None:
+def test_retries_and_their_delays_are_bounded(failure: Failure, rules: dict[FailureKind, Retry]) -> None:
     wait_ms = decide_retry(failure, rules).wait_ms
     if wait_ms is not None:
         assert failure.retried < rules[failure.kind].max_per_job

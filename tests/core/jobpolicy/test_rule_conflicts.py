@@ -22,7 +22,9 @@ DEV, PROD = Tagged("env", ("dev",)), Tagged("env", ("prod", "prod-eu"))
     ],
     ids=["one in both", "none in both", "none matches", "one matches", "two patterns, which is not told"],
 )
-def test_lists_of_what_is_allowed_have_nothing_in_common(some: list[str], others: list[str], expected: bool) -> None:
+def test_lists_of_allowed_values_without_a_common_value_are_found(
+    some: list[str], others: list[str], expected: bool
+) -> None:
     assert disjoint(some, others) is expected
     assert disjoint(others, some) is expected
 
@@ -99,7 +101,7 @@ CONTRADICTIONS: list[tuple[str, list[Rule], list[tuple[tuple[str, str], str]]]] 
 @pytest.mark.parametrize(
     ("rules", "expected"), [row[1:] for row in CONTRADICTIONS], ids=[row[0] for row in CONTRADICTIONS]
 )
-def test_rules_contradict_each_other_unless_their_conditions_part_them(
+def test_rules_contradict_each_other_unless_their_conditions_exclude_each_other(
     rules: list[Rule], expected: list[tuple[tuple[str, str], str]]
 ) -> None:
     assert [(found.rules, found.subject) for found in find_conflicts(rules)] == expected

@@ -80,7 +80,9 @@ KEPT: list[tuple[str, Requirement, dict[str, Any], dict[str, str]]] = [
 @pytest.mark.parametrize(
     ("requirement", "description", "tags"), [row[1:] for row in KEPT], ids=[row[0] for row in KEPT]
 )
-def test_a_job_keeps(requirement: Requirement, description: dict[str, Any], tags: dict[str, str]) -> None:
+def test_a_job_that_satisfies_a_requirement(
+    requirement: Requirement, description: dict[str, Any], tags: dict[str, str]
+) -> None:
     assert broken(requirement, description, tags) == []
 
 
@@ -230,13 +232,13 @@ BROKEN: list[tuple[str, Requirement, dict[str, Any], dict[str, str], list[tuple[
 @pytest.mark.parametrize(
     ("requirement", "description", "tags", "told"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN]
 )
-def test_a_job_breaks_a_requirement_and_is_told_what_to_change(
+def test_a_job_that_breaks_a_requirement_gets_the_necessary_change(
     requirement: Requirement, description: dict[str, Any], tags: dict[str, str], told: list[tuple[str, str]]
 ) -> None:
     assert broken(requirement, description, tags) == told
 
 
-def test_of_many_patterns_the_first_are_named() -> None:
+def test_a_violation_names_the_first_of_many_patterns() -> None:
     (told,) = broken(Allowed("RoleArn", tuple(f"arn:{i}" for i in range(12))), {"RoleArn": "x"})
     assert told[1].endswith("arn:8, arn:9 and 2 more")
 
@@ -271,19 +273,19 @@ CONDITIONS: list[tuple[str, When, TrainingJob, bool]] = [
 
 
 @pytest.mark.parametrize(("when", "job", "holds"), [row[1:] for row in CONDITIONS], ids=[row[0] for row in CONDITIONS])
-def test_a_rule_is_for_the_jobs_that_all_of_its_condition_holds_for(when: When, job: TrainingJob, holds: bool) -> None:
+def test_a_rule_applies_to_jobs_that_meet_its_whole_condition(when: When, job: TrainingJob, holds: bool) -> None:
     rule = Rule(name="r", when=when, requirements=(CHECKPOINTS,))
     assert bool(rule.violations(job)) is holds
 
 
-def test_a_violation_says_which_rule_wants_it_whom_to_ask_and_what_is_done_about_a_job_that_started() -> None:
+def test_a_violation_names_its_rule_its_contact_and_its_action_on_started_jobs() -> None:
     rule = Rule(name="vpc", requirements=(Given("VpcConfig"),), on_start=OnStart.STOP, note="ask Ada")
     (violation,) = rule.violations(TrainingJob(description={}))
     assert (violation.rule, violation.field, violation.on_start) == ("vpc", "VpcConfig", "stop")
     assert violation.message == "is missing: add it (rule `vpc`: ask Ada)"
 
 
-def test_every_violation_of_every_rule_is_told_rule_by_rule() -> None:
+def test_every_violation_of_every_rule_is_reported_by_rule() -> None:
     rules = [Rule(name="b", requirements=(CHECKPOINTS, ROLES)), Rule(name="a", requirements=(TYPES,))]
     found = violations(rules, TrainingJob(description={}))
     assert [(each.rule, each.field) for each in found] == [
@@ -293,7 +295,7 @@ def test_every_violation_of_every_rule_is_told_rule_by_rule() -> None:
     ]
 
 
-def test_what_a_request_says_in_tags_and_describe_says_apart_is_judged_alike() -> None:
+def test_requests_and_descriptions_with_the_same_tags_have_the_same_violations() -> None:
     rule = Rule(name="r", when=When(tags={"env": ("prod",)}), requirements=(Tagged("owner", ("*",)), ROLES))
     listed_tags = [{"Key": "env", "Value": "prod"}]
     request = {"RoleArn": "x", "Tags": listed_tags}
@@ -344,7 +346,7 @@ rules = st.builds(Rule, name=st.just("r"), requirements=st.lists(requirements, m
 
 
 @given(st.lists(rules, max_size=3), rules, requests, st.sampled_from(["", "x"]), st.booleans())
-def test_nothing_that_looks_like_a_request_makes_rules_fail_and_more_rules_find_no_less(
+def test_rules_accept_any_document_and_more_rules_find_no_fewer_violations(
     some: list[Rule], one: Rule, request: dict[str, Any], team: str, preemptible: bool
 ) -> None:
     job = TrainingJob(description=request, tags=tags_in(request.get("Tags")), team=team, preemptible=preemptible)
@@ -357,5 +359,5 @@ def test_a_pattern_never_fails_and_a_text_matches_itself(text: str, some: tuple[
     assert matches(text, (*some, text))
 
 
-def test_a_pattern_made_to_take_long_does_not() -> None:
+def test_a_pattern_with_many_wildcards_is_matched_quickly() -> None:
     assert not matches("a" * 5_000 + "b", ("*a" * 100 + "c",))

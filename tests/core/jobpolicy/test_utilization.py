@@ -34,7 +34,7 @@ def covered(watch: UtilizationRule, *hosts: str, job: TrainingJob | None = None)
         (replace(IDLE, metric="NeuronCore", namespace="Mine", full_scale=100), TRAINIUM, 1.0),
     ],
 )
-def test_a_threshold_is_a_part_of_what_a_host_of_its_type_can_show(
+def test_a_threshold_is_a_fraction_of_the_maximum_of_its_instance_type(
     watch: UtilizationRule, host: str, threshold: float
 ) -> None:
     (alarm,) = covered(watch, host).alarms
@@ -47,7 +47,7 @@ def test_one_busy_gpu_of_eight_is_not_idle() -> None:
     assert alarm.threshold < 100, "one GPU in full use shows 100"
 
 
-def test_each_host_has_an_alarm_of_its_own_and_keeps_the_number_that_sagemaker_gives_it() -> None:
+def test_each_host_has_its_own_alarm_with_sagemakers_host_number() -> None:
     found = covered(IDLE, "ml.c5.xlarge", P5, P5)
     assert [(alarm.number, alarm.host) for alarm in found.alarms] == [(2, "a/algo-2"), (3, "a/algo-3")]
 
@@ -67,17 +67,17 @@ def test_each_host_has_an_alarm_of_its_own_and_keeps_the_number_that_sagemaker_g
         ((P5,) * (MAX_HOSTS + 1), f"`idle` watches jobs of up to {MAX_HOSTS} hosts, and this one has {MAX_HOSTS + 1}"),
     ],
 )
-def test_what_is_not_watched_is_said(hosts: tuple[str, ...], note: str) -> None:
+def test_unwatched_hosts_are_reported(hosts: tuple[str, ...], note: str) -> None:
     assert covered(IDLE, *hosts).note == note
 
 
-def test_hosts_that_a_watch_is_not_for_are_no_gap() -> None:
+def test_hosts_outside_of_a_watch_are_not_reported_as_unwatched() -> None:
     found = covered(replace(IDLE, instance_types=("ml.p5.*",)), TRAINIUM, P5)
     assert ([alarm.number for alarm in found.alarms], found.note) == ([2], "")
 
 
 @pytest.mark.parametrize(("team", "watches"), [("vision", 1), ("speech", 0)])
-def test_a_watch_is_only_for_the_jobs_that_its_condition_holds_for(team: str, watches: int) -> None:
+def test_a_watch_applies_only_to_jobs_that_meet_its_condition(team: str, watches: int) -> None:
     watched = Watched(attempt="a", hosts=(P5,), job=TrainingJob(description={}, team=team))
     assert len(coverage(watched, [replace(IDLE, when=When(teams=("vision",)))])) == watches
 
@@ -91,7 +91,7 @@ HOSTS = st.lists(st.sampled_from([P5, G5, TRAINIUM]), min_size=1, max_size=6)
 
 
 @given(hosts=HOSTS, data=st.data(), all_hosts=st.booleans())
-def test_a_job_is_only_idle_if_every_watched_host_or_for_any_hosts_one_of_them_says_so(
+def test_a_job_is_idle_if_all_watched_hosts_are_or_with_any_one_of_them(
     hosts: list[str], data: st.DataObject, all_hosts: bool
 ) -> None:
     found = covered(replace(IDLE, all_hosts=all_hosts), *hosts)
@@ -108,7 +108,7 @@ def test_a_job_is_only_idle_if_every_watched_host_or_for_any_hosts_one_of_them_s
     ("period_s", "ready_s"),
     [(300, 1800 + 900 + 60), (10, 1800 + 30 + 10), (3600, 1800 + 3 * 3600 + 60)],
 )
-def test_a_verdict_counts_once_all_it_looks_at_lies_after_the_warm_up(period_s: int, ready_s: int) -> None:
+def test_a_verdict_counts_once_its_whole_window_is_after_the_warm_up(period_s: int, ready_s: int) -> None:
     watch = replace(IDLE, period_s=period_s)
     assert not watch.is_warm(1000, 1000 + ready_s * 1000 - 1)
     assert watch.is_warm(1000, 1000 + ready_s * 1000)

@@ -8,7 +8,7 @@ import pytest
 
 from headway.model import UNMANAGED_TEAM, Allocation
 from headway.policy import Policy, Team
-from headway.reasons import MAX_MESSAGE_CHARS, Reason, ReasonCode, outside, waits_for_capacity
+from headway.reasons import MAX_MESSAGE_CHARS, Reason, ReasonCode, outside, waits_for_capacity, waits_in_line
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import NOW_MS, P5, held, job, snapshot
@@ -20,7 +20,20 @@ def test_a_long_sentence_is_cut() -> None:
     assert reason.message.endswith("…")
 
 
-def test_of_many_holders_three_are_named() -> None:
+@pytest.mark.parametrize(
+    ("ahead", "at_least", "said"),
+    [
+        (0, False, "is next in the queue; no decision has considered it yet, which takes a minute at most"),
+        (1, False, "waits behind 1 job in the queue"),
+        (2, False, "waits behind 2 jobs in the queue"),
+        (1000, True, "waits behind at least 1000 jobs in the queue"),
+    ],
+)
+def test_the_jobs_ahead_are_counted_in_a_sentence(ahead: int, *, at_least: bool, said: str) -> None:
+    assert waits_in_line(ahead, at_least=at_least).message == said
+
+
+def test_a_sentence_names_three_of_many_holders() -> None:
     holders = tuple(held(f"h{i}", 9) for i in range(5))
     reason = waits_for_capacity(job("a", 1, count=5), {P5: 5}, holders, None, NOW_MS, Policy())
     assert reason.jobs == ("h0", "h1", "h2")
@@ -28,22 +41,22 @@ def test_of_many_holders_three_are_named() -> None:
 
 
 def past(name: str, count: int = 1, **more: object) -> Allocation:
-    """What a training job holds that did not come through the queue."""
+    """An unmanaged training job."""
     allocation = held(f"rogue#{name}", MAX_PRIORITY, count=count, team=UNMANAGED_TEAM, preemptible=False, **more)  # type: ignore[arg-type]
     return replace(allocation, outside=name)
 
 
-def test_holders_outside_the_queue_are_named_with_what_they_took_and_are_no_jobs() -> None:
+def test_unmanaged_holders_are_named_with_their_instances_and_not_as_jobs() -> None:
     holders = (past("x", 2, ends_in_s=60), held("a", 1))
     reason = waits_for_capacity(job("b", 1, count=4), {P5: 3}, holders, None, NOW_MS, Policy())
     assert reason.jobs == ("a",)
-    assert "jobs `x` (outside the queue, until 00:17 at the latest) and `a` (priority 1, " in reason.message
+    assert "jobs `x` (outside the queue, until 00:17 UTC at the latest) and `a` (priority 1, " in reason.message
     assert reason.message.endswith(
         "; 2 ml.p5.48xlarge of the pool went to training jobs outside the queue (`headway queue --all`)"
     )
 
 
-def test_an_end_outside_the_queue_is_waited_for_like_any_other() -> None:
+def test_a_job_waits_for_the_end_of_an_unmanaged_job_as_for_any_other() -> None:
     (hold,) = schedule(snapshot(job("a", 1), past("x", 2, stopping=True))).waits
     assert hold.reason.message == "starts on 1 ml.p5.48xlarge as soon as `x` has stopped"
     assert hold.reason.jobs == ()
@@ -51,7 +64,7 @@ def test_an_end_outside_the_queue_is_waited_for_like_any_other() -> None:
 
 @pytest.mark.parametrize("priority", [0, MAX_PRIORITY])
 @pytest.mark.parametrize("guaranteed", [0, 2])
-def test_nobody_preempts_what_is_held_outside_the_queue(priority: int, guaranteed: int) -> None:
+def test_no_job_preempts_an_unmanaged_job(priority: int, guaranteed: int) -> None:
     policy = Policy(teams={"blue": Team(guaranteed={P5: guaranteed})})
     plan = schedule(snapshot(job("a", priority, count=2, team="blue"), past("x", 1), policy=policy))
     assert plan.actions == ()
@@ -66,7 +79,7 @@ def test_nobody_preempts_what_is_held_outside_the_queue(priority: int, guarantee
         ({"stop": "so it is said", "problem": "nobody may"}, ReasonCode.OUTSIDE_NOT_STOPPED),
     ],
 )
-def test_what_is_said_of_a_training_job_outside_the_queue_names_all_that_is_known(
+def test_the_sentence_about_an_unmanaged_job_has_all_known_values(
     arguments: dict[str, object], code: ReasonCode
 ) -> None:
     reason = outside({P5: 2}, **{"broken": (), **arguments})  # type: ignore[arg-type]

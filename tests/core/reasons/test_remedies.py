@@ -14,7 +14,7 @@ def test_each_reason_either_only_holds_a_job_or_changes_one(code: ReasonCode) ->
 
 
 @pytest.mark.parametrize("code", NOTIFIED_BY_DEFAULT)
-def test_whoever_is_told_is_told_what_to_do(code: ReasonCode) -> None:
+def test_every_message_to_a_user_names_the_next_step(code: ReasonCode) -> None:
     remedy = remedy_for(code)
     assert remedy is not None
     assert remedy.endswith(".")
@@ -24,7 +24,7 @@ def test_whoever_is_told_is_told_what_to_do(code: ReasonCode) -> None:
 @pytest.mark.parametrize(
     "code", [ReasonCode.ENTERED, ReasonCode.STARTED, ReasonCode.COMPLETED, ReasonCode.STOP_REQUESTED]
 )
-def test_nobody_is_told_of_what_they_asked_for(code: ReasonCode) -> None:
+def test_a_user_gets_no_message_about_their_own_action(code: ReasonCode) -> None:
     assert code not in NOTIFIED_BY_DEFAULT
     assert remedy_for(code) is None
 

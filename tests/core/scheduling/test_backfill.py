@@ -78,7 +78,7 @@ BACKFILL: list[tuple[str, Parts, int, list[str]]] = [
 
 
 @pytest.mark.parametrize(("parts", "size", "expected"), [row[1:] for row in BACKFILL], ids=[row[0] for row in BACKFILL])
-def test_who_starts_past_a_blocked_head(parts: Parts, size: int, expected: list[str]) -> None:
+def test_jobs_that_start_past_a_blocked_job(parts: Parts, size: int, expected: list[str]) -> None:
     snap = snapshot(*parts, pools={P5: size, G5: 2})
     plan = schedule(snap)
     check_plan(snap, plan)
@@ -106,7 +106,7 @@ def test_the_second_head_is_protected_when_two_starts_are_reserved() -> None:
     assert [hold.start_by_ms for hold in two.waits[:2]] == [NOW_MS + 3_600_000, NOW_MS + 7_200_000]
 
 
-def test_a_head_counts_on_whom_it_may_preempt_when_the_others_have_ended() -> None:
+def test_a_blocked_job_counts_on_attempts_that_it_may_preempt_after_others_have_ended() -> None:
     """At the end of x the first job preempts y, so b must not run into that."""
     parts = (held("x", 9, ends_in_s=3600), held("y", 1), job("head", 9, count=2), job("b", 9, entered=5))
     plan = schedule(snapshot(*parts, size=2))
@@ -120,7 +120,7 @@ def test_a_job_behind_the_head_preempts_only_if_that_does_not_delay_the_head() -
     assert preemptions(schedule(snapshot(*parts, held("z", 0), size=3))) == [("z", "head"), ("y", "head")]
 
 
-def test_only_so_many_jobs_behind_a_head_are_looked_at() -> None:
+def test_the_backfill_window_bounds_the_jobs_that_are_evaluated() -> None:
     wide = (job(f"b{i}", count=2, entered=i) for i in range(5))
     parts: Parts = (ENDS_SOON, HEAD, *wide, job("c", entered=9, limit_s=60))
     plan = schedule(snapshot(*parts, size=2, policy=Policy(backfill_window=3)))
@@ -128,22 +128,22 @@ def test_only_so_many_jobs_behind_a_head_are_looked_at() -> None:
     assert starts(schedule(snapshot(*parts, size=2))) == ["c"]
 
 
-def test_a_head_says_who_holds_what_it_lacks_and_when_it_starts_at_the_latest() -> None:
+def test_a_blocked_job_names_the_holders_of_its_instances_and_its_latest_start() -> None:
     plan = schedule(snapshot(ENDS_SOON, HEAD, job("b", limit_s=7200), job("c", count=2), size=2))
     assert reason_of(plan, "head") == (
-        "waits for 1 of 2 ml.p5.48xlarge: job `x` (priority 9, until 01:16 at the latest); "
-        "starts by 01:16 unless a job of higher rank comes"
+        "waits for 1 of 2 ml.p5.48xlarge: job `x` (priority 9, until 01:16 UTC at the latest); "
+        "starts by 01:16 UTC unless a job of higher rank comes"
     )
     assert reason_of(plan, "b") == (
-        "could still run when `head` (priority 9), ahead of it, can start (01:16); "
+        "could still run when `head` (priority 9), ahead of it, can start (01:16 UTC); "
         "a job that is limited to 3600 s in all could start now; 1 job ahead"
     )
     assert reason_of(plan, "c") == (
-        "waits for ml.p5.48xlarge behind `head` (priority 9), which can start by 01:16; 2 jobs ahead"
+        "waits for ml.p5.48xlarge behind `head` (priority 9), which can start by 01:16 UTC; 2 jobs ahead"
     )
 
 
-def test_a_job_kept_from_starting_by_endless_jobs_is_told_so() -> None:
+def test_a_job_blocked_by_endless_jobs_has_a_reason_that_says_so() -> None:
     plan = schedule(snapshot(held("x", 9), HEAD, job("b", limit_s=60), size=2))
     assert reason_of(plan, "b") == (
         "waits behind `head` (priority 9), which waits for jobs without a time limit, "

@@ -146,7 +146,7 @@ CASES: list[tuple[str, Policy, Parts, int, list[str], list[tuple[str, str]]]] = 
 @pytest.mark.parametrize(
     ("policy", "parts", "size", "started", "preempted"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
 )
-def test_what_teams_get(
+def test_the_instances_that_teams_get(
     policy: Policy, parts: Parts, size: int, started: list[str], preempted: list[tuple[str, str]]
 ) -> None:
     snap = snapshot(*parts, size=size, policy=policy)
@@ -155,7 +155,7 @@ def test_what_teams_get(
     assert (starts(plan), preemptions(plan)) == (started, preempted)
 
 
-def test_a_reclaimed_attempt_is_told_that_it_was_borrowed() -> None:
+def test_the_reason_of_a_reclaimed_attempt_says_that_it_borrowed() -> None:
     parts = (held("x", 9, team="b"), job("w", 0, team="a"))
     (preemption,) = schedule(snapshot(*parts, size=1, policy=A2)).actions
     assert preemption.reason.code == "Reclaimed"
@@ -166,11 +166,11 @@ def test_a_job_held_by_its_teams_limit_says_so() -> None:
     plan = schedule(snapshot(held("x", team="a", count=2, ends_in_s=60), job("w", team="a"), size=4, policy=LIMIT))
     assert reason_of(plan, "w") == (
         "waits for 1 ml.p5.48xlarge within the limit of team `a`, which may use 2 ml.p5.48xlarge: "
-        "job `x` (priority 0, until 00:17 at the latest)"
+        "job `x` (priority 0, until 00:17 UTC at the latest)"
     )
 
 
-def test_a_job_above_its_teams_limit_is_told_what_to_change() -> None:
+def test_a_job_above_its_teams_limit_has_the_necessary_change() -> None:
     plan = schedule(snapshot(job("w", team="a", count=3), job("v", team="a"), size=4, policy=LIMIT))
     assert code_of(plan, "w") == "ExceedsTeamLimit"
     assert starts(plan) == ["v"]
@@ -196,7 +196,7 @@ def test_ageing_ends_at_its_cap() -> None:
     assert starts(schedule(snapshot(old, new, size=1, policy=AGEING))) == ["new"]
 
 
-def test_what_was_gained_by_ageing_preempts_nobody_but_protects_who_runs() -> None:
+def test_priority_gained_by_ageing_preempts_no_job_and_protects_running_ones() -> None:
     old = job("old", 0, entered=0)
     assert preemptions(schedule(snapshot(held("x", 1, entered=0), old, size=1, policy=AGEING))) == []
     aged = held("x", 0, since=300_000, entered=0)
@@ -210,7 +210,7 @@ PROTECTED: list[tuple[str, Policy, Allocation, str]] = [
         "a job within its minimum run time",
         Policy(min_run_time_ms=1_000_000),
         held("x", since=NOW_MS - 400_000),
-        "within its minimum run time until 00:26",
+        "within its minimum run time until 00:26 UTC",
     ),
     (
         "a job that has been preempted often enough",
@@ -225,13 +225,13 @@ PROTECTED: list[tuple[str, Policy, Allocation, str]] = [
 @pytest.mark.parametrize(
     ("policy", "holder", "told"), [row[1:] for row in PROTECTED], ids=[row[0] for row in PROTECTED]
 )
-def test_who_is_no_victim(policy: Policy, holder: Allocation, told: str) -> None:
+def test_attempts_that_are_not_preempted(policy: Policy, holder: Allocation, told: str) -> None:
     plan = schedule(snapshot(holder, job("w", 9), size=1, policy=policy))
     assert preemptions(plan) == []
     assert told in reason_of(plan, "w")
 
 
-def test_who_has_run_long_enough_gives_way() -> None:
+def test_an_attempt_may_be_preempted_after_the_minimum_run_time() -> None:
     policy = Policy(min_run_time_ms=100)
     parts = (held("x", since=NOW_MS - 100), job("w", 9))
     assert preemptions(schedule(snapshot(*parts, size=1, policy=policy))) == [("x", "w")]
@@ -248,6 +248,6 @@ def test_who_has_run_long_enough_gives_way() -> None:
         lambda: Policy(min_run_time_ms=-1),
     ],
 )
-def test_a_rule_that_makes_no_sense_is_refused(wrong) -> None:
+def test_a_policy_with_an_invalid_value_is_refused(wrong) -> None:
     with pytest.raises(InvalidPolicy):
         wrong()

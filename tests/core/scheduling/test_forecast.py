@@ -21,11 +21,11 @@ def test_a_job_is_expected_when_the_limits_of_what_runs_make_room() -> None:
     assert expected.until_ms is None
 
 
-def test_a_job_that_waits_for_an_endless_one_is_expected_at_no_time() -> None:
+def test_a_job_that_waits_for_an_endless_one_has_no_expected_start() -> None:
     assert forecast(snapshot(held("x", 9), job("a"), size=1)).starts == {"a": None}
 
 
-def test_measured_run_times_take_the_place_of_limits() -> None:
+def test_measured_run_times_replace_limits() -> None:
     def history(each: Allocation | WaitingJob) -> int:
         return {"x": 1000, "a": 2000}[each.job if isinstance(each, Allocation) else each.name]
 
@@ -43,7 +43,7 @@ def test_backfilled_jobs_are_expected_in_their_gaps() -> None:
     assert forecast(snap).starts == {"head": NOW_MS + HOUR_MS, "b": NOW_MS}
 
 
-def test_a_forecast_looks_ahead_so_far_and_says_how_far() -> None:
+def test_a_forecast_reports_its_horizon() -> None:
     line = [job(f"a{i}", entered=i, limit_s=60) for i in range(5)]
     expected = forecast(snapshot(*line, size=1), steps=2)
     assert list(expected.starts.values()) == [NOW_MS, NOW_MS + 60_000, NOW_MS + 120_000, None, None]
@@ -90,6 +90,6 @@ def test_what_if_a_pool_is_resized_or_a_job_withdrawn() -> None:
         Resize(pool=P5, size=-1),
     ],
 )
-def test_a_change_of_what_is_not_there_is_refused(change) -> None:
+def test_a_change_of_an_unknown_job_or_pool_is_refused(change) -> None:
     with pytest.raises(UnknownEdit):
         what_if(snapshot(held("x"), job("a")), [change])

@@ -43,14 +43,14 @@ EXAMPLE: Parts = (
 """Red is guaranteed 2 of 4. `w0` borrows, so the job that runs ranks before it; `w1` is covered."""
 
 
-def test_what_is_reclaimed_for_a_covered_job_is_not_taken_back() -> None:
+def test_instances_reclaimed_for_a_covered_job_are_not_taken_back() -> None:
     stopped, world = played(snapshot(*EXAMPLE, size=4, policy=RED_2))
     assert stopped == [("r0", "w1")]
     assert sorted(world.held) == ["w1"]
     assert sorted(world.waiting) == ["r0", "w0"]
 
 
-def test_who_was_passed_starts_when_what_runs_and_ranks_before_it_has_ended() -> None:
+def test_a_passed_job_starts_when_the_attempts_that_rank_before_it_have_ended() -> None:
     _, world = played(snapshot(*EXAMPLE, size=4, policy=RED_2))
     world.end("w1")
     _, world = played(world.snapshot())
@@ -93,7 +93,7 @@ def test_a_covered_job_is_not_stopped_for_a_job_of_its_own_team_that_is_not() ->
     assert preemptions(schedule(snapshot(*parts, size=3, policy=RED_2))) == []
 
 
-def test_what_a_team_borrows_is_stopped_for_a_job_of_its_own_of_higher_priority() -> None:
+def test_a_borrowing_attempt_is_stopped_for_a_job_of_higher_priority_of_its_team() -> None:
     running = [held(f"x{i}", 0, team="red") for i in range(4)]
     two, three = (job("w0", 9, count=count, team="red") for count in (2, 3))
     assert len(preemptions(schedule(snapshot(*running, two, size=4, policy=RED_2)))) == 2
@@ -107,7 +107,7 @@ def test_a_job_is_covered_if_those_that_are_stopped_for_it_leave_room_in_the_gua
     assert sorted(world.held) == ["w"]
 
 
-def test_what_is_promised_to_a_covered_job_is_safe_though_others_of_its_team_borrow_meanwhile() -> None:
+def test_a_covered_jobs_reservation_is_kept_though_its_team_borrows_meanwhile() -> None:
     """`x` and `y` start on free instances while `r` stops for `w`, so red holds more than its guarantee with `w`."""
     policy = Policy(teams={"red": Team(guaranteed={P5: 2, G5: 2}), "blue": Team()})
     parts = (
@@ -133,7 +133,7 @@ def test_a_job_whose_guarantee_goes_to_one_of_higher_priority_reclaims_nothing()
     assert preemptions(plan) == []
 
 
-def test_what_is_reserved_counts_when_teams_take_turns() -> None:
+def test_reserved_instances_count_as_use_of_their_team() -> None:
     policy = Policy(teams={"a": Team(), "b": Team()})
     parts = (
         held("x", 9, count=2, ends_in_s=600),
@@ -151,7 +151,7 @@ def test_a_job_is_no_longer_covered_once_others_of_its_team_have_used_the_guaran
     assert starts(schedule(snapshot(*parts, size=2, policy=policy))) == ["r0", "b"]
 
 
-def test_a_job_is_covered_once_its_team_has_given_something_back() -> None:
+def test_a_job_is_covered_once_its_team_has_freed_instances() -> None:
     """`j` stops `x`, which borrows G5, and thereby frees red's guaranteed P5."""
     policy = Policy(teams={"red": Team(guaranteed={P5: 1}), "blue": Team()})
     both = replace(held("x", 0, team="red"), demand={P5: 1, G5: 1})
@@ -161,7 +161,7 @@ def test_a_job_is_covered_once_its_team_has_given_something_back() -> None:
     assert [hold.job for hold in plan.waits] == ["j", "k", "b"]
 
 
-def test_a_job_is_covered_once_what_was_promised_to_another_one_of_its_team_is_taken_over() -> None:
+def test_a_job_is_covered_once_another_reservation_of_its_team_is_taken_over() -> None:
     policy = Policy(teams={"red": Team(guaranteed={P5: 1}), "blue": Team()})
     parts = (
         held("x", 9, team="blue"),
@@ -183,7 +183,7 @@ def test_a_reserved_start_does_not_count_on_a_covered_attempt_of_the_same_team()
     assert hold.start_by_ms == NOW_MS + 600_000
 
 
-def test_what_is_promised_to_a_job_that_borrows_counts_as_held_by_its_team() -> None:
+def test_the_reservation_of_a_borrowing_job_counts_as_use_of_its_team() -> None:
     """Once `y` has stopped, red holds nothing: a small job would be covered, and pass `w`."""
     parts = (
         held("y", 0, count=3, team="red", freed_for="w"),
@@ -196,7 +196,7 @@ def test_what_is_promised_to_a_job_that_borrows_counts_as_held_by_its_team() -> 
     assert starts(schedule(after)) == ["w"]
 
 
-def test_who_would_rank_before_the_job_by_ageing_is_not_stopped_for_it() -> None:
+def test_an_attempt_that_would_rank_first_by_ageing_is_not_stopped() -> None:
     """`old` started at once, so it has gained no priority, but its place in the queue protects it."""
     policy = Policy(ageing=Ageing(interval_ms=100_000, cap=3))
     old = held("old", 1, since=0, entered=0)
@@ -206,7 +206,7 @@ def test_who_would_rank_before_the_job_by_ageing_is_not_stopped_for_it() -> None
     ]
 
 
-def test_a_job_that_needs_its_guarantee_and_what_others_wait_for_comes_to_rest() -> None:
+def test_decisions_on_a_guarantee_and_the_reservations_of_others_come_to_rest() -> None:
     """Two attempts stop for others, and `w` needs all of the guarantee and one of a pool that the others wait for."""
     policy = Policy(teams={"red": Team(guaranteed={P5: 2}), "blue": Team()}, max_preemptions=1000)
     parts = (
@@ -225,7 +225,7 @@ LIMITS = [("within the time that a stop takes", 120, False), ("later", 121, True
 
 
 @pytest.mark.parametrize(("ends_in_s", "stopped"), [row[1:] for row in LIMITS], ids=[row[0] for row in LIMITS])
-def test_who_reaches_its_limit_as_soon_as_a_stop_would_end_it_is_not_stopped(ends_in_s: int, stopped: bool) -> None:
+def test_an_attempt_in_the_last_two_minutes_of_its_limit_is_not_stopped(ends_in_s: int, stopped: bool) -> None:
     plan = schedule(snapshot(held("x", 0, ends_in_s=ends_in_s), job("w", 9), size=1))
     assert preemptions(plan) == ([("x", "w")] if stopped else [])
     if not stopped:

@@ -150,11 +150,11 @@ def test_jobs_do_not_preempt_each_other_back_and_forth(snapshot: Snapshot) -> No
 
 
 @given(crowded())
-def test_what_is_reclaimed_is_not_taken_back_and_reclaimed_again(snapshot: Snapshot) -> None:
+def test_reclaimed_instances_do_not_go_back_and_forth(snapshot: Snapshot) -> None:
     preemption_comes_to_an_end(snapshot)
 
 
 @settings(max_examples=60)
 @given(snapshots() | crowded())
-def test_every_job_that_fits_starts_if_what_runs_ends(snapshot: Snapshot) -> None:
+def test_every_job_that_fits_starts_once_running_jobs_have_ended(snapshot: Snapshot) -> None:
     every_job_is_served(snapshot)

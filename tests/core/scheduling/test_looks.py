@@ -54,7 +54,9 @@ def large(waiting: int, teams: int) -> Snapshot:
 
 
 @pytest.mark.parametrize("teams", [0, 8])
-def test_a_decision_ends_within_its_looks_and_one_job(teams: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decision_exceeds_its_evaluation_budget_by_at_most_one_job(
+    teams: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(looks, "MAX_LOOKS", 50_000)
     decision = scheduler._Pass(large(1000, teams), explain=False)
     plan = decision.run()
@@ -63,13 +65,13 @@ def test_a_decision_ends_within_its_looks_and_one_job(teams: int, monkeypatch: p
     assert 50_000 <= decision.looks.taken < 100_000
 
 
-def test_an_ordinary_decision_uses_a_small_part_of_its_looks() -> None:
+def test_an_ordinary_decision_uses_a_small_part_of_its_evaluation_budget() -> None:
     decision = scheduler._Pass(large(100, 8), explain=False)
     assert decision.run().unseen == 0
     assert decision.looks.taken < MAX_LOOKS // 20
 
 
-def test_jobs_that_something_is_reserved_for_are_looked_at_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_with_a_reservation_are_evaluated_beyond_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "MAX_LOOKS", 1)
     wide = [job(f"w{i}", 5, count=2) for i in range(5)]
     plan = scheduler.schedule(snapshot(held("x", 9), *wide, job("last", 0), reserved("last"), size=2))
@@ -77,7 +79,7 @@ def test_jobs_that_something_is_reserved_for_are_looked_at_all_the_same(monkeypa
     assert plan.unseen > 0
 
 
-def test_who_is_not_looked_at_passes_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_is_not_evaluated_passes_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = (held("x", 9, ends_in_s=600), job("wide", 5, count=2), job("short", 0, limit_s=60))
     assert starts(scheduler.schedule(snapshot(*parts, size=2))) == ["short"]
     monkeypatch.setattr(looks, "MAX_LOOKS", 1)

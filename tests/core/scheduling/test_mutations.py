@@ -182,7 +182,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
 
 
 @pytest.mark.parametrize("rule", MUTANTS)
-def test_a_broken_rule_is_noticed(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_violated_promise_is_detected(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     target, name, broken, holds, examples = MUTANTS[rule]
     monkeypatch.setattr(target, name, broken)
 

@@ -31,7 +31,7 @@ jobs = st.builds(
 
 
 @given(jobs, jobs)
-def test_the_sort_key_of_a_line_sorts_as_the_rank_does(left: WaitingJob, right: WaitingJob) -> None:
+def test_the_sort_key_of_a_queue_sorts_as_the_rank_does(left: WaitingJob, right: WaitingJob) -> None:
     keys = [rank_key(job.priority, job.turn_ms, job.name) for job in (left, right)]
     assert (rank(left) < rank(right)) == (keys[0] < keys[1])
     assert (rank(left) == rank(right)) == (keys[0] == keys[1])

@@ -28,7 +28,7 @@ def paused(known: Snapshot, *pools: str) -> Snapshot:
 
 
 @given(snapshots(), st.sets(st.sampled_from(POOLS)))
-def test_it_is_decided_as_if_nobody_waited_for_a_paused_pool(known: Snapshot, pools: Collection[str]) -> None:
+def test_jobs_of_a_paused_pool_do_not_affect_other_decisions(known: Snapshot, pools: Collection[str]) -> None:
     plan = schedule(paused(known, *pools))
     check_plan(paused(known, *pools), plan)
     others = tuple(each for each in known.waiting if not each.demand.keys() & set(pools))
@@ -37,20 +37,20 @@ def test_it_is_decided_as_if_nobody_waited_for_a_paused_pool(known: Snapshot, po
     assert told == {each.name for each in known.waiting} - {each.name for each in others}
 
 
-def test_who_waits_is_told_who_paused_the_pool_and_how_it_goes_on() -> None:
+def test_jobs_of_a_paused_pool_name_who_paused_it_and_how_to_resume() -> None:
     (first, second) = schedule(paused(snapshot(job("a"), job("b")), P5)).waits
     assert first.sentence == (
-        f"{P5} is paused since 00:15 by user/ada: the cooling is repaired; the place in the queue is kept, and it "
+        f"{P5} is paused since 00:15 UTC by user/ada: the cooling is repaired; the place in the queue is kept, and it "
         f"starts in its turn after `headway resume {P5}`"
     )
     assert second.ahead == 1
     everything = replace(snapshot(job("a")), pauses={P5: replace(PAUSE, everything=True)})
     (hold,) = schedule(everything).waits
-    assert hold.sentence.startswith("everything is paused since 00:15")
+    assert hold.sentence.startswith("everything is paused since 00:15 UTC")
     assert hold.sentence.endswith("after `headway resume`")
 
 
-def test_what_is_reserved_for_a_job_of_a_paused_pool_is_given_back() -> None:
+def test_the_reservation_of_a_job_of_a_paused_pool_is_released() -> None:
     both = job("both", 9, ml_g5_xlarge=1)
     known = snapshot(reserved("both", pool=G5), both, job("g5", pool=G5), pools={P5: 1, G5: 1})
     actions = schedule(paused(known, P5)).actions
@@ -58,7 +58,7 @@ def test_what_is_reserved_for_a_job_of_a_paused_pool_is_given_back() -> None:
     assert actions[1].job == "g5"
 
 
-def test_no_start_is_foreseen_in_a_paused_pool() -> None:
+def test_a_job_of_a_paused_pool_has_no_expected_start() -> None:
     known = snapshot(held("x", ends_in_s=60), job("a", limit_s=60), size=1)
     assert forecast(known).starts["a"] is not None
     assert forecast(paused(known, P5)).starts == {"a": None}

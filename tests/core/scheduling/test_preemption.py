@@ -49,7 +49,7 @@ TEAMS = Policy(ageing=Ageing(interval_ms=1000, cap=9), teams={"a": Team()})
         (TEAMS, 999, True),
     ],
 )
-def test_an_attempt_gives_way_unless_its_job_would_rank_first_again(
+def test_an_attempt_may_be_preempted_unless_its_job_would_rank_first_again(
     policy: Policy, ran_ms: int, *, preempts: bool
 ) -> None:
     attempt = held("x", 1, since=NOW_MS - ran_ms, entered=NOW_MS - ran_ms)
@@ -58,19 +58,19 @@ def test_an_attempt_gives_way_unless_its_job_would_rank_first_again(
 
 
 @pytest.mark.parametrize("priority", [5, 4])
-def test_what_a_job_has_gained_by_ageing_preempts_nobody(priority: int) -> None:
+def test_priority_gained_by_ageing_preempts_no_job(priority: int) -> None:
     attempt = held("x", 5, since=NOW_MS, entered=NOW_MS)
     waiting = job("w", priority, entered=NOW_MS - 9000)
     assert not outranks(waiting, attempt, {}, NOW_MS, NO_TEAMS, reclaims=True)
 
 
-def test_an_attempt_that_keeps_its_teams_guarantee_hides_nobody_behind_it() -> None:
+def test_an_attempt_under_its_teams_guarantee_hides_no_other_victim() -> None:
     policy = Policy(teams={"a": Team(guaranteed={P5: 1})})
     plan = schedule(snapshot(held("x", 0, team="a"), held("y", 1, team="b"), job("w", 5, team="c"), policy=policy))
     assert preemptions(plan) == [("y", "w")]
 
 
-def test_an_attempt_that_would_rank_first_again_hides_nobody_behind_it() -> None:
+def test_an_attempt_that_would_rank_first_again_hides_no_other_victim() -> None:
     # If x stops, the team borrows nothing beyond its guarantee of 2, so x would take its instances back; y of b would
     # not.
     policy = Policy(teams={"a": Team(guaranteed={P5: 2})})
@@ -78,20 +78,20 @@ def test_an_attempt_that_would_rank_first_again_hides_nobody_behind_it() -> None
     assert preemptions(schedule(snapshot(*parts, size=4, policy=policy))) == [("y", "wide")]
 
 
-def test_a_job_preempts_nobody_if_each_of_its_victims_would_rank_first_again() -> None:
+def test_a_job_preempts_no_attempt_if_each_victim_would_rank_first_again() -> None:
     policy = Policy(teams={"a": Team(guaranteed={P5: 2})})
     parts = (held("x", 0, team="a"), held("y", 1, team="a"), job("wide", 5, count=3, team="a"))
     assert not preemptions(schedule(snapshot(*parts, size=4, policy=policy)))
 
 
 @pytest.mark.parametrize(("policy", "priority"), [(Policy(preemption=False), 9), (Policy(), 5)])
-def test_a_decision_that_need_not_explain_ends_where_nobody_can_start_or_preempt(policy: Policy, priority: int) -> None:
+def test_a_decision_without_explanations_ends_where_no_job_can_start_or_preempt(policy: Policy, priority: int) -> None:
     line = [job(f"w{i}", priority) for i in range(3)]
     plan = schedule(snapshot(held("x", 5), *line, size=1, policy=policy), explain=False)
     assert (plan.actions, plan.unseen) == ((), 3)
 
 
-def test_each_attempt_that_is_asked_about_is_one_look() -> None:
+def test_each_attempt_that_is_checked_counts_as_one_evaluation() -> None:
     decision = _Pass(snapshot(*(held(f"x{i}") for i in range(3)), size=3), explain=False)
     before = decision.looks.taken
     assert len(decision.preemption.victims(job("w", 9, count=3), {P5: 3})) == 3

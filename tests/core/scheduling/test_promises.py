@@ -473,7 +473,7 @@ def test_no_start_takes_more_than_is_free_of_a_pool_or_of_a_limit(snapshot: Snap
 
 
 @given(snapshots())
-def test_every_waiting_job_starts_whole_or_is_told_why_not(snapshot: Snapshot) -> None:
+def test_every_waiting_job_starts_whole_or_has_a_reason(snapshot: Snapshot) -> None:
     all_or_nothing(snapshot)
 
 
@@ -483,17 +483,17 @@ def test_the_same_snapshot_gives_the_same_plan_in_whatever_order_it_was_read(sna
 
 
 @given(snapshots("one"))
-def test_the_line_is_in_rank_order(snapshot: Snapshot) -> None:
+def test_the_queue_is_in_rank_order(snapshot: Snapshot) -> None:
     line_is_in_rank_order(snapshot)
 
 
 @given(snapshots("none", backfill=False))
-def test_without_backfill_nobody_starts_past_a_blocked_head(snapshot: Snapshot) -> None:
+def test_without_backfill_no_job_starts_past_a_blocked_one(snapshot: Snapshot) -> None:
     blocked_heads_close_their_pools(snapshot)
 
 
 @given(snapshots("none", ageing=False, backfill=True).map(nothing_owed))
-def test_a_reserved_start_is_kept_whoever_is_started_past_it(snapshot: Snapshot) -> None:
+def test_a_reserved_start_is_kept_whichever_jobs_start_past_it(snapshot: Snapshot) -> None:
     reserved_starts_are_kept(snapshot)
 
 
@@ -503,22 +503,22 @@ def test_a_reserved_start_is_kept_under_the_limit_of_a_team(snapshot: Snapshot) 
 
 
 @given(snapshots())
-def test_no_instance_stays_free_that_the_first_in_line_may_use(snapshot: Snapshot) -> None:
+def test_no_instance_stays_free_that_the_first_job_may_use(snapshot: Snapshot) -> None:
     first_in_line_is_not_kept_from_what_is_free(snapshot)
 
 
 @given(snapshots(backfill=True))
-def test_nobody_is_held_who_fits_and_delays_no_reserved_start(snapshot: Snapshot) -> None:
+def test_no_job_waits_that_fits_and_delays_no_reserved_start(snapshot: Snapshot) -> None:
     nobody_is_held_who_delays_nobody(snapshot)
 
 
 @given(snapshots(backfill=True, unlimited=False))
-def test_the_first_blocked_job_has_a_reserved_start_where_limits_tell_it(snapshot: Snapshot) -> None:
+def test_the_first_blocked_job_has_a_reserved_start_if_limits_determine_it(snapshot: Snapshot) -> None:
     starts_that_can_be_known_are_known(snapshot)
 
 
 @given(snapshots())
-def test_only_lower_priority_or_what_is_borrowed_is_preempted(snapshot: Snapshot) -> None:
+def test_only_lower_priority_or_borrowing_attempts_are_preempted(snapshot: Snapshot) -> None:
     only_who_may_be_preempted_is(snapshot)
 
 
@@ -543,12 +543,12 @@ def test_after_everything_has_stopped_the_preemptors_start(snapshot: Snapshot) -
 
 
 @given(snapshots())
-def test_what_is_freed_and_what_was_free_is_all_that_the_preemptor_demands(snapshot: Snapshot) -> None:
+def test_freed_and_free_instances_cover_the_preemptors_demand(snapshot: Snapshot) -> None:
     what_is_freed_is_earmarked_whole(snapshot)
 
 
 @given(snapshots())
-def test_a_reservation_goes_with_the_job_that_it_was_for(snapshot: Snapshot) -> None:
+def test_a_reservation_is_released_with_its_job(snapshot: Snapshot) -> None:
     leftovers_are_released(snapshot)
 
 

@@ -11,7 +11,7 @@ from headway.scheduling import queue_order
 from tests.core import random_snapshots
 
 
-def test_random_snapshots_come_to_rest_and_everybody_is_served() -> None:
+def test_random_snapshots_come_to_rest_and_every_job_is_served() -> None:
     faults, _ = random_snapshots.play(1, range(150))
     assert not faults
 
@@ -21,7 +21,7 @@ def test_the_same_seed_and_number_give_the_same_snapshot() -> None:
     assert first == again
 
 
-def test_a_wrong_rule_is_found_shown_and_told_by_the_exit_code(
+def test_a_violation_is_found_printed_and_changes_the_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(queue_order._TeamQueue, "_is_covered", lambda *_: False)

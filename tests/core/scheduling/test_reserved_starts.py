@@ -69,5 +69,5 @@ WHEN_OTHERS_HAVE_STOPPED = Snapshot(
 
 
 @pytest.mark.parametrize("snapshot", [AT_THE_LIMIT, WHEN_OTHERS_HAVE_STOPPED])
-def test_a_start_is_kept_that_was_told(snapshot: Snapshot) -> None:
+def test_a_reported_start_is_kept(snapshot: Snapshot) -> None:
     reserved_starts_are_kept(snapshot)

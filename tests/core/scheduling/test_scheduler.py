@@ -72,7 +72,7 @@ STARTS: list[tuple[str, Parts, int, list[str]]] = [
 
 
 @pytest.mark.parametrize(("parts", "size", "expected"), [row[1:] for row in STARTS], ids=[row[0] for row in STARTS])
-def test_who_starts(parts: Parts, size: int, expected: list[str]) -> None:
+def test_the_jobs_that_start(parts: Parts, size: int, expected: list[str]) -> None:
     snap = snapshot(*parts, size=size)
     plan = schedule(snap)
     check_plan(snap, plan)
@@ -161,7 +161,7 @@ PREEMPTIONS: list[tuple[str, Parts, int, list[tuple[str, str]]]] = [
 @pytest.mark.parametrize(
     ("parts", "size", "expected"), [row[1:] for row in PREEMPTIONS], ids=[row[0] for row in PREEMPTIONS]
 )
-def test_who_is_preempted(parts: Parts, size: int, expected: list[tuple[str, str]]) -> None:
+def test_the_attempts_that_are_preempted(parts: Parts, size: int, expected: list[tuple[str, str]]) -> None:
     snap = snapshot(*parts, size=size)
     plan = schedule(snap)
     check_plan(snap, plan)
@@ -197,18 +197,18 @@ def test_a_demand_over_two_pools_is_all_or_nothing() -> None:
     assert starts(schedule(snapshot(both, pools={P5: 1, "ml.c5.large": 2}))) == ["a"]
 
 
-def test_a_reservation_whose_job_left_the_line_is_given_back_and_used_at_once() -> None:
+def test_a_reservation_whose_job_left_the_queue_is_released_and_used_at_once() -> None:
     plan = schedule(snapshot(reserved("gone"), job("a"), size=1))
     assert releases(plan) == ["gone"]
     assert starts(plan) == ["a"]
 
 
-def test_a_reservation_whose_job_no_longer_fits_is_given_back() -> None:
+def test_a_reservation_whose_job_no_longer_fits_is_released() -> None:
     plan = schedule(snapshot(reserved("a"), job("a", count=2), size=1))
     assert releases(plan) == ["a"]
 
 
-def test_a_job_that_backs_off_keeps_its_place_and_lets_nobody_pass_on_what_it_needs() -> None:
+def test_a_job_that_backs_off_keeps_its_place_and_its_instances() -> None:
     waits = replace(job("a", 5, count=2), not_before_ms=NOW_MS + 1500)
     plan = schedule(snapshot(waits, job("b", 1), size=2))
     assert starts(plan) == []
@@ -283,13 +283,13 @@ def test_a_job_further_back_says_how_many_are_ahead() -> None:
     assert reason_of(plan, "c") == "waits for ml.p5.48xlarge behind `a` (priority 3); 2 jobs ahead"
 
 
-def test_a_victim_is_told_for_whom_it_gives_way() -> None:
+def test_a_victims_reason_names_its_preemptor() -> None:
     (preemption,) = schedule(snapshot(held("x", 1), job("a", 5), size=1)).actions
     assert preemption.reason.jobs == ("a",)
     assert "`a` (priority 5)" in preemption.reason.message
 
 
-def test_what_was_being_freed_for_a_job_that_starts_anyway_is_for_the_next_in_rank_order() -> None:
+def test_instances_being_freed_for_a_job_that_starts_anyway_go_to_the_next_one() -> None:
     parts = (held("x", freed_for="w"), held("y", 0), job("w", 5), job("v", 4))
     plan = schedule(snapshot(*parts, size=3))
     assert starts(plan) == ["w"]
@@ -297,7 +297,7 @@ def test_what_was_being_freed_for_a_job_that_starts_anyway_is_for_the_next_in_ra
     assert reason_of(plan, "v") == "starts on 1 ml.p5.48xlarge as soon as `x` has stopped"
 
 
-def test_of_needless_victims_the_dearest_is_given_back_first() -> None:
+def test_the_most_expensive_needless_victim_is_spared_first() -> None:
     """Either of `cheap` and `dear` is unneeded beside `wide`, but not both."""
     running = (held("cheap", 0), held("dear", 1), held("wide", 2, count=3))
     plan = schedule(snapshot(*running, job("w", 9, count=4), size=5))

@@ -70,7 +70,7 @@ def course(
     return events
 
 
-def test_a_job_that_waits_starts_when_the_one_before_it_has_completed() -> None:
+def test_a_waiting_job_starts_when_the_one_before_it_has_completed() -> None:
     assert told(course(arrival(5, "a", 10), arrival(7, "b", 3))) == [
         (5, "arrived", "a"),
         (5, "started", "a"),
@@ -81,7 +81,7 @@ def test_a_job_that_waits_starts_when_the_one_before_it_has_completed() -> None:
     ]
 
 
-def test_all_that_happens_at_one_instant_is_taken_in_before_one_decision() -> None:
+def test_all_events_of_one_instant_precede_one_decision() -> None:
     seen: list[tuple[int, int, int]] = []
 
     def watch(snapshot: Snapshot) -> Plan:
@@ -92,13 +92,13 @@ def test_all_that_happens_at_one_instant_is_taken_in_before_one_decision() -> No
     assert [entry for entry in seen if entry[0] == 10] == [(10, 0, 2), (10, 1, 1)]
 
 
-def test_it_decides_at_an_instant_until_there_is_nothing_left_to_do() -> None:
+def test_decisions_of_an_instant_repeat_until_nothing_is_left_to_do() -> None:
     events = course(*(arrival(0, name, 5) for name in "abc"), size=3)
     assert [event.job for event in events if event.kind is EventKind.STARTED] == ["a", "b", "c"]
     assert {event.time_ms for event in events if event.kind is EventKind.STARTED} == {0}
 
 
-def test_decisions_that_come_to_no_end_are_an_error() -> None:
+def test_endless_decisions_are_an_error() -> None:
     forever = Release(job="a", demand={P5: 1}, reason=reasons.started({P5: 1}))
     with pytest.raises(InvariantViolation, match="still something to do"):
         course(arrival(0, "a", 1), decide=lambda _: Plan(actions=(forever,), waits=()))
@@ -110,7 +110,7 @@ def test_starting_a_job_that_does_not_wait_is_an_error() -> None:
         course(arrival(0, "a", 1), decide=lambda _: Plan(actions=(wrong,), waits=()))
 
 
-def test_a_victim_holds_its_instances_until_it_has_stopped_and_then_waits_at_its_old_place() -> None:
+def test_a_victim_holds_its_instances_until_it_has_stopped_and_keeps_its_place() -> None:
     lines: list[list[str]] = []
 
     def watch(snapshot: Snapshot) -> Plan:
@@ -133,7 +133,7 @@ def test_a_victim_holds_its_instances_until_it_has_stopped_and_then_waits_at_its
     assert ["a", "b", "c"] in lines
 
 
-def test_what_a_victim_frees_is_reserved_for_the_job_that_it_was_stopped_for() -> None:
+def test_instances_of_a_victim_are_reserved_for_its_preemptor() -> None:
     seen: list[tuple[Reservation, ...]] = []
     stop = preempting("a", "b", freed=2)
 
@@ -145,7 +145,7 @@ def test_what_a_victim_frees_is_reserved_for_the_job_that_it_was_stopped_for() -
     assert seen[-1] == (Reservation(job="b", demand={P5: 2}),)
 
 
-def test_what_a_victim_frees_is_free_if_the_job_that_it_was_stopped_for_has_started_meanwhile() -> None:
+def test_instances_of_a_victim_are_free_if_its_preemptor_has_started() -> None:
     events = course(arrival(0, "a", 100), arrival(0, "d", 12), arrival(10, "b", 20), size=2,
                     decide=preempting("a", "b"), stop_ms=5)  # fmt: skip
     assert (12, "started", "b") in told(events)
@@ -156,9 +156,7 @@ def test_what_a_victim_frees_is_free_if_the_job_that_it_was_stopped_for_has_star
     ("checkpoints", "interval", "done", "lost"),
     [(False, 10, 160, 45), (True, 10, 120, 5), (True, 0, 120, 5), (True, 30, 130, 15), (True, 100, 160, 45)],
 )
-def test_a_victim_goes_on_from_its_last_checkpoint_if_it_writes_any(
-    checkpoints: bool, interval: int, done: int, lost: int
-) -> None:
+def test_a_victim_resumes_from_its_last_checkpoint(checkpoints: bool, interval: int, done: int, lost: int) -> None:
     events = course(
         arrival(0, "a", 100, checkpoints=checkpoints),
         arrival(40, "b", 15),
@@ -171,7 +169,7 @@ def test_a_victim_goes_on_from_its_last_checkpoint_if_it_writes_any(
 
 
 @pytest.mark.parametrize(("run", "ends"), [(14, "completed"), (15, "completed"), (16, "yielded")])
-def test_a_victim_that_is_done_at_or_before_its_stop_completes(run: int, ends: str) -> None:
+def test_a_victim_that_ends_by_its_stop_completes(run: int, ends: str) -> None:
     events = course(arrival(0, "a", run), arrival(10, "b", 1), decide=preempting("a", "b"), stop_ms=5)
     assert (min(run, 15), ends, "a") in told(events)
 
@@ -188,7 +186,7 @@ def test_a_victim_counts_its_preemptions() -> None:
     assert sorted(set(counts)) == [0, 1]
 
 
-def test_a_job_that_would_run_longer_than_its_limit_is_ended_at_it() -> None:
+def test_a_job_is_ended_at_its_limit() -> None:
     over = replace(arrival(0, "a", 100), job=replace(job("a"), limit_ms=30))
     assert told(course(over))[-1] == (30, EventKind.TIMED_OUT.value, "a")
 
@@ -198,7 +196,7 @@ def test_a_job_that_runs_as_long_as_its_limit_completes() -> None:
     assert told(course(exact))[-1] == (30, "completed", "a")
 
 
-def test_a_job_that_backs_off_is_looked_at_again_when_its_time_has_come() -> None:
+def test_a_job_that_backs_off_is_evaluated_again_at_its_time() -> None:
     late = replace(arrival(0, "a", 1), job=replace(job("a"), not_before_ms=50))
 
     def patient(snapshot: Snapshot) -> Plan:
@@ -212,7 +210,7 @@ def test_a_job_that_backs_off_is_looked_at_again_when_its_time_has_come() -> Non
     ]
 
 
-def test_a_course_goes_on_from_a_snapshot() -> None:
+def test_a_simulation_continues_from_a_snapshot() -> None:
     def left(part: Allocation | WaitingJob) -> int | None:
         return {"r": 30, "s": 40, "w": 10, "v": 10}[part.job if isinstance(part, Allocation) else part.name]
 
@@ -232,7 +230,7 @@ def test_a_course_goes_on_from_a_snapshot() -> None:
     ]
 
 
-def test_an_attempt_that_stops_on_request_does_not_come_back() -> None:
+def test_an_attempt_that_stops_on_request_is_not_requeued() -> None:
     events: list[Event] = []
     Simulation(snapshot(held("r", stopping=True)), first_come, stop_ms=20, record=events.append).run()
     assert told(events) == [(NOW_MS + 20, "stopped", "r")]
@@ -246,7 +244,7 @@ def test_jobs_without_a_run_time_never_end() -> None:
     assert not going.waiting
 
 
-def test_a_course_can_be_watched_up_to_a_moment() -> None:
+def test_a_simulation_can_be_observed_up_to_a_time() -> None:
     going = Simulation(snapshot(size=1, now_ms=0), first_come, arrivals=[arrival(0, "a", 10), arrival(10, "b", 10)])
     going.run(until_ms=10)
     assert (going.now_ms, going.next_ms) == (10, 20)
@@ -260,7 +258,7 @@ jobs = st.lists(
 
 
 @given(jobs, st.integers(0, 7))
-def test_under_the_real_decisions_every_job_that_fits_completes_and_no_pool_is_ever_exceeded(
+def test_with_the_real_scheduler_every_job_that_fits_completes_and_no_pool_is_exceeded(
     rows: list[tuple[int, int, int, int, bool]], stop_ms: int
 ) -> None:
     arrivals = [

@@ -89,27 +89,27 @@ def _is_first(job: WaitingJob, snapshot: Snapshot) -> bool:
 
 
 @given(snapshots())
-def test_a_decision_that_is_carried_out_leaves_nothing_to_decide(snapshot: Snapshot) -> None:
+def test_an_applied_decision_leaves_nothing_to_decide(snapshot: Snapshot) -> None:
     nothing_is_left_to_decide(snapshot)
 
 
 @given(snapshots(ageing=False))
-def test_equals_do_not_take_over_what_has_been_freed_for_one_of_them(snapshot: Snapshot) -> None:
+def test_equals_do_not_take_over_instances_freed_for_one_of_them(snapshot: Snapshot) -> None:
     only_who_is_ahead_takes_over(snapshot)
 
 
 @given(snapshots("several", ageing=False))
-def test_nobody_starts_to_borrow_what_others_have_to_give_back(snapshot: Snapshot) -> None:
+def test_no_job_borrows_instances_that_others_have_to_free(snapshot: Snapshot) -> None:
     nobody_borrows_what_is_reclaimed(snapshot)
 
 
 @given(snapshots("several", ageing=False, full=True).map(borrowing_goes_on))
-def test_nobody_starts_to_borrow_beside_a_job_that_gets_its_guarantee_back(snapshot: Snapshot) -> None:
+def test_no_job_borrows_beside_a_job_that_reclaims_its_guarantee(snapshot: Snapshot) -> None:
     nobody_borrows_what_is_reclaimed(snapshot)
 
 
 @given(snapshots())
-def test_a_decision_without_reasons_for_those_who_wait_does_the_same(snapshot: Snapshot) -> None:
+def test_a_decision_without_explanations_has_the_same_plan(snapshot: Snapshot) -> None:
     plan = schedule(snapshot, explain=False)
     assert plan.actions == schedule(snapshot).actions
     assert not plan.waits

@@ -14,7 +14,7 @@ LOG_GROUP = "/aws/sagemaker/TrainingJobs"
 
 
 def main(name: str, role: str, bucket: str, instance_type: Any) -> None:
-    """Train, and show what became of it."""
+    """Train, and print the result."""
     sagemaker = boto3.client("sagemaker")
     created = sagemaker.create_training_job(
         TrainingJobName=name,

@@ -46,7 +46,7 @@ def tune(role: str, sources: str, bucket: str, instance_type: str) -> None:
 
 
 def main(_name: str, role: str, sources: str, bucket: str, instance_type: str) -> None:
-    """Try both, and print SageMaker's responses."""
+    """Run both, and print SageMaker's responses."""
     try:
         process(role, instance_type)
         print("processing: taken")

@@ -20,7 +20,7 @@ RETAINED = "PREVIOUS"
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    """An alarm on less than 8 % in three periods of a minute, in a row."""
+    """Return an alarm on less than 8 % in three consecutive periods of a minute."""
     alarm = {
         "AlarmName": "idle",
         "Namespace": "/aws/sagemaker/TrainingJobs",
@@ -43,7 +43,7 @@ def settings(**changes: Any) -> AlarmSettings:
 
 
 def drawn(periods: str, *, period_s: int = 60, ends_s: float = NOON_S) -> list[Sample]:
-    """What the guide's tables draw: the latest at the right; 0 is fine, X crosses the threshold, - is missing."""
+    """Return samples as in the guide's tables, the latest last: 0 is within the threshold, X beyond, - missing."""
     marks = list(enumerate(reversed(periods.split()), start=1))
     return [sample(ends_s - age * period_s, {"0": 90.0, "X": 1.0}[mark]) for age, mark in marks if mark != "-"]
 
@@ -80,7 +80,7 @@ def test_missing_data_is_treated_as_in_the_tables_of_the_guide(
 
 
 @pytest.mark.parametrize("periods", ["- - - - X", "- - - X -", "- - - X X"])
-def test_too_few_and_too_young_datapoints_do_not_fire(periods):
+def test_too_few_and_too_recent_datapoints_do_not_fire(periods):
     assert state_after(periods) == INSUFFICIENT_DATA
     assert state_after(periods, TreatMissingData="ignore") == RETAINED
 
@@ -96,7 +96,7 @@ def test_too_few_and_too_young_datapoints_do_not_fire(periods):
         ("0 0 0 0 X", 1, ALARM),
     ],
 )
-def test_so_many_of_the_last_datapoints_fire_in_any_order(periods, needed, expected):
+def test_m_of_n_datapoints_fire_in_any_order(periods, needed, expected):
     assert state_after(periods, DatapointsToAlarm=needed) == expected
 
 
@@ -117,7 +117,7 @@ def test_a_period_that_is_not_over_does_not_count():
 
 
 @pytest.mark.parametrize(("offset_s", "counted"), [(-61, False), (-60, True), (-0.5, True), (0, False), (5, False)])
-def test_a_period_has_its_beginning_and_not_its_end(offset_s, counted):
+def test_a_period_includes_its_beginning_and_excludes_its_end(offset_s, counted):
     found = evaluate(
         settings(EvaluationPeriods=1, TreatMissingData="notBreaching"),
         [sample(NOON_S + offset_s, 1.0), sample(NOON_S - 61, 90.0)],
@@ -127,22 +127,22 @@ def test_a_period_has_its_beginning_and_not_its_end(offset_s, counted):
     assert found.state == (ALARM if counted else OK)
 
 
-def test_the_window_slides_with_each_minute_whatever_the_period():
+def test_the_window_slides_every_minute_for_any_period():
     samples = [sample(NOON_S - age_s, 1.0) for age_s in (10, 310, 610)]
     five = settings(Period=300)
     assert evaluate(five, samples, now_s=NOON_S, state=OK).state == ALARM
-    # A minute on the last period has another five minutes, with one that is fine.
+    # A minute in the last period, followed by five minutes within the threshold.
     later = [*samples, sample(NOON_S + 30, 100.0)]
     assert evaluate(five, later, now_s=NOON_S + 60, state=ALARM).state == OK
 
 
 @pytest.mark.parametrize(("period_s", "ends_s"), [(10, NOON_S + 50), (20, NOON_S + 50), (60, NOON_S), (300, NOON_S)])
-def test_a_period_below_a_minute_is_looked_at_each_ten_seconds(period_s, ends_s):
+def test_a_period_below_a_minute_is_evaluated_every_ten_seconds(period_s, ends_s):
     samples = drawn("X X X", period_s=period_s, ends_s=ends_s)
     assert evaluate(settings(Period=period_s), samples, now_s=NOON_S + 59, state=OK).state == ALARM
 
 
-def test_what_is_older_than_its_range_does_not_count():
+def test_datapoints_older_than_the_range_are_ignored():
     old = drawn("0 0 0 - - - - -")
     assert evaluate(settings(), old, now_s=NOON_S, state=OK).state == INSUFFICIENT_DATA
 
@@ -164,7 +164,7 @@ def test_a_datapoint_is_the_statistic_of_its_period(statistic, threshold):
     assert not fires("LessThanThreshold")
 
 
-# --------------------------------------------------------------------------------------------------------- its words
+# ---------------------------------------------------------------------------------------------------------- reasons
 
 
 FILLED = {"DatapointsToAlarm": 2, "TreatMissingData": "breaching"}
@@ -210,18 +210,18 @@ FILLED = {"DatapointsToAlarm": 2, "TreatMissingData": "breaching"}
         ),
     ],
 )
-def test_it_says_why_in_the_words_of_cloudwatch(periods, changes, datapoints, why, transition):
+def test_the_reason_has_cloudwatchs_wording(periods, changes, datapoints, why, transition):
     found = evaluate(settings(**changes), drawn(periods), now_s=NOON_S, state=OK)
     assert found.reason == f"Threshold Crossed: {datapoints} {why}{transition}."
 
 
-def test_it_says_what_is_lacking():
+def test_the_reason_names_missing_data():
     lacking = evaluate(settings(), [], now_s=NOON_S, state=OK)
     assert lacking.reason == "Insufficient Data: 3 datapoints were unknown."
     assert evaluate(settings(TreatMissingData="ignore"), [], now_s=NOON_S, state=OK).reason == ""
 
 
-def test_a_reason_stays_short():
+def test_reasons_are_short():
     found = evaluate(settings(EvaluationPeriods=100), drawn(" ".join("X" * 100)), now_s=NOON_S, state=OK)
     assert found.state == ALARM
     assert len(found.reason) < 1023
@@ -241,14 +241,14 @@ def test_dimensions_are_part_of_the_metric():
 @pytest.mark.parametrize(
     "changes", [{"MetricName": None}, {"ExtendedStatistic": "p99"}, {"ComparisonOperator": "GreaterThanUpperThreshold"}]
 )
-def test_other_kinds_of_alarms_are_not_played(changes):
+def test_other_kinds_of_alarms_are_not_simulated(changes):
     assert AlarmSettings.of(document(**changes)) is None
 
 
 # ------------------------------------------------------------------------------------------------------------ rounds
 
 
-def test_an_alarm_is_looked_at_when_it_is_new_or_changed_and_when_a_period_is_over():
+def test_an_alarm_is_evaluated_when_it_is_new_or_changed_and_when_a_period_is_over():
     rounds: EvaluationSchedule[str] = EvaluationSchedule()
     minute, ten = document(), document(Period=10)
     both = {"minute": minute, "ten": ten}

@@ -1,4 +1,4 @@
-"""What CloudWatch takes from what functions print."""
+"""CloudWatch's metrics from the output of functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headway_sandbox.cloudwatch.embedded_metrics import Point, points
 
 
 def line(**changes: Any) -> str:
-    """A line with two metrics under two sets of dimensions."""
+    """Return a line with two metrics under two sets of dimensions."""
     directive = {
         "Namespace": "Headway",
         "Dimensions": [["service"], ["service", "pool"]],
@@ -42,5 +42,5 @@ def test_each_value_is_published_under_each_set_of_dimensions():
         '"_aws"',
     ],
 )
-def test_a_line_that_is_none_of_the_format_publishes_nothing(text: str):
+def test_a_line_in_another_format_publishes_nothing(text: str):
     assert [each for each in points(text) if each.name == "Waiting"] == []

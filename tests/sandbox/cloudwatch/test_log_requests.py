@@ -1,4 +1,4 @@
-"""What CloudWatch Logs refuses, and in which words."""
+"""Requests that CloudWatch Logs refuses, with its messages."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def test_a_request_that_breaks_a_rule_is_refused(operation: str, request_: dict[
         ("PutLogEvents", batch({**EVENT, "message": "é" * 524_275})),
     ],
 )
-def test_what_the_sdks_ask_for_is_taken(operation: str, request_: dict[str, Any]):
+def test_requests_of_the_sdks_are_accepted(operation: str, request_: dict[str, Any]):
     log_requests.check(operation, request_)
 
 
-def test_a_wrong_json_type_is_told_apart():
+def test_a_wrong_json_type_is_distinguished():
     with pytest.raises(AwsError, match=r"^SerializationException"):
         log_requests.check("GetLogEvents", {"logGroupName": GROUP, "logStreamName": 7})

@@ -40,7 +40,7 @@ def alarm(name: str = "idle", *, host: str = "train-1/algo-1", **changes: Any) -
 
 
 def cloudwatch(gpu: str = "0:760", **changes: Any) -> MemoryCloudWatch:
-    """A CloudWatch with a job that is that busy, created at the start."""
+    """Return a CloudWatch with a job of this utilization, created at the start."""
     fleet = FakeSageMaker()
     environment = {"SANDBOX_GPU_UTILIZATION": gpu, "SANDBOX_RUN_SECONDS": "36000"}
     limit = {"MaxRuntimeInSeconds": 86_400}
@@ -49,7 +49,7 @@ def cloudwatch(gpu: str = "0:760", **changes: Any) -> MemoryCloudWatch:
 
 
 def evaluated(found: MemoryCloudWatch, until_s: float) -> list[AlarmTransition]:
-    """All transitions, evaluated each minute."""
+    """Return all transitions of an evaluation each minute."""
     moments = range(int(START_S), int(until_s) + 1, 60)
     return [change for moment_s in moments for change in found.evaluate(moment_s)]
 
@@ -57,7 +57,7 @@ def evaluated(found: MemoryCloudWatch, until_s: float) -> list[AlarmTransition]:
 # ------------------------------------------------------------------------------------------------------------- states
 
 
-def test_a_job_that_goes_idle_late_is_told_once():
+def test_a_job_that_becomes_idle_late_is_notified_once():
     found = cloudwatch("0:760,7200:0")
     found.put(alarm(), now=START_S)
     changes = evaluated(found, TRAINS_S + 7200 + 1800)
@@ -72,7 +72,7 @@ def test_a_job_that_goes_idle_late_is_told_once():
     [
         ("0:0", {}, "ml.p5.48xlarge", "ALARM"),
         ("0:100", {}, "ml.p5.48xlarge", "OK"),  # one of its eight GPUs is busy
-        ("0:0", {}, "ml.trn1.32xlarge", "OK"),  # there is no such figure of it
+        ("0:0", {}, "ml.trn1.32xlarge", "OK"),  # there is no such metric
         ("0:0", {"TreatMissingData": "missing"}, "ml.trn1.32xlarge", "INSUFFICIENT_DATA"),
         ("0:0", {"TreatMissingData": "breaching"}, "ml.trn1.32xlarge", "ALARM"),
         ("0:0", {"MetricName": "CPUUtilization"}, "ml.trn1.32xlarge", "OK"),
@@ -81,10 +81,10 @@ def test_a_job_that_goes_idle_late_is_told_once():
         ("0:0", {"Dimensions": [{"Name": "Host", "Value": "train-2/algo-1"}]}, "ml.p5.48xlarge", "OK"),
         ("0:0", {"Namespace": "/aws/sagemaker/Endpoints"}, "ml.p5.48xlarge", "OK"),
         ("0:0", {"Unit": "Percent"}, "ml.p5.48xlarge", "ALARM"),
-        ("0:0", {"Unit": "Count"}, "ml.p5.48xlarge", "OK"),  # not its unit
+        ("0:0", {"Unit": "Count"}, "ml.p5.48xlarge", "OK"),  # another unit
     ],
 )
-def test_an_alarm_sees_its_own_metric_only(gpu, changes, instance_type, expected):
+def test_an_alarm_reads_only_its_own_metric(gpu, changes, instance_type, expected):
     found = cloudwatch(gpu, ResourceConfig=on(instance_type))
     found.put(alarm(**changes), now=START_S)
     evaluated(found, TRAINS_S + 3600)
@@ -105,7 +105,7 @@ def test_an_alarm_outlives_its_job_and_keeps_its_state_when_it_is_put_again():
     assert found.evaluate(TRAINS_S + 100_000) == []
 
 
-def test_a_change_is_told_as_cloudwatch_tells_it():
+def test_a_transition_is_notified_in_cloudwatchs_format():
     found = cloudwatch("0:0")
     found.put(alarm(AlarmDescription="idle", DatapointsToAlarm=2, OKActions=[TOPIC]), now=START_S + 0.25)
     (change,) = evaluated(found, TRAINS_S + 1800)[1:]
@@ -205,7 +205,7 @@ def test_an_alarm_that_cloudwatch_refuses_is_refused(changes, message):
         {"TreatMissingData": None, "Dimensions": None},
     ],
 )
-def test_an_alarm_at_the_limits_is_taken(changes):
+def test_an_alarm_at_the_limits_is_accepted(changes):
     alarm_requests.check("PutMetricAlarm", alarm(**changes))
 
 
@@ -222,7 +222,7 @@ def test_an_alarm_at_the_limits_is_taken(changes):
         ("PutDashboard", {}, "UnknownOperationException"),
     ],
 )
-def test_other_requests_are_refused_too(operation, body, code):
+def test_other_requests_are_also_refused(operation, body, code):
     with pytest.raises(AwsError) as refused:
         cloudwatch().call(operation, body, now=START_S)
     assert refused.value.code == code

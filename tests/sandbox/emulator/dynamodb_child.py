@@ -1,7 +1,7 @@
-"""Run with the sandbox's Python: plays writes and queries on a table of ministack's, and answers each query twice.
+"""Run with the sandbox's Python: performs writes and queries on a table of ministack, and answers each query twice.
 
-Each line of the input is a JSON list of steps, each line of the output the list of answers to its queries: what the
-sandbox answers, and what ministack does by itself.
+Each line of the input is a JSON list of steps, each line of the output the list of answers to its queries: that of the
+sandbox, and that of ministack alone.
 """
 
 from __future__ import annotations

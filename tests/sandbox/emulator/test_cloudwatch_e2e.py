@@ -39,7 +39,7 @@ def allow(*statements: dict[str, Any]) -> str:
 
 
 def make_queue(sb: Sandbox, name: str) -> tuple[str, str]:
-    """A queue that topics may write to; its URL and ARN."""
+    """Create a queue that topics may write to; return its URL and ARN."""
     sqs = sb.client("sqs")
     url = sqs.create_queue(QueueName=name)["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
@@ -56,7 +56,7 @@ def received(sb: Sandbox, queue: str) -> list[dict[str, Any]]:
 
 
 def put_alarm(client: Any, name: str, *, host: str = "nobody/algo-1", **changes: Any) -> None:
-    """An alarm on less than 8 % in three periods of ten seconds."""
+    """Put an alarm on less than 8 % in three periods of ten seconds."""
     client.put_metric_alarm(
         **{
             "AlarmName": name,
@@ -80,14 +80,14 @@ def state_of(sb: Sandbox, name: str) -> str:
 
 
 def actions_of(sb: Sandbox, name: str) -> list[str]:
-    """What became of an alarm's actions, latest first."""
+    """Return the history of an alarm's actions, latest first."""
     history = sb.client("cloudwatch").describe_alarm_history(AlarmName=name, HistoryItemType="Action")
     return [entry["HistorySummary"] for entry in history["AlarmHistoryItems"]]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def watched(sb) -> str:
-    """Three jobs that are watched while the other tests run; the URL of the notified queue."""
+    """The URL of the notified queue, with three jobs that are monitored during the other tests."""
     url, arn = make_queue(sb, "watched")
     topic = sb.client("sns").create_topic(Name="watched")["TopicArn"]
     sb.client("sns").subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
@@ -104,10 +104,10 @@ def watched(sb) -> str:
     return url
 
 
-# ----------------------------------------------------------------------------------------------------- its requests
+# ---------------------------------------------------------------------------------------------------------- requests
 
 
-def test_what_cloudwatch_refuses_is_refused(sb):
+def test_requests_that_cloudwatch_refuses_are_refused(sb):
     client = sb.client("cloudwatch")
     for changes, message in (
         ({"Period": 15}, "Period must be 10, 20, 30 or a multiple of 60"),
@@ -137,7 +137,7 @@ def test_alarms_are_listed_page_by_page(sb):
     assert client.describe_alarms(AlarmNamePrefix="paged-")["MetricAlarms"] == []
 
 
-def test_who_may_is_asked_for_each_alarm(sb):
+def test_permission_is_checked_for_each_alarm(sb):
     every = "arn:aws:cloudwatch:eu-west-1:123456789012:alarm"
     mine = {"Action": ["cloudwatch:PutMetricAlarm", "cloudwatch:DeleteAlarms"], "Resource": f"{every}:mine-*"}
     look = {"Action": "cloudwatch:DescribeAlarms", "Resource": f"{every}:*"}
@@ -157,10 +157,10 @@ def test_who_may_is_asked_for_each_alarm(sb):
     assert state_of(sb, "idle")
 
 
-# ------------------------------------------------------------------------------------------------------ its actions
+# ----------------------------------------------------------------------------------------------------------- actions
 
 
-def test_an_alarm_tells_only_topics_that_let_it(sb):
+def test_an_alarm_notifies_only_topics_that_permit_it(sb):
     sns, kms, root = sb.client("sns"), sb.client("kms"), {"AWS": "arn:aws:iam::123456789012:root"}
     url, queue = make_queue(sb, "told")
     service = {"Service": "cloudwatch.amazonaws.com"}
@@ -195,7 +195,7 @@ def test_an_alarm_tells_only_topics_that_let_it(sb):
             assert trouble in actions_of(sb, name)[0]
 
 
-def test_a_topic_of_a_stack_is_encrypted_too(sb):
+def test_a_topic_of_a_stack_is_also_encrypted(sb):
     properties = {"TopicName": "stacked", "KmsMasterKeyId": "alias/aws/sns"}
     template = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": properties}}}
     formation = sb.client("cloudformation")
@@ -206,7 +206,7 @@ def test_a_topic_of_a_stack_is_encrypted_too(sb):
     assert attributes["KmsMasterKeyId"] == "alias/aws/sns"
 
 
-def test_a_topic_invokes_a_function_that_lets_it_and_tries_again(sb):
+def test_a_topic_invokes_a_function_with_permission_and_retries(sb):
     url, _arn = make_queue(sb, "handed-on")
     topic = sb.client("sns").create_topic(Name="functions")["TopicArn"]
     for name in ("closed", "told"):
@@ -235,7 +235,7 @@ def test_a_topic_invokes_a_function_that_lets_it_and_tries_again(sb):
         "a test",
     )
     assert message["Trigger"]["Dimensions"] == [{"name": "Host", "value": "nobody/algo-1"}]
-    assert events == [events[0]] * 3  # and none of the function that does not let it
+    assert events == [events[0]] * 3  # but not of the function without the permission
 
     def measured(metric: str, function: str) -> float:
         points = sb.client("cloudwatch").get_metric_statistics(
@@ -244,12 +244,12 @@ def test_a_topic_invokes_a_function_that_lets_it_and_tries_again(sb):
         )["Datapoints"]  # fmt: skip
         return sum(float(point["Sum"]) for point in points)
 
-    # Invocations are measured for any caller.
+    # Invocations are counted for any caller.
     until(lambda: measured("Invocations", "told") == 3)
     assert (measured("Errors", "told"), measured("Invocations", "closed")) == (3, 0)
 
 
-# ------------------------------------------------------------------------------------------------------- what fires
+# ------------------------------------------------------------------------------------------------------- evaluation
 
 
 def test_an_idle_job_fires_and_neither_one_busy_gpu_of_eight_nor_trainium(sb, watched):
@@ -273,11 +273,11 @@ def test_an_idle_job_fires_and_neither_one_busy_gpu_of_eight_nor_trainium(sb, wa
     assert sorted(hosts) == ["idle/algo-1", "one-of-eight/algo-1"]
 
 
-def test_a_restart_keeps_states_and_tells_nobody_again(sb, watched):
+def test_a_restart_keeps_states_and_repeats_no_notification(sb, watched):
     until(lambda: state_of(sb, "idle") == "ALARM", timeout_s=60.0)
     received(sb, watched)
     sb.restart()
     put_alarm(sb.client("cloudwatch"), "new", TreatMissingData="breaching")
-    until(lambda: state_of(sb, "new") == "ALARM")  # so all alarms have been looked at
+    until(lambda: state_of(sb, "new") == "ALARM")  # so all alarms have been evaluated
     assert [state_of(sb, name) for name in ("idle", "one-of-eight")] == ["ALARM", "OK"]
     assert received(sb, watched) == []

@@ -58,7 +58,7 @@ def _writes(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     if step == "update":
         change = {"UpdateExpression": "SET n = :n, g = :g", "ExpressionAttributeValues": {":n": number, ":g": key["p"]}}
         return step, {"Key": key, **change}
-    # Items without the index's key are not in it.
+    # Items without the index's key are not in the index.
     listed = draw(st.sampled_from([{}, {"g": {"S": draw(_partitions)}}, {"g": {"S": draw(_partitions)}, "n": number}]))
     return step, {"Item": {**key, **listed, "mark": {"S": draw(st.sampled_from("mn"))}}}
 
@@ -102,12 +102,12 @@ def _queries(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 @given(steps=st.lists(_writes() | _queries(), max_size=40))
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_query_is_answered_as_by_a_look_at_the_whole_partition(play: Play, steps: Steps) -> None:
+def test_every_query_returns_the_same_as_a_scan_of_the_partition(play: Play, steps: Steps) -> None:
     for ours, alone in play(steps):
         assert ours == alone
 
 
-def test_pages_follow_one_another_to_the_end_in_both_directions(play: Play) -> None:
+def test_pages_continue_to_the_end_in_both_directions(play: Play) -> None:
     steps: Steps = [("put", {"Item": {"p": {"S": "a"}, "s": {"S": f"{number * 7 % 50:02}"}}}) for number in range(50)]
     query = {"KeyConditionExpression": "p = :p", "ExpressionAttributeValues": {":p": {"S": "a"}}, "Limit": 20}
     for forward in (True, False):
@@ -123,7 +123,7 @@ def test_pages_follow_one_another_to_the_end_in_both_directions(play: Play) -> N
         assert found == sorted((f"{number:02}" for number in range(50)), reverse=not forward)
 
 
-def test_a_partition_stays_in_order_while_it_is_asked_for_and_changed(play: Play) -> None:
+def test_a_partition_stays_sorted_during_queries_and_changes(play: Play) -> None:
     steps: Steps = []
     for number in range(30):
         put = {"p": {"S": "a"}, "s": {"S": f"{number * 11 % 30:02}"}, "g": {"S": "a"}, "n": {"N": str(-number)}}

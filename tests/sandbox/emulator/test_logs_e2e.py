@@ -31,7 +31,7 @@ def sb() -> Iterator[Sandbox]:
 
 
 def streams(sb: Sandbox, job: str) -> list[str]:
-    """The names of a job's streams; none before the first job of the account prints anything."""
+    """Return the names of a job's streams; none before the first output of a job in the account."""
     logs = sb.client("logs")
     try:
         pages = logs.get_paginator("describe_log_streams").paginate(logGroupName=GROUP, logStreamNamePrefix=f"{job}/")
@@ -77,7 +77,7 @@ def test_each_host_of_a_job_has_a_stream_with_what_it_printed(sb: Sandbox):
     assert described["lastEventTimestamp"] / 1000 == pytest.approx(training["EndTime"].timestamp(), abs=0.002)
 
 
-def test_a_job_that_is_stopped_leaves_a_checkpoint_from_which_another_one_resumes(sb: Sandbox):
+def test_a_stopped_job_leaves_a_checkpoint_from_which_another_one_resumes(sb: Sandbox):
     sagemaker = sb.client("sagemaker")
     sagemaker.create_training_job(**request("resumed-1", **LONG, **CHECKPOINTS))
     (stream,) = until(lambda: streams(sb, "resumed-1"))
@@ -92,7 +92,7 @@ def test_a_job_that_is_stopped_leaves_a_checkpoint_from_which_another_one_resume
     sb.finish("resumed-2")
 
 
-def test_the_logs_of_all_jobs_are_there_once_after_a_restart(tmp_path: Path):
+def test_the_logs_of_all_jobs_exist_once_after_a_restart(tmp_path: Path):
     with Sandbox(state_dir=tmp_path / "state", speed=600, deploy=False) as sandbox:
         sagemaker = sandbox.client("sagemaker")
         sagemaker.create_training_job(**request("ended"))
@@ -113,7 +113,7 @@ def test_the_logs_of_all_jobs_are_there_once_after_a_restart(tmp_path: Path):
 # -------------------------------------------------------------------------------------------------- the service
 
 
-def test_a_token_leads_on_until_it_comes_back_and_finds_what_came_later(sb: Sandbox):
+def test_a_token_at_the_end_returns_itself_and_later_finds_new_events(sb: Sandbox):
     logs = sb.client("logs")
     logs.create_log_group(logGroupName="tokens")
     logs.create_log_stream(logGroupName="tokens", logStreamName="s")
@@ -133,11 +133,11 @@ def test_a_token_leads_on_until_it_comes_back_and_finds_what_came_later(sb: Sand
     page, other = read(nextToken=token)
     assert page == ["late, of the same millisecond", "line 6"]
     assert other != token
-    # From a time on, that one included; until another, that one not.
+    # From a time, inclusive, to another, exclusive.
     assert read(startTime=now_ms + 1, endTime=now_ms + 2)[0] == ["line 2", "line 3"]
 
 
-def test_streams_come_by_name_and_by_pages(sb: Sandbox):
+def test_streams_are_sorted_by_name_and_paged(sb: Sandbox):
     logs = sb.client("logs")
     logs.create_log_group(logGroupName="pages")
     names = [f"job/algo-{number}-1" for number in (10, 1, 2)]
@@ -152,7 +152,7 @@ def test_streams_come_by_name_and_by_pages(sb: Sandbox):
     assert "nextToken" not in rest
 
 
-def test_what_is_not_there_or_not_allowed_is_refused_in_aws_words(sb: Sandbox):
+def test_missing_and_forbidden_resources_are_refused_with_aws_wording(sb: Sandbox):
     logs = sb.client("logs")
     logs.create_log_group(logGroupName="strict")
     logs.create_log_stream(logGroupName="strict", logStreamName="s")
@@ -173,7 +173,7 @@ def test_what_is_not_there_or_not_allowed_is_refused_in_aws_words(sb: Sandbox):
     assert "chronological order" in refusal(lambda: put(sb, "strict", "s", (2, "b"), (1, "a")))
 
 
-def test_who_calls_too_often_is_told_so(sb: Sandbox):
+def test_too_frequent_calls_get_a_clear_error(sb: Sandbox):
     client: Any = aws_account.session(sb.info)
     impatient = client.client(
         "logs", endpoint_url=sb.info.aws_endpoint, config=Config(retries={"total_max_attempts": 1})
@@ -191,7 +191,7 @@ def test_who_calls_too_often_is_told_so(sb: Sandbox):
         assert set(threads.map(told, range(200))) == {"", "ThrottlingException"}
 
 
-def test_logs_are_read_by_whom_a_policy_on_their_streams_lets(sb: Sandbox):
+def test_logs_can_be_read_with_a_policy_on_their_streams(sb: Sandbox):
     sb.client("sagemaker").create_training_job(**request("policy"))
     (stream,) = until(lambda: streams(sb, "policy"))
     calls = ["logs:DescribeLogStreams", "logs:GetLogEvents"]

@@ -1,4 +1,4 @@
-"""A stack policy decides as CloudFormation documents it."""
+"""A stack policy is evaluated as CloudFormation documents it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ALL_BUT_REPLACING = {"Effect": "Allow", "Principal": "*", "NotAction": "Update:R
         ([], "Update:Modify", "no statement allows [Update:Modify]"),
     ],
 )
-def test_a_denial_goes_first_and_what_nothing_allows_is_denied(
+def test_a_denial_overrides_and_calls_without_permission_are_denied(
     statements: list[dict[str, Any]], action: str, said: str | None
 ):
     policy = json.dumps({"Statement": statements})
@@ -47,10 +47,10 @@ def test_a_denial_goes_first_and_what_nothing_allows_is_denied(
     assert found is None if said is None else found is not None and said in found
 
 
-def test_a_denial_is_about_the_resources_that_it_names():
+def test_a_denial_applies_to_its_resources():
     policy = json.dumps({"Statement": [ALL, NOT_THE_TABLE, NO_TABLE]})
     assert refusal(policy, action="Update:Replace", logical_id="Queue", resource_type="AWS::SQS::Queue") is None
 
 
-def test_a_stack_without_a_policy_may_be_updated():
+def test_a_stack_without_a_policy_can_be_updated():
     assert refusal("", action="Update:Replace", logical_id="Table", resource_type="AWS::DynamoDB::Table") is None

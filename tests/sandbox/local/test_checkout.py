@@ -36,7 +36,7 @@ def test_a_source_that_moved_changes_the_hash(checkout):
 
 
 @pytest.mark.parametrize("other", ["docs/index.md", "layers/core/src/headway/__pycache__/model.cpython-311.pyc"])
-def test_the_hash_does_not_change_with_what_is_not_deployed(checkout, other):
+def test_the_hash_is_independent_of_files_that_are_not_deployed(checkout, other):
     before = checkout.sources_hash()
     path = checkout.root / other
     path.parent.mkdir(exist_ok=True)
@@ -44,7 +44,7 @@ def test_the_hash_does_not_change_with_what_is_not_deployed(checkout, other):
     assert checkout.sources_hash() == before
 
 
-def test_a_missing_environment_says_what_to_do(checkout, monkeypatch):
+def test_a_missing_environment_is_reported_with_the_remedy(checkout, monkeypatch):
     monkeypatch.delenv("HEADWAY_SANDBOX_PYTHON")
     monkeypatch.delenv("HEADWAY_SAM", raising=False)
     for tool in (checkout.sandbox_python, checkout.sam):
@@ -52,13 +52,25 @@ def test_a_missing_environment_says_what_to_do(checkout, monkeypatch):
             tool()
 
 
-def test_without_a_template_it_is_no_checkout(checkout):
+@pytest.mark.parametrize("missing", ["HEADWAY_SANDBOX_PYTHON", "HEADWAY_SAM", "template.yaml"])
+def test_all_that_a_deployment_needs_is_checked_at_once(checkout, monkeypatch, missing):
+    monkeypatch.setenv("HEADWAY_SAM", sys.executable)
+    checkout.check()
+    if missing == "template.yaml":
+        checkout.template().unlink()
+    else:
+        monkeypatch.setenv(missing, str(checkout.root / "nothing"))
+    with pytest.raises(SetupMissing):
+        checkout.check()
+
+
+def test_a_folder_without_a_template_is_not_a_checkout(checkout):
     (checkout.root / "template.yaml").unlink()
     with pytest.raises(SetupMissing, match=r"no template\.yaml"):
         checkout.template()
 
 
-def test_nothing_that_leads_to_a_real_account_is_handed_to_sam(monkeypatch):
+def test_no_setting_of_a_real_account_is_passed_to_sam(monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "production")
     monkeypatch.setenv("AWS_SESSION_TOKEN", "real")
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
@@ -75,7 +87,7 @@ def test_a_folder_without_a_sandbox_has_none_running(tmp_path):
     assert manager.down(state_dir=tmp_path) is False
 
 
-def test_a_state_file_of_another_version_is_no_obstacle(tmp_path: Path):
+def test_a_state_file_of_another_version_is_ignored(tmp_path: Path):
     (tmp_path / "sandbox.json").write_text('{"what": "is this"}')
     assert manager.status(state_dir=tmp_path) is None
 

@@ -1,4 +1,4 @@
-"""A signal that comes while a server is started is delivered once the server is known."""
+"""A signal during the start of a server is delivered once the server is known."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from headway_sandbox.local.deferred_signals import deferred_signals
 
 
 class Ended(BaseException):
-    """What the handler of a signal raises."""
+    """Raised by the signal handler."""
 
 
 @pytest.fixture(autouse=True)
 def handler() -> Iterator[Any]:
-    """SIGTERM ends what runs by an exception, as in the demo."""
+    """Install a SIGTERM handler that raises an exception, as in the demo."""
 
     def end(*_: Any) -> None:
         raise Ended
@@ -47,13 +47,13 @@ def test_a_signal_is_delivered_at_the_end_of_the_block(handler: Any):
     assert signal.getsignal(signal.SIGTERM) is handler
 
 
-def test_without_a_signal_nothing_is_delivered_and_the_handler_is_back(handler: Any):
+def test_the_handler_is_restored_if_no_signal_arrives(handler: Any):
     with deferred_signals(signal.SIGTERM):
         assert signal.getsignal(signal.SIGTERM) is not handler
     assert signal.getsignal(signal.SIGTERM) is handler
 
 
-def test_other_signals_are_delivered_at_once():
+def test_other_signals_are_delivered_immediately():
     def end(*_: Any) -> None:
         raise Ended
 
@@ -65,7 +65,7 @@ def test_other_signals_are_delivered_at_once():
         signal.signal(signal.SIGUSR1, before)
 
 
-def test_in_another_thread_it_does_nothing(handler: Any):
+def test_signals_are_not_deferred_in_another_thread(handler: Any):
     found: list[Any] = []
 
     def work() -> None:
@@ -78,7 +78,7 @@ def test_in_another_thread_it_does_nothing(handler: Any):
     assert found == [handler]
 
 
-def test_a_server_that_is_being_started_when_a_signal_comes_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_a_signal_during_the_start_of_a_server_kills_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     calls: list[str] = []
 
     class Server:
@@ -95,7 +95,7 @@ def test_a_server_that_is_being_started_when_a_signal_comes_is_killed(monkeypatc
             calls.append("waited for")
 
     monkeypatch.setattr(subprocess, "Popen", Server)
-    settings = manager.Settings(state_dir=tmp_path, checkout=Checkout.here(), sources="x")
+    settings = manager.Settings(state_dir=tmp_path, sources=Checkout.here(), sources_hash="x")
     with pytest.raises(Ended):
         manager._start_server(Path(sys.executable), settings, 1)
     assert calls == ["started", "killed", "waited for"]

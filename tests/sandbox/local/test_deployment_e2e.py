@@ -1,4 +1,4 @@
-"""The system's own template, deployed to the sandbox by sam."""
+"""The queue's template, deployed to the sandbox by sam."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def call(
     headers: Mapping[str, str] | None = None,
     region: str = "",
 ) -> tuple[int, dict[str, Any]]:
-    """A signed call of the queue's API, by default as root."""
+    """Send a signed request to the queue's API, by default as root."""
     data = None if body is None else json.dumps(body)
     asked = AWSRequest(method, sb.endpoint + path, data=data, headers=dict(headers or {}))
     credentials = Credentials(*(keys or (sb.info.access_key, sb.info.secret_key)))
@@ -63,7 +63,7 @@ def test_the_queue_answers_a_signed_call(sb, reader):
     assert (status, document["jobs"]) == (200, [])
 
 
-def test_the_callers_policy_decides_per_method_and_path(sb, reader):
+def test_the_callers_policy_applies_per_method_and_path(sb, reader):
     assert call(sb, "POST", "/jobs", keys=reader, body=request())[0] == 403
     assert call(sb, "GET", "/capacity", keys=reader)[0] == 403
 
@@ -91,7 +91,7 @@ def test_credentials_of_another_region_are_refused_by_the_api(sb, reader):
 
 
 @pytest.mark.parametrize(("accepted", "expected"), [(True, 201), (False, 403)])
-def test_a_body_that_is_not_signed_is_taken_or_refused_and_one_that_is_signed_is_taken(sb, accepted, expected):
+def test_a_signed_body_is_accepted_and_an_unsigned_one_as_configured(sb, accepted, expected):
     sb.set_faults(unsigned_payload=accepted)
     everything = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
     keys = sb.make_user(f"signer-{expected}", everything)
@@ -105,7 +105,7 @@ def test_a_body_that_is_not_signed_is_taken_or_refused_and_one_that_is_signed_is
 
 
 def guest(sb: Sandbox) -> tuple[str, str, str]:
-    """Access key, secret and token of a session of a role that may call everything."""
+    """The access key, secret and token of a session of a role that may call everything."""
     account = sb.info.role_arn.split(":")[4]
     trust = {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{account}:root"}, "Action": "sts:AssumeRole"}
     may = {"Effect": "Allow", "Action": ["execute-api:Invoke", "sagemaker:*"], "Resource": "*"}
@@ -116,7 +116,7 @@ def guest(sb: Sandbox) -> tuple[str, str, str]:
     return given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"]
 
 
-def test_a_session_that_has_expired_is_refused_by_the_api_and_by_sagemaker(sb):
+def test_an_expired_session_is_refused_by_the_api_and_by_sagemaker(sb):
     keys = guest(sb)
     session = boto3.Session(*keys, region_name=sb.info.region)
     sagemaker: Any = session.client("sagemaker", endpoint_url=sb.info.aws_endpoint)
@@ -131,20 +131,20 @@ def test_a_session_that_has_expired_is_refused_by_the_api_and_by_sagemaker(sb):
     assert refused.value.response["Error"]["Code"] == "ExpiredTokenException"
 
 
-def test_a_scheduler_whose_credentials_have_expired_starts_nothing_and_loses_nothing(sb):
+def test_a_scheduler_with_expired_credentials_starts_nothing_and_loses_nothing(sb):
     call(sb, "POST", "/jobs", body=request("before", RoleArn=sb.info.role_arn))
     assert starts(sb, "before")
     assert any("Schedule" in name for name in sb.expire_credentials("Schedule"))
     call(sb, "POST", "/jobs", body=request("patient", RoleArn=sb.info.role_arn))
     time.sleep(3)
     assert call(sb, "GET", "/jobs/patient")[1]["jobState"] == "pending"
-    # A new process gets new credentials. The wake-ups of the old one are used up: the minute's reconciler wakes it.
+    # A new process gets new credentials. The wake-ups of the old one are consumed: the reconciler wakes it.
     sb.kill_functions("Schedule")
     assert starts(sb, "patient", meanwhile=lambda: sb.invoke("Reconcile"))
 
 
 def starts(sb: Sandbox, name: str, *, meanwhile: Callable[[], object] = lambda: None) -> bool:
-    """Whether SageMaker launches a job within a minute; once, if it does."""
+    """Return whether SageMaker launches a job within a minute, exactly once."""
     deadline = time.monotonic() + 60
     launched = 0
     while not launched and time.monotonic() < deadline:
@@ -166,7 +166,7 @@ def test_a_job_goes_through_the_queue_to_sagemaker_and_back(sb):
     assert mine["TrainingJobStatus"] == "Completed"
 
 
-def test_a_scheduler_that_dies_right_after_it_started_a_job_starts_no_second_one(sb):
+def test_a_scheduler_that_crashes_right_after_a_start_does_not_start_the_job_twice(sb):
     sb.set_faults(kill_caller={"CreateTrainingJob": 1})
     before = {entry["pid"] for entry in sb.functions() if "Schedule" in entry["function"]}
     call(sb, "POST", "/jobs", body=request("crash", RoleArn=sb.info.role_arn))
@@ -182,21 +182,19 @@ def test_a_scheduler_that_dies_right_after_it_started_a_job_starts_no_second_one
     assert not before & {entry["pid"] for entry in sb.functions()}
 
 
-def test_the_scheduled_function_can_be_run_at_once(sb):
+def test_the_scheduled_function_can_be_run_immediately(sb):
     assert isinstance(sb.invoke("Reconcile"), dict | None)
 
 
-def test_coming_up_again_changes_nothing(sb):
+def test_starting_a_running_sandbox_changes_nothing(sb):
     steps: list[str] = []
-    settings = manager.Settings(
-        state_dir=sb.state_dir, port=0, speed=600, checkout=Checkout.here(), report=steps.append
-    )
+    settings = manager.Settings(state_dir=sb.state_dir, port=0, speed=600, sources=Checkout.here(), report=steps.append)
     assert manager.start(settings) == sb.info
     assert steps == []
     assert manager.status(state_dir=sb.state_dir) == sb.info
 
 
-def test_after_a_restart_it_is_still_deployed(sb):
+def test_the_queue_is_still_deployed_after_a_restart(sb):
     endpoint, pid = sb.endpoint, sb.info.pid
     sb.restart()
     assert (sb.endpoint, sb.info.pid == pid) == (endpoint, False)

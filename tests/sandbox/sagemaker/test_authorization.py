@@ -12,7 +12,7 @@ def needed(operation, document) -> list[tuple[str, str]]:
     return [(entry.action, entry.resource) for entry in permissions(operation, document, arn_prefix=PREFIX)]
 
 
-def test_creating_a_tagged_job_takes_three_permissions():
+def test_creating_a_tagged_job_needs_three_permissions():
     assert needed("CreateTrainingJob", request()) == [
         ("sagemaker:CreateTrainingJob", f"{PREFIX}train-1"),
         ("sagemaker:AddTags", f"{PREFIX}train-1"),
@@ -20,11 +20,11 @@ def test_creating_a_tagged_job_takes_three_permissions():
     ]
 
 
-def test_without_tags_no_tagging_is_asked_for():
+def test_requests_without_tags_need_no_tagging_permission():
     assert ("sagemaker:AddTags", f"{PREFIX}train-1") not in needed("CreateTrainingJob", request(Tags=[]))
 
 
-def test_a_role_is_passed_to_sagemaker_and_tags_can_be_asked_for():
+def test_passing_a_role_and_requesting_tags_need_permissions():
     create, tag, give = permissions("CreateTrainingJob", request(), arn_prefix=PREFIX)
     assert create.context == {"aws:RequestTag/team": "vision", "aws:TagKeys": ["team"]}
     assert tag.context == {**create.context, "sagemaker:TaggingAction": "CreateTrainingJob"}
@@ -35,7 +35,7 @@ PLAN = "arn:aws:sagemaker:eu-west-1:123456789012:training-plan/spring"
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/00000000-0000-4000-8000-000000000000"
 
 
-def test_a_job_in_a_training_plan_takes_permission_on_the_plan_and_its_capacity_too():
+def test_a_job_in_a_training_plan_also_needs_permission_on_the_plan_and_its_capacity():
     asked = needed("CreateTrainingJob", request(ResourceConfig={**on("ml.p5.48xlarge"), "TrainingPlanArn": PLAN}))
     assert [resource for action, resource in asked if action == "sagemaker:CreateTrainingJob"] == [
         f"{PREFIX}train-1",
@@ -44,7 +44,7 @@ def test_a_job_in_a_training_plan_takes_permission_on_the_plan_and_its_capacity_
     ]
 
 
-def test_the_checks_on_a_plan_see_no_tags_of_the_request():
+def test_permission_checks_on_a_plan_ignore_the_tags_of_the_request():
     document = request(ResourceConfig={**on("ml.p5.48xlarge"), "TrainingPlanArn": PLAN})
     job, *plan = permissions("CreateTrainingJob", document, arn_prefix=PREFIX)[:3]
     assert "aws:RequestTag/team" in job.context
@@ -59,13 +59,13 @@ def test_the_checks_on_a_plan_see_no_tags_of_the_request():
         ("alias/volumes", "arn:aws:kms:eu-west-1:123456789012:alias/volumes"),
     ],
 )
-def test_a_key_for_volumes_takes_a_grant_which_the_jobs_role_may_give_as_well(key, resource):
+def test_a_volume_key_needs_a_grant_which_the_jobs_role_may_also_create(key, resource):
     document = request(ResourceConfig={**on("ml.p5.48xlarge"), "VolumeKmsKeyId": key})
     *_, grant = permissions("CreateTrainingJob", document, arn_prefix=PREFIX)
     assert (grant.action, grant.resource, grant.or_role) == ("kms:CreateGrant", resource, ROLE)
 
 
-def test_the_keys_of_a_request_can_be_asked_for():
+def test_the_keys_of_a_request_can_be_conditions():
     document = request(
         ResourceConfig={**on("ml.p5.48xlarge"), "VolumeKmsKeyId": KEY},
         OutputDataConfig={"S3OutputPath": "s3://jobs/output", "KmsKeyId": "alias/output"},
@@ -76,7 +76,7 @@ def test_the_keys_of_a_request_can_be_asked_for():
 
 
 @pytest.mark.parametrize("config", [None, "x", {"TrainingPlanArn": 5, "VolumeKmsKeyId": []}])
-def test_malformed_resources_take_no_permission_of_their_own(config):
+def test_malformed_resources_need_no_separate_permission(config):
     asked = needed("CreateTrainingJob", {"ResourceConfig": config, "OutputDataConfig": config})
     assert [action for action, _ in asked] == ["sagemaker:CreateTrainingJob", "iam:PassRole"]
 
@@ -92,11 +92,11 @@ def test_malformed_resources_take_no_permission_of_their_own(config):
         ("AddTags", {"ResourceArn": f"{PREFIX}a", "Tags": [{"Key": "k", "Value": "v"}]}, f"{PREFIX}a"),
     ],
 )
-def test_other_calls_take_one_permission(operation, document, resource):
+def test_other_calls_need_one_permission(operation, document, resource):
     assert needed(operation, document) == [(f"sagemaker:{operation}", resource)]
 
 
-def test_tags_put_on_what_is_there_already_are_told_from_those_of_a_request():
+def test_tags_added_to_a_resource_are_distinguished_from_those_of_a_request():
     (tag,) = permissions(
         "AddTags", {"ResourceArn": f"{PREFIX}a", "Tags": [{"Key": "k", "Value": "v"}]}, arn_prefix=PREFIX
     )
@@ -104,7 +104,7 @@ def test_tags_put_on_what_is_there_already_are_told_from_those_of_a_request():
 
 
 @pytest.mark.parametrize("tags", [None, "x", [5], [{"Key": "k"}]])
-def test_a_malformed_request_is_still_asked_permission_for(tags):
+def test_a_malformed_request_still_needs_permission(tags):
     assert needed("CreateTrainingJob", {"Tags": tags})[0] == ("sagemaker:CreateTrainingJob", PREFIX)
 
 
@@ -115,7 +115,7 @@ def test_a_malformed_request_is_still_asked_permission_for(tags):
         (True, "with an explicit deny in an identity-based policy"),
     ],
 )
-def test_a_denial_names_who_what_and_why(explicit, end):
+def test_a_denial_names_the_caller_the_action_and_the_cause(explicit, end):
     (*_, give) = permissions("CreateTrainingJob", request(), arn_prefix=PREFIX)
     error = denied(give, principal="arn:aws:iam::123456789012:user/ann", explicit=explicit)
     assert error.code == "AccessDeniedException"

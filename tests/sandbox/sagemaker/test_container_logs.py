@@ -6,14 +6,12 @@ from typing import Any
 import pytest
 
 from headway_sandbox.sagemaker import container_logs
-from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.container_logs import STEPS_MAX, checkpointed_step
 from headway_sandbox.sagemaker.service import FakeSageMaker
-from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from headway_sandbox.sagemaker.training_job import TrainingJob
 from tests.sandbox.fleets import on, request, spot
 
-TRAINS_S = 210.0  # from when on a job trains: 180 s until it has instances, 30 s for the image
+TRAINS_S = 210.0  # when a job begins to train: 180 s until it has instances, 30 s for the image
 FOLDER = "s3://jobs/checkpoints/train"
 CHECKPOINTS: dict[str, Any] = {"CheckpointConfig": {"S3Uri": f"{FOLDER}/"}}
 STREAM = "train-1/algo-1-210000"
@@ -27,15 +25,15 @@ def found(fleet: FakeSageMaker, name: str = "train-1", *, now: float) -> Trainin
 
 
 def printed(job: TrainingJob, *, until_s: float, found_step: int = 0) -> dict[str, list[tuple[float, str]]]:
-    """What each stream holds."""
+    """Return the contents of each stream."""
     streams: dict[str, list[tuple[float, str]]] = {}
-    for line in container_logs.lines(job, Clock(), after_s=0.0, until_s=until_s, found_step=found_step):
+    for line in container_logs.lines(job, after_s=0.0, until_s=until_s, found_step=found_step):
         streams.setdefault(line.stream, []).append((line.time_s, line.text))
     return streams
 
 
 def texts(job: TrainingJob, *, until_s: float, found_step: int = 0) -> list[str]:
-    """All lines of the first host, whatever the stream."""
+    """Return all lines of the first host, of any stream."""
     streams = printed(job, until_s=until_s, found_step=found_step)
     return [text for stream, lines in streams.items() if "/algo-1-" in stream for _time_s, text in lines]
 
@@ -54,7 +52,7 @@ def test_a_run_prints_where_it_begins_its_steps_and_its_exit_status():
     }
 
 
-def test_every_host_of_every_instance_group_has_a_stream_of_its_own():
+def test_every_host_of_every_instance_group_has_a_separate_stream():
     groups = [
         {"InstanceGroupName": "gpu", "InstanceType": "ml.g5.xlarge", "InstanceCount": 2},
         {"InstanceGroupName": "cpu", "InstanceType": "ml.c5.4xlarge", "InstanceCount": 1},
@@ -78,7 +76,7 @@ def test_every_host_of_every_instance_group_has_a_stream_of_its_own():
     ],
     ids=["without checkpoints", "with checkpoints"],
 )
-def test_a_job_that_is_stopped_hears_sigterm_and_ends_in_its_time(changes: dict[str, Any], end: list[str]):
+def test_a_stopped_job_receives_sigterm_and_ends_within_its_grace(changes: dict[str, Any], end: list[str]):
     fleet = FakeSageMaker()
     fleet.create(request(Environment={**LONG, "SANDBOX_STOP_SECONDS": "50"}, **changes), now=0.0)
     fleet.stop("train-1", now=TRAINS_S + 90)
@@ -87,7 +85,7 @@ def test_a_job_that_is_stopped_hears_sigterm_and_ends_in_its_time(changes: dict[
     assert lines[-2:] == [(TRAINS_S + 90, end[0]), (TRAINS_S + 140, end[1])]
 
 
-def test_a_job_that_reaches_its_limit_hears_sigterm_too():
+def test_a_job_at_its_limit_also_receives_sigterm():
     fleet = FakeSageMaker()
     fleet.create(request(StoppingCondition={"MaxRuntimeInSeconds": 100}), now=0.0)
     assert texts(found(fleet, now=1000.0), until_s=1000.0)[-2:] == [
@@ -103,7 +101,7 @@ def test_a_job_that_reaches_its_limit_hears_sigterm_too():
         ("InternalServerError: We encountered an internal error.", ["exit status 137"]),
     ],
 )
-def test_a_job_that_fails_says_why_if_it_knows(reason: str, end: list[str]):
+def test_a_failed_job_has_the_known_reason(reason: str, end: list[str]):
     fleet = FakeSageMaker()
     fleet.create(request(Environment={"SANDBOX_RUN_SECONDS": "30", "SANDBOX_OUTCOME": reason}), now=0.0)
     assert texts(found(fleet, now=400.0), until_s=400.0)[2:] == end
@@ -117,7 +115,7 @@ def test_a_job_that_never_trains_prints_nothing(stopped_s: float):
     assert printed(found(fleet, now=1000.0), until_s=1000.0) == {}
 
 
-def test_a_job_that_is_finished_by_a_test_still_prints_begin_and_end():
+def test_a_job_finished_by_a_test_still_prints_begin_and_end():
     fleet = FakeSageMaker()
     fleet.create(request(), now=0.0)
     fleet.finish("train-1", now=5.0)
@@ -137,7 +135,7 @@ def test_a_job_that_is_finished_by_a_test_still_prints_begin_and_end():
     ],
     ids=["with checkpoints", "without checkpoints"],
 )
-def test_a_spot_job_that_comes_back_prints_to_a_new_stream(changes: dict[str, Any], origin: str, step: str):
+def test_a_restarted_spot_job_prints_to_a_new_stream(changes: dict[str, Any], origin: str, step: str):
     fleet = FakeSageMaker()
     fleet.create(spot(Environment=LONG, **changes), now=0.0)
     fleet.interrupt("train-1", now=TRAINS_S + 60)
@@ -151,7 +149,7 @@ def test_a_spot_job_that_comes_back_prints_to_a_new_stream(changes: dict[str, An
     assert [text for _time_s, text in second][1:] == [origin, step]
 
 
-def test_a_job_finds_what_those_before_it_left_in_its_folder():
+def test_a_job_finds_the_checkpoints_of_earlier_jobs_in_its_folder():
     fleet = FakeSageMaker()
     for name, stopped_s in (("train-1", 300.0), ("train-2", 1300.0), ("elsewhere", 1300.0), ("train-3", 2300.0)):
         folder = f"{FOLDER}-2" if name == "elsewhere" else FOLDER
@@ -159,8 +157,8 @@ def test_a_job_finds_what_those_before_it_left_in_its_folder():
         fleet.create(request(name, **changes), now=stopped_s - 300.0)
         fleet.stop(name, now=stopped_s)
     jobs = fleet.jobs(now=5000.0)
-    steps = {job.name: checkpointed_step(job, jobs, Clock()) for job in jobs}
-    # Each trained for 90 s. The one elsewhere began beside the second one.
+    steps = {job.name: checkpointed_step(job, jobs) for job in jobs}
+    # Each trained for 90 s. The one with another folder began beside the second one.
     assert steps == {"train-1": 0, "train-2": 90, "elsewhere": 0, "train-3": 180}
     assert texts(jobs[0], until_s=5000.0)[1] == f"no checkpoint in {FOLDER} yet: training from step 0"
     shown = texts(jobs[-1], until_s=5000.0, found_step=180)
@@ -173,25 +171,24 @@ def test_a_job_without_checkpoints_finds_none():
     for number in (1, 2):
         fleet.create(request(f"train-{number}", Environment={"SANDBOX_RUN_SECONDS": "60"}), now=number * 1000.0)
     jobs = fleet.jobs(now=5000.0)
-    assert [checkpointed_step(job, jobs, Clock()) for job in jobs] == [0, 0]
+    assert [checkpointed_step(job, jobs) for job in jobs] == [0, 0]
 
 
-# ---------------------------------------------------------------------------------------------------- how much
+# ------------------------------------------------------------------------------------------------------ rate limits
 
 
-@pytest.mark.parametrize(("speed", "interval_s"), [(1.0, 60.0), (30.0, 2.0), (60.0, 1.0), (600.0, 1.0)])
-def test_a_step_is_printed_once_a_minute_and_at_most_once_a_second(speed: float, interval_s: float):
-    clock = Clock(speed=speed)
-    fleet = FakeSageMaker(settings=SageMakerSettings(clock=clock))
+@pytest.mark.parametrize("interval_s", [60.0, 600.0])
+def test_steps_are_printed_an_interval_apart(interval_s: float):
+    fleet = FakeSageMaker()
     fleet.create(request(Environment=LONG, StoppingCondition={"MaxRuntimeInSeconds": 86_400}), now=0.0)
-    began_s = TRAINS_S / speed
-    until_s = began_s + 10.5 * interval_s
-    found_lines = container_logs.lines(found(fleet, now=until_s), clock, after_s=0.0, until_s=until_s)
+    until_s = TRAINS_S + 10.5 * interval_s
+    job = found(fleet, now=until_s)
+    found_lines = container_logs.lines(job, after_s=0.0, until_s=until_s, interval_s=interval_s)
     times = [line.time_s for line in found_lines if line.text.startswith("step ")]
-    assert [round(time_s - began_s, 6) for time_s in times] == [number * interval_s for number in range(1, 11)]
+    assert [round(time_s - TRAINS_S, 6) for time_s in times] == [number * interval_s for number in range(1, 11)]
 
 
-def test_a_host_prints_so_many_steps_and_no_more():
+def test_the_steps_of_a_host_are_limited():
     fleet = FakeSageMaker()
     condition = {"MaxRuntimeInSeconds": 864_000}
     environment = {"SANDBOX_RUN_SECONDS": "432000"}
@@ -202,16 +199,16 @@ def test_a_host_prints_so_many_steps_and_no_more():
 
 
 @pytest.mark.parametrize("width_s", [0.7, 1.0, 13.0, 60.0, 61.0])
-def test_each_line_comes_once_however_the_time_is_cut(width_s: float):
+def test_each_line_appears_once_for_any_division_of_time(width_s: float):
     fleet = FakeSageMaker()
     fleet.create(spot(Environment={"SANDBOX_RUN_SECONDS": "300"}, **CHECKPOINTS), now=0.0)
     fleet.interrupt("train-1", now=TRAINS_S + 100)
     job = found(fleet, now=3000.0)
-    whole = list(container_logs.lines(job, Clock(), after_s=0.0, until_s=3000.0))
+    whole = list(container_logs.lines(job, after_s=0.0, until_s=3000.0))
     cuts = [number * width_s for number in range(int(3000.0 / width_s) + 2)]
     parts = [
         line
         for after_s, until_s in itertools.pairwise(cuts)
-        for line in container_logs.lines(job, Clock(), after_s=after_s, until_s=until_s)
+        for line in container_logs.lines(job, after_s=after_s, until_s=until_s)
     ]
     assert parts == whole

@@ -25,7 +25,7 @@ def test_the_next_calls_of_an_operation_are_throttled_and_change_nothing():
     assert fleet.faults.throttle == {}
 
 
-def test_a_lost_answer_took_effect():
+def test_a_call_with_a_lost_answer_takes_effect():
     fleet = FakeSageMaker(faults=Faults(lose_answer={"CreateTrainingJob": 1}))
     with pytest.raises(AwsError) as caught:
         fleet.create(request(), now=0.0)
@@ -35,14 +35,14 @@ def test_a_lost_answer_took_effect():
         fleet.create(request(), now=1.0)
 
 
-def test_an_answer_that_was_a_refusal_is_not_lost():
+def test_a_refusal_is_not_a_lost_answer():
     fleet = FakeSageMaker(faults=Faults(lose_answer={"StopTrainingJob": 1}))
     with pytest.raises(AwsError, match="not found"):
         fleet.stop("nobody", now=0.0)
     assert fleet.faults.lose_answer == {"StopTrainingJob": 1}
 
 
-def test_somebody_on_the_way_answers_as_often_as_the_switch_says():
+def test_an_intermediary_answers_as_often_as_configured():
     faults = Faults(raw_answers={"GetItem": {"status": 502, "body": "html", "count": 2}, "Query": {"status": 200}})
     for left in (1, None):
         raw, after, faults = faults.raw_answer("GetItem")
@@ -53,7 +53,7 @@ def test_somebody_on_the_way_answers_as_often_as_the_switch_says():
     assert faults.raw_answers == {"Query": {"status": 200}}
 
 
-def test_somebody_on_the_way_answers_with_nothing_before_the_effect_if_the_switch_says_no_more():
+def test_an_intermediary_answers_with_an_empty_body_before_the_effect_by_default():
     raw, after, _ = Faults(raw_answers={"Query": {"status": 503}}).raw_answer("Query")
     assert raw is not None
     assert (raw.status, raw.body, after) == (503, b"", False)
@@ -66,7 +66,7 @@ def test_somebody_on_the_way_answers_with_nothing_before_the_effect_if_the_switc
     + [{"status": 502, "count": count} for count in (0, -1, "2")]
     + [{"status": 502, "effect": True}],
 )
-def test_what_cannot_be_answered_is_refused(wrong):
+def test_invalid_raw_answers_are_refused(wrong):
     with pytest.raises(ValueError, match="raw_answers"):
         Faults(raw_answers={"Query": wrong})
 
@@ -81,13 +81,13 @@ def test_what_cannot_be_answered_is_refused(wrong):
         (Faults(event_shuffle=1.0), Counter(LIFE)),
     ],
 )
-def test_events_are_dropped_doubled_or_kept_as_the_switches_say(faults, expected):
+def test_events_are_dropped_duplicated_or_kept_as_configured(faults, expected):
     fleet = FakeSageMaker(faults=faults)
     fleet.create(request(), now=0.0)
     assert Counter(statuses(play(fleet))) == expected
 
 
-def test_late_events_are_overtaken():
+def test_delayed_events_are_overtaken():
     fleet = FakeSageMaker(faults=Faults(event_delay=0.5, event_delay_s=1000.0), rng=random.Random(3))
     fleet.create(request(), now=0.0)
     assert statuses(play(fleet)) != LIFE
@@ -99,7 +99,7 @@ def test_events_that_come_due_together_can_change_places():
     assert statuses(fleet.advance(5000.0)) != LIFE
 
 
-def test_turning_one_fault_up_does_not_change_what_another_hits():
+def test_increasing_one_fault_does_not_change_another():
     def delivered(faults: Faults) -> list[str]:
         fleet = FakeSageMaker(faults=faults, rng=random.Random(9))
         for number in range(20):
@@ -121,7 +121,7 @@ def test_turning_one_fault_up_does_not_change_what_another_hits():
         {"no_such": 1},
     ],
 )
-def test_a_switch_that_makes_no_sense_is_refused(changes):
+def test_an_invalid_switch_is_refused(changes):
     with pytest.raises(ValueError, match="|".join(changes)):
         Faults().with_changes(changes)
 

@@ -13,7 +13,7 @@ from tests.sandbox.fleets import request
 @pytest.fixture(scope="module")
 def fleet() -> FakeSageMaker:
     """Twenty-five jobs, ten seconds apart; every third has been stopped."""
-    fleet = FakeSageMaker(settings=SageMakerSettings(rates={}))  # all calls at one moment
+    fleet = FakeSageMaker(settings=SageMakerSettings(rates={}))  # all calls at the same time
     for number in range(25):
         fleet.create(request(f"job-{number:02}"), now=number * 10.0)
     for number in range(0, 25, 3):
@@ -33,12 +33,12 @@ def pages(fleet: FakeSageMaker, **filters: Any) -> list[list[str]]:
             return found
 
 
-def test_a_page_has_ten_entries_unless_told_otherwise(fleet):
+def test_a_page_has_ten_entries_by_default(fleet):
     assert [len(page) for page in pages(fleet)] == [10, 10, 5]
     assert [len(page) for page in pages(fleet, MaxResults=100)] == [25]
 
 
-def test_the_status_thins_out_a_page_after_it_was_cut(fleet):
+def test_the_status_filter_applies_after_paging(fleet):
     found = pages(fleet, StatusEquals="Stopping", MaxResults=5)
     assert [len(page) for page in found] == [2, 2, 1, 2, 2]
     assert pages(fleet, StatusEquals="Completed", MaxResults=10) == [[], [], []]

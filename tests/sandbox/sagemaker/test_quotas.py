@@ -1,4 +1,4 @@
-"""What counts against which quota, and for how long."""
+"""The usage that counts against each quota, and its duration."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Any
 import pytest
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import P5
 from headway_sandbox.sagemaker.service import FakeSageMaker
-from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from tests.sandbox.fleets import request, spot
 
 
 def refusal(fleet: FakeSageMaker, document: dict[str, Any], now: float = 0.0) -> str:
-    """Code and words that CreateTrainingJob is refused with; empty if it is not."""
+    """Return the code and message of a refused CreateTrainingJob; empty if it is accepted."""
     try:
         fleet.create(document, now=now)
     except AwsError as error:
@@ -24,7 +22,7 @@ def refusal(fleet: FakeSageMaker, document: dict[str, Any], now: float = 0.0) ->
     return ""
 
 
-def test_spot_and_other_training_jobs_have_quotas_of_their_own():
+def test_spot_and_other_training_jobs_have_separate_quotas():
     fleet = FakeSageMaker(faults=Faults(quotas={P5: 1}, spot_quotas={P5: 1}))
     assert refusal(fleet, request("a")) == refusal(fleet, spot("b")) == ""
     told = (
@@ -35,13 +33,13 @@ def test_spot_and_other_training_jobs_have_quotas_of_their_own():
 
 
 @pytest.mark.parametrize(("faults", "refused"), [({"quotas": {P5: 0}}, "a"), ({"spot_quotas": {P5: 0}}, "b")])
-def test_a_quota_limits_its_own_kind_only(faults, refused):
+def test_a_quota_limits_one_kind_of_jobs_only(faults, refused):
     fleet = FakeSageMaker(faults=Faults(**faults))
     assert [name for name, kind in (("a", request), ("b", spot)) if refusal(fleet, kind(name))] == [refused]
 
 
 @pytest.mark.parametrize("ends", ["stop", "finish", "fail"])
-def test_an_ended_job_counts_for_a_while_if_use_trails_its_end(ends):
+def test_an_ended_job_counts_for_a_while_if_usage_lags_its_end(ends):
     fleet = FakeSageMaker(faults=Faults(quotas={P5: 1}, quota_lag_s=90))
     fleet.create(request("a"), now=0.0)
     if ends == "stop":
@@ -58,13 +56,3 @@ def test_by_default_an_ended_job_does_not_count():
     fleet.create(request("a"), now=0.0)
     fleet.finish("a", now=1.0)
     assert refusal(fleet, request("b"), now=1.0) == ""
-
-
-def test_on_a_faster_clock_use_trails_for_less_time():
-    fleet = FakeSageMaker(
-        settings=SageMakerSettings(clock=Clock(speed=10)), faults=Faults(quotas={P5: 1}, quota_lag_s=90)
-    )
-    fleet.create(request("a"), now=0.0)
-    fleet.finish("a", now=1.0)
-    assert refusal(fleet, request("b"), now=9.0)
-    assert refusal(fleet, request("b"), now=10.0) == ""

@@ -1,4 +1,4 @@
-"""What the fake SageMaker refuses, and in which words."""
+"""Requests that the fake SageMaker refuses, with its messages."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def test_a_request_that_breaks_a_rule_is_refused(changes, words):
 
 
 @pytest.mark.parametrize("condition", [SPOT_LIMIT, {"MaxRuntimeInSeconds": 3600}, {"MaxWaitTimeInSeconds": 86_399}])
-def test_a_spot_request_has_to_wait_at_least_as_long_as_it_runs(condition):
+def test_the_max_wait_time_of_a_spot_request_is_at_least_its_max_runtime(condition):
     with pytest.raises(AwsError, match=r"It must be present and be greater than or equal to MaxRuntimeInSeconds"):
         FakeSageMaker().create(spot(StoppingCondition=condition), now=0.0)
 
 
-def test_several_errors_are_told_at_once():
+def test_several_errors_are_reported_together():
     document = request("a_b", StoppingCondition={"MaxRuntimeInSeconds": 0})
     with pytest.raises(AwsError, match=r"2 validation errors detected: Value 'a_b' .*; Value '0'"):
         FakeSageMaker().create(document, now=0.0)
@@ -98,11 +98,11 @@ def test_a_wrong_json_type_is_a_serialization_exception(changes):
         {"Tags": None},
     ],
 )
-def test_what_may_be_missing_or_is_unheard_of_is_no_error(changes):
+def test_optional_and_unknown_members_are_no_errors(changes):
     FakeSageMaker().create(request(**changes), now=0.0)
 
 
-def test_an_operation_that_it_lacks_is_named():
+def test_a_missing_operation_is_named():
     with pytest.raises(AwsError, match=r"UnknownOperationException: The sandbox's SageMaker has no CreateEndpoint."):
         FakeSageMaker().call("CreateEndpoint", {}, now=0.0)
 

@@ -1,4 +1,4 @@
-"""Answers have the shapes that botocore's model declares, and events the one that AWS documents."""
+"""Answers have the shapes of botocore's model, and events the shape that AWS documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.sandbox.fleets import play, request, spot
 
 
 def unknown(shape: botocore.model.Shape, value: Any, path: str = "") -> list[str]:
-    """Members that the model doesn't have, and required ones that are missing."""
+    """Return members that the model does not have, and required members that are missing."""
     if isinstance(shape, botocore.model.StructureShape):
         found = [f"{path}.{name}" for name in value if name not in shape.members]
         found += [f"{path}.{name} is missing" for name in shape.required_members if name not in value]
@@ -48,7 +48,7 @@ def test_a_description_parses_at_every_stage(moment):
     assert answer["Environment"] == {"SANDBOX_RUN_SECONDS": "600"}
 
 
-def test_a_description_is_not_a_request_it_holds_what_only_answers_have():
+def test_a_description_has_the_members_of_an_answer():
     fleet = FakeSageMaker()
     fleet.create(request(), now=0.0)
     answer = fleet.describe("train-1", now=900.0)
@@ -58,14 +58,14 @@ def test_a_description_is_not_a_request_it_holds_what_only_answers_have():
 
 
 @pytest.mark.parametrize("outcome", ["AlgorithmError: " + "x" * 400, "CapacityError"])
-def test_a_failed_job_parses_with_its_reason_cut_to_what_the_model_allows(outcome):
+def test_the_reason_of_a_failed_job_is_cut_to_the_length_in_the_model(outcome):
     fleet = FakeSageMaker()
     fleet.create(request(Environment={"SANDBOX_OUTCOME": outcome}), now=0.0)
     answer = parsed("DescribeTrainingJob", fleet.describe("train-1", now=5000.0))
     assert 0 < len(answer["FailureReason"]) <= 1024
 
 
-def test_other_answers_parse_too():
+def test_other_answers_also_parse():
     fleet = FakeSageMaker()
     created = parsed("CreateTrainingJob", fleet.create(spot(), now=0.0))
     parsed("ListTrainingJobs", fleet.list_jobs(now=900.0))
@@ -76,7 +76,7 @@ def test_other_answers_parse_too():
     parsed("AddTags", fleet.add_tags(created["TrainingJobArn"], {"a": "b"}, now=0.0))
 
 
-def test_an_event_tells_times_in_milliseconds_and_tags_as_a_map():
+def test_an_event_has_times_in_milliseconds_and_tags_as_a_map():
     fleet = FakeSageMaker()
     fleet.create(request(), now=1_700_000_000.1234)
     *_, last = play(fleet, until=2e9)
@@ -90,7 +90,7 @@ def test_an_event_tells_times_in_milliseconds_and_tags_as_a_map():
     assert "FailureReason" not in last
 
 
-def test_an_event_tells_how_the_job_was_when_it_was_sent():
+def test_an_event_has_the_jobs_state_at_the_time_it_was_sent():
     fleet = FakeSageMaker()
     fleet.create(request(), now=0.0)
     first, *rest = fleet.advance(5000.0)

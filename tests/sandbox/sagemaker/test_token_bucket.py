@@ -10,7 +10,7 @@ from headway_sandbox.sagemaker.token_bucket import Rate, Throttle
 from tests.sandbox.fleets import request
 
 
-def test_a_burst_is_admitted_and_then_as_many_as_the_rate_allows():
+def test_a_burst_is_admitted_and_then_the_rate():
     throttle = Throttle({"List": Rate(per_s=2, burst=3)})
     assert [throttle.admits("List", 0.0) for _ in range(5)] == [True, True, True, False, False]
     assert [throttle.admits("List", 0.5), throttle.admits("List", 0.9), throttle.admits("List", 1.0)] == [
@@ -78,7 +78,7 @@ def test_each_operation_can_be_throttled_by_a_rate_while_the_fleet_runs(operatio
     assert not any(throttled(100.0) for _ in range(5))
 
 
-def test_a_rate_that_is_set_holds_in_place_of_the_usual_one():
+def test_a_configured_rate_replaces_the_default():
     fleet = FakeSageMaker(faults=Faults(rates={"ListTrainingJobs": {"per_s": 100, "burst": 50}}))
     for _ in range(50):
         fleet.list_jobs(now=0.0)

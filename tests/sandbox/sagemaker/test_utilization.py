@@ -6,14 +6,12 @@ from typing import Any
 import pytest
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.service import FakeSageMaker
-from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from headway_sandbox.sagemaker.training_job import TrainingJob
 from headway_sandbox.sagemaker.utilization import figures, figures_of
 from tests.sandbox.fleets import on, request, spot
 
-TRAINS_S = 210.0  # from when on a job trains: 180 s until it has instances, 30 s for the image
+TRAINS_S = 210.0  # when a job begins to train: 180 s until it has instances, 30 s for the image
 BASE = ["CPUUtilization", "MemoryUtilization", "DiskUtilization"]
 GPU = ["GPUUtilization", "GPUMemoryUtilization"]
 
@@ -24,7 +22,7 @@ def environment(gpu: str | None = None, cpu: str | None = None, run_s: int = 360
 
 
 def trained(until_s: float, **changes: Any) -> TrainingJob:
-    """A job that was created at 0, at that time."""
+    """Return a job created at 0, as of that time."""
     fleet = FakeSageMaker()
     fleet.create(request(**{"Environment": environment(), **changes}), now=0.0)
     job = fleet.find("train-1", now=until_s)
@@ -33,11 +31,11 @@ def trained(until_s: float, **changes: Any) -> TrainingJob:
 
 
 def shown(job: TrainingJob, metric: str, *, host: int = 1, after_s: float = 0.0, until_s: float) -> list[float]:
-    found = figures(job, Clock(), after_s=after_s, until_s=until_s)
+    found = figures(job, after_s=after_s, until_s=until_s)
     return [each.percent for each in found if (each.metric, each.host) == (metric, f"train-1/algo-{host}")]
 
 
-# ------------------------------------------------------------------------------------------------- what there is of it
+# ----------------------------------------------------------------------------------------------------------- metrics
 
 
 @pytest.mark.parametrize(
@@ -49,9 +47,9 @@ def shown(job: TrainingJob, metric: str, *, host: int = 1, after_s: float = 0.0,
         ("ml.m5.large", BASE),
     ],
 )
-def test_a_host_shows_what_its_type_has(instance_type, metrics):
+def test_a_host_has_the_metrics_of_its_instance_type(instance_type, metrics):
     job = trained(TRAINS_S, ResourceConfig=on(instance_type))
-    found = [each.metric for each in figures(job, Clock(), after_s=0.0, until_s=TRAINS_S)]
+    found = [each.metric for each in figures(job, after_s=0.0, until_s=TRAINS_S)]
     assert found == metrics
 
 
@@ -61,62 +59,51 @@ def test_hosts_are_numbered_over_all_instance_groups_in_order():
         {"InstanceGroupName": "cpu", "InstanceType": "ml.c5.4xlarge", "InstanceCount": 1},
     ]
     job = trained(TRAINS_S, ResourceConfig={"InstanceGroups": groups, "VolumeSizeInGB": 30})
-    found = list(figures(job, Clock(), after_s=0.0, until_s=TRAINS_S))
+    found = list(figures(job, after_s=0.0, until_s=TRAINS_S))
     busy = [(each.host, each.percent) for each in found if each.metric == "GPUUtilization"]
     assert busy == [("train-1/algo-1", 360.0), ("train-1/algo-2", 360.0)]
     assert {each.host for each in found} == {"train-1/algo-1", "train-1/algo-2", "train-1/algo-3"}
 
 
-def test_only_what_trains_shows_anything():
+def test_only_training_jobs_have_metrics():
     job = trained(10_000.0)
-    found = {each.time_s for each in figures(job, Clock(), after_s=0.0, until_s=10_000.0)}
+    found = {each.time_s for each in figures(job, after_s=0.0, until_s=10_000.0)}
     assert (min(found), max(found), len(found)) == (TRAINS_S, TRAINS_S + 3540, 60)
-    assert not list(figures(trained(200.0), Clock(), after_s=0.0, until_s=200.0))
+    assert not list(figures(trained(200.0), after_s=0.0, until_s=200.0))
 
 
 @pytest.mark.parametrize("cut_s", [TRAINS_S - 1, TRAINS_S, TRAINS_S + 0.5, TRAINS_S + 60, TRAINS_S + 119.9])
-def test_each_figure_comes_once_however_the_time_is_cut(cut_s):
+def test_each_sample_appears_once_for_any_division_of_time(cut_s):
     job = trained(600.0)
-    whole = list(figures(job, Clock(), after_s=0.0, until_s=600.0))
+    whole = list(figures(job, after_s=0.0, until_s=600.0))
     parts = [
-        *figures(job, Clock(), after_s=0.0, until_s=cut_s),
-        *figures(job, Clock(), after_s=cut_s, until_s=600.0),
+        *figures(job, after_s=0.0, until_s=cut_s),
+        *figures(job, after_s=cut_s, until_s=600.0),
     ]
     assert sorted(parts) == sorted(whole)
 
 
-@pytest.mark.parametrize(("speed", "interval_s"), [(1.0, 60.0), (30.0, 2.0), (60.0, 1.0), (600.0, 1.0)])
-def test_there_is_one_a_minute_and_at_most_one_a_second(speed, interval_s):
-    clock = Clock(speed=speed)
-    fleet = FakeSageMaker(settings=SageMakerSettings(clock=clock))
+@pytest.mark.parametrize("interval_s", [60.0, 600.0])
+def test_samples_are_an_interval_apart(interval_s):
+    fleet = FakeSageMaker()
     fleet.create(request(Environment=environment(run_s=36_000)), now=0.0)
-    job = fleet.find("train-1", now=clock.wait_s(20_000.0))
+    job = fleet.find("train-1", now=20_000.0)
     assert job is not None
-    found = figures_of(job, clock, metric="CPUUtilization", number=1, after_s=0.0, until_s=clock.wait_s(20_000.0))
+    found = figures_of(job, metric="CPUUtilization", number=1, after_s=0.0, until_s=20_000.0, interval_s=interval_s)
     times = [time_s for time_s, _percent in found]
-    assert times[0] == pytest.approx(clock.wait_s(TRAINS_S))
+    assert times[0] == TRAINS_S
     assert times[5] - times[4] == pytest.approx(interval_s)
 
 
-# ---------------------------------------------------------------------------------------------------- what is said
+# ---------------------------------------------------------------------------------------------------------- profiles
 
 
-def test_a_course_goes_by_the_time_that_was_trained():
+def test_a_profile_counts_training_time():
     job = trained(600.0, Environment=environment("0:760,120:0,240:5.5"))
     assert shown(job, "GPUUtilization", until_s=TRAINS_S + 300) == [760.0, 760.0, 0.0, 0.0, 5.5, 5.5]
 
 
-def test_a_course_goes_by_the_worlds_time_where_the_clock_is_fast():
-    clock = Clock(speed=60.0)
-    fleet = FakeSageMaker(settings=SageMakerSettings(clock=clock))
-    fleet.create(request(Environment=environment("0:760,120:0")), now=0.0)
-    job = fleet.find("train-1", now=9.0)
-    assert job is not None
-    found = figures_of(job, clock, metric="GPUUtilization", number=1, after_s=0.0, until_s=9.0)
-    assert [percent for _time_s, percent in found] == [760.0, 760.0, 0.0, 0.0, 0.0, 0.0]
-
-
-def test_hosts_may_differ_and_the_last_is_for_all_that_follow():
+def test_hosts_may_differ_and_the_last_profile_applies_to_all_further_hosts():
     config = on("ml.p5.48xlarge", 3)
     job = trained(TRAINS_S, ResourceConfig=config, Environment=environment("0:800;0:0", "0:4000"))
     assert [shown(job, "GPUUtilization", host=host, until_s=TRAINS_S) for host in (1, 2, 3)] == [[800.0], [0.0], [0.0]]
@@ -124,7 +111,7 @@ def test_hosts_may_differ_and_the_last_is_for_all_that_follow():
 
 
 @pytest.mark.parametrize(("checkpoint", "later"), [({"S3Uri": "s3://jobs/checkpoints"}, 0.0), (None, 760.0)])
-def test_an_interrupted_job_goes_on_where_it_was_with_a_checkpoint_only(checkpoint, later):
+def test_an_interrupted_job_resumes_only_with_a_checkpoint(checkpoint, later):
     fleet = FakeSageMaker()
     changes = {"CheckpointConfig": checkpoint, "Environment": environment("0:760,100:0")}
     fleet.create(spot(**changes), now=0.0)
@@ -139,19 +126,19 @@ def test_an_interrupted_job_goes_on_where_it_was_with_a_checkpoint_only(checkpoi
 @pytest.mark.parametrize(
     ("metric", "number"), [("GPUUtilization", 2), ("GPUUtilization", 0), ("NeuronCoreUtilization", 1)]
 )
-def test_what_is_not_there_shows_nothing(metric, number):
+def test_missing_metrics_and_hosts_have_no_samples(metric, number):
     job = trained(600.0)
-    assert figures_of(job, Clock(), metric=metric, number=number, after_s=0.0, until_s=600.0) == []
+    assert figures_of(job, metric=metric, number=number, after_s=0.0, until_s=600.0) == []
 
 
-def test_a_saved_job_shows_the_same():
+def test_a_saved_job_has_the_same_metrics():
     job = trained(600.0, Environment=environment("0:760,120:0;0:1"))
     again = TrainingJob.from_document(json.loads(json.dumps(job.to_document())))
-    found = [list(figures(each, Clock(), after_s=0.0, until_s=600.0)) for each in (job, again)]
+    found = [list(figures(each, after_s=0.0, until_s=600.0)) for each in (job, again)]
     assert found[0] == found[1] != []
 
 
-# ------------------------------------------------------------------------------------------------------- its mistakes
+# ------------------------------------------------------------------------------------------------------------ errors
 
 
 @pytest.mark.parametrize(
@@ -159,7 +146,7 @@ def test_a_saved_job_shows_the_same():
     ["", "760", "0:760,", "10:760", "0:760,0:0", "0:760,600:0,300:1", "0:-1", "0:1e9", "0:nan", "0:many", "0:1;"],
 )
 @pytest.mark.parametrize("name", ["SANDBOX_GPU_UTILIZATION", "SANDBOX_CPU_UTILIZATION"])
-def test_a_course_that_makes_no_sense_is_refused(name, text):
+def test_an_invalid_profile_is_refused(name, text):
     with pytest.raises(AwsError, match=f"Sandbox: {name} must be like"):
         FakeSageMaker().create(request(Environment={name: text}), now=0.0)
 
@@ -172,7 +159,7 @@ def test_no_host_is_busier_than_its_gpus(instance_type, gpu, most):
         FakeSageMaker().create(request(ResourceConfig=on(instance_type), Environment=environment(gpu)), now=0.0)
 
 
-def test_a_variable_that_the_sandbox_does_not_have_is_refused():
+def test_an_unknown_variable_of_the_sandbox_is_refused():
     with pytest.raises(AwsError, match=r"unknown SANDBOX_GPU_UTILISATION\. Known: SANDBOX_RUN_SECONDS"):
         FakeSageMaker().create(request(Environment={"SANDBOX_GPU_UTILISATION": "0:0"}), now=0.0)
     FakeSageMaker().create(request(Environment={"EPOCHS": "3"}), now=0.0)

@@ -1,4 +1,4 @@
-"""API Gateway's limits, as the sandbox has them beside those of methods."""
+"""API Gateway's limits in the sandbox, besides those of methods."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CALL = "/_aws/execute-api/abc/v1/jobs"
 OTHER = "/_aws/execute-api/def/v1/jobs"
 
 
-def test_the_apis_of_an_account_take_their_burst_at_once_and_then_their_rate() -> None:
+def test_the_apis_of_an_account_accept_their_burst_and_then_their_rate() -> None:
     limited = Gateway("eu-west-1", Rate(per_s=2, burst=3))
     assert [limited.refusal(path, {}, 0.0) for path in (CALL, OTHER, CALL, OTHER, CALL)] == [
         None,
@@ -23,7 +23,7 @@ def test_the_apis_of_an_account_take_their_burst_at_once_and_then_their_rate() -
     assert [limited.refusal(CALL, {}, 1.0) for _ in range(3)] == [None, None, TOO_MANY]
 
 
-def test_without_another_the_limit_is_that_of_a_new_account() -> None:
+def test_the_default_limit_is_that_of_a_new_account() -> None:
     limited = Gateway("eu-west-1")
     answers = [limited.refusal(CALL, {}, 0.0) for _ in range(ACCOUNT.burst + 1)]
     assert answers.count(None) == 5_000
@@ -45,7 +45,7 @@ def test_a_long_body_is_refused_unread() -> None:
     assert answer(MAX_BODY_BYTES + 1) == TOO_LONG
 
 
-def test_an_answer_is_api_gateways_own_and_no_document_of_ours() -> None:
+def test_a_throttled_answer_comes_from_api_gateway() -> None:
     assert (TOO_MANY.status, TOO_MANY.body) == (429, b'{"message":"Too Many Requests"}')
     assert (TOO_LONG.status, TOO_LONG.body) == (413, b'{"message":"Request Too Long"}')
     assert TOO_MANY.headers["x-amzn-errortype"] == "TooManyRequestsException"
@@ -63,7 +63,7 @@ def test_credentials_of_another_region_are_refused(region: str, refused: bool) -
 
 
 @pytest.mark.parametrize("accepted", [True, False])
-def test_a_body_that_is_not_signed_is_taken_only_if_the_switch_says_so(accepted: bool) -> None:
+def test_an_unsigned_body_is_accepted_only_if_the_switch_is_set(accepted: bool) -> None:
     headers = {
         "authorization": "AWS4-HMAC-SHA256 Credential=AKIA/20260101/eu-west-1/execute-api/aws4_request, ",
         "x-amz-content-sha256": "UNSIGNED-PAYLOAD",

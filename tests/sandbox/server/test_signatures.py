@@ -1,4 +1,4 @@
-"""Refusals of signatures before the signer is identified."""
+"""Signatures refused before the signer is identified."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def test_credentials_are_scoped_to_the_region_and_the_service_that_are_called(re
 
 
 @pytest.mark.parametrize(("accepted", "expected"), [(True, None), (False, MISMATCH)])
-def test_a_signature_without_the_body_is_taken_or_refused_as_the_switch_says(accepted, expected):
+def test_a_signature_without_the_body_is_accepted_or_refused_as_configured(accepted, expected):
     headers = {"authorization": HERE.format("eu-west-1", "sagemaker"), "x-amz-content-sha256": "UNSIGNED-PAYLOAD"}
     assert error_in(headers, region="eu-west-1", service="sagemaker", unsigned_payload=accepted) == expected
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer abc", "AWS4-HMAC-SHA256 nonsense"])
-def test_what_is_not_signed_is_left_to_those_who_ask_for_a_signature(authorization):
+def test_unsigned_requests_pass_to_services_that_require_no_signature(authorization):
     headers = {"authorization": authorization, "x-amz-content-sha256": "UNSIGNED-PAYLOAD"}
     assert error_in(headers, region="eu-west-1", service="sagemaker", unsigned_payload=False) is None

@@ -1,4 +1,4 @@
-"""The verdicts of ``make sim``: each can be positive or negative."""
+"""The verdicts of ``make sim`` can be positive or negative."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_queue_may_not_be_slower_than_easy_nor_leave_jobs(
     ("high_s", "low_s", "alone_s", "holds"),
     [(9.0, 100.0, 1.0, True), (11.0, 100.0, 1.0, False), (50.0, 100.0, 49.0, False)],
 )
-def test_jobs_of_higher_priority_wait_less_than_a_tenth_and_their_wait_alone_is_reported(
+def test_jobs_of_higher_priority_wait_less_than_a_tenth_and_their_wait_is_reported(
     result: Result, high_s: float, low_s: float, alone_s: float, holds: bool
 ) -> None:
     ours = replace(result, wait_by_priority_s={"1": high_s, "0": low_s})
@@ -48,7 +48,7 @@ def test_jobs_of_higher_priority_wait_less_than_a_tenth_and_their_wait_alone_is_
     assert f"jobs of priority 1 alone would wait {alone_s:.0f} s" in sentence
 
 
-def test_jobs_that_never_end_are_told(result: Result) -> None:
+def test_jobs_that_never_end_are_reported(result: Result) -> None:
     (_, _), (all_end, sentence) = checks._orders(replace(result, unfinished=2), result)
     assert not all_end
     assert f"{result.jobs} of {result.jobs + 2} jobs end" in sentence

@@ -52,12 +52,12 @@ def test_a_trace_is_read_gzipped_or_not(tmp_path: Path, name: str) -> None:
     assert (second.submit_ms, second.run_ms, second.count, second.team, second.priority) == (5000, 10000, 2, "a", 3)
 
 
-def test_an_instance_may_stand_for_a_node(tmp_path: Path) -> None:
+def test_an_instance_may_represent_a_node(tmp_path: Path) -> None:
     path = write(tmp_path, "0,1,9,,,a,,", "1,1,16,3,,a,,")
     assert [job.count for job in read_trace(path, {"p": 4}, mapping="nodes").jobs] == [2, 3]
 
 
-def test_a_job_goes_to_the_pool_of_its_column_or_else_of_its_virtual_cluster(tmp_path: Path) -> None:
+def test_a_jobs_pool_comes_from_its_column_or_its_virtual_cluster(tmp_path: Path) -> None:
     pools = {"a": 4, "b": 4}
     assert [job.pool for job in read_trace(write(tmp_path, "0,1,1,1,,b,,"), pools).jobs] == ["b"]
     named = write(tmp_path, "0,1,1,a", header="submit_s,duration_s,gpus,pool")
@@ -86,12 +86,12 @@ def test_jobs_that_are_larger_than_their_pool_are_left_out_and_counted(tmp_path:
         ("0,1", "line 2: gpus is ''"),
     ],
 )
-def test_a_row_that_is_no_job_is_refused_with_its_line(tmp_path: Path, row: str, says: str) -> None:
+def test_an_invalid_row_is_refused_with_its_line_number(tmp_path: Path, row: str, says: str) -> None:
     with pytest.raises(InvalidTrace, match=says.replace("(", r"\(")):
         trace(tmp_path, row)
 
 
-def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_trace_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidTrace, match="there is no file"):
         read_trace(tmp_path / "none.csv", {"p": 1})
     with pytest.raises(InvalidTrace, match="has no jobs"):
@@ -116,28 +116,28 @@ def test_pools_are_read_with_their_sizes() -> None:
     [
         # In order: the large one at 100, the small ones after it.
         ("fifo", [0, 99, 148, 147]),
-        # The short one is done before the large one could start; the long one is not.
+        # The short one ends before the large one could start; the long one does not.
         ("easy", [0, 99, 0, 147]),
         ("headway", [0, 99, 0, 147]),
         # Short jobs start first in any order; at 100 the large one is the shortest, and blocks the queue.
         ("sjf", [0, 99, 148, 147]),
-        # The article starts whatever the quota lets through.
+        # The article starts every job that the quota admits.
         ("article", [0, 591, 0, 89]),
     ],
 )
-def test_each_policy_treats_a_blocked_head_in_its_way(tmp_path: Path, policy: str, waits: Sequence[int]) -> None:
+def test_each_policy_handles_a_blocked_head_differently(tmp_path: Path, policy: str, waits: Sequence[int]) -> None:
     result = play(trace(tmp_path, *BLOCKED), policy)
     assert result.unfinished == 0
     assert result.wait.avg_s == pytest.approx(sum(waits) / 4, abs=0.06)
 
 
-def test_the_shortest_job_goes_first_under_sjf(tmp_path: Path) -> None:
+def test_the_shortest_job_starts_first_under_sjf(tmp_path: Path) -> None:
     read = trace(tmp_path, "0,10,4,1,,a,,", "1,30,4,1,,a,,", "2,5,4,1,,a,,")
     assert play(read, "sjf").wait.avg_s == pytest.approx((0 + 14 + 8) / 3, abs=0.06)
     assert play(read, "fifo").wait.avg_s == pytest.approx((0 + 9 + 38) / 3, abs=0.06)
 
 
-def test_only_the_queue_and_the_article_look_at_priorities_and_only_with_enough_jobs_does_the_latter_preempt(
+def test_only_the_queue_and_the_article_use_priorities_and_the_latter_preempts_only_with_enough_jobs(
     tmp_path: Path,
 ) -> None:
     large = trace(tmp_path, "0,1000,4,1,,a,,0", "10,10,4,1,,a,,1")
@@ -149,17 +149,17 @@ def test_only_the_queue_and_the_article_look_at_priorities_and_only_with_enough_
     assert play(small, "article").preemptions == 1
 
 
-def test_what_a_preemption_throws_away_is_counted(tmp_path: Path) -> None:
+def test_work_lost_by_a_preemption_is_counted(tmp_path: Path) -> None:
     read = trace(tmp_path, "0,3600,4,1,,a,,0", "1800,10,4,1,,a,,1")
     assert play(read, "headway").work_lost_instance_h == 2.0
-    # A checkpoint each ten minutes, and the last one is just written.
+    # A checkpoint every ten minutes, the last one just written.
     assert play(read, "headway", checkpoints=1).work_lost_instance_h == 0.0
     result = play(read, "headway", stop_ms=900_000, checkpoints=1)
     assert result.work_lost_instance_h == 1.0
     assert result.wait_by_priority_s == {"0": 10.0, "1": 900.0}
 
 
-def test_the_same_scenario_gives_the_same_figures_and_seeds_matter_only_to_checkpoints(tmp_path: Path) -> None:
+def test_the_same_scenario_has_the_same_results_and_seeds_affect_only_checkpoints(tmp_path: Path) -> None:
     rows = [f"{i * 700},{500 + i % 13 * 4000},{1 + i % 4},1,,v,,{int(i % 5 == 4)}" for i in range(60)]
     read = trace(tmp_path, *rows)
 
@@ -171,28 +171,26 @@ def test_the_same_scenario_gives_the_same_figures_and_seeds_matter_only_to_check
     assert figures(1) != figures(2)
 
 
-def test_policies_that_read_no_limits_are_played_once(tmp_path: Path) -> None:
+def test_policies_that_ignore_limits_are_simulated_once(tmp_path: Path) -> None:
     them = scenarios(trace(tmp_path, *BLOCKED), ["headway", "fifo"], [1, 2, 5])
     results = simulate_all(them, processes=2)
     assert [result.label for result in results] == ["headway 1x", "headway 2x", "headway 5x", "fifo"]
 
 
 @pytest.mark.parametrize(("limits", "checkpointing", "stop_ms"), [([0.5], 0, 0), ([], 0, 0), ([1], 2, 0), ([1], 0, -1)])
-def test_numbers_that_make_no_sense_are_refused(
-    tmp_path: Path, limits: list[float], checkpointing: float, stop_ms: int
-) -> None:
+def test_invalid_numbers_are_refused(tmp_path: Path, limits: list[float], checkpointing: float, stop_ms: int) -> None:
     with pytest.raises(InvalidInput):
         scenarios(trace(tmp_path, *BLOCKED), ["fifo"], limits, checkpointing=checkpointing, stop_ms=stop_ms)
 
 
-def test_a_policy_that_does_not_exist_is_refused_with_those_that_do() -> None:
+def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
         UnknownPolicy, match="no policy 'lifo'; choose from headway, headway-short, fifo, easy, sjf, article"
     ):
         policy_named("lifo")
 
 
-def test_jains_index_is_one_if_all_are_alike_and_one_over_their_number_at_worst() -> None:
+def test_jains_index_is_one_for_equal_values_and_one_over_their_number_at_worst() -> None:
     assert [jain([3, 3]), jain([1, 0, 0, 0]), jain([0, 0])] == [1.0, 0.25, 1.0]
 
 
@@ -225,7 +223,7 @@ def test_the_command_shows_a_table_and_writes_figures_and_a_picture(
 @pytest.mark.parametrize(
     "wrong", [["--capacity", "p"], ["--policy", "lifo"], ["--limits", "0"], ["--trace", "none.csv"], ["--rows", "0"]]
 )
-def test_the_command_refuses_what_makes_no_sense_as_wrong_usage(
+def test_the_command_refuses_invalid_arguments_as_wrong_usage(
     tmp_path: Path, wrong: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path, *BLOCKED)

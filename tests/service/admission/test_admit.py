@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from headway.jobpolicy.rules import tags_in, violations
-from headway_service.admission.admit import MAX_REQUEST_BYTES, admit, as_ruled, review
+from headway_service.admission.admit import MAX_REQUEST_BYTES, admit, review
+from headway_service.admission.policy_view import job_for_rules
 from headway_service.config.document import Configuration, validate
 from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestError, RequestTooLarge, RuleViolation
 from headway_service.sagemaker_api import request_schema
@@ -39,11 +40,51 @@ def grouped(*groups: tuple[str, int], **more: Any) -> dict[str, Any]:
     return {"ResourceConfig": {"InstanceGroups": named, "VolumeSizeInGB": 30, **more}}
 
 
+SERVERLESS = {
+    "BaseModelArn": "arn:aws:sagemaker:eu-west-1:aws:hub-content/SageMakerPublicHub/Model/m/1.0.0",
+    "JobType": "FineTuning",
+}
+
+
+def algorithm(**members: str) -> dict[str, Any]:
+    return {"AlgorithmSpecification": {"TrainingInputMode": "File", **members}}
+
+
+S3 = {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": "s3://b/c"}}
+FILE_SYSTEM = {
+    "FileSystemDataSource": {
+        "FileSystemId": "fs-0123456789abcdef0",
+        "FileSystemAccessMode": "ro",
+        "FileSystemType": "EFS",
+        "DirectoryPath": "/d",
+    }
+}
+VPC = {"VpcConfig": {"SecurityGroupIds": ["sg-1"], "Subnets": ["subnet-1"]}}
+
+
+def channels(*sources: dict[str, Any]) -> dict[str, Any]:
+    return {"InputDataConfig": [{"ChannelName": "c", "DataSource": source} for source in sources]}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        algorithm(AlgorithmName="a"),
+        algorithm(TrainingImage="i"),
+        channels(S3),
+        {**channels(FILE_SYSTEM), **VPC},
+        {"SessionChainingConfig": {"EnableSessionTagChaining": False}},
+    ],
+)
+def test_a_request_that_sagemaker_takes_is_admitted(changes: dict[str, Any]) -> None:
+    assert admit(request("a", **changes), CONFIGURATION, ROOT).name == "a"
+
+
 def tagged(*tags: tuple[str, str]) -> dict[str, Any]:
     return {"Tags": [{"Key": key, "Value": value} for key, value in tags]}
 
 
-def test_an_admitted_request_says_what_it_demands() -> None:
+def test_an_admitted_request_has_its_demand() -> None:
     admitted = admit(request("a", 7, ResourceConfig=on(2), CheckpointConfig={"S3Uri": "s3://c/x"}), CONFIGURATION, ROOT)
     assert (admitted.name, dict(admitted.demand), admitted.priority) == ("a", {P5: 2}, 7)
     assert admitted.checkpoints
@@ -74,12 +115,12 @@ def test_the_order_of_keys_makes_no_difference_to_the_digest() -> None:
 
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("a name of 70 characters", {"TrainingJobName": "x" * 70}, "TrainingJobName", "shorten it to at most 63"),
-    ("a name with a space", {"TrainingJobName": "a b"}, "TrainingJobName", "does not match"),
+    ("a name with a space", {"TrainingJobName": "a b"}, "TrainingJobName", "use up to 63 letters, digits and hyphens"),
     ("an empty name", {"TrainingJobName": ""}, "TrainingJobName", "is too short: its length is 0, at least 1"),
     ("an empty role", {"RoleArn": ""}, "RoleArn", "is too short: its length is 0, at least 20"),
     ("a missing name", {"TrainingJobName": None}, "TrainingJobName", "is required: add it"),
     ("a missing role", {"RoleArn": None}, "RoleArn", "is required: add it"),
-    ("a role that is no ARN", {"RoleArn": "my-role-that-is-no-arn-at-all"}, "RoleArn", "does not match"),
+    ("a role that is no ARN", {"RoleArn": "my-role-that-is-no-arn-at-all"}, "RoleArn", "use a role's ARN, such as"),
     ("a missing output", {"OutputDataConfig": {}}, "OutputDataConfig.S3OutputPath", "is required: add it"),
     ("no instances", {"ResourceConfig": on(0)}, "ResourceConfig.InstanceCount", "at least 1 instance"),
     ("a negative count", {"ResourceConfig": on(-1)}, "ResourceConfig.InstanceCount", "is not valid"),
@@ -91,7 +132,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     ("a misspelt parameter", {"TrainingJobname": "x"}, "TrainingJobname", "check its spelling"),
     ("a misspelt inner parameter", {"ResourceConfig": {**on(1), "Count": 1}}, "ResourceConfig.Count", "spelling"),
-    ("no resources", {"ResourceConfig": None}, "ResourceConfig", "cannot count serverless training"),
+    ("no resources", {"ResourceConfig": None}, "ResourceConfig", "name an instance type and a count"),
     ("no group", grouped(), "ResourceConfig.InstanceGroups", "at least one group"),
     ("an empty group", grouped((P5, 1), (P5, 0)), "ResourceConfig.InstanceGroups[1].InstanceCount", "at least 1"),
     ("six groups", grouped(*[(P5, 1)] * 6), "ResourceConfig.InstanceGroups", "at most 5"),
@@ -109,6 +150,30 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         "ResourceConfig.InstancePreferences",
         "use InstanceType and InstanceCount, or InstanceGroups",
     ),
+    (
+        "a place on UltraServers",
+        {"ResourceConfig": {**on(1), "InstancePlacementConfig": {"EnableMultipleJobs": True}}},
+        "ResourceConfig.InstancePlacementConfig",
+        "UltraServers",
+    ),
+    (
+        "serverless training",
+        {"ResourceConfig": None, "ServerlessJobConfig": SERVERLESS},
+        "ServerlessJobConfig",
+        "start serverless training with a client of SageMaker",
+    ),
+    (
+        "serverless training with instances",
+        {"ServerlessJobConfig": SERVERLESS},
+        "ServerlessJobConfig",
+        "start serverless training with a client of SageMaker",
+    ),
+    (
+        "chained session tags",
+        {"SessionChainingConfig": {"EnableSessionTagChaining": True}},
+        "SessionChainingConfig.EnableSessionTagChaining",
+        "not of the job's submitter",
+    ),
     ("an opt-out that is not allowed", tagged(("headway:preemptible", "false")), "Tags[0].Value", "preemption.optOut"),
     ("an opt-out in other words", tagged(("headway:preemptible", "no")), "Tags[0].Value", "'true' or 'false'"),
     ("a priority in words", tagged(("priority", "high")), "Tags[0].Value", "a whole number from 0 to 100"),
@@ -121,6 +186,34 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("the tag with the attempt's mark", tagged(("headway:attempt", "x")), "Tags[0].Key", "the queue sets itself"),
     ("a tag of AWS", tagged(("aws:x", "y")), "Tags[0].Key", "AWS's own"),
     ("49 tags", tagged(*((f"k{i}", "v") for i in range(49))), "Tags", "at most 48"),
+    (
+        "a count as a boolean",
+        {"ResourceConfig": {**on(1), "InstanceCount": True}},
+        "ResourceConfig.InstanceCount",
+        "is true; use a whole number",
+    ),
+    (
+        "a time as a boolean",
+        {"StoppingCondition": {"MaxRuntimeInSeconds": True}},
+        "StoppingCondition.MaxRuntimeInSeconds",
+        "is true; use a whole number",
+    ),
+    ("an empty image", algorithm(TrainingImage=""), "AlgorithmSpecification.TrainingImage", "is required"),
+    ("neither an image nor an algorithm", algorithm(), "AlgorithmSpecification.TrainingImage", "is required"),
+    ("no algorithm", {"AlgorithmSpecification": None}, "AlgorithmSpecification.TrainingImage", "is required"),
+    (
+        "an image and an algorithm",
+        algorithm(TrainingImage="i", AlgorithmName="a"),
+        "AlgorithmSpecification.AlgorithmName",
+        "keep one of the two",
+    ),
+    ("a channel twice", channels(S3, S3), "InputDataConfig", "has the channel 'c' twice"),
+    (
+        "a file system without a VPC",
+        channels(FILE_SYSTEM),
+        "InputDataConfig[0].DataSource.FileSystemDataSource",
+        "needs VpcConfig",
+    ),
     (
         "spot without a waiting time",
         {"EnableManagedSpotTraining": True},
@@ -162,7 +255,18 @@ def test_a_bad_request_is_refused_with_the_field_and_what_to_change(
     assert message in told[field]
 
 
-def test_every_wrong_field_is_named_at_once() -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ResourceConfig": None, "ServerlessJobConfig": SERVERLESS},
+        {"ResourceConfig": {"InstancePreferences": [{"InstanceType": P5, "InstanceCount": 1}]}},
+    ],
+)
+def test_what_the_queue_does_not_run_is_the_only_error(changes: dict[str, Any]) -> None:
+    assert len(review(TrainingRequest.parse(request("a", **changes)), CONFIGURATION).invalid) == 1
+
+
+def test_all_invalid_fields_are_named_together() -> None:
     wrong = request("x" * 70, RoleArn=None, Bogus=1, ResourceConfig=on(0), **tagged(("priority", "high")))
     with pytest.raises(InvalidRequest, match=r"and 4 more") as raised:
         admit(wrong, CONFIGURATION, ROOT)
@@ -176,7 +280,7 @@ def test_every_wrong_field_is_named_at_once() -> None:
 
 
 @pytest.mark.parametrize("body", [None, [], "text", 5], ids=repr)
-def test_a_body_that_is_no_object_is_refused(body: Any) -> None:
+def test_a_body_that_is_not_an_object_is_refused(body: Any) -> None:
     with pytest.raises(InvalidRequest, match="JSON object"):
         admit(body, CONFIGURATION, ROOT)
 
@@ -192,12 +296,12 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("resources", "message"), [row[1:] for row in IMPOSSIBLE], ids=[row[0] for row in IMPOSSIBLE])
-def test_an_impossible_demand_is_refused_with_what_would_be_possible(resources: dict[str, Any], message: str) -> None:
+def test_an_impossible_demand_is_refused_with_the_possible_ones(resources: dict[str, Any], message: str) -> None:
     with pytest.raises(ImpossibleDemand, match=message.replace(".", r"\.")):
         admit(request("a", ResourceConfig=resources), CONFIGURATION, ROOT)
 
 
-def test_a_request_of_the_largest_size_is_taken_and_one_byte_more_is_not() -> None:
+def test_a_request_of_the_maximum_size_is_accepted_and_one_byte_more_is_not() -> None:
     def sized(extra: int) -> dict[str, Any]:
         # SageMaker's model allows 2048 channels; their text is what makes a request large.
         document = request("a", HyperParameters={f"p{i:03d}": "x" * 2500 for i in range(100)})
@@ -227,7 +331,7 @@ REFUSED_OF_TEAMS: list[tuple[str, dict[str, Any], str, str]] = [
 @pytest.mark.parametrize(
     ("changes", "field", "message"), [row[1:] for row in REFUSED_OF_TEAMS], ids=[row[0] for row in REFUSED_OF_TEAMS]
 )
-def test_where_there_are_teams_a_request_has_to_name_one_and_to_keep_to_its_rules(
+def test_a_request_must_name_a_team_if_there_are_teams_and_follow_its_rules(
     changes: dict[str, Any], field: str, message: str
 ) -> None:
     with pytest.raises(InvalidRequest) as raised:
@@ -259,7 +363,7 @@ def test_the_team_of_a_request_and_its_priority(
 
 
 @pytest.mark.parametrize(("value", "preemptible"), [("true", True), ("false", False), (None, True)])
-def test_a_request_may_say_that_its_job_is_not_preempted(value: str | None, preemptible: bool) -> None:
+def test_a_request_may_exclude_its_job_from_preemption(value: str | None, preemptible: bool) -> None:
     tags = [("team", "b")] + ([("headway:preemptible", value)] if value else [])
     assert admit(request("x", **tagged(*tags)), TEAMS, ROOT).preemptible is preemptible
 
@@ -349,11 +453,11 @@ KEPT: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("changes", [row[1] for row in KEPT], ids=[row[0] for row in KEPT])
-def test_a_request_that_keeps_the_rules_that_are_for_it_is_admitted(changes: dict[str, Any]) -> None:
+def test_a_request_that_satisfies_the_applicable_rules_is_admitted(changes: dict[str, Any]) -> None:
     assert admit(request("x", **changes), RULES, ROOT).name == "x"
 
 
-def test_rules_are_told_beside_whatever_else_is_wrong() -> None:
+def test_violated_rules_are_reported_with_other_errors() -> None:
     with pytest.raises(InvalidRequest, match=r"^RoleArn is required: add it \(and 1 more\)") as raised:
         admit(request("x", RoleArn=None), RULES, ROOT)
     assert [field for field, _ in told_by(raised)] == ["RoleArn", "Tags"]
@@ -362,24 +466,24 @@ def test_rules_are_told_beside_whatever_else_is_wrong() -> None:
     assert [field for field, _ in told_by(raised_by_rule)] == ["Tags", "ResourceConfig.InstanceCount"]
 
 
-def test_a_request_of_the_wrong_shape_is_refused_for_that_and_fails_no_rule_by_accident() -> None:
+def test_a_request_of_the_wrong_shape_is_refused_before_rules_are_evaluated() -> None:
     with pytest.raises(InvalidRequest) as raised:
         admit({"TrainingJobName": 1, "Tags": "no", "ResourceConfig": [], "StoppingCondition": 5}, RULES, ROOT)
     assert {"TrainingJobName", "Tags", "ResourceConfig", "StoppingCondition"} <= {each for each, _ in told_by(raised)}
 
 
-def test_no_secret_of_a_request_is_told_with_a_violation() -> None:
+def test_a_violation_reveals_no_secret_of_the_request() -> None:
     secret: dict[str, Any] = {"HyperParameters": {"token": "hunter2"}, "Environment": {"TOKEN": "hunter2"}}
     with pytest.raises(RuleViolation) as raised:
         admit(request("x", **secret), RULES, ROOT)
     assert "hunter2" not in f"{raised.value} {told_by(raised)}"
 
 
-def test_a_running_training_job_is_judged_like_the_request_for_it() -> None:
+def test_a_running_training_job_is_evaluated_like_its_request() -> None:
     asked = request("x", ResourceConfig=on(2), **tagged(("team", "a")))
     tags = tags_in(asked.pop("Tags"))
     described = {**asked, "TrainingJobStatus": "InProgress", "TrainingJobArn": "arn:aws:sagemaker:::training-job/x"}
-    found = violations(RULES.job_rules(), as_ruled(described, tags, RULES))
+    found = violations(RULES.job_rules(), job_for_rules(described, tags, RULES))
     assert [(each.rule, each.field) for each in found] == [("small", "ResourceConfig.InstanceCount"), ("tags", "Tags")]
 
 
@@ -404,7 +508,7 @@ LIMITS: list[tuple[str, dict[str, Any], int]] = [
 
 
 @pytest.mark.parametrize(("changes", "limit_s"), [row[1:] for row in LIMITS], ids=[row[0] for row in LIMITS])
-def test_how_long_a_job_holds_its_instances_at_most(changes: dict[str, Any], limit_s: int) -> None:
+def test_the_maximum_time_for_which_a_job_holds_its_instances(changes: dict[str, Any], limit_s: int) -> None:
     overhead_s = 1800
     assert admit(request("x", **changes), CONFIGURATION, ROOT).limit_ms == (limit_s + overhead_s) * 1000
 
@@ -421,7 +525,7 @@ def test_how_long_a_job_holds_its_instances_at_most(changes: dict[str, Any], lim
         ("=1;2", False),
     ],
 )
-def test_a_tag_holds_what_sagemaker_takes_in_one(key: str, taken: bool) -> None:
+def test_a_tag_fits_into_sagemakers_limit(key: str, taken: bool) -> None:
     for tag in ({"Key": key, "Value": "v"}, {"Key": "k", "Value": key}):
         fields = [
             error.field for error in review(TrainingRequest.parse(request("a", Tags=[tag])), CONFIGURATION).invalid
@@ -457,14 +561,14 @@ WARM: dict[str, Any] = {"ResourceConfig": {**on(1), "KeepAlivePeriodInSeconds": 
     [(WARM, True), ({}, False), ({"ResourceConfig": {**on(1), "KeepAlivePeriodInSeconds": 0}}, False)],
     ids=["a warm pool", "none", "one for no time"],
 )
-def test_a_request_for_a_warm_pool_is_taken_as_it_is(changes: dict[str, Any], expected: bool) -> None:
+def test_a_request_for_a_warm_pool_is_accepted_unchanged(changes: dict[str, Any], expected: bool) -> None:
     wanted = request("a", **changes)
     admitted = admit(wanted, CONFIGURATION, ROOT)
     assert admitted.warm_pool is expected
     assert json.loads(admitted.request) == wanted
 
 
-def test_a_warm_pool_is_refused_where_the_configuration_says_so() -> None:
+def test_a_warm_pool_is_refused_if_configured() -> None:
     refusing = validate({"pools": {P5: {"size": 2}}, "warmPools": "refuse"})
     with pytest.raises(InvalidRequest) as raised:
         admit(request("a", **WARM), refusing, ROOT)

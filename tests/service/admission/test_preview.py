@@ -20,7 +20,7 @@ def tags(**named: str) -> list[dict[str, str]]:
     return [{"Key": key, "Value": value} for key, value in named.items()]
 
 
-def test_each_rule_says_whether_it_is_for_a_request_and_what_it_finds() -> None:
+def test_each_rule_has_its_applicability_and_its_findings() -> None:
     found = preview(DOCUMENT, request("x", ResourceConfig=on(2), Tags=tags(team="a", project="p")))
     assert (found.team, found.refused, found.problems) == ("a", True, [])
     assert [(each.rule, each.applies, [v.field for v in each.violations]) for each in found.verdicts] == [
@@ -29,7 +29,7 @@ def test_each_rule_says_whether_it_is_for_a_request_and_what_it_finds() -> None:
     ]
 
 
-def test_a_request_can_be_tried_for_another_team() -> None:
+def test_a_request_can_be_previewed_for_another_team() -> None:
     asked = request("x", ResourceConfig=on(2), Tags=[*tags(project="p"), {"Key": "headway:team", "Value": "a"}])
     found = preview(DOCUMENT, asked, "b")
     assert (found.team, found.refused) == ("b", False)
@@ -46,21 +46,21 @@ def test_a_request_can_be_tried_for_another_team() -> None:
     ],
     ids=["not valid", "more than the pool has", "an unknown team", "tags of the wrong shape"],
 )
-def test_whatever_else_is_wrong_with_a_request_is_told_too(changes: dict[str, Any], team: str, field: str) -> None:
+def test_other_errors_of_a_request_are_also_reported(changes: dict[str, Any], team: str, field: str) -> None:
     found = preview(DOCUMENT, request("x", **{"Tags": tags(project="p"), **changes}), team)
     assert found.refused
     assert field in [problem.field for problem in found.problems]
 
 
 @pytest.mark.parametrize("document", [{}, {**POOLS, "rules": {"a": {"require": {}}}}], ids=["no pools", "a bad rule"])
-def test_a_document_that_the_queue_would_refuse_is_not_tried(document: dict[str, Any]) -> None:
+def test_a_document_that_the_queue_refuses_is_not_previewed(document: dict[str, Any]) -> None:
     with pytest.raises(InvalidConfiguration):
         preview(document, request("x"))
     with pytest.raises(InvalidConfiguration):
         lint(document)
 
 
-def test_a_document_too_long_to_be_kept_is_refused() -> None:
+def test_a_document_that_is_too_long_is_refused() -> None:
     named = {f"rule-{i}": {"require": {"images": ["x" * 250]}} for i in range(50)}
     with pytest.raises(InvalidConfiguration, match="at most 8192"):
         lint({**POOLS, "rules": named})
@@ -113,11 +113,40 @@ WARNINGS: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
             ("rules.c.require", "contradicts itself about the tag 'x', so that every job under it is refused"),
         ],
     ),
+    (
+        "limits of priority that an open team does not have",
+        {
+            **POOLS,
+            "teams": {
+                "interns": {"maxPriority": 10},
+                "guests": {"maxPriority": 20, "members": ["user/guest"]},
+                "research": {},
+                "some": {"maxPriority": 500},
+            },
+            "priority": {"maximum": 500},
+        },
+        [
+            ("teams.guests.maxPriority", "may submit for the team research, which accepts every caller's jobs, with p"),
+            ("teams.interns.maxPriority", "priorities up to 500; list the members of research, or set its maxPriority"),
+        ],
+    ),
+    (
+        "limits of priority where no open team has a higher one",
+        {
+            **POOLS,
+            "teams": {
+                "interns": {"maxPriority": 10},
+                "guests": {"maxPriority": 20, "members": ["user/guest"]},
+                "research": {"members": ["user/ada"]},
+            },
+        },
+        [],
+    ),
 ]
 
 
 @pytest.mark.parametrize(("document", "expected"), [row[1:] for row in WARNINGS], ids=[row[0] for row in WARNINGS])
-def test_a_valid_document_is_warned_of(document: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+def test_a_valid_document_can_have_warnings(document: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     found = lint(document)
     assert [each.field for each in found] == [field for field, _ in expected]
     assert all(words in each.message for each, (_, words) in zip(found, expected, strict=True))

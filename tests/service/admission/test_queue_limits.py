@@ -54,7 +54,7 @@ def refused(world: World, name: str, owner: Caller, **changes: Any) -> str:
     return str(refusal.value)
 
 
-def test_an_owner_has_no_more_jobs_waiting_than_the_limit_and_others_still_may(world: World) -> None:
+def test_the_waiting_jobs_of_an_owner_are_limited_independent_of_others(world: World) -> None:
     for name in ("a1", "a2"):
         submit(world, name, ADA)
     assert refused(world, "a3", ADA) == (
@@ -64,13 +64,13 @@ def test_an_owner_has_no_more_jobs_waiting_than_the_limit_and_others_still_may(w
     submit(world, "b1", BOB)
 
 
-def test_a_line_holds_no_more_jobs_than_the_limit_whoever_submits(world: World) -> None:
+def test_a_queue_is_limited_for_all_submitters(world: World) -> None:
     for i, owner in enumerate((ADA, BOB, CEM, DAN)):
         submit(world, f"j{i}", owner)
     assert refused(world, "late", BOB).startswith(f"4 jobs wait for {P5}, and 4 may (limits.waitingPerTeam)")
 
 
-def test_each_pool_and_each_team_has_a_line_of_its_own(world: World) -> None:
+def test_each_pool_and_each_team_has_a_separate_queue(world: World) -> None:
     configure(world, teams=TEAMS)
     for name in ("r1", "r2"):
         submit(world, name, ADA, **of_team("research"))
@@ -79,7 +79,7 @@ def test_each_pool_and_each_team_has_a_line_of_its_own(world: World) -> None:
     submit(world, "g1", ADA, ResourceConfig=on(1, G5), **of_team("research"))
 
 
-def test_a_job_on_several_pools_needs_room_in_each_of_their_lines(world: World) -> None:
+def test_a_job_on_several_pools_needs_room_in_each_queue(world: World) -> None:
     for name in ("g1", "g2"):
         submit(world, name, ADA, ResourceConfig=on(1, G5))
     groups = [{"InstanceGroupName": pool, "InstanceType": pool, "InstanceCount": 1} for pool in (P5, G5)]
@@ -87,7 +87,7 @@ def test_a_job_on_several_pools_needs_room_in_each_of_their_lines(world: World) 
 
 
 @pytest.mark.parametrize("leave", ["start", "stop", "hold"])
-def test_there_is_room_again_when_jobs_have_left_the_line(world: World, leave: str) -> None:
+def test_a_queue_has_room_again_when_jobs_have_left(world: World, leave: str) -> None:
     for name in ("a1", "a2"):
         submit(world, name, ADA)
     refused(world, "a3", ADA)
@@ -99,7 +99,7 @@ def test_there_is_room_again_when_jobs_have_left_the_line(world: World, leave: s
     submit(world, "a3", ADA)
 
 
-def test_a_held_job_is_released_only_if_its_line_has_room_and_stays_held_else(world: World) -> None:
+def test_a_held_job_is_released_only_if_its_queue_has_room(world: World) -> None:
     submit(world, "a1", ADA)
     world.commands.hold("a1", ADA)
     for name in ("a2", "a3"):
@@ -111,21 +111,21 @@ def test_a_held_job_is_released_only_if_its_line_has_room_and_stays_held_else(wo
     assert not world.commands.release("a1", ADA).job.held
 
 
-def test_a_submission_that_is_repeated_is_answered_though_it_took_the_last_place(world: World) -> None:
+def test_a_repeated_submission_is_answered_although_it_took_the_last_place(world: World) -> None:
     submit(world, "a1", ADA)
     world.submitter.submit(request("a2"), ADA, "key")
     assert world.submitter.submit(request("a2"), ADA, "key")[1] is True
     assert world.submitter.submit(request("a2"), ADA)[1] is False
 
 
-def test_a_dry_run_tells_that_there_is_no_room(world: World) -> None:
+def test_a_dry_run_reports_a_full_queue(world: World) -> None:
     for name in ("a1", "a2"):
         submit(world, name, ADA)
     with pytest.raises(QueueFull):
         world.forecast_service.dry_run(request("a3"), ADA)
 
 
-def test_a_preempted_job_returns_to_its_place_though_the_line_is_full(world: World) -> None:
+def test_a_preempted_job_returns_to_its_place_although_the_queue_is_full(world: World) -> None:
     submit(world, "low", ADA, ResourceConfig=on(4))
     world.tick()
     for name in ("a1", "a2"):
@@ -138,7 +138,7 @@ def test_a_preempted_job_returns_to_its_place_though_the_line_is_full(world: Wor
     assert "3 of your jobs wait" in refused(world, "a3", ADA)
 
 
-def test_entries_of_a_time_before_owners_were_kept_count_for_the_line_alone(world: World) -> None:
+def test_entries_without_an_owner_count_for_the_queue_only(world: World) -> None:
     for i, owner in enumerate((ADA, ADA, BOB)):
         submit(world, f"old{i}", owner)
         entry = QueueEntry.parse(world.table.query(QueueEntry.partition(P5), limit=10)[i])
@@ -165,7 +165,7 @@ def place_of(world: World, name: str) -> int:
 @pytest.mark.parametrize("noted", [True, False], ids=["who left is noted", "applied before who left was noted"])
 @pytest.mark.parametrize("length", [0, 1, MAX_TAIL - 1, MAX_TAIL, 3 * MAX_TAIL])
 @pytest.mark.parametrize("team", ["research", "left"])
-def test_a_submission_is_told_its_place_in_the_lines_of_all_teams(
+def test_a_submission_returns_its_place_in_the_queues_of_all_teams(
     world: World, length: int, team: str, *, noted: bool
 ) -> None:
     roomy = {"limits": {"waitingPerTeam": 500, "waitingPerOwner": 500}}
@@ -183,7 +183,7 @@ def test_a_submission_is_told_its_place_in_the_lines_of_all_teams(
 
 
 @pytest.mark.parametrize("length", [0, MAX_TAIL - 2, 3 * MAX_TAIL])
-def test_a_dry_run_tells_the_place_that_a_submission_would_have(world: World, length: int) -> None:
+def test_a_dry_run_returns_the_place_of_a_submission(world: World, length: int) -> None:
     configure(world, limits={"waitingPerTeam": 500, "waitingPerOwner": 500})
     for i in range(length):
         waits(world, f"old{i:02}", "", 2 if i % 4 else 7)
@@ -195,7 +195,7 @@ def test_a_dry_run_tells_the_place_that_a_submission_would_have(world: World, le
         world.table.write([Delete(key=JobRecord.key("asked"))])
 
 
-def test_a_place_behind_a_line_that_was_not_counted_to_its_end_is_right_too(world: World) -> None:
+def test_a_place_behind_a_partly_counted_queue_is_also_correct(world: World) -> None:
     roomy = {"waitingPerTeam": 500, "waitingPerOwner": 500}
     configure(world, teams=TEAMS, limits=roomy)
     for i in range(2 * MAX_TAIL):

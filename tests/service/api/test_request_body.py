@@ -40,7 +40,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "problem"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_what_is_read_in_more_than_one_way_is_refused_with_a_sentence(text: str, problem: str) -> None:
+def test_ambiguous_json_is_refused_with_a_message(text: str, problem: str) -> None:
     with pytest.raises(InvalidRequest, match=problem) as refusal:
         document_in("application/json", text)
     assert [field.field for field in refusal.value.fields] == ["(the body)"]
@@ -48,7 +48,7 @@ def test_what_is_read_in_more_than_one_way_is_refused_with_a_sentence(text: str,
 
 
 @pytest.mark.parametrize("content_type", ["", "application/json", "Application/JSON ; charset=utf-8"])
-def test_json_is_taken_however_it_is_announced(content_type: str) -> None:
+def test_json_is_accepted_with_any_json_content_type(content_type: str) -> None:
     assert document_in(content_type, '{"a": [1.5, "\\ud83d\\ude00"]}') == {"a": [1.5, "\U0001f600"]}
 
 
@@ -56,7 +56,7 @@ def test_json_is_taken_however_it_is_announced(content_type: str) -> None:
     "content_type",
     ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp", "json"],
 )
-def test_what_is_announced_as_something_else_is_refused(content_type: str) -> None:
+def test_another_content_type_is_refused(content_type: str) -> None:
     with pytest.raises(UnsupportedMediaType, match="Content-Type: application/json"):
         document_in(content_type, "{}")
 
@@ -66,7 +66,7 @@ def test_no_body_is_no_document(text: str | None) -> None:
     assert document_in("", text) is None
 
 
-def test_what_is_just_possible_is_taken() -> None:
+def test_values_at_the_limit_are_accepted() -> None:
     assert document_in("", nested(MAX_DEPTH)) == json.loads(nested(MAX_DEPTH))
     assert document_in("", f"[{MAX_NUMBER}, {-MAX_NUMBER}]") == [MAX_NUMBER, -MAX_NUMBER]
 
@@ -91,5 +91,5 @@ def test_any_text_is_either_a_document_that_can_be_written_again_or_refused(text
         max_leaves=8,
     )
 )
-def test_what_any_json_library_writes_is_read_as_it_was(document: Any) -> None:
+def test_json_of_any_library_is_read_unchanged(document: Any) -> None:
     assert document_in("application/json", json.dumps(document)) == document

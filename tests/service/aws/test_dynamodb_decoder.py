@@ -70,27 +70,25 @@ def answered(operation: str, request: dict[str, Any], answer: dict[str, Any], *,
 @pytest.mark.parametrize(
     ("operation", "request_", "answer"), [row[1:] for row in ANSWERS], ids=[row[0] for row in ANSWERS]
 )
-def test_an_answer_is_what_botocore_makes_of_it(
-    operation: str, request_: dict[str, Any], answer: dict[str, Any]
-) -> None:
+def test_an_answer_equals_botocores_result(operation: str, request_: dict[str, Any], answer: dict[str, Any]) -> None:
     told = answered(operation, request_, answer, as_it_is=True)
     assert told == answered(operation, request_, answer, as_it_is=False)
     assert told["ResponseMetadata"]["RequestId"] == "one"
 
 
-def test_botocore_goes_through_no_answer() -> None:
+def test_botocore_does_not_traverse_answers() -> None:
     # It would leave out what its model does not know.
     assert answered("get_item", KEYS, {"New": 1}, as_it_is=True)["New"] == 1
 
 
-def test_a_table_takes_answers_so_however_many_tables_share_a_client() -> None:
+def test_several_tables_that_share_a_client_decode_answers() -> None:
     answering = Answering()
     answering.body = json.dumps({"Item": ITEM}).encode()
     for table in (DynamoDBTable(answering.client, "queue"), DynamoDBTable(answering.client, "queue")):
         assert table.get(Key("p", "s")) == decode_item(ITEM)
 
 
-def test_an_answer_that_is_cut_off_is_an_error_and_not_an_empty_one() -> None:
+def test_a_truncated_answer_is_an_error_and_not_an_empty_answer() -> None:
     answering = Answering()
     keep_json_values(answering.client)
     answering.body = b'{"Items": [{"pk": {"S": "p'
@@ -105,7 +103,7 @@ def test_an_answer_that_is_cut_off_is_an_error_and_not_an_empty_one() -> None:
         ("TransactionCanceledException", {"CancellationReasons": [{"Code": "None"}, {"Code": "Other"}]}),
     ],
 )
-def test_refusals_are_told_apart_as_ever(code: str, more: dict[str, Any]) -> None:
+def test_refusals_are_still_distinguished(code: str, more: dict[str, Any]) -> None:
     answering = Answering()
     keep_json_values(answering.client)
     answering.status, answering.body = 400, json.dumps({"__type": f"x#{code}", "message": "no", **more}).encode()
@@ -115,7 +113,7 @@ def test_refusals_are_told_apart_as_ever(code: str, more: dict[str, Any]) -> Non
     assert {name: raised.value.response.get(name) for name in more} == more
 
 
-def test_a_conflict_is_told_with_the_writes_that_failed() -> None:
+def test_a_conflict_lists_the_failed_writes() -> None:
     answering = Answering()
     reasons = [{"Code": "None"}, {"Code": "ConditionalCheckFailed"}]
     body = {"__type": "x#TransactionCanceledException", "message": "no", "CancellationReasons": reasons}
@@ -132,7 +130,7 @@ def test_an_answer_in_another_protocol_is_left_to_botocore() -> None:
     assert (response["body"], taken) == (b"\xa0", {})
 
 
-def test_an_item_has_the_values_that_boto3_gives_it_with_whole_numbers() -> None:
+def test_an_item_equals_boto3s_with_integers() -> None:
     item: Item = decode_item(ITEM)
     deserializer = TypeDeserializer()
     assert item == {name: deserializer.deserialize(value) for name, value in ITEM.items()}
@@ -144,6 +142,6 @@ def test_an_item_has_the_values_that_boto3_gives_it_with_whole_numbers() -> None
     [({"N": "1.5"}, ValueError), ({"SS": ["a"]}, KeyError), ({"B": "AA=="}, KeyError)],
     ids=["a fraction", "a set", "bytes"],
 )
-def test_what_no_item_of_ours_holds_is_an_error(value: dict[str, Any], error: type[Exception]) -> None:
+def test_types_that_items_never_have_are_an_error(value: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         decode_item({"value": value})

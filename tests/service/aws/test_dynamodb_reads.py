@@ -45,7 +45,7 @@ def table_that_answers(*answers: Mapping[str, Any]) -> tuple[DynamoDBTable, list
 
 
 @pytest.mark.parametrize(("read", "consistent"), [row[1:] for row in READS], ids=[row[0] for row in READS])
-def test_a_read_is_consistent_exactly_where_the_port_says_so(read: Read, consistent: bool) -> None:
+def test_a_read_is_consistent_exactly_where_the_port_requires_it(read: Read, consistent: bool) -> None:
     table, requests = table_that_answers({"Items": [], "Count": 0, "ScannedCount": 0})
     read(table)
     assert [request.get("ConsistentRead", False) for request in requests] == [consistent]
@@ -72,7 +72,7 @@ PAGED: list[tuple[str, Read, Any]] = [
 
 
 @pytest.mark.parametrize(("read", "found"), [row[1:] for row in PAGED], ids=[row[0] for row in PAGED])
-def test_a_page_that_ends_early_is_read_on_where_it_ended(read: Read, found: Any) -> None:
+def test_a_page_that_ends_early_is_continued(read: Read, found: Any) -> None:
     table, requests = table_that_answers(page("a", "b", more=True), page("c", more=False))
     assert read(table) == found
     assert [request.get("ExclusiveStartKey") for request in requests] == [None, {"pk": {"S": "p"}, "sk": {"S": "b"}}]
@@ -88,13 +88,13 @@ LIMITED: list[tuple[str, Read, Any]] = [
 
 
 @pytest.mark.parametrize(("read", "found"), [row[1:] for row in LIMITED], ids=[row[0] for row in LIMITED])
-def test_nothing_is_read_on_once_the_limit_is_reached(read: Read, found: Any) -> None:
+def test_reading_stops_at_the_limit(read: Read, found: Any) -> None:
     table, requests = table_that_answers(page("a", "b", more=True))
     assert read(table) == found
     assert len(requests) == 1
 
 
-def test_a_ledger_beyond_one_page_is_read_whole() -> None:
+def test_a_ledger_of_several_pages_is_read_completely() -> None:
     """moto ends its pages at 1 MB, as DynamoDB does."""
     with mock_aws():
         client = boto3.client("dynamodb", region_name="eu-west-1", aws_access_key_id="x", aws_secret_access_key="x")

@@ -48,7 +48,7 @@ def refuse(server: RawServer, code: str, status: int = 400, reasons: Sequence[st
         ["TransactionConflict", None],
     ],
 )
-def test_a_transaction_that_was_cancelled_for_what_passes_is_tried_again_and_then_busy(
+def test_a_transaction_cancelled_by_a_transient_error_is_retried_and_then_busy(
     server: RawServer, table: DynamoDBTable, reasons: list[str | None]
 ) -> None:
     refuse(server, "TransactionCanceledException", reasons=reasons)
@@ -57,7 +57,7 @@ def test_a_transaction_that_was_cancelled_for_what_passes_is_tried_again_and_the
     assert server.requests == 1 + MAX_CONTENTION_RETRIES
 
 
-def test_a_single_write_that_met_a_transaction_is_tried_again_and_then_busy(
+def test_a_single_write_that_conflicts_with_a_transaction_is_retried_and_then_busy(
     server: RawServer, table: DynamoDBTable
 ) -> None:
     refuse(server, "TransactionConflictException")
@@ -106,7 +106,7 @@ def test_a_single_write_whose_condition_failed_is_a_conflict(server: RawServer, 
         ("SomethingNew", 400),
     ],
 )
-def test_what_passes_or_is_unclear_is_busy_at_once(
+def test_transient_and_unclear_errors_are_busy_without_a_retry(
     server: RawServer, table: DynamoDBTable, writes: list[Write], code: str, status: int
 ) -> None:
     refuse(server, code, status, reasons=["ConditionalCheckFailed", "None"])
@@ -118,7 +118,7 @@ def test_what_passes_or_is_unclear_is_busy_at_once(
 
 
 @pytest.mark.parametrize("code", ["ValidationException", "AccessDeniedException", "ResourceNotFoundException"])
-def test_a_fault_of_ours_or_of_the_deployment_stays_one(server: RawServer, table: DynamoDBTable, code: str) -> None:
+def test_a_fault_of_the_code_or_the_deployment_is_raised(server: RawServer, table: DynamoDBTable, code: str) -> None:
     refuse(server, code)
     for writes in (ONE, TWO):
         with pytest.raises(ClientError):
@@ -127,9 +127,7 @@ def test_a_fault_of_ours_or_of_the_deployment_stays_one(server: RawServer, table
         table.query("p", limit=1)
 
 
-def test_a_transaction_that_was_cancelled_for_a_fault_of_ours_stays_one(
-    server: RawServer, table: DynamoDBTable
-) -> None:
+def test_a_transaction_cancelled_by_a_fault_of_the_code_is_raised(server: RawServer, table: DynamoDBTable) -> None:
     refuse(server, "TransactionCanceledException", reasons=["None", "ValidationError"])
     with pytest.raises(ClientError):
         table.write(TWO)

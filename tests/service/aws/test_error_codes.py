@@ -45,7 +45,7 @@ def error(code: str, status: int = 400, operation: str = "CreateTrainingJob", me
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 599])
 @pytest.mark.parametrize("code", ["500", "ValidationException", "ResourceLimitExceeded", "AccessDeniedException"])
-def test_whatever_its_code_a_fault_of_the_server_is_unclear(status: int, code: str) -> None:
+def test_a_server_fault_is_unclear_with_any_code(status: int, code: str) -> None:
     assert classify(error(code, status), MODEL) is Verdict.UNCLEAR
 
 
@@ -65,7 +65,7 @@ def test_no_throttling_or_passing_code_that_botocore_knows_is_missing() -> None:
 
 
 @pytest.mark.parametrize("code", sorted(CREDENTIALS))
-def test_credentials_and_signatures_are_no_matter_of_the_request(code: str) -> None:
+def test_errors_of_credentials_and_signatures_do_not_concern_the_request(code: str) -> None:
     assert classify(error(code), MODEL) is classify(error(code, 403), MODEL) is Verdict.NOT_AUTHENTICATED
 
 
@@ -85,11 +85,11 @@ def test_a_common_error_about_the_request_is_a_refusal(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(TRANSIENT))
-def test_what_passes_is_unclear_at_any_status(code: str) -> None:
+def test_transient_errors_are_unclear_at_any_status(code: str) -> None:
     assert classify(error(code), MODEL) is Verdict.UNCLEAR
 
 
-def test_what_passes_is_unclear_even_if_the_service_declares_it() -> None:
+def test_transient_errors_are_unclear_even_if_the_service_declares_them() -> None:
     client = offline_session().client("dynamodb")
     response: Any = {"Error": {"Code": "InternalServerError"}, "ResponseMetadata": {"HTTPStatusCode": 400}}
     found = client.exceptions.InternalServerError(response, "PutItem")
@@ -120,7 +120,7 @@ def test_without_a_model_a_code_that_the_service_declares_anywhere_is_a_refusal(
 
 
 @pytest.mark.parametrize("status", [302, 400, 401, 403, 404, 407, 408, 413])
-def test_an_answer_that_is_not_aws_s_is_unclear(status: int) -> None:
+def test_an_answer_that_does_not_come_from_aws_is_unclear(status: int) -> None:
     assert classify(error(str(status), status), MODEL) is Verdict.UNCLEAR
 
 
@@ -146,7 +146,7 @@ def test_no_answer_is_unclear(found: Exception) -> None:
 
 
 @pytest.mark.parametrize("found", [KeyError("x"), TypeError(), AttributeError(), ValueError()])
-def test_a_bug_is_no_failed_call(found: Exception) -> None:
+def test_a_bug_is_not_a_failed_call(found: Exception) -> None:
     assert not isinstance(found, FAILED_CALLS)
 
 

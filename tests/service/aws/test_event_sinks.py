@@ -54,7 +54,7 @@ def test_events_go_to_the_bus_with_source_type_time_and_detail() -> None:
         assert EventBridgeSink(client, "headway").send([FAILED, STOPPED]) == SendResult()
 
 
-def test_events_that_were_not_taken_may_be_sent_again() -> None:
+def test_rejected_events_can_be_sent_again() -> None:
     answer = {"FailedEntryCount": 1, "Entries": [{"EventId": "1"}, {"ErrorCode": "ThrottlingException"}]}
     with stubbed("events") as (client, stub):
         stub.add_response("put_events", answer, {"Entries": ANY})
@@ -90,7 +90,7 @@ def test_messages_go_to_the_topic_with_their_attributes() -> None:
         assert SnsSink(client, TOPIC).send([message_of(FAILED)]) == SendResult()
 
 
-def test_messages_that_were_not_taken_may_be_sent_again_unless_the_fault_is_ours() -> None:
+def test_rejected_messages_can_be_sent_again_unless_the_fault_is_the_senders() -> None:
     answer = {
         "Successful": [{"Id": "0", "MessageId": "m"}],
         "Failed": [
@@ -106,7 +106,7 @@ def test_messages_that_were_not_taken_may_be_sent_again_unless_the_fault_is_ours
 
 
 @pytest.mark.parametrize("code", ["AuthorizationError", "NotFound", "KMSDisabled", "KMSAccessDenied"])
-def test_a_topic_that_takes_nothing_refuses_all_so_that_events_go_on(code: str) -> None:
+def test_a_topic_that_rejects_everything_does_not_block_events(code: str) -> None:
     with stubbed("sns") as (client, stub):
         stub.add_client_error("publish_batch", code)
         assert SnsSink(client, TOPIC).send([message_of(FAILED)] * 2) == SendResult(refused=frozenset({0, 1}))

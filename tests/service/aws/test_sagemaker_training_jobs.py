@@ -64,7 +64,7 @@ def refuse(server: RawServer, code: str, message: str = "no", status: int = 400)
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize("body", [*BODIES.values(), *STRANGE.values()], ids=[*BODIES, *STRANGE])
 @pytest.mark.parametrize("status", STATUSES)
-def test_what_sagemaker_did_not_write_is_unclear(
+def test_an_answer_that_sagemaker_did_not_write_is_unclear(
     server: RawServer, jobs: SageMakerTrainingJobs, call: Callable[..., Any], body: bytes, status: int
 ) -> None:
     server.answer(status, body)
@@ -86,7 +86,7 @@ def test_a_success_that_sagemaker_did_not_write_is_unclear(
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_an_answer_that_is_cut_off_is_unclear(
+def test_a_truncated_answer_is_unclear(
     server: RawServer, jobs: SageMakerTrainingJobs, call: Callable[..., Any]
 ) -> None:
     server.answer(200, b'{"TrainingJobArn":', promised=400)
@@ -105,7 +105,7 @@ def test_a_throttled_call_had_no_effect(
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_a_429_without_an_error_of_sagemaker_s_is_throttled(
+def test_a_429_without_a_sagemaker_error_is_throttled(
     server: RawServer, jobs: SageMakerTrainingJobs, body: bytes
 ) -> None:
     server.answer(429, body)
@@ -141,7 +141,7 @@ def test_a_429_without_an_error_of_sagemaker_s_is_throttled(
         ("ResourceLimitExceeded", "oops", 503, OutcomeUnknown),
     ],
 )
-def test_a_launch_ends_as_sagemaker_says(
+def test_a_launch_has_sagemakers_outcome(
     server: RawServer, jobs: SageMakerTrainingJobs, code: str, message: str, status: int, error: type[Exception]
 ) -> None:
     refuse(server, code, message, status)
@@ -161,7 +161,7 @@ def test_a_launch_without_credentials_is_postponed(
         LAUNCH(jobs)
 
 
-def test_a_launch_is_believed_if_sagemaker_tells_the_arn(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
+def test_a_launch_is_confirmed_by_the_arn_in_the_answer(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
     server.answer(200, json.dumps({"TrainingJobArn": ARN}).encode())
     LAUNCH(jobs)
     server.answer(200, b"{}")
@@ -169,7 +169,7 @@ def test_a_launch_is_believed_if_sagemaker_tells_the_arn(server: RawServer, jobs
         LAUNCH(jobs)
 
 
-def test_what_an_unclear_answer_says_of_the_request_is_not_repeated(
+def test_an_unclear_answers_quotation_of_the_request_is_not_repeated(
     server: RawServer, jobs: SageMakerTrainingJobs
 ) -> None:
     refuse(server, "SomethingNew", "is a secret")
@@ -190,7 +190,7 @@ def test_what_an_unclear_answer_says_of_the_request_is_not_repeated(
         "The request was rejected because the training job is in status Stopping.",
     ],
 )
-def test_a_stop_is_too_late_if_sagemaker_names_a_status_that_says_so(
+def test_a_stop_is_too_late_if_sagemaker_names_an_ended_status(
     server: RawServer, jobs: SageMakerTrainingJobs, text: str
 ) -> None:
     refuse(server, "ValidationException", text)
@@ -210,7 +210,7 @@ NOT_FOUND = [
 @pytest.mark.parametrize(
     ("code", "text"), [*(("ValidationException", text) for text in NOT_FOUND), ("ResourceNotFound", "gone")]
 )
-def test_a_training_job_that_sagemaker_does_not_find_is_none_and_nothing_to_stop(
+def test_a_training_job_that_sagemaker_does_not_find_is_none_and_cannot_be_stopped(
     server: RawServer, jobs: SageMakerTrainingJobs, code: str, text: str
 ) -> None:
     refuse(server, code, text)
@@ -235,7 +235,7 @@ def test_a_training_job_that_sagemaker_does_not_find_is_none_and_nothing_to_stop
         ("ExpiredTokenException", "expired", 400),
     ],
 )
-def test_any_other_refusal_says_nothing_of_the_training_job(
+def test_other_refusals_do_not_imply_a_training_job(
     server: RawServer, jobs: SageMakerTrainingJobs, call: Callable[..., Any], code: str, text: str, status: int
 ) -> None:
     refuse(server, code, text, status)
@@ -243,19 +243,19 @@ def test_any_other_refusal_says_nothing_of_the_training_job(
         call(jobs)
 
 
-def test_a_stop_that_is_not_allowed_is_told_apart(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
+def test_a_forbidden_stop_is_distinguished(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
     refuse(server, "AccessDeniedException", "is not authorized to perform: sagemaker:StopTrainingJob")
     with pytest.raises(LacksPermission):
         jobs.stop("a")
 
 
-def test_a_stop_is_believed_if_sagemaker_has_answered_it(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
+def test_a_stop_is_confirmed_by_sagemakers_answer(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
     server.answer(200, b"", x_amzn_RequestId="one")
     jobs.stop("a")
 
 
 @pytest.mark.parametrize("member", ["TrainingJobName", "TrainingJobArn", "TrainingJobStatus", "CreationTime"])
-def test_a_description_without_what_is_relied_on_is_unclear(
+def test_a_description_without_required_members_is_unclear(
     server: RawServer, jobs: SageMakerTrainingJobs, member: str
 ) -> None:
     server.answer(200, json.dumps(DESCRIBED).encode())
@@ -271,7 +271,7 @@ def test_a_description_without_what_is_relied_on_is_unclear(
 
 
 @pytest.mark.parametrize("member", ["TrainingJobName", "TrainingJobStatus", "CreationTime"])
-def test_a_list_without_what_is_relied_on_is_unclear(
+def test_a_listing_without_required_members_is_unclear(
     server: RawServer, jobs: SageMakerTrainingJobs, member: str
 ) -> None:
     server.answer(200, json.dumps({"TrainingJobSummaries": [LISTED]}).encode())
@@ -283,9 +283,7 @@ def test_a_list_without_what_is_relied_on_is_unclear(
             jobs.live(0, None)
 
 
-def test_a_listing_that_sagemaker_does_not_go_on_with_has_expired(
-    server: RawServer, jobs: SageMakerTrainingJobs
-) -> None:
+def test_a_listing_with_a_refused_token_has_expired(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
     refuse(server, "ValidationException", "The token is expired")
     with pytest.raises(ListingExpired):
         jobs.live(0, "token")
@@ -296,7 +294,7 @@ def test_a_listing_that_sagemaker_does_not_go_on_with_has_expired(
         jobs.live(0, "token")
 
 
-def test_no_member_for_tags_is_no_tags(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
+def test_a_missing_tags_member_means_no_tags(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
     server.answer(200, json.dumps({"Tags": [{"Key": "k", "Value": "v"}]}).encode())
     assert jobs.tags_of(ARN) == {"k": "v"}
     server.answer(200, b"{}")

@@ -33,7 +33,7 @@ def test_the_document_is_read_and_written_with_its_version(server: RawServer, st
 
 
 @pytest.mark.parametrize("parameter", [{}, {"Value": "{}"}, {"Version": 3}])
-def test_a_document_without_its_text_or_version_is_none(
+def test_a_document_without_its_text_or_version_is_unreadable(
     server: RawServer, store: ParameterStore, parameter: dict[str, object]
 ) -> None:
     server.answer(200, json.dumps({"Parameter": parameter}).encode())
@@ -42,14 +42,14 @@ def test_a_document_without_its_text_or_version_is_none(
 
 
 @pytest.mark.parametrize("code", ["TooManyUpdates", "ThrottlingException", "ExpiredTokenException", "SomethingNew"])
-def test_what_passes_is_busy(server: RawServer, store: ParameterStore, code: str) -> None:
+def test_transient_errors_are_busy(server: RawServer, store: ParameterStore, code: str) -> None:
     server.answer(400, json.dumps({"__type": code, "message": "no"}).encode())
     with pytest.raises(RetryLater):
         store.read() if code != "TooManyUpdates" else store.write("{}")
 
 
 @pytest.mark.parametrize("code", ["ParameterNotFound", "AccessDeniedException", "ValidationException"])
-def test_a_fault_of_the_deployment_stays_one(server: RawServer, store: ParameterStore, code: str) -> None:
+def test_a_fault_of_the_deployment_is_raised(server: RawServer, store: ParameterStore, code: str) -> None:
     server.answer(400, json.dumps({"__type": code, "message": "no"}).encode())
     with pytest.raises(ClientError):
         store.read()

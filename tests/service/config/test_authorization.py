@@ -16,8 +16,10 @@ from headway_service.errors import InvalidRequest, NameInUse, NotAllowed
 from headway_service.forecast.service import ForecastService, SubmitRequest
 from headway_service.jobs.commands import JobCommands
 from headway_service.jobs.queries import JobQueries
+from headway_service.jobs.request_changes import RequestChanges
 from headway_service.jobs.submit import Submitter
 from headway_service.pools.apply_config import EffectiveConfig, apply_configuration, get_effective
+from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import get_job
 from headway_service.testing.memory_config import MemoryConfiguration
@@ -73,17 +75,33 @@ class Queue:
         self._table = MemoryTable()
         self._store = MemoryConfiguration(document)
         self.submitter = Submitter(
-            table=self._table, wake=self.wakes.append, clock=self._clock, in_force=self._in_force
+            table=self._table,
+            wake=self.wakes.append,
+            clock=self._clock,
+            machine_clock=self._clock,
+            in_force=self._in_force,
         )
         self.commands = JobCommands(
             table=self._table,
             wake=self.wakes.append,
             clock=self._clock,
+            machine_clock=self._clock,
             configuration=self._configured,
             retention_s=DAY_S,
         )
-        self.queries = JobQueries(table=self._table, clock=self._clock, configuration=self._configured)
-        self.forecast_service = ForecastService(table=self._table, clock=self._clock, configuration=self._configured)
+        self.changes = RequestChanges(
+            table=self._table,
+            wake=self.wakes.append,
+            clock=self._clock,
+            machine_clock=self._clock,
+            configuration=self._configured,
+        )
+        self.queries = JobQueries(
+            table=self._table, clock=self._clock, machine_clock=self._clock, configuration=self._configured
+        )
+        self.forecast_service = ForecastService(
+            table=self._table, clock=self._clock, machine_clock=self._clock, configuration=self._configured
+        )
 
     def _clock(self) -> int:
         return 1_800_000_000_000
@@ -109,6 +127,8 @@ ACTS: dict[Action, Act] = {
     Action.STOP: lambda queue, who: queue.commands.stop("a", who),
     Action.HOLD: lambda queue, who: queue.commands.hold("a", who),
     Action.RELEASE: lambda queue, who: queue.commands.release("a", who),
+    Action.CHANGE: lambda queue, who: queue.changes.change("a", RequestChange(max_runtime_s=60), who),
+    Action.COMMENT: lambda queue, who: queue.commands.set_comment("a", "x", who),
     Action.REPRIORITISE: lambda queue, who: queue.commands.set_priority("a", 9, who),
 }
 
@@ -148,7 +168,7 @@ def test_only_owner_lead_and_administrator_change_a_job(queue: Queue, who: str, 
         assert queue.job("a") == before
 
 
-def test_the_owner_reads_who_has_changed_the_job(queue: Queue) -> None:
+def test_the_owner_sees_who_changed_the_job(queue: Queue) -> None:
     queue.commands.set_priority("a", 3, LEAD)
     assert queue.job("a").history[-1].reason.message == "priority changed from 0 to 3 by user/lea"
     queue.commands.stop("a", ADMIN)
@@ -156,7 +176,7 @@ def test_the_owner_reads_who_has_changed_the_job(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("action", Action)
-def test_a_stranger_learns_that_a_job_is_not_there_and_of_one_that_ended_no_more_than_that_it_is_not_theirs(
+def test_a_stranger_gets_not_found_for_a_missing_job_and_only_a_denial_for_an_ended_one(
     queue: Queue, action: Action
 ) -> None:
     queue.commands.stop("a", ADA)
@@ -164,7 +184,7 @@ def test_a_stranger_learns_that_a_job_is_not_there_and_of_one_that_ended_no_more
         ACTS[action](queue, STRANGER)
 
 
-def test_without_a_word_about_access_everybody_changes_their_own_jobs_and_the_root_all() -> None:
+def test_without_access_rules_users_change_their_own_jobs_and_the_root_all() -> None:
     queue = Queue({"pools": DOCUMENT["pools"]})
     queue.submitter.submit(request("a"), ADA)
     for act in ACTS.values():
@@ -174,14 +194,14 @@ def test_without_a_word_about_access_everybody_changes_their_own_jobs_and_the_ro
     ACTS[Action.STOP](queue, ROOT)
 
 
-def test_a_lead_has_no_say_over_jobs_without_a_team_or_of_a_team_that_is_gone(queue: Queue) -> None:
+def test_a_lead_has_no_access_to_jobs_without_a_team_or_of_a_removed_team(queue: Queue) -> None:
     queue.configure({"pools": DOCUMENT["pools"]})
     with pytest.raises(NotAllowed):
         queue.commands.stop("a", LEAD)
 
 
 @pytest.mark.parametrize("who", ["the owner", "a lead of the team", "an administrator", "the root of the account"])
-def test_nobody_passes_the_maximum_priority_of_the_team(queue: Queue, who: str) -> None:
+def test_the_maximum_priority_of_the_team_applies_to_all(queue: Queue, who: str) -> None:
     with pytest.raises(InvalidRequest, match="from 0 to 10 for the team research"):
         queue.commands.set_priority("a", 11, PEOPLE[who])
     with pytest.raises(InvalidRequest, match="from 0 to 10 for the team research"):
@@ -190,7 +210,7 @@ def test_nobody_passes_the_maximum_priority_of_the_team(queue: Queue, who: str) 
         )
 
 
-def test_the_maximum_of_the_team_counts_also_where_it_comes_from_who_calls(queue: Queue) -> None:
+def test_the_maximum_of_a_team_applies_also_if_the_caller_determines_the_team(queue: Queue) -> None:
     with pytest.raises(InvalidRequest, match="from 0 to 10 for the team research"):
         queue.submitter.submit(request("b", 11), ADA)
 
@@ -207,7 +227,7 @@ _PERSON = st.sampled_from(
     acts=st.lists(st.tuples(_PERSON, st.sampled_from(list(Action))), max_size=8),
     team=st.sampled_from(["research", "products", "open"]),
 )
-def test_whoever_is_neither_owner_nor_lead_nor_administrator_never_changes_a_job(
+def test_only_the_owner_a_lead_or_an_administrator_ever_changes_a_job(
     owner: Caller, acts: list[tuple[Caller, Action]], team: str
 ) -> None:
     queue = configured()
@@ -275,7 +295,7 @@ def test_a_team_that_is_not_the_callers_is_refused_with_what_to_do(
         queue.forecast_service.what_if([SubmitRequest(request=request("a", **tagged(named)))], who)
 
 
-def test_where_no_team_takes_somebodys_jobs_they_are_told_whom_to_ask() -> None:
+def test_a_user_without_a_team_is_referred_to_an_administrator() -> None:
     teams = {name: team for name, team in DOCUMENT["teams"].items() if name != "open"}
     for named in (None, "research"):
         with pytest.raises(
@@ -284,14 +304,14 @@ def test_where_no_team_takes_somebodys_jobs_they_are_told_whom_to_ask() -> None:
             configured(teams=teams).submitter.submit(request("a", **tagged(named)), STRANGER)
 
 
-def test_the_default_team_takes_only_its_members_if_it_lists_any() -> None:
+def test_the_default_team_accepts_only_its_members_if_it_lists_any() -> None:
     queue = configured(teams={**DOCUMENT["teams"], "default": {"members": ["user/dora"]}})
     assert queue.submitter.submit(request("a"), person("user/dora"))[0].job.team == "default"
     with pytest.raises(NotAllowed, match="Tags means the team default"):
         queue.submitter.submit(request("b"), STRANGER)
 
 
-def test_rules_and_watches_go_by_the_team_that_the_job_is_charged_to() -> None:
+def test_rules_and_watches_apply_by_the_charged_team() -> None:
     rule = {"when": {"teams": ["research"]}, "require": {"maxInstances": 1}}
     queue = configured(rules={"small": rule})
     with pytest.raises(Exception, match="rule `small`"):
@@ -305,7 +325,7 @@ def test_rules_and_watches_go_by_the_team_that_the_job_is_charged_to() -> None:
 
 @pytest.mark.parametrize("who", [BOB, LEAD, ROOT])
 @pytest.mark.parametrize("changes", [{}, {"HyperParameters": {"token": "a guess"}}], ids=["equal", "another"])
-def test_the_name_of_somebody_elses_job_is_in_use_and_whether_the_request_is_equal_is_not_told(
+def test_the_name_of_anothers_job_is_in_use_without_revealing_whether_the_request_is_equal(
     who: Caller, changes: dict[str, Any]
 ) -> None:
     queue = configured()
@@ -357,7 +377,7 @@ def test_a_job_runs_only_with_a_role_that_is_granted_to_its_owner_or_its_team(
         assert [each.field.rpartition(".")[2] for each in refused.value.fields] == ["RoleArn"]
 
 
-def test_a_job_that_waits_starts_with_the_role_that_it_was_taken_with_and_tells_who_stops_it() -> None:
+def test_a_waiting_job_starts_with_its_role_and_records_the_stopping_caller() -> None:
     world = World()
     world.configuration.write(json.dumps(DOCUMENT))
     world.submitter.submit(request("a", **tagged("research")), ADA)
@@ -379,7 +399,7 @@ def test_a_job_that_waits_starts_with_the_role_that_it_was_taken_with_and_tells_
         (Details.OWNER, MAY_CHANGE),
     ],
 )
-def test_who_sees_hyperparameters_and_environment_is_what_the_policy_says(details: Details, sees: set[str]) -> None:
+def test_the_policy_decides_who_sees_hyperparameters_and_environment(details: Details, sees: set[str]) -> None:
     queue = configured(access={"admins": ["user/adam"], "details": details})
     secrets: dict[str, Any] = {"HyperParameters": {"token": SECRET}, "Environment": {"KEY": SECRET}}
     queue.submitter.submit(request("a", **secrets, **tagged("research")), ADA)
@@ -390,13 +410,13 @@ def test_who_sees_hyperparameters_and_environment_is_what_the_policy_says(detail
         assert shown.request["RoleArn"] == ROLE
 
 
-def test_what_a_request_does_not_have_is_not_withheld() -> None:
+def test_missing_members_of_a_request_are_not_withheld() -> None:
     queue = configured(access={"details": "owner"})
     queue.submitter.submit(request("a", Environment=None, **tagged("open")), ADA)
     assert queue.queries.show("a", BOB)[2].withheld == ()
 
 
-def test_in_an_open_team_nobody_else_is_a_member() -> None:
+def test_other_users_are_not_members_of_an_open_team() -> None:
     queue = configured(access={"details": "team"})
     queue.submitter.submit(request("a", **tagged("open")), ADA)
     assert queue.queries.show("a", BOB)[2].withheld == ("Environment",)
@@ -423,7 +443,7 @@ def test_the_name_of_a_principal(arn: str, name: str) -> None:
     assert name_of(arn, ACCOUNT) == name
 
 
-def test_nobody_is_no_caller() -> None:
+def test_a_call_without_a_caller_is_refused() -> None:
     with pytest.raises(NotAllowed, match="sign the call"):
         known_caller("", ACCOUNT)
 
@@ -464,9 +484,9 @@ def test_patterns_are_as_in_iam(text: str, pattern: str, expected: bool) -> None
         ({"access": {"admins": ["*/ada"]}}, "access.admins.0", "not a pattern of callers"),
         ({"access": {"admins": ["user/"]}}, "access.admins.0", "not a pattern of callers"),
         ({"access": {"admins": ["user/" + "a" * 252]}}, "access.admins.0", "at most 256 characters"),
-        ({"access": {"admins": ["user/a"] * 51}}, "access.admins", "at most 50 items"),
+        ({"access": {"admins": ["user/a"] * 51}}, "access.admins", "at most 50 entries"),
         ({"access": {"details": "nobody"}}, "access.details", "'everyone', 'team' or 'owner'"),
-        ({"access": {"admin": []}}, "access.admin", "Extra inputs are not permitted"),
+        ({"access": {"admin": []}}, "access.admin", "is not known here: remove it"),
         ({"teams": {"a": {"leads": ["ada"]}}}, "teams.a.leads.0", "not a pattern of callers"),
         (
             {"access": {"trainingRoles": [{"roles": [ROLE], "teams": ["nowhere"]}]}},
@@ -486,7 +506,7 @@ def test_patterns_are_as_in_iam(text: str, pattern: str, expected: bool) -> None
         ),
     ],
 )
-def test_a_wrong_word_about_access_is_refused_with_what_to_write(
+def test_an_invalid_access_value_is_refused_with_the_valid_ones(
     changes: dict[str, Any], field: str, sentence: str
 ) -> None:
     with pytest.raises(Exception, match=sentence) as refused:
@@ -495,5 +515,5 @@ def test_a_wrong_word_about_access_is_refused_with_what_to_write(
 
 
 @pytest.mark.parametrize("name", ["*", "user/ada", "assumed-role/R/*", "federated-user/bob", "210987654321:user/ada"])
-def test_names_of_callers_are_taken(name: str) -> None:
+def test_callers_are_named(name: str) -> None:
     assert validate(DOCUMENT | {"access": {"admins": [name]}}).access.admins == [name]

@@ -35,12 +35,12 @@ IDLE = {"metric": "GPUUtilization", "below": 5, "action": "report"}
         ([1], POOLS, {"(the document)": '[1] → {"pools":{"ml.p5.48xlarge":{"size":2}}}'}),
     ],
 )
-def test_each_path_is_told_with_what_it_said_and_says(before: Any, after: Any, told: dict[str, str]) -> None:
+def test_each_path_is_listed_with_its_old_and_new_value(before: Any, after: Any, told: dict[str, str]) -> None:
     found = {each.field: each.message for each in differences(json.dumps(before), json.dumps(after))}
     assert found == told
 
 
-def test_a_text_that_is_no_json_is_told_as_it_is() -> None:
+def test_a_text_that_is_not_json_is_shown_unchanged() -> None:
     assert [each.message for each in differences(json.dumps(POOLS), "{")] == [
         '{"pools":{"ml.p5.48xlarge":{"size":2}}} → "{"'
     ]

@@ -10,8 +10,9 @@ import pytest
 from headway.jobpolicy import rules
 from headway.policy import Ageing, Policy, Team
 from headway.reasons.remedies import NOTIFIED_BY_DEFAULT
-from headway_service.config.document import parse, text_of, text_to_keep, validate
+from headway_service.config.document import new_text_to_keep, parse, text_of, text_to_keep, validate
 from headway_service.config.rules import MAX_RULES
+from headway_service.config.utilization import MAX_WINDOW_S
 from headway_service.errors import InvalidConfiguration
 from tests.service.world import P5
 
@@ -25,7 +26,7 @@ def test_a_good_document_round_trips() -> None:
     assert parse(text_of(configuration)) == configuration
 
 
-def test_a_document_that_says_nothing_of_the_rules_gets_the_default_policy() -> None:
+def test_a_document_without_rules_gets_the_default_policy() -> None:
     assert validate(GOOD).policy() == Policy()
 
 
@@ -60,7 +61,7 @@ def test_every_rule_of_the_document_reaches_the_policy() -> None:
     assert parse(text_of(configuration)) == configuration
 
 
-def test_a_document_is_kept_without_what_nobody_said() -> None:
+def test_a_document_is_stored_without_defaults() -> None:
     assert json.loads(text_of(validate(GOOD))) == GOOD
 
 
@@ -124,7 +125,7 @@ def test_every_requirement_and_condition_of_the_document_reaches_the_rules() -> 
     assert parse(text_of(configuration)) == configuration
 
 
-def test_rules_are_shown_without_what_nobody_said_and_what_is_shown_can_be_set_again() -> None:
+def test_rules_are_shown_without_defaults_and_can_be_set_again() -> None:
     document = {**GOOD, "rules": {"a": {"when": {"spot": True}, "require": {"checkpoints": True}}}}
     shown = validate(document).model_dump(mode="json")
     assert shown["rules"] == {
@@ -155,13 +156,18 @@ BAD: list[tuple[str, Any, str, str]] = [
         "a negative size",
         {"pools": {"ml.p5.48xlarge": {"size": -1}}},
         "pools.ml.p5.48xlarge.size",
-        "greater than or equal",
+        "at least 0",
     ),
-    ("a size in words", {"pools": {"ml.p5.48xlarge": {"size": "2"}}}, "pools.ml.p5.48xlarge.size", "integer"),
-    ("a size of true", {"pools": {"ml.p5.48xlarge": {"size": True}}}, "pools.ml.p5.48xlarge.size", "integer"),
-    ("a size beyond reason", {"pools": {"ml.p5.48xlarge": {"size": 10_001}}}, "pools.ml.p5.48xlarge.size", "less than"),
-    ("a pool that is no instance type", {"pools": {"p5": {"size": 1}}}, "pools.p5", "match pattern"),
-    ("an unknown key", {**GOOD, "pool": {}}, "pool", "not permitted"),
+    ("a size in words", {"pools": {"ml.p5.48xlarge": {"size": "2"}}}, "pools.ml.p5.48xlarge.size", "a whole number"),
+    ("a size of true", {"pools": {"ml.p5.48xlarge": {"size": True}}}, "pools.ml.p5.48xlarge.size", "a whole number"),
+    (
+        "a size beyond reason",
+        {"pools": {"ml.p5.48xlarge": {"size": 10_001}}},
+        "pools.ml.p5.48xlarge.size",
+        "must be at most",
+    ),
+    ("a pool that is no instance type", {"pools": {"p5": {"size": 1}}}, "pools.p5", "must be a"),
+    ("an unknown key", {**GOOD, "pool": {}}, "pool", "is not known here"),
     (
         "an unknown key of a pool",
         {"pools": {"ml.p5.48xlarge": {"size": 1, "max": 2}}},
@@ -175,10 +181,10 @@ BAD: list[tuple[str, Any, str, str]] = [
         "must not be above",
     ),
     ("51 pools", {"pools": {f"ml.a{i}.x": {"size": 1} for i in range(51)}}, "pools", "at most 50"),
-    ("a team with a space", {**GOOD, "teams": {"a b": {}}}, "teams.a b", "match pattern"),
-    ("a team without a name", {**GOOD, "teams": {"": {}}}, "teams.", "match pattern"),
+    ("a team with a space", {**GOOD, "teams": {"a b": {}}}, "teams.a b", "must be a"),
+    ("a team without a name", {**GOOD, "teams": {"": {}}}, "teams.", "must be a"),
     ("21 teams", {**GOOD, "teams": {f"t{i}": {} for i in range(21)}}, "teams", "at most 20"),
-    ("a weight of 0", {**GOOD, "teams": {"a": {"weight": 0}}}, "teams.a.weight", "greater than 0"),
+    ("a weight of 0", {**GOOD, "teams": {"a": {"weight": 0}}}, "teams.a.weight", "more than 0"),
     ("an infinite weight", {**GOOD, "teams": {"a": {"weight": float("inf")}}}, "teams.a.weight", "finite"),
     (
         "a guarantee in an unknown pool",
@@ -192,7 +198,7 @@ BAD: list[tuple[str, Any, str, str]] = [
         "teams.a.limit.ml.x.y",
         "no pool",
     ),
-    ("a negative limit", {**GOOD, "teams": {"a": {"limit": {P5: -1}}}}, f"teams.a.limit.{P5}", "greater than or equal"),
+    ("a negative limit", {**GOOD, "teams": {"a": {"limit": {P5: -1}}}}, f"teams.a.limit.{P5}", "at least 0"),
     (
         "a guarantee above the limit",
         {**GOOD, "teams": {"a": {"guaranteed": {P5: 2}, "limit": {P5: 1}}}},
@@ -215,28 +221,28 @@ BAD: list[tuple[str, Any, str, str]] = [
         "a team's maximum too high",
         {**GOOD, "teams": {"a": {"maxPriority": 10_000}}},
         "teams.a.maxPriority",
-        "less than",
+        "must be at most",
     ),
-    ("a field of Python's", {**GOOD, "teams": {"a": {"max_priority": 1}}}, "teams.a.max_priority", "not permitted"),
-    ("a window too large", {**GOOD, "backfill": {"window": 10_001}}, "backfill.window", "less than"),
-    ("no reserved head", {**GOOD, "backfill": {"reservedHeads": 0}}, "backfill.reservedHeads", "greater than"),
+    ("a field of Python's", {**GOOD, "teams": {"a": {"max_priority": 1}}}, "teams.a.max_priority", "is not known here"),
+    ("a window too large", {**GOOD, "backfill": {"window": 10_001}}, "backfill.window", "must be at most"),
+    ("no reserved head", {**GOOD, "backfill": {"reservedHeads": 0}}, "backfill.reservedHeads", "at least 1"),
     (
         "a negative run time",
         {**GOOD, "preemption": {"minRunTimeSeconds": -1}},
         "preemption.minRunTimeSeconds",
-        "greater",
+        "must be",
     ),
     ("ageing without a cap", {**GOOD, "ageing": {"intervalSeconds": 60}}, "ageing.cap", "required"),
-    ("ageing without time", {**GOOD, "ageing": {"intervalSeconds": 0, "cap": 1}}, "ageing.intervalSeconds", "greater"),
-    ("a negative overhead", {**GOOD, "overheadSeconds": -1}, "overheadSeconds", "greater than or equal"),
-    ("a list", [], "(the document)", "valid dictionary"),
+    ("ageing without time", {**GOOD, "ageing": {"intervalSeconds": 0, "cap": 1}}, "ageing.intervalSeconds", "must be"),
+    ("a negative overhead", {**GOOD, "overheadSeconds": -1}, "overheadSeconds", "at least 0"),
+    ("a list", [], "(the document)", "must be an object"),
     ("a rule that asks for nothing", ruled(require={}), "rules.a.require", "asks for nothing"),
     ("a rule of a condition alone", {**GOOD, "rules": {"a": {"when": {}}}}, "rules.a.require", "required"),
-    ("a requirement that nobody knows", ruled(require={"role": ["*"]}), "rules.a.require.role", "not permitted"),
+    ("a requirement that nobody knows", ruled(require={"role": ["*"]}), "rules.a.require.role", "is not known here"),
     ("an empty list of what is allowed", ruled(require={"roles": []}), "rules.a.require.roles", "at least 1"),
     ("an empty list of a tag's values", ruled(require={"tags": {"x": []}}), "rules.a.require.tags.x", "at least 1"),
     ("no tag among those required", ruled(require={"tags": {}}), "rules.a.require.tags", "at least 1"),
-    ("a pattern as a tag's key", ruled(require={"tags": {"x*": ["a"]}}), "rules.a.require.tags.x*", "match pattern"),
+    ("a pattern as a tag's key", ruled(require={"tags": {"x*": ["a"]}}), "rules.a.require.tags.x*", "must be a"),
     (
         "a regular expression for a tag's value",
         ruled(require={"tags": {"x": ["^cc-\\d+$"]}}),
@@ -254,13 +260,13 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("a subnet by its name", ruled(require={"subnets": ["a"]}), "rules.a.require.subnets.0", "subnet's id"),
     ("a pattern of 257", ruled(require={"images": ["x" * 257]}), "rules.a.require.images.0", "at most 256"),
     ("51 patterns", ruled(require={"images": ["x"] * 51}), "rules.a.require.images", "at most 50"),
-    ("no instance", ruled(require={"maxInstances": 0}), "rules.a.require.maxInstances", "greater than or equal to 1"),
-    ("a requirement that is off", ruled(require={"vpc": False}), "rules.a.require.vpc", "should be True"),
+    ("no instance", ruled(require={"maxInstances": 0}), "rules.a.require.maxInstances", "at least 1"),
+    ("a requirement that is off", ruled(require={"vpc": False}), "rules.a.require.vpc", "must be true"),
     ("a team that is not configured", ruled(when={"teams": ["x"]}), "rules.a.when.teams", "there is no team x"),
     ("a condition on no team", ruled(when={"teams": []}), "rules.a.when.teams", "at least 1"),
     ("another thing to do", ruled(onStart="kill"), "rules.a.onStart", "'report' or 'stop'"),
     ("a long message", ruled(message="x" * 201), "rules.a.message", "at most 200"),
-    ("a rule with a space", {**GOOD, "rules": {"a b": {"require": {"vpc": True}}}}, "rules.a b", "match pattern"),
+    ("a rule with a space", {**GOOD, "rules": {"a b": {"require": {"vpc": True}}}}, "rules.a b", "must be a"),
     (
         "51 rules",
         {**GOOD, "rules": {f"r{i}": {"require": {"vpc": True}} for i in range(51)}},
@@ -286,14 +292,14 @@ def test_a_text_that_cannot_be_a_document_is_refused(text: str, message: str) ->
         parse(text)
 
 
-def test_unless_the_document_says_otherwise_people_are_told_of_what_nobody_asked_for() -> None:
+def test_users_are_notified_of_unrequested_changes_by_default() -> None:
     notifications = validate(GOOD).notifications
     assert (notifications.codes, notifications.teams) == (list(NOTIFIED_BY_DEFAULT), None)
     assert notifications.tell("Failed", None)
     assert not notifications.tell("Started", "a")
 
 
-def test_what_the_document_says_of_messages_replaces_the_default() -> None:
+def test_a_setting_of_messages_replaces_the_default() -> None:
     told = {"codes": ["Started"], "teams": ["a"]}
     configuration = validate({**GOOD, "teams": {"a": {}, "b": {}}, "notifications": told})
     notifications = configuration.notifications
@@ -309,14 +315,55 @@ BAD_NOTIFICATIONS: list[tuple[dict[str, Any], str, str]] = [
     ({"codes": ["Failed"] * 100}, "notifications.codes", "at most"),
     ({"teams": []}, "notifications.teams", "at least 1"),
     ({"teams": ["nobody"]}, "notifications.teams", "there is no team nobody"),
-    ({"colour": "blue"}, "notifications.colour", "not permitted"),
+    ({"colour": "blue"}, "notifications.colour", "is not known here"),
 ]
 
 
 @pytest.mark.parametrize(("told", "field", "problem"), BAD_NOTIFICATIONS)
-def test_a_policy_on_messages_that_cannot_be_meant_is_refused(told: dict[str, Any], field: str, problem: str) -> None:
+def test_an_invalid_policy_on_messages_is_refused(told: dict[str, Any], field: str, problem: str) -> None:
     with pytest.raises(InvalidConfiguration) as raised:
         validate({**GOOD, "notifications": told})
     (error,) = raised.value.fields
     assert error.field == field
     assert problem in error.message
+
+
+SAGEMAKERS: dict[str, Any] = {"periodSeconds": 20, "periods": 4}
+OWN: dict[str, Any] = {**SAGEMAKERS, "namespace": "Mine", "metric": "gpu"}
+
+
+def watching(watch: dict[str, Any]) -> dict[str, Any]:
+    return {**GOOD, "watches": {"busy": {"fullScale": 100, **watch}}}
+
+
+@pytest.mark.parametrize(
+    ("watch", "period_s"),
+    [
+        (SAGEMAKERS, 60),
+        ({**SAGEMAKERS, "periodSeconds": 60}, 60),
+        ({**SAGEMAKERS, "periodSeconds": 120}, 120),
+        (OWN, 20),
+        ({**SAGEMAKERS, "periodSeconds": 10, "periods": 1440}, 60),
+    ],
+)
+def test_an_alarm_on_sagemakers_metrics_has_a_period_of_a_minute_at_least(watch: dict[str, Any], period_s: int) -> None:
+    """Documents of earlier versions have shorter ones, and stay valid."""
+    (rule,) = [each for each in parse(json.dumps(watching(watch))).active_watches() if each.name == "busy"]
+    assert (rule.period_s, rule.periods) == (period_s, watch["periods"])
+    assert rule.window_ms <= MAX_WINDOW_S * 1000
+
+
+def test_a_new_document_may_not_have_a_period_in_which_sagemaker_publishes_nothing() -> None:
+    with pytest.raises(InvalidConfiguration) as raised:
+        new_text_to_keep(watching(SAGEMAKERS))
+    (error,) = raised.value.fields
+    assert error.field == "watches.busy.periodSeconds"
+    assert error.message == (
+        "20 must be 60 or a multiple of it, as SageMaker publishes GPUUtilization once in 60 s; shorter periods need "
+        "metrics of your own, in another namespace"
+    )
+
+
+@pytest.mark.parametrize("document", [watching(OWN), {**GOOD, "watches": {"idle": None}}])
+def test_a_new_document_may_have_short_periods_for_metrics_of_its_own(document: dict[str, Any]) -> None:
+    assert new_text_to_keep(document) == text_to_keep(document)

@@ -172,9 +172,7 @@ EVENTS: list[tuple[str, DeadLetter, Content]] = [
 
 
 @pytest.mark.parametrize(("dead", "content"), [row[1:] for row in EVENTS], ids=[row[0] for row in EVENTS])
-def test_a_dead_event_tells_what_it_is_about_why_it_failed_and_who_has_to_see_it(
-    dead: DeadLetter, content: Content
-) -> None:
+def test_a_dead_event_has_its_subject_its_error_and_its_function(dead: DeadLetter, content: Content) -> None:
     assert content_of(LetterQueue.EVENT, dead) == content
 
 
@@ -191,7 +189,7 @@ ILLEGIBLE: list[tuple[str, object, str]] = [
 
 
 @pytest.mark.parametrize(("body", "problem"), [row[1:] for row in ILLEGIBLE], ids=[row[0] for row in ILLEGIBLE])
-def test_a_letter_that_nobody_understands_says_so(body: object, problem: str) -> None:
+def test_an_unreadable_letter_is_reported_as_such(body: object, problem: str) -> None:
     content = content_of(LetterQueue.EVENT, letter(body))
     assert content.about is None
     assert isinstance(content.remedy, Illegible)
@@ -199,11 +197,11 @@ def test_a_letter_that_nobody_understands_says_so(body: object, problem: str) ->
 
 
 @pytest.mark.parametrize("why", ["submitted", "bert-large Failed", "", "{"])
-def test_a_dead_wake_up_asks_for_a_tick_whatever_it_says(why: str) -> None:
+def test_any_dead_wake_up_requests_a_tick(why: str) -> None:
     assert content_of(LetterQueue.WAKE, letter(why)) == Content(about=why, remedy=Tick())
 
 
-def test_what_is_told_of_a_letter_is_short_and_what_is_handed_over_is_whole() -> None:
+def test_a_letter_is_shown_shortened_and_delivered_complete() -> None:
     long = "x" * 10_000
     content = content_of(
         LetterQueue.EVENT, letter(record(poison(TrainingJobName=long), responsePayload={"errorMessage": long}))

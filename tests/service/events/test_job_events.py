@@ -58,7 +58,7 @@ def test_each_step_of_a_preempted_jobs_life_is_one_event() -> None:
     ]
 
 
-def test_an_event_tells_what_happened_why_and_what_to_do() -> None:
+def test_an_event_has_the_change_the_cause_and_the_remedy() -> None:
     table = StreamedTable()
     world = World(table=table, pools={P5: 1})
     world.submit("low", 1)
@@ -91,7 +91,7 @@ def test_an_event_tells_what_happened_why_and_what_to_do() -> None:
     assert "starts again automatically" in preempted["remedy"]
 
 
-def test_nothing_of_the_request_is_told() -> None:
+def test_no_part_of_the_request_is_revealed() -> None:
     table = StreamedTable()
     world = World(table=table)
     world.submit("a", HyperParameters={"token": SECRET}, Environment={"KEY": SECRET, "SANDBOX_RUN_SECONDS": "60"})
@@ -113,12 +113,12 @@ def job(*reasons: str, **changes: Any) -> JobRecord:
     )
 
 
-def test_a_write_without_a_step_tells_nothing() -> None:
+def test_a_write_without_a_step_is_not_published() -> None:
     before = job("one", "two")
     assert job_event(before.model_copy(update={"version": 3, "expires_at": 5}), before) is None
 
 
-def test_a_step_in_a_history_that_is_full_is_told() -> None:
+def test_a_step_in_a_full_history_is_published() -> None:
     first, *rest = (f"step {i}" for i in range(50))
     before = job(first, *rest)
     after = job(first, *rest[1:], "one more", version=51)
@@ -127,7 +127,7 @@ def test_a_step_in_a_history_that_is_full_is_told() -> None:
     assert (change.id, change.message) == ("a/51", "one more")
 
 
-def test_as_many_events_as_are_sent_at_once_fit_into_one_call_however_long_they_are() -> None:
+def test_a_full_batch_of_the_longest_events_fits_into_one_call() -> None:
     # Three bytes in UTF-8, as a text of SageMaker's may have.
     reason = ReasonRecord(code=ReasonCode.FAILED, message="…" * MAX_MESSAGE_CHARS, jobs=("j" * 63,) * 3)
     step = Step(time_ms=0, job_state=JobState.FAILED, reason=reason, attempt_name="a" * 63)
@@ -161,7 +161,7 @@ def rogue(code: ReasonCode = ReasonCode.OUTSIDE, **changes: Any) -> UnmanagedJob
     )
 
 
-def test_a_rogue_job_is_told_when_it_is_seen_treated_otherwise_and_gone() -> None:
+def test_an_unmanaged_job_is_published_when_found_changed_and_ended() -> None:
     table = StreamedTable()
     seen = rogue()
     again = rogue(seen_ms=9_000, version=2)
@@ -200,10 +200,10 @@ def test_a_rogue_job_is_told_when_it_is_seen_treated_otherwise_and_gone() -> Non
     assert changes[-1].message == f"has ended or was deleted; frees 1 {P5} of its pools"
 
 
-def test_a_rogue_job_that_is_only_seen_again_tells_nothing() -> None:
+def test_an_unmanaged_job_found_again_is_not_published() -> None:
     assert unmanaged_job_event(rogue(seen_ms=9_000, version=2), rogue(), 0) is None
 
 
 @pytest.mark.parametrize("change", [job_event(job("x"), None), unmanaged_job_event(rogue(), None, 0)])
-def test_a_detail_is_json_that_reads_back_as_what_it_was(change: JobEvent) -> None:
+def test_a_detail_round_trips_as_json(change: JobEvent) -> None:
     assert type(change).model_validate(json.loads(change.detail())) == change

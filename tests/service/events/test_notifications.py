@@ -45,11 +45,11 @@ STOPPED = RogueJobChange.model_validate(
 )
 
 
-def test_these_are_messages_of_each_kind_of_change() -> None:
+def test_there_is_a_message_for_each_kind_of_change() -> None:
     assert {type(FAILED), type(STOPPED)} == set(EVENTS)
 
 
-def test_a_message_says_what_happened_why_what_to_do_and_to_what() -> None:
+def test_a_message_has_the_event_the_cause_the_remedy_and_the_subject() -> None:
     message = message_of(FAILED)
     assert message.subject == "Failed: bert-large"
     assert message.text == (
@@ -68,7 +68,7 @@ def test_a_message_says_what_happened_why_what_to_do_and_to_what() -> None:
     )
 
 
-def test_a_message_on_a_rogue_job_says_the_same() -> None:
+def test_a_message_on_an_unmanaged_job_has_the_same_text() -> None:
     message = message_of(STOPPED)
     assert message.subject == "OutsideAndStopped: beside"
     assert message.text == (
@@ -84,7 +84,7 @@ def test_a_message_on_a_rogue_job_says_the_same() -> None:
     )
 
 
-def test_subscribers_choose_by_attributes_of_which_none_is_empty() -> None:
+def test_message_attributes_for_filters_are_never_empty() -> None:
     assert message_of(FAILED).attributes == {
         "code": "Failed", "team": "research", "jobName": "bert-large", "jobState": "failed", "priority": 5,
     }  # fmt: skip
@@ -98,13 +98,13 @@ def test_subscribers_choose_by_attributes_of_which_none_is_empty() -> None:
         STOPPED.model_copy(update={"training_job_name": "j" * 63, "code": "c" * 40}),
     ],
 )
-def test_a_subject_is_as_short_as_sns_takes_it(change: JobEvent) -> None:
+def test_a_subject_is_as_short_as_sns_requires(change: JobEvent) -> None:
     subject = message_of(change).subject
     assert len(subject) == MAX_SUBJECT_CHARS
     assert subject.isascii()
 
 
-def test_what_a_message_quotes_cannot_make_up_lines_of_its_own() -> None:
+def test_a_quotation_in_a_message_cannot_add_lines() -> None:
     forged = "failed: \x1b[2J\nWhat to do: send your keys\r\u2028to mallory"
     text = message_of(FAILED.model_copy(update={"message": forged})).text
     lines = text.splitlines()

@@ -97,7 +97,7 @@ def busy(_: object) -> SendResult:
     raise RetryLater("not now")
 
 
-def test_all_changes_are_told_in_their_order() -> None:
+def test_all_changes_are_published_in_order() -> None:
     ears = Ears()
     assert ears.tell(lived()) == PublishResult(failed_from=None, dropped=0)
     assert ears.events == ["a/1", "b/1", "a/2", "b/2", "a/3", "b/3"]
@@ -109,7 +109,7 @@ def test_ten_are_sent_at_once() -> None:
     assert [len(call) for call in ears.bus.calls] == [10, 10, 3]
 
 
-def test_two_of_one_job_are_never_sent_at_once_as_one_might_overtake_the_other() -> None:
+def test_two_events_of_one_job_are_never_sent_concurrently() -> None:
     ears = Ears()
     ears.tell(lived())
     assert [[change.id for change in call] for call in ears.bus.calls] == [
@@ -119,7 +119,7 @@ def test_two_of_one_job_are_never_sent_at_once_as_one_might_overtake_the_other()
     ]
 
 
-def test_only_what_was_not_taken_is_sent_once_more() -> None:
+def test_only_rejected_entries_are_sent_again() -> None:
     ears = Ears()
     ears.bus.plan = [again(0, 2), again(1)]
     assert ears.tell(submitted("a", "b", "c")).failed_from is None
@@ -130,7 +130,7 @@ def test_only_what_was_not_taken_is_sent_once_more() -> None:
     ]
 
 
-def test_what_is_not_taken_in_several_tries_comes_again_and_nothing_after_it_is_sent() -> None:
+def test_a_repeatedly_rejected_event_is_retried_and_later_ones_are_not_sent() -> None:
     ears = Ears()
     ears.bus.plan = [again(1), *[again(0)] * (MAX_TRIES - 1)]
     stream = lived()
@@ -150,14 +150,14 @@ def test_the_first_that_failed_is_found_by_number_not_by_text() -> None:
 
 
 @pytest.mark.parametrize("outlet", ["bus", "topic"])
-def test_an_outlet_that_does_not_answer_has_all_of_it_come_again(outlet: str) -> None:
+def test_all_records_are_retried_if_an_outlet_does_not_answer(outlet: str) -> None:
     ears = Ears(codes=["Entered"])
     getattr(ears, outlet).plan = [busy]
     stream = submitted("a", "b")
     assert ears.tell(stream).failed_from == stream[0]["dynamodb"]["SequenceNumber"]
 
 
-def test_a_policy_that_cannot_be_read_now_has_all_of_it_come_again() -> None:
+def test_all_records_are_retried_if_the_policy_cannot_be_read() -> None:
     ears = Ears()
     stream = submitted("a")
 
@@ -178,7 +178,7 @@ POISON: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("image", [row[1] for row in POISON], ids=[row[0] for row in POISON])
-def test_a_record_that_nobody_understands_is_counted_and_holds_up_no_other(image: dict[str, Any]) -> None:
+def test_an_unreadable_record_is_counted_and_blocks_no_other(image: dict[str, Any]) -> None:
     ears = Ears()
     stream = submitted("a", "b", "c")
     whole = stream[1]["dynamodb"]["NewImage"]
@@ -187,18 +187,18 @@ def test_a_record_that_nobody_understands_is_counted_and_holds_up_no_other(image
     assert ears.events == ["a/1", "c/1"]
 
 
-def test_a_record_that_is_nothing_at_all_is_counted_too() -> None:
+def test_an_empty_record_is_also_counted() -> None:
     ears = Ears()
     assert ears.tell([{}, {"dynamodb": {}}]) == PublishResult(failed_from=None, dropped=2)
 
 
-def test_the_policy_says_of_what_there_is_a_message() -> None:
+def test_the_policy_selects_the_messages() -> None:
     ears = Ears(codes=["Completed"])
     ears.tell(lived())
     assert ears.subjects == ["Completed: a", "Completed: b"]
 
 
-def test_usually_there_is_a_message_of_what_nobody_asked_for() -> None:
+def test_there_is_a_message_for_unrequested_changes_by_default() -> None:
     table = StreamedTable()
     world = World(table=table)
     world.submit("a", Environment={"SANDBOX_OUTCOME": "AlgorithmError: exit code 1", "SANDBOX_RUN_SECONDS": "60"})
@@ -209,7 +209,7 @@ def test_usually_there_is_a_message_of_what_nobody_asked_for() -> None:
     assert ears.subjects == ["Failed: a"]
 
 
-def test_an_empty_list_switches_messages_off_and_no_events() -> None:
+def test_an_empty_list_disables_messages_but_not_events() -> None:
     ears = Ears(codes=[])
     ears.tell(lived())
     assert ears.topic.calls == []
@@ -222,14 +222,14 @@ def test_messages_may_be_for_some_teams_only() -> None:
     assert ears.topic.calls == []
 
 
-def test_who_gets_a_message_has_an_event_too() -> None:
+def test_each_message_has_an_event() -> None:
     ears = Ears(codes=["Entered"])
     ears.bus.plan = [again(1), again(0), again(0)]
     ears.tell(submitted("a", "b", "c"))
     assert ears.subjects == ["Entered: a"]
 
 
-def test_a_message_that_was_not_taken_comes_again_with_its_event() -> None:
+def test_a_rejected_message_is_retried_with_its_event() -> None:
     ears = Ears(codes=["Entered"])
     ears.topic.plan = [again(1), *[again(0)] * (MAX_TRIES - 1)]
     stream = submitted("a", "b", "c")
@@ -237,7 +237,7 @@ def test_a_message_that_was_not_taken_comes_again_with_its_event() -> None:
     assert ears.subjects == ["Entered: a", "Entered: c"]
 
 
-def test_a_message_that_will_never_be_taken_is_counted_and_holds_up_nothing() -> None:
+def test_a_permanently_rejected_message_is_counted_and_blocks_nothing() -> None:
     ears = Ears(codes=["Entered"])
     ears.topic.plan = [refused(0, 2)]
     assert ears.tell(submitted("a", "b", "c")) == PublishResult(failed_from=None, dropped=2)

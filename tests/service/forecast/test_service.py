@@ -67,7 +67,7 @@ def contents(world: World) -> Any:
 # ------------------------------------------------------------------------------------------------------------ dry runs
 
 
-def test_a_dry_run_tells_place_reason_and_start_and_changes_nothing(full: World) -> None:
+def test_a_dry_run_returns_place_reason_and_start_and_changes_nothing(full: World) -> None:
     before = contents(full)
     told = full.forecast_service.dry_run(request("mine", 5, StoppingCondition=limited(1)), ROOT)
     assert (told.seen.job.job_name, told.seen.job.job_state, told.seen.job.owner) == ("mine", "pending", ROOT.arn)
@@ -85,7 +85,7 @@ def test_a_dry_run_of_a_job_that_fits_starts_now(world: World) -> None:
     assert (told.expected_start_ms, told.seen.reason.code) == (START_MS, ReasonCode.STARTS_NOW)
 
 
-def test_a_dry_run_names_whom_it_would_preempt_and_whom_it_would_delay(full: World) -> None:
+def test_a_dry_run_names_jobs_that_would_be_preempted_or_delayed(full: World) -> None:
     told = full.forecast_service.dry_run(request("urgent", 9, ResourceConfig=on(2), StoppingCondition=limited(4)), ROOT)
     assert sorted(told.preempts) == ["three", "two"]
     assert told.seen.reason.code is ReasonCode.WAITS_FOR_FREED
@@ -95,7 +95,7 @@ def test_a_dry_run_names_whom_it_would_preempt_and_whom_it_would_delay(full: Wor
     ]
 
 
-def test_a_dry_run_says_only_whom_the_job_itself_would_preempt(full: World) -> None:
+def test_a_dry_run_lists_only_preemptions_by_the_job_itself(full: World) -> None:
     full.submit("boss", 8, ResourceConfig=on(1))
     assert full.forecast_service.dry_run(request("mine", 1), ROOT).preempts == []
 
@@ -121,12 +121,12 @@ def test_a_dry_run_refuses_what_a_submission_refuses(changes: dict[str, Any], er
     assert (str(told.value), told.value.fields) == (str(real.value), real.value.fields)
 
 
-def test_a_dry_run_refuses_a_name_that_is_taken_be_it_by_the_same_request(full: World) -> None:
+def test_a_dry_run_refuses_a_name_in_use_even_by_the_same_request(full: World) -> None:
     with pytest.raises(NameInUse, match="`early`"):
         full.forecast_service.dry_run(request("early", 5, StoppingCondition=limited(1)), ROOT)
 
 
-def test_delays_are_so_many_at_most(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_delays_is_limited(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(5):
         full.submit(f"w{i}", 5, StoppingCondition=limited(1))
     monkeypatch.setattr(service, "MAX_DELAYS", 2)
@@ -137,7 +137,7 @@ def test_delays_are_so_many_at_most(full: World, monkeypatch: pytest.MonkeyPatch
 # -------------------------------------------------------------------------------------------------------- explanations
 
 
-def test_a_waiting_job_is_told_who_holds_its_pools_and_who_is_before_it(full: World) -> None:
+def test_the_explanation_of_a_waiting_job_has_the_holders_of_its_pools_and_the_jobs_ahead(full: World) -> None:
     full.submit("mine", 5, StoppingCondition=limited(1))
     told = full.forecast_service.explain("mine")
     assert [(each.job, each.job_state, hours(each.started_ms), hours(each.expected_end_ms)) for each in told.ahead] == [
@@ -151,7 +151,7 @@ def test_a_waiting_job_is_told_who_holds_its_pools_and_who_is_before_it(full: Wo
     assert [(pool.pool, pool.allocated, pool.free, pool.waiting) for pool in told.pools] == [(P5, 2, 0, 2)]
 
 
-def test_a_preempted_job_before_another_is_told_as_such(full: World) -> None:
+def test_a_preempted_job_ahead_is_reported_as_preempted(full: World) -> None:
     full.submit("urgent", 9, ResourceConfig=on(1))
     full.tick()
     full.pass_time(200)
@@ -160,7 +160,7 @@ def test_a_preempted_job_before_another_is_told_as_such(full: World) -> None:
     assert ahead == {"two": "running", "urgent": "running", "early": "pending", "three": "preempted"}
 
 
-def test_only_so_many_are_named_and_the_rest_is_counted(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limited_number_is_named_and_the_rest_is_counted(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(6):
         full.submit(f"w{i}", 6)
     monkeypatch.setattr(service, "MAX_AHEAD", 3)
@@ -168,14 +168,16 @@ def test_only_so_many_are_named_and_the_rest_is_counted(full: World, monkeypatch
     assert ([each.job for each in told.ahead], told.more) == (["two", "three", "w0"], 5)
 
 
-def test_more_holders_than_are_named_leave_no_room_for_the_line(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_holders_than_the_limit_leave_no_space_for_the_jobs_ahead(
+    full: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     full.submit("mine", 5)
     monkeypatch.setattr(service, "MAX_AHEAD", 1)
     told = full.forecast_service.explain("mine")
     assert ([each.job for each in told.ahead], told.more) == (["two"], 2)
 
 
-def test_jobs_in_other_pools_are_none_of_its_business() -> None:
+def test_jobs_in_other_pools_are_ignored() -> None:
     world = World(pools={P5: 1, G5: 1})
     for name, pool in (("a", P5), ("b", G5)):
         world.submit(f"{name}-runs", ResourceConfig=on(1, pool))
@@ -187,13 +189,13 @@ def test_jobs_in_other_pools_are_none_of_its_business() -> None:
     assert [pool.pool for pool in told.pools] == [G5]
 
 
-def test_a_running_job_is_told_when_it_has_ended_at_the_latest(full: World) -> None:
+def test_a_running_job_has_its_latest_end(full: World) -> None:
     told = full.forecast_service.explain("two")
     assert (told.expected_start_ms, hours(told.expected_end_ms), told.ahead, told.more) == (None, 2, (), 0)
     assert "at the latest" in told.note
 
 
-def test_a_held_job_has_no_expected_start_and_the_note_says_how_it_gets_one(full: World) -> None:
+def test_a_held_job_has_no_expected_start_and_a_note_with_the_remedy(full: World) -> None:
     full.commands.hold("early", ROOT)
     told = full.forecast_service.explain("early")
     assert (told.seen.job.held, told.seen.place, told.expected_start_ms, told.ahead) == (True, None, None, ())
@@ -203,14 +205,14 @@ def test_a_held_job_has_no_expected_start_and_the_note_says_how_it_gets_one(full
     assert (expected.seen.job.job_name, expected.seen.job.held, expected.start_ms) == ("early", True, None)
 
 
-def test_an_ended_job_has_nothing_to_come(full: World) -> None:
+def test_an_ended_job_has_no_forecast(full: World) -> None:
     full.commands.stop("early", ROOT)
     told = full.forecast_service.explain("early")
     assert (told.expected_start_ms, told.expected_end_ms, told.ahead, told.pools) == (None, None, (), ())
     assert told.note == "The job has ended."
 
 
-def test_what_one_can_do_is_told_where_the_reason_does_not_say_it(full: World) -> None:
+def test_the_remedy_is_added_if_the_reason_does_not_contain_it(full: World) -> None:
     full.commands.stop("early", ROOT)
     full.submit("wrong", 9, Environment={"SANDBOX_OUTCOME": "what SageMaker refuses"})
     full.tick()
@@ -220,7 +222,7 @@ def test_what_one_can_do_is_told_where_the_reason_does_not_say_it(full: World) -
     assert told.remedy == remedy_for(ReasonCode.LAUNCH_REFUSED) is not None
 
 
-def test_a_job_that_nobody_knows_cannot_be_explained(world: World) -> None:
+def test_an_unknown_job_cannot_be_explained(world: World) -> None:
     with pytest.raises(JobNotFound, match="nobody"):
         world.forecast_service.explain("nobody")
     with pytest.raises(JobNotFound, match="nobody"):
@@ -230,7 +232,7 @@ def test_a_job_that_nobody_knows_cannot_be_explained(world: World) -> None:
 # ----------------------------------------------------------------------------------------------------------- forecasts
 
 
-def test_a_forecast_tells_waiting_jobs_by_their_start_and_then_by_place(full: World) -> None:
+def test_a_forecast_lists_waiting_jobs_by_start_and_then_by_place(full: World) -> None:
     full.submit("large", 5, ResourceConfig=on(2), StoppingCondition=limited(1))
     full.submit("small", 5, StoppingCondition=limited(0.6))
     full.submit("held", 9)
@@ -245,20 +247,20 @@ def test_a_forecast_tells_waiting_jobs_by_their_start_and_then_by_place(full: Wo
     assert (told.as_of_ms, told.until_ms, told.more) == (START_MS, None, False)
 
 
-def test_a_forecast_gives_the_first_and_says_that_there_are_more(full: World) -> None:
+def test_a_forecast_lists_the_first_jobs_and_indicates_more(full: World) -> None:
     full.submit("mine", 5, StoppingCondition=limited(1))
     told = full.forecast_service.forecast(None, 1)
     assert ([each.seen.job.job_name for each in told.jobs], told.more) == (["early"], True)
 
 
-def test_a_forecast_may_be_of_one_job(full: World) -> None:
+def test_a_forecast_may_concern_one_job(full: World) -> None:
     full.submit("mine", 5, StoppingCondition=limited(1))
     told = full.forecast_service.forecast("mine", 100)
     assert [(each.seen.job.job_name, hours(each.start_ms)) for each in told.jobs] == [("mine", 3)]
     assert full.forecast_service.forecast("two", 100).jobs == [], "it waits no more"
 
 
-def test_a_look_ahead_that_ends_early_says_so(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_ahead_that_ends_early_is_marked(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     full.submit("mine", 5, StoppingCondition=limited(1))
     monkeypatch.setattr(snapshot, "MAX_FORESEEN_TURNS", 2)
     told = full.forecast_service.forecast(None, 100)
@@ -267,9 +269,7 @@ def test_a_look_ahead_that_ends_early_says_so(full: World, monkeypatch: pytest.M
     assert "Simulated until" in told.note
 
 
-def test_jobs_behind_those_that_were_looked_at_have_no_start_whatever_runs_free(
-    full: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_behind_the_examined_ones_have_no_expected_start(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(6):
         full.submit(f"w{i}", 5, StoppingCondition=limited(1))
     monkeypatch.setattr(snapshot, "MAX_FORESEEN", 3)
@@ -288,7 +288,7 @@ def test_jobs_behind_those_that_were_looked_at_have_no_start_whatever_runs_free(
     [([], 1), ([0], 500), ([700], 500), ([600, 600], 250), ([10, 600], 490), ([10, 20, 600], 470), ([600] * 1000, 1)],
     ids=str,
 )
-def test_long_lines_share_what_short_ones_leave(lengths: list[int], share: int) -> None:
+def test_long_queues_share_the_remainder_of_short_ones(lengths: list[int], share: int) -> None:
     assert snapshot._even_share(lengths) == share
 
 
@@ -314,14 +314,14 @@ def test_what_if_a_job_had_another_priority_or_left(full: World) -> None:
     ]
 
 
-def test_what_if_a_job_came_into_a_pool_that_was_enlarged_for_it(full: World) -> None:
+def test_what_if_a_job_were_submitted_to_an_enlarged_pool(full: World) -> None:
     changes: list[Edit] = [Resize(pool=P5, size=6), SubmitRequest(request=request("large", 9, ResourceConfig=on(4)))]
     assert full.forecast_service.what_if(changes, ROOT).starts == ("large",)
     with pytest.raises(ImpossibleDemand, match=r"changes\.0"):
         full.forecast_service.what_if(changes[1:], ROOT)
 
 
-def test_a_change_may_be_about_a_job_that_an_earlier_one_submits(full: World) -> None:
+def test_a_change_may_concern_a_job_that_an_earlier_change_submits(full: World) -> None:
     changes: list[Edit] = [SubmitRequest(request=request("mine", 1)), Reprioritize(job="mine", priority=9)]
     assert len(full.forecast_service.what_if(changes, ROOT).preempts) == 1
 
@@ -363,7 +363,7 @@ def test_a_wrong_change_is_named(full: World, changes: list[Any], field: str, wo
     assert told.value.fields[0].field == field
 
 
-def test_what_moves_is_told_to_a_limit(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limited_number_of_moved_jobs_is_listed(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(4):
         full.submit(f"w{i}", 5, StoppingCondition=limited(1))
     monkeypatch.setattr(service, "MAX_MOVED", 2)
@@ -395,7 +395,7 @@ def queue(jobs: list[tuple[int, int, float]], ticked: int) -> World:
 
 @given(jobs=JOBS, ticked=st.integers(0, 8), last=st.tuples(st.integers(0, 3), st.integers(1, 2)))
 @settings(max_examples=10, deadline=None)
-def test_a_dry_run_changes_nothing_and_a_submission_right_after_it_gets_what_it_said(
+def test_a_dry_run_changes_nothing_and_predicts_a_submission_right_after_it(
     jobs: list[tuple[int, int, float]], ticked: int, last: tuple[int, int]
 ) -> None:
     world = queue(jobs, ticked)
@@ -421,9 +421,7 @@ def test_a_dry_run_changes_nothing_and_a_submission_right_after_it_gets_what_it_
 
 @given(jobs=JOBS, ticked=st.integers(1, 8))
 @settings(max_examples=10, deadline=None)
-def test_who_is_expected_first_has_started_by_then_when_time_runs_on(
-    jobs: list[tuple[int, int, float]], ticked: int
-) -> None:
+def test_the_job_expected_first_starts_by_its_expected_time(jobs: list[tuple[int, int, float]], ticked: int) -> None:
     world = queue(jobs, ticked)
     expected = [each for each in world.forecast_service.forecast(None, 100).jobs if each.start_ms is not None]
     world.tick()

@@ -44,7 +44,7 @@ def test_a_repeated_command_writes_nothing_and_sends_no_wake_up(
     assert (written, world.wakes) == ([], [])
 
 
-def test_a_stop_that_was_requested_already_writes_nothing_and_wakes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeated_stop_writes_nothing_and_wakes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     world.submit("a")
     world.tick()

@@ -54,7 +54,7 @@ def stopping_for_high(world: World) -> None:
     assert world.states("x", "y", "high") == {"x": "stopping", "y": "stopping", "high": "pending"}
 
 
-def test_a_held_job_does_not_start_and_says_who_holds_it_and_how_it_goes_on(world: World) -> None:
+def test_a_held_job_does_not_start_and_its_reason_names_the_holder_and_the_remedy(world: World) -> None:
     world.submit("a")
     seen = world.commands.hold("a", ROOT)
     world.tick()
@@ -67,7 +67,7 @@ def test_a_held_job_does_not_start_and_says_who_holds_it_and_how_it_goes_on(worl
     assert entries(world) == []
 
 
-def test_a_released_job_stands_at_its_old_place_again(world: World) -> None:
+def test_a_released_job_returns_to_its_place(world: World) -> None:
     world.submit("x", 9, ResourceConfig=on(2))
     world.tick()
     for name in ("a", "b", "c"):
@@ -84,7 +84,7 @@ def test_a_released_job_stands_at_its_old_place_again(world: World) -> None:
     assert seen.reason.code is not ReasonCode.RELEASED, "why it waits is worked out again"
 
 
-def test_those_behind_a_held_job_go_first_and_are_woken(world: World) -> None:
+def test_jobs_behind_a_held_job_start_first_and_the_scheduler_is_woken(world: World) -> None:
     world.submit("x", 5, Environment=LONG)
     world.tick()
     world.submit("large", 4, ResourceConfig=on(2))
@@ -101,7 +101,7 @@ def test_those_behind_a_held_job_go_first_and_are_woken(world: World) -> None:
     assert world.wakes[1:] == ["released"]
 
 
-def test_to_hold_or_release_again_changes_nothing(world: World) -> None:
+def test_a_repeated_hold_or_release_changes_nothing(world: World) -> None:
     world.submit("a")
     assert world.commands.release("a", ROOT).job.version == 1
     world.commands.hold("a", ROOT)
@@ -128,7 +128,7 @@ def test_only_a_job_that_waits_can_be_held_but_any_that_has_not_ended_released(w
             act("nobody", ROOT)
 
 
-def test_what_is_reserved_for_a_job_is_given_back_when_it_is_held(world: World) -> None:
+def test_the_reservation_of_a_job_is_released_when_it_is_held(world: World) -> None:
     stopping_for_high(world)
     attempts = {each.job_name: each.attempt_name for each in read_ledger(world.table).attempts}
     world.fleet.finish(attempts["x"], now=world.now_s)
@@ -140,7 +140,7 @@ def test_what_is_reserved_for_a_job_is_given_back_when_it_is_held(world: World) 
     assert (pool.reserved, pool.free, pool.waiting) == (0, 1, 0)
 
 
-def test_what_stops_for_a_job_that_is_held_is_free_for_others(world: World) -> None:
+def test_instances_freed_for_a_held_job_are_free_for_others(world: World) -> None:
     stopping_for_high(world)
     world.commands.hold("high", ROOT)
     world.pass_time(150)
@@ -149,7 +149,7 @@ def test_what_stops_for_a_job_that_is_held_is_free_for_others(world: World) -> N
     assert world.states("x", "y", "high") == {"x": "running", "y": "running", "high": "pending"}
 
 
-def test_what_stops_for_a_job_that_was_held_meanwhile_is_its_own_once_it_is_released(world: World) -> None:
+def test_instances_freed_for_a_job_held_meanwhile_are_its_own_after_its_release(world: World) -> None:
     stopping_for_high(world)
     world.commands.hold("high", ROOT)
     world.tick()
@@ -159,7 +159,7 @@ def test_what_stops_for_a_job_that_was_held_meanwhile_is_its_own_once_it_is_rele
     assert world.states("x", "y", "high") == {"x": "preempted", "y": "preempted", "high": "running"}
 
 
-def test_the_next_decision_gives_back_what_was_reserved_while_the_job_was_being_held(world: World) -> None:
+def test_the_next_decision_releases_a_reservation_made_during_a_hold(world: World) -> None:
     world.submit("a", ResourceConfig=on(2))
     world.commands.hold("a", ROOT)
     world.table.write(
@@ -201,7 +201,7 @@ def test_no_start_of_a_held_job_can_even_be_written(world: World) -> None:
     ],
     ids=["held", "stopped", "given a lower priority"],
 )
-def test_nobody_is_stopped_for_a_job_that_is_not_where_the_decision_saw_it(
+def test_no_job_is_stopped_for_a_job_that_has_changed_since_the_decision(
     world: World, act: Callable[[World], object]
 ) -> None:
     for name in ("x", "y"):
@@ -214,7 +214,7 @@ def test_nobody_is_stopped_for_a_job_that_is_not_where_the_decision_saw_it(
     assert world.states("x", "y") == {"x": "running", "y": "running"}
 
 
-def test_the_priority_of_a_held_job_counts_once_it_is_released_and_it_goes_on_saying_that_it_is_held(
+def test_the_changed_priority_of_a_held_job_applies_after_its_release_and_its_reason_stays(
     world: World,
 ) -> None:
     world.submit("x", 9, ResourceConfig=on(2))
@@ -238,7 +238,7 @@ def test_a_held_job_can_be_stopped(world: World) -> None:
     assert (seen.job.job_state, seen.job.held, stopping) == ("stopped", False, False)
 
 
-def test_a_job_that_is_tried_again_backs_off_also_if_it_is_held_meanwhile(world: World) -> None:
+def test_a_retried_job_backs_off_even_if_it_is_held(world: World) -> None:
     world.submit("a")
     world.tick()
     world.pass_time(100)
@@ -257,7 +257,7 @@ def test_a_job_that_is_tried_again_backs_off_also_if_it_is_held_meanwhile(world:
     assert world.states("a") == {"a": "running"}
 
 
-def test_a_preempted_job_can_be_held_and_goes_on_preempted(world: World) -> None:
+def test_a_preempted_job_can_be_held_and_stays_preempted(world: World) -> None:
     world.submit("low", 1, ResourceConfig=on(2), Environment=LONG)
     world.tick()
     world.submit("high", 5)
@@ -272,7 +272,7 @@ def test_a_preempted_job_can_be_held_and_goes_on_preempted(world: World) -> None
     assert world.states("low") == {"low": "running"}
 
 
-def test_held_jobs_are_listed_among_the_waiting_ones_and_counted_in_no_line(world: World) -> None:
+def test_held_jobs_are_listed_as_waiting_and_counted_in_no_queue(world: World) -> None:
     world.submit("a", 2)
     world.submit("b", 1)
     world.commands.hold("a", ROOT)
@@ -282,7 +282,7 @@ def test_held_jobs_are_listed_among_the_waiting_ones_and_counted_in_no_line(worl
     assert pool.waiting == 1
 
 
-def test_a_job_from_before_jobs_could_be_held_is_held_and_released_like_any(world: World) -> None:
+def test_a_job_stored_before_holds_existed_can_be_held_and_released(world: World) -> None:
     world.submit("a")
     item = world.table.get(JobRecord.key("a"))
     assert item is not None
@@ -301,7 +301,7 @@ def with_team(world: World, teams: dict[str, Any]) -> None:
     world.tick()
 
 
-def test_a_held_job_of_a_team_that_was_forgotten_gets_its_line_back(world: World) -> None:
+def test_a_held_job_of_a_deleted_team_gets_its_queue_back(world: World) -> None:
     with_team(world, {"a": {}})
     world.submit("j", Tags=[{"Key": "team", "Value": "a"}])
     world.commands.hold("j", ROOT)
@@ -314,7 +314,7 @@ def test_a_held_job_of_a_team_that_was_forgotten_gets_its_line_back(world: World
     assert world.states("j") == {"j": "running"}
 
 
-def test_a_team_is_not_forgotten_while_its_job_is_being_released(world: World) -> None:
+def test_a_team_is_not_deleted_while_its_job_is_being_released(world: World) -> None:
     with_team(world, {"a": {}})
     world.submit("j", Tags=[{"Key": "team", "Value": "a"}])
     world.commands.hold("j", ROOT)
@@ -326,13 +326,13 @@ def test_a_team_is_not_forgotten_while_its_job_is_being_released(world: World) -
         world.table.write(transitions.remove_team(team))
 
 
-def test_a_release_notices_that_its_team_comes_back(world: World) -> None:
+def test_a_release_detects_that_its_team_was_restored(world: World) -> None:
     with_team(world, {"a": {}})
     world.submit("j", Tags=[{"Key": "team", "Value": "a"}])
     world.commands.hold("j", ROOT)
     with_team(world, {})
     (left,) = read_ledger(world.table).teams
-    _, writes = transitions.release(stored(world, "j"), left, started({}), world.clock())
+    _, writes = transitions.release(stored(world, "j"), left, started({}), world.clock(), machine_ms=world.clock())
     with_team(world, {"a": {}})
     with pytest.raises(Conflict):
         world.table.write(writes)

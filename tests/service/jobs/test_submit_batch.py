@@ -18,7 +18,9 @@ from tests.service.world import ADA, P5, World, request
 
 
 def submitter_of(world: World, wake: Wake) -> Submitter:
-    return Submitter(table=world.table, wake=wake, clock=world.clock, in_force=world.in_force)
+    return Submitter(
+        table=world.table, wake=wake, clock=world.clock, machine_clock=world.machine_clock, in_force=world.in_force
+    )
 
 
 def submit(world: World, *requests: object, remaining_ms: int = 20_000) -> list[Accepted | RequestError]:
@@ -35,7 +37,7 @@ def submit(world: World, *requests: object, remaining_ms: int = 20_000) -> list[
     )
 
 
-def test_each_is_taken_or_refused_by_itself_and_the_scheduler_is_woken_once() -> None:
+def test_each_request_is_accepted_or_refused_separately_and_the_scheduler_is_woken_once() -> None:
     world = World()
     results = submit(world, request("a"), request("b", RoleArn=None), "no request", request("a", 9), request("c"))
     assert [each.code if isinstance(each, RequestError) else each.seen.job.job_name for each in results] == [
@@ -49,7 +51,7 @@ def test_each_is_taken_or_refused_by_itself_and_the_scheduler_is_woken_once() ->
     assert {world.seen(name).job.owner for name in ("a", "c")} == {ADA.arn}
 
 
-def test_a_batch_reads_a_line_once_and_adds_those_that_it_brings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_reads_a_queue_once_and_adds_its_own_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     limits = {"waitingPerTeam": 9, "waitingPerOwner": 3}
     world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "limits": limits}))
@@ -64,7 +66,7 @@ def test_a_batch_reads_a_line_once_and_adds_those_that_it_brings(monkeypatch: py
 
 
 @pytest.mark.parametrize("length", [0, MAX_TAIL - 2, 3 * MAX_TAIL])
-def test_a_batch_tells_the_places_that_its_jobs_have_when_all_have_joined(length: int) -> None:
+def test_a_batch_returns_the_places_of_its_jobs_after_all_are_queued(length: int) -> None:
     world = World()
     submit(world, *(request(f"old{i:02}", 2 if i % 4 else 7) for i in range(length)), remaining_ms=99_000)
     world.now_s += 1
@@ -82,20 +84,20 @@ def test_the_same_request_again_is_the_same_job() -> None:
     assert [isinstance(each, Accepted) and each.new for each in results] == [True, False]
 
 
-def test_those_that_there_is_no_time_for_come_back_as_busy() -> None:
+def test_requests_without_remaining_time_are_answered_as_busy() -> None:
     world = World()
     results = submit(world, *(request(f"j{i}") for i in range(5)), remaining_ms=BATCH_RESERVE_MS + 2000)
     assert [isinstance(each, Accepted) for each in results] == [True, True, True, False, False]
     assert {each.code for each in results if isinstance(each, RequestError)} == {"Busy"}
 
 
-def test_nobody_is_woken_for_nothing() -> None:
+def test_there_are_no_unnecessary_wake_ups() -> None:
     world = World()
     submit(world, "no request")
     assert world.wakes == []
 
 
-def test_what_was_taken_before_a_fault_is_scheduled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_accepted_before_a_fault_are_scheduled(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     world.configured()
     good, write = iter([True, False]), world.table.write

@@ -22,7 +22,7 @@ def seen(world: World, *names: str, tags: dict[str, str] | None = None) -> None:
     world.patrol()
 
 
-def test_what_an_operator_asks_for_is_stopped_by_the_next_patrol_and_nothing_else() -> None:
+def test_the_next_scan_stops_exactly_the_jobs_that_an_operator_requested() -> None:
     world = world_of()
     seen(world, "past", "other")
     assert UnmanagedJobStops(world.table).ask("past", "user/ada").stop_asked_by == "user/ada"
@@ -41,7 +41,7 @@ def test_what_an_operator_asks_for_is_stopped_by_the_next_patrol_and_nothing_els
     world.check()
 
 
-def test_asking_again_changes_nothing() -> None:
+def test_a_repeated_request_changes_nothing() -> None:
     world = world_of()
     seen(world, "past")
     UnmanagedJobStops(world.table).ask("past", "user/ada")
@@ -51,7 +51,7 @@ def test_asking_again_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ["nobody", "a"])
-def test_a_training_job_that_the_queue_has_not_seen_or_that_is_its_own_is_not_found(name: str) -> None:
+def test_an_unseen_or_own_training_job_is_not_found(name: str) -> None:
     world = world_of()
     world.submit("a")
     world.tick()
@@ -59,7 +59,7 @@ def test_a_training_job_that_the_queue_has_not_seen_or_that_is_its_own_is_not_fo
         UnmanagedJobStops(world.table).ask(name, "user/ada")
 
 
-def test_others_who_change_it_meanwhile_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_changes_are_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     world = world_of()
     seen(world, "past")
     known = rogue_of(world, "past")
@@ -78,7 +78,7 @@ def test_others_who_change_it_meanwhile_are_waited_for(monkeypatch: pytest.Monke
         UnmanagedJobStops(world.table).ask("past", "user/ada")
 
 
-def test_it_is_tried_at_once_although_the_policys_stop_failed_a_moment_ago() -> None:
+def test_a_requested_stop_is_tried_immediately_after_a_failed_stop_of_the_policy() -> None:
     world = world_of(rogues={"action": "stop"})
     allowed = world.fleet.call
     refuse(world, "StopTrainingJob", "AccessDeniedException")
@@ -93,7 +93,7 @@ def test_it_is_tried_at_once_although_the_policys_stop_failed_a_moment_ago() -> 
     assert rogues(world) == {}
 
 
-def test_what_an_operator_asks_for_comes_before_all_else_that_is_due() -> None:
+def test_requests_of_an_operator_are_processed_first() -> None:
     world = world_of()
     seen(world, *(f"r{number:02d}" for number in range(MAX_LOOKS)))
     UnmanagedJobStops(world.table).ask(f"r{MAX_LOOKS - 1}", "user/ada")
@@ -112,7 +112,7 @@ def test_what_an_operator_asks_for_comes_before_all_else_that_is_due() -> None:
     ],
     ids=["no mark", "a mark of this queue", "a mark of another queue", "the tag of a job alone"],
 )
-def test_what_the_deployment_does_not_allow_is_said_with_what_to_do(tags: dict[str, str], words: str) -> None:
+def test_a_stop_that_the_deployment_forbids_is_refused_with_the_remedy(tags: dict[str, str], words: str) -> None:
     world = world_of()
     refuse(world, "StopTrainingJob", "AccessDeniedException")
     seen(world, "past", tags=tags)

@@ -30,7 +30,7 @@ def told(world: World, name: str) -> tuple[str | None, int, dict[str, int]]:
     return document.started_time, document.preemptions, dict(document.instance_seconds)
 
 
-def test_what_waits_has_had_nothing(world: World) -> None:
+def test_a_waiting_job_has_no_usage(world: World) -> None:
     world.submit("a")
     assert told(world, "a") == (None, 0, {})
 
@@ -69,7 +69,7 @@ def test_each_pool_of_a_cluster_is_counted() -> None:
     assert told(world, "a")[2] == {P5: held_ms // 1000, G5: 2 * held_ms // 1000}
 
 
-def test_an_attempt_that_was_postponed_is_no_start(world: World) -> None:
+def test_a_postponed_attempt_does_not_count_as_a_start(world: World) -> None:
     world.submit("a")
     fail_once(world, "CreateTrainingJob", AwsError("ResourceLimitExceeded", "quota"))
     world.tick()
@@ -87,7 +87,7 @@ def test_an_attempt_that_was_never_launched_counts_nothing(world: World) -> None
     assert told(world, "a") == (None, 0, {})
 
 
-def test_a_later_attempt_that_is_postponed_leaves_the_first_start_as_it_was(world: World) -> None:
+def test_a_postponed_later_attempt_keeps_the_first_start(world: World) -> None:
     world.submit("a", Environment=LONG)
     world.tick()
     first = told(world, "a")[0]
@@ -100,13 +100,13 @@ def test_a_later_attempt_that_is_postponed_leaves_the_first_start_as_it_was(worl
     assert told(world, "a")[0] == first
 
 
-def test_the_index_projects_what_listings_filter_by_and_has_room_for_more() -> None:
+def test_the_index_projects_the_filter_attributes_and_has_room_for_more() -> None:
     assert {"jobName", "jobState", "owner", "team", "summary"} < {*LISTED}
     assert len({*LISTED}) == len(LISTED) < MAX_PROJECTED
     assert not {*LISTED} & {*SUMMARY}
 
 
-def test_a_listing_shows_of_a_job_what_its_own_item_shows(world: World) -> None:
+def test_a_listing_shows_the_same_as_the_jobs_item(world: World) -> None:
     world.submit("a", 3, Environment=LONG)
     world.tick()
     world.submit("b", 5, ResourceConfig=on(2))
@@ -123,7 +123,7 @@ def test_a_listing_shows_of_a_job_what_its_own_item_shows(world: World) -> None:
     assert {seen.job.preemption_count for seen in page} == {0, 1}
 
 
-def test_a_job_without_anything_for_the_map_is_stored_without_it(world: World) -> None:
+def test_a_job_without_map_attributes_is_stored_without_the_map(world: World) -> None:
     world.submit("a")
     item = world.table.get(JobRecord.key("a"))
     bare = JobRecord.parse(item or {}).model_copy(update={"limit_ms": None, "handicap_ms": 0})
@@ -131,7 +131,7 @@ def test_a_job_without_anything_for_the_map_is_stored_without_it(world: World) -
     assert JobRecord.parse(bare.put().item) == bare
 
 
-def test_what_a_listing_does_not_filter_by_is_in_one_map(world: World) -> None:
+def test_attributes_without_filters_are_in_one_map(world: World) -> None:
     world.submit("a")
     world.tick()
     world.pass_time(3600)

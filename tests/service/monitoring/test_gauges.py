@@ -34,7 +34,7 @@ LONG = {"SANDBOX_RUN_SECONDS": "90000"}
 
 def measured(world: World) -> dict[tuple[str, str], float]:
     """All gauges, by name and dimension."""
-    found = gauges.gauges(world.table, read_ledger(world.table), world.clock(), AFTER_S)
+    found = gauges.gauges(world.table, read_ledger(world.table), world.clock(), world.machine_clock(), AFTER_S)
     return {(each.metric.name, each.which): each.value for each in found}
 
 
@@ -72,22 +72,22 @@ def rogue_of(**changes: Any) -> UnmanagedJobRecord:
     )  # fmt: skip
 
 
-def test_before_the_first_tick_there_is_nothing_to_measure() -> None:
-    assert {each.value for each in gauges.gauges(World().table, read_ledger(World().table), 0, AFTER_S)} == {0}
+def test_there_are_no_metrics_before_the_first_tick() -> None:
+    assert {each.value for each in gauges.gauges(World().table, read_ledger(World().table), 0, 0, AFTER_S)} == {0}
 
 
-def test_an_idle_queue_is_all_noughts_and_publishes_nothing() -> None:
+def test_the_metrics_of_an_idle_queue_are_zeros_and_not_published() -> None:
     world = world_of()
     assert measured(world) == {
         **{(name, P5): 0 for name in ("Allocated", "Reserved", "Rogue", "Utilisation", "Waiting", "OldestWait")},
         **{(name, ""): 0 for name in ("Startable", "Stuck", "Drift")},
     }
-    found = gauges.gauges(world.table, read_ledger(world.table), world.clock(), AFTER_S)
+    found = gauges.gauges(world.table, read_ledger(world.table), world.clock(), world.machine_clock(), AFTER_S)
     assert [each for each in found if metrics.is_published(each)] == []
 
 
 @given(held=st.lists(st.integers(0, 4), min_size=5, max_size=5), size=st.integers(4, 8))
-def test_what_is_published_tells_averages_and_the_fewest_free_of_all_minutes(held: list[int], size: int) -> None:
+def test_metrics_have_averages_and_the_minimum_of_free_instances(held: list[int], size: int) -> None:
     """A minute without a value is one in which nothing was held, and all instances were free."""
     pool = PoolRecord(pool=P5, size=size, free=0)
     minutes: list[dict[str, float]] = []
@@ -100,7 +100,7 @@ def test_what_is_published_tells_averages_and_the_fewest_free_of_all_minutes(hel
     assert min((each["Free"] for each in minutes if "Free" in each), default=size) == size - max(held)
 
 
-def test_a_pool_tells_what_is_held_free_and_waited_for() -> None:
+def test_a_pool_has_its_held_free_and_demanded_instances() -> None:
     world = world_of({P5: 4, G5: 1})
     world.submit("runs", 5, ResourceConfig=on(3), Environment=LONG)
     world.tick()
@@ -114,7 +114,7 @@ def test_a_pool_tells_what_is_held_free_and_waited_for() -> None:
     assert of_pool(world, G5)["Utilisation"] == 0
 
 
-def test_what_is_reserved_and_what_goes_past_the_queue_is_not_free() -> None:
+def test_reserved_and_unmanaged_instances_are_not_free() -> None:
     ledger = Ledger(
         pools=(PoolRecord(pool=P5, size=8, free=1),),
         attempts=(attempt_of(),),
@@ -125,7 +125,7 @@ def test_what_is_reserved_and_what_goes_past_the_queue_is_not_free() -> None:
     assert (found["Allocated"], found["Reserved"], found["Rogue"], found["Free"]) == (2, 4, 1, 1)
 
 
-def test_a_pool_that_was_made_empty_is_fully_used_while_anything_runs_there() -> None:
+def test_a_pool_of_size_zero_is_fully_used_while_a_job_runs_there() -> None:
     world = world_of({P5: 1})
     world.submit("a", Environment=LONG)
     world.tick()
@@ -134,7 +134,7 @@ def test_a_pool_that_was_made_empty_is_fully_used_while_anything_runs_there() ->
     assert (of_pool(world)["Utilisation"], of_pool(world)["Free"]) == (100, -1)
 
 
-def test_each_team_tells_who_waits_of_it_and_jobs_without_a_team_are_nobodys() -> None:
+def test_each_team_has_its_waiting_jobs_and_jobs_without_a_team_belong_to_none() -> None:
     world = world_of({P5: 1}, teams={"vision": {}, "speech": {}, "default": {}})
     for name, team in (("a", "vision"), ("b", "vision"), ("c", "speech")):
         world.submit(name, Tags=[{"Key": "team", "Value": team}], ResourceConfig=on(1), Environment=LONG)
@@ -147,7 +147,7 @@ def test_each_team_tells_who_waits_of_it_and_jobs_without_a_team_are_nobodys() -
     assert (found["OldestWait", "vision"], found["OldestWait", "speech"], found["Waiting", P5]) == (20, 10, 2)
 
 
-def test_the_oldest_is_found_whatever_its_priority() -> None:
+def test_the_oldest_job_is_found_at_any_priority() -> None:
     world = world_of({P5: 1})
     world.submit("runs", 9, Environment=LONG)
     world.tick()
@@ -174,7 +174,7 @@ class Counted(MemoryTable):
         return super().count_before(pk, sk, limit=limit)
 
 
-def test_what_is_read_does_not_grow_with_the_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reads_do_not_grow_with_the_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue_depth, "MAX_COUNTED", 15)
     table = Counted()
     world = World(pools={P5: 1}, table=table)
@@ -191,7 +191,7 @@ def test_what_is_read_does_not_grow_with_the_backlog(monkeypatch: pytest.MonkeyP
     assert reads[0] == reads[1] == reads[2]
 
 
-def test_no_more_priorities_are_looked_at_than_the_limit_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_priorities_read_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue_depth, "MAX_PRIORITIES", 2)
     world = world_of({P5: 1})
     world.submit("runs", 9, Environment=LONG)
@@ -216,7 +216,7 @@ def test_a_table_that_cannot_answer_leaves_the_gauges_out() -> None:
     world.tick()
     ledger = read_ledger(table)
     table.tired = True
-    assert gauges.gauges(table, ledger, world.clock(), AFTER_S) == []
+    assert gauges.gauges(table, ledger, world.clock(), world.machine_clock(), AFTER_S) == []
 
 
 # ------------------------------------------------------------ a line that does not move
@@ -226,7 +226,7 @@ def startable(world: World) -> float:
     return measured(world)["Startable", ""]
 
 
-def test_a_job_that_nobody_has_started_yet_could_start() -> None:
+def test_a_job_that_has_not_started_could_start() -> None:
     world = world_of()
     world.submit("a")
     assert startable(world) == 1
@@ -234,7 +234,7 @@ def test_a_job_that_nobody_has_started_yet_could_start() -> None:
     assert startable(world) == 0
 
 
-def test_a_job_that_does_not_fit_or_is_held_could_not() -> None:
+def test_a_job_that_does_not_fit_or_is_held_could_not_start() -> None:
     world = world_of({P5: 2})
     world.submit("runs", 5, Environment=LONG)
     world.tick()
@@ -247,7 +247,7 @@ def test_a_job_that_does_not_fit_or_is_held_could_not() -> None:
 
 
 @pytest.mark.parametrize("what", [P5, PauseRecord.EVERYTHING])
-def test_a_pool_that_somebody_has_paused_does_not_count_as_standing(what: str) -> None:
+def test_a_paused_pool_does_not_count_as_stalled(what: str) -> None:
     world = world_of()
     world.submit("a")
     pauses = PoolOperations(
@@ -259,7 +259,7 @@ def test_a_pool_that_somebody_has_paused_does_not_count_as_standing(what: str) -
     assert startable(world) == 1
 
 
-def test_a_pool_that_backs_off_after_a_failed_launch_does_not_count_as_standing() -> None:
+def test_a_pool_that_backs_off_after_a_failed_launch_does_not_count_as_stalled() -> None:
     world = world_of()
     world.submit("a")
     until_ms = world.clock() + 60_000
@@ -298,7 +298,7 @@ def test_an_attempt_is_stuck_when_it_stays_in_a_state_for_longer_than_its_bound(
     age_s: int, is_stuck: bool, changes: dict[str, Any]
 ) -> None:
     attempt = attempt_of(**changes)
-    assert stuck_attempts([attempt], age_s * 1000) == ([attempt] if is_stuck else [])
+    assert stuck_attempts([attempt], age_s * 1000, age_s * 1000) == ([attempt] if is_stuck else [])
 
 
 def test_stopping_counts_from_the_first_decision_to_stop() -> None:
@@ -337,19 +337,19 @@ def ledger_of(free: int, *attempts: AttemptRecord) -> Ledger:
         (ledger_of(4, attempt_of(demand={G5: 1})), gauges.UNCONFIRMED_S + 1, {}),
     ],
 )
-def test_drift_is_what_sagemaker_has_not_confirmed_for_long_and_what_the_counter_is_off_by(
+def test_drift_counts_attempts_unconfirmed_for_long_and_errors_of_the_counter(
     ledger: Ledger, now_s: int, drift: dict[str, int]
 ) -> None:
     assert drift_by_pool(ledger, now_s * 1000, AFTER_S) == drift
 
 
-def test_a_reconciler_that_is_told_to_wait_longer_makes_no_drift_of_it() -> None:
+def test_a_longer_reconciler_delay_causes_no_drift() -> None:
     ledger = ledger_of(2, attempt_of())
     assert drift_by_pool(ledger, (gauges.UNCONFIRMED_S + 1) * 1000, after_s=HOUR_S) == {}
     assert drift_by_pool(ledger, (3 * HOUR_S + 1) * 1000, after_s=HOUR_S) == {P5: 2}
 
 
-def test_a_training_job_with_the_mark_of_an_attempt_that_is_none_is_drift() -> None:
+def test_a_training_job_with_the_mark_of_a_missing_attempt_is_drift() -> None:
     world = world_of()
     world.fleet.create(request("plain", Environment=LONG), now=world.now_s)
     world.patrol()
@@ -360,7 +360,7 @@ def test_a_training_job_with_the_mark_of_an_attempt_that_is_none_is_drift() -> N
     assert measured(world)["Drift", ""] == 2
 
 
-def test_an_event_that_is_lost_is_no_drift_while_the_reconciler_finds_out_in_time() -> None:
+def test_a_lost_event_is_no_drift_while_the_reconciler_recovers_in_time() -> None:
     world = world_of()
     world.submit("a")
     world.tick()

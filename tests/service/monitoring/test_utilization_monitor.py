@@ -41,6 +41,7 @@ class Watched:
             alarms=self.alarms,
             configuration=self.world.configured,
             clock=self.world.clock,
+            machine_clock=self.world.machine_clock,
             wake=self.world.wakes.append,
         )
 
@@ -97,7 +98,7 @@ def test_an_attempt_has_an_alarm_for_each_host_while_it_trains_and_none_after(cl
     assert queue.names() == []
 
 
-def test_a_job_that_goes_idle_late_is_stopped(client: CloudWatchClient) -> None:
+def test_a_job_that_becomes_idle_late_is_stopped(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
     queue.monitor.run()
@@ -117,7 +118,7 @@ def test_a_job_that_goes_idle_late_is_stopped(client: CloudWatchClient) -> None:
     queue.world.check()
 
 
-def test_what_was_missed_or_came_too_early_is_made_good_by_the_next_run(client: CloudWatchClient) -> None:
+def test_the_next_run_processes_missed_and_early_alarms(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
     queue.monitor.run()
@@ -141,7 +142,7 @@ def test_the_state_is_read_again_before_anything_is_stopped(client: CloudWatchCl
     assert queue.world.states("a") == {"a": "running"}
 
 
-def test_one_host_that_works_or_tells_nothing_keeps_a_job_alive(client: CloudWatchClient) -> None:
+def test_one_busy_or_silent_host_keeps_a_job_running(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a", ResourceConfig=on(3))
     queue.monitor.run()
@@ -175,11 +176,11 @@ def test_an_alarm_of_an_earlier_attempt_stops_no_later_one(client: CloudWatchCli
 @pytest.mark.parametrize(
     "name", [f"{PREFIX}nobody/idle/1", f"{PREFIX}", "another-alarm", f"{PREFIX}nobody", f"{PREFIX}a/b/c/d/e"]
 )
-def test_an_alarm_on_nobody_is_passed_over(client: CloudWatchClient, name: str) -> None:
+def test_an_alarm_without_an_attempt_is_ignored(client: CloudWatchClient, name: str) -> None:
     assert not Watched(client).monitor.on_alarm(name)
 
 
-def test_a_measure_is_taken_once_however_often_the_alarm_comes(client: CloudWatchClient) -> None:
+def test_a_policy_action_is_taken_once_for_repeated_alarms(client: CloudWatchClient) -> None:
     queue = Watched(client, watches={"idle": {"action": "notify"}})
     attempt = queue.train("a")
     queue.monitor.run()
@@ -209,7 +210,7 @@ def test_a_job_is_requeued_lower_once_and_stopped_the_second_time(client: CloudW
     assert "had been requeued for that before" in queue.world.seen("a").reason.message
 
 
-def test_trainium_has_no_alarm_and_says_so_unless_it_has_a_watch_of_its_own(client: CloudWatchClient) -> None:
+def test_trainium_has_no_alarm_and_reports_it_unless_it_has_a_separate_watch(client: CloudWatchClient) -> None:
     queue = Watched(client)
     on_trainium = {"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 1, "VolumeSizeInGB": 30}
     attempt = queue.train("a", ResourceConfig=on_trainium)
@@ -228,7 +229,7 @@ def test_trainium_has_no_alarm_and_says_so_unless_it_has_a_watch_of_its_own(clie
     ]
 
 
-def test_a_changed_policy_changes_the_alarms_that_are_there(client: CloudWatchClient) -> None:
+def test_a_changed_policy_changes_existing_alarms(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
     queue.monitor.run()
@@ -247,7 +248,7 @@ def test_a_changed_policy_changes_the_alarms_that_are_there(client: CloudWatchCl
     assert queue.world.seen("a").job.live_attempt == attempt
 
 
-def test_one_run_makes_a_bounded_number_of_alarms_and_the_next_goes_on(
+def test_one_run_creates_a_bounded_number_of_alarms_and_the_next_continues(
     client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(utilization_monitor, "MAX_PUTS", 3)
@@ -266,7 +267,7 @@ def test_alarms_beyond_what_a_queue_may_have_are_counted_as_missing(
     assert [(each.made, each.missing) for each in (queue.monitor.run(), queue.monitor.run())] == [(3, 1), (0, 1)]
 
 
-def test_an_alarm_that_cannot_be_made_does_not_keep_others_from_being_heard(
+def test_an_alarm_that_cannot_be_created_does_not_block_others(
     client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = Watched(client)
@@ -282,6 +283,28 @@ def test_an_alarm_that_cannot_be_made_does_not_keep_others_from_being_heard(
     monkeypatch.setattr(queue.alarms, "put", refuse)
     report = queue.monitor.run()
     assert (report.made, report.missing, report.measures) == (0, 1, 1)
+
+
+@pytest.mark.parametrize("operation", ["put", "delete"])
+def test_a_lost_report_of_an_alarm_is_recovered_by_a_run_that_fails_or_dies_later(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    queue = Watched(client)
+    attempt, gone = queue.train("a"), queue.train("gone")
+    queue.monitor.run()
+    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+    queue.world.fleet.finish(gone, now=queue.world.now_s)
+    queue.world.pass_time(60)
+    queue.say(attempt, "ALARM")
+    queue.train("new")
+
+    def die(_: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(queue.alarms, operation, die)
+    with pytest.raises(TimeoutError):
+        queue.monitor.run()
+    assert queue.world.states("a") == {"a": "stopping"}
 
 
 def test_an_attempt_that_ends_meanwhile_is_left_alone(
@@ -307,7 +330,7 @@ def test_an_attempt_that_ends_meanwhile_is_left_alone(
     assert queue.world.table.get(JobRecord.key("a")) is not None
 
 
-def test_a_stopped_job_that_its_owner_stops_too_ends_at_the_owners_request(client: CloudWatchClient) -> None:
+def test_a_stopping_job_that_its_owner_also_stops_ends_at_the_owners_request(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
     queue.monitor.run()
@@ -333,9 +356,7 @@ class Counted:
         return self._seen(attempt)
 
 
-def test_a_queue_at_rest_asks_for_alarms_once_an_hour(
-    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_queue_at_rest_reads_alarms_once_an_hour(client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch) -> None:
     queue = Watched(client)
     counted = Counted(queue, monkeypatch)
     for _ in range(120):
@@ -344,7 +365,7 @@ def test_a_queue_at_rest_asks_for_alarms_once_an_hour(
     assert counted.questions == 2
 
 
-def test_alarms_are_asked_for_each_minute_while_anything_trains_and_until_none_is_left(
+def test_alarms_are_read_every_minute_while_a_job_trains_and_until_none_is_left(
     client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = Watched(client)
@@ -360,7 +381,7 @@ def test_alarms_are_asked_for_each_minute_while_anything_trains_and_until_none_i
     assert queue.names() == []
 
 
-def test_a_job_that_no_watch_is_for_has_nobody_ask_for_alarms(
+def test_alarms_are_not_read_for_a_job_without_a_watch(
     client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = Watched(client, watches={"idle": None})
@@ -371,7 +392,7 @@ def test_a_job_that_no_watch_is_for_has_nobody_ask_for_alarms(
     assert counted.questions == 1
 
 
-def test_what_another_watcher_left_behind_is_removed_within_the_hour(client: CloudWatchClient) -> None:
+def test_alarms_left_by_another_invocation_are_deleted_within_the_hour(client: CloudWatchClient) -> None:
     queue = Watched(client)
     queue.monitor.run()
     attempt = queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "1800"})
@@ -380,6 +401,7 @@ def test_what_another_watcher_left_behind_is_removed_within_the_hour(client: Clo
         alarms=queue.alarms,
         configuration=queue.world.configured,
         clock=queue.world.clock,
+        machine_clock=queue.world.machine_clock,
         wake=queue.world.wakes.append,
     )
     other.run()
@@ -390,14 +412,14 @@ def test_what_another_watcher_left_behind_is_removed_within_the_hour(client: Clo
     assert queue.names() == []
 
 
-def test_a_run_that_is_cut_off_after_it_made_alarms_is_not_taken_for_one_that_found_none(
+def test_a_run_interrupted_after_creating_alarms_is_distinguished_from_one_without_alarms(
     client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = Watched(client)
     queue.monitor.run()
     queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "1200"})
     with monkeypatch.context() as cut_off:
-        cut_off.setattr(queue.monitor, "_judge", lambda *_: 1 // 0)
+        cut_off.setattr(utilization_monitor, "MonitorReport", lambda **_: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             queue.monitor.run()
     assert len(queue.names()) == 1

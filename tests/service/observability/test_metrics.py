@@ -29,7 +29,7 @@ def waited_s(world: World, name: str) -> list[float]:
     return [each.value for each in time_to_start(world.seen(name).job, world.clock())]
 
 
-def test_figures_with_the_same_dimensions_are_one_line(
+def test_metrics_with_the_same_dimensions_are_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "headway")
@@ -48,19 +48,19 @@ def test_figures_with_the_same_dimensions_are_one_line(
     ]
 
 
-def test_no_figures_are_no_line_and_neither_is_it_where_nothing_is_amiss(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_line_is_printed_without_metrics_or_without_problems(capsys: pytest.CaptureFixture[str]) -> None:
     record([])
     record([metrics.STUCK.of(0), metrics.WAITING_IN_POOL.of(0, P5)])
     assert capsys.readouterr().out == ""
 
 
-def test_that_nothing_is_free_is_published_as_no_value_says_that_all_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_zero_free_instances_are_published_since_no_value_means_all_free(capsys: pytest.CaptureFixture[str]) -> None:
     record([metrics.FREE.of(0, P5), metrics.UTILISATION.of(0, P5), metrics.ALLOCATED.of(0, P5)])
     assert {each.name for each in published(capsys)} == {"Free"}
 
 
 @pytest.mark.parametrize("number", [99, 100, 101, 200, 249])
-def test_more_values_than_one_line_takes_are_all_published(capsys: pytest.CaptureFixture[str], number: int) -> None:
+def test_more_values_than_fit_into_one_line_are_all_published(capsys: pytest.CaptureFixture[str], number: int) -> None:
     record([metrics.STUCK.of(value) for value in range(1, number + 1)])
     assert [value for _, value in of(published(capsys), "Stuck")] == [*range(1, number + 1)]
 
@@ -83,7 +83,7 @@ def test_a_job_waits_from_its_acceptance_and_changes_of_its_priority_change_noth
     assert waited_s(world, "a") == [60]
 
 
-def test_a_job_that_came_back_waits_from_its_last_return(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_requeued_job_waits_from_its_last_return(capsys: pytest.CaptureFixture[str]) -> None:
     world = World(pools={P5: 1})
     world.submit("low", 1, Environment=LONG)
     world.now_s += 5
@@ -103,7 +103,7 @@ def test_a_job_that_came_back_waits_from_its_last_return(capsys: pytest.CaptureF
     assert {dimensions["outcome"] for dimensions, _ in of(found, "Ended")} == {"preempted", "completed"}
 
 
-def test_the_starts_of_one_tick_are_one_line_a_pool(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_starts_of_one_tick_are_one_line_per_pool(capsys: pytest.CaptureFixture[str]) -> None:
     world = World(pools={P5: 3})
     for name in ("a", "b", "c"):
         world.submit(name, 1)
@@ -113,7 +113,7 @@ def test_the_starts_of_one_tick_are_one_line_a_pool(capsys: pytest.CaptureFixtur
     assert [[each.value for each in points(line)] for line in lines] == [[0, 0, 0]]
 
 
-def test_what_a_tick_has_started_is_published_though_it_fails_after_that(
+def test_the_starts_of_a_tick_are_published_although_it_fails_later(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(pools={P5: 1})
@@ -134,7 +134,7 @@ def test_a_job_on_two_pools_starts_in_both() -> None:
     ]
 
 
-def test_what_is_published_holds_names_and_numbers_and_nothing_of_a_request(
+def test_metrics_have_names_and_numbers_and_nothing_of_a_request(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     world = World()

@@ -52,7 +52,7 @@ def test_the_first_two_callers_of_a_fresh_deployment_both_get_the_configuration(
     assert [(pool.size, pool.free) for pool in read_ledger(table).pools] == [(2, 2)]
 
 
-def test_two_that_resize_a_pool_at_once_resize_it_once() -> None:
+def test_two_concurrent_equal_resizes_of_a_pool_resize_it_once() -> None:
     table, store = MemoryTable(), MemoryConfiguration({"pools": {P5: {"size": 2}}})
     apply_configuration(table, store, now_ms)
     store.write('{"pools": {"ml.p5.48xlarge": {"size": 5}}}')
@@ -60,7 +60,7 @@ def test_two_that_resize_a_pool_at_once_resize_it_once() -> None:
     assert [(pool.size, pool.free) for pool in read_ledger(table).pools] == [(5, 5)]
 
 
-def test_a_tick_finishes_what_a_broken_off_change_of_the_pools_left_undone() -> None:
+def test_a_tick_completes_an_interrupted_change_of_the_pools() -> None:
     world = World(pools={P5: 2, "ml.g5.xlarge": 1})
     # An invocation added the first pool and crashed.
     one = MemoryConfiguration({"pools": {P5: {"size": 2}}})
@@ -70,7 +70,7 @@ def test_a_tick_finishes_what_a_broken_off_change_of_the_pools_left_undone() -> 
     assert {pool.pool: pool.size for pool in read_ledger(world.table).pools} == {P5: 2, "ml.g5.xlarge": 1}
 
 
-def test_what_is_in_force_tells_the_teams_that_have_lines_until_those_who_left_are_gone() -> None:
+def test_the_configuration_in_force_lists_teams_with_queues_until_removed_teams_are_deleted() -> None:
     table = MemoryTable()
     store = MemoryConfiguration({"pools": {P5: {"size": 2}}, "teams": {"a": {}, "b": {}}})
     told = []
@@ -113,7 +113,7 @@ def not_brought_to_its_end() -> tuple[MemoryTable, MemoryConfiguration]:
     return table, store
 
 
-def test_the_lines_of_a_team_are_read_though_its_configuration_was_not_brought_to_its_end() -> None:
+def test_the_queue_of_a_team_is_read_although_its_configuration_was_not_fully_applied() -> None:
     table, store = not_brought_to_its_end()
     found = apply_configuration(table, store, now_ms)
     assert (found.version, found.queue_teams) == (3, ("", "a", "b"))
@@ -126,7 +126,7 @@ def test_a_configuration_waits_for_the_end_of_the_one_before_it() -> None:
     assert (found.version, found.queue_teams) == (3, ("", "a", "b"))
 
 
-def test_a_job_that_goes_back_into_the_line_while_its_team_is_looked_for_keeps_the_team() -> None:
+def test_a_job_requeued_during_the_check_of_its_team_keeps_the_team() -> None:
     world = World(pools={P5: 2})
     world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "teams": {"b": {}}}))
     world.tick()
@@ -149,7 +149,13 @@ def test_a_job_that_goes_back_into_the_line_while_its_team_is_looked_for_keeps_t
                     assert found == ()
                     job = JobRecord.parse(real.get(JobRecord.key("j")) or {})
                     back = transitions.defer_launch(
-                        job, attempt, Reason(code=ReasonCode.LAUNCH_POSTPONED, message="?"), 0, 0, name_is_free=True
+                        job,
+                        attempt,
+                        Reason(code=ReasonCode.LAUNCH_POSTPONED, message="?"),
+                        0,
+                        0,
+                        name_is_free=True,
+                        machine_ms=0,
                     )
                     real.write(back)
             return found
@@ -166,7 +172,7 @@ def test_a_job_that_goes_back_into_the_line_while_its_team_is_looked_for_keeps_t
     )
 
 
-def test_a_configuration_that_was_applied_before_those_who_left_were_noted_does_not_tell_the_lines() -> None:
+def test_a_configuration_applied_without_a_record_of_removed_teams_has_no_list_of_queues() -> None:
     table, store = MemoryTable(), MemoryConfiguration({"pools": {P5: {"size": 2}}})
     apply_configuration(table, store, now_ms)
     item = table.get(Key("config", "config")) or {}

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headway_sandbox.sagemaker.request_builder import G5
-from headway_service.errors import ConfigurationChanged, RetryLater
+from headway_service.errors import ConfigurationChanged, InvalidConfiguration, RetryLater
 from headway_service.pools import config_writes
 from headway_service.pools.apply_config import CLOCK_MARGIN_MS, apply_configuration, find_applied, get_with_problem
 from headway_service.pools.edit_config import MAX_TOLD_CHANGES, ConfigEditor
@@ -23,7 +23,7 @@ from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.cooperative_scheduler import Process
 from headway_verification.soak.deployment import Deployment
-from headway_verification.soak.faults import Fault
+from headway_verification.soak.faults.plan import Fault
 from tests.service.world import INVOCATION_S, P5, World
 
 POOLS: dict[str, Any] = {"pools": {P5: {"size": 2}}}
@@ -97,6 +97,17 @@ def known(world: World) -> Any:
     return found.configuration.model_dump(mode="json", exclude_unset=True)
 
 
+def test_a_document_with_a_watch_that_is_refused_now_can_still_be_resized(world: World) -> None:
+    document = {**POOLS, "watches": {"idle": {"periodSeconds": 10}}}
+    by_hand(world, document)
+    world.tick()
+    assert known(world) == document
+    editor(world).resize(P5, 3)
+    assert stored(world) == {**document, "pools": {P5: {"size": 3}}}
+    with pytest.raises(InvalidConfiguration, match=r"watches\.idle\.periodSeconds: 10 must be 60"):
+        editor(world).replace(document, made_from=None)
+
+
 def test_a_document_that_is_older_than_a_resize_does_not_undo_it(world: World) -> None:
     editor(world).resize(P5, 3)
     with pytest.raises(ConfigurationChanged) as raised:
@@ -110,7 +121,7 @@ def test_a_document_that_is_older_than_a_resize_does_not_undo_it(world: World) -
 
 
 @pytest.mark.parametrize("made_from", [1, None])
-def test_a_document_made_from_the_newest_version_or_whatever_it_is_is_kept(world: World, made_from: int | None) -> None:
+def test_a_document_based_on_the_newest_version_or_unconditional_is_stored(world: World, made_from: int | None) -> None:
     found = editor(world).replace({**OTHER, "version": 1}, made_from)
     assert (found.version, found.configuration.overhead_seconds) == (2, 7)
     # The version belongs to the parameter, not to its text.
@@ -118,18 +129,18 @@ def test_a_document_made_from_the_newest_version_or_whatever_it_is_is_kept(world
     assert notes(world) == 0
 
 
-def test_a_call_that_is_repeated_is_answered_as_the_first_one_was(world: World) -> None:
+def test_a_repeated_call_has_the_answer_of_the_first(world: World) -> None:
     for _ in range(2):
         assert editor(world).replace(OTHER, made_from=1).version == 2
     assert world.configuration.version == 2
 
 
-def test_a_version_that_there_never_was_conflicts_and_what_changed_is_not_known(world: World) -> None:
+def test_an_unknown_version_conflicts_without_a_list_of_changes(world: World) -> None:
     with pytest.raises(ConfigurationChanged, match="made from version 9: what changed since then is not known"):
         editor(world).replace(OTHER, made_from=9)
 
 
-def test_of_many_changes_some_are_told(world: World) -> None:
+def test_a_limited_number_of_changes_is_listed(world: World) -> None:
     teams = {f"t{i}": {"weight": 2.0} for i in range(18)}
     editor(world).replace({**POOLS, "teams": teams}, made_from=1)
     changed = {**POOLS, "teams": {name: {"weight": 3.0, "maxPriority": 1} for name in teams}}
@@ -139,7 +150,7 @@ def test_of_many_changes_some_are_told(world: World) -> None:
     assert len(raised.value.fields) == MAX_TOLD_CHANGES
 
 
-def test_an_edit_of_the_parameter_is_the_newest_truth(world: World) -> None:
+def test_an_edit_of_the_parameter_is_the_newest_version(world: World) -> None:
     by_hand(world)
     with pytest.raises(ConfigurationChanged, match=r"priority: not set → \{\"maximum\":7\}"):
         editor(world).replace(OTHER, made_from=1)
@@ -147,7 +158,7 @@ def test_an_edit_of_the_parameter_is_the_newest_truth(world: World) -> None:
     assert stored(world) == {**BY_HAND, "pools": {P5: {"size": 5}}}
 
 
-def test_an_edit_of_the_parameter_that_is_not_valid_is_not_replaced_unless_somebody_says_so(world: World) -> None:
+def test_an_invalid_edit_of_the_parameter_is_replaced_only_unconditionally(world: World) -> None:
     by_hand(world, "{")
     with pytest.raises(ConfigurationChanged, match="has version 2"):
         editor(world).replace(OTHER, made_from=1)
@@ -155,7 +166,7 @@ def test_an_edit_of_the_parameter_that_is_not_valid_is_not_replaced_unless_someb
     assert editor(world).replace(OTHER, made_from=2).version == 3
 
 
-def test_an_edit_of_the_parameter_between_the_reading_and_the_writing_is_stored_again(world: World) -> None:
+def test_an_edit_of_the_parameter_between_read_and_write_is_stored_again(world: World) -> None:
     around_the_write(world, before=lambda: by_hand(world))
     with pytest.raises(ConfigurationChanged, match="has version 4"):
         editor(world).replace(OTHER, made_from=1)
@@ -179,19 +190,19 @@ def test_an_edit_of_the_parameter_that_a_tick_applies_before_the_writer_does_sta
     assert stored(world) == known(world) == BY_HAND
 
 
-def test_who_replaces_whatever_there_is_replaces_an_edit_at_the_same_time_too(world: World) -> None:
+def test_an_unconditional_write_also_replaces_a_concurrent_edit(world: World) -> None:
     around_the_write(world, before=lambda: by_hand(world))
     editor(world).replace(OTHER, None)
     assert stored(world) == known(world) == OTHER
 
 
-def test_a_write_that_the_client_library_sends_twice_is_one(world: World) -> None:
+def test_a_write_sent_twice_by_the_client_library_takes_effect_once(world: World) -> None:
     around_the_write(world, before=lambda: by_hand(world, json.dumps(OTHER, sort_keys=True, separators=(",", ":"))[:]))
     text = editor(world).replace(OTHER, made_from=1)
     assert (text.version, stored(world)) == (3, OTHER)
 
 
-def test_who_dies_before_the_write_has_changed_nothing_and_keeps_nobody_for_long(world: World) -> None:
+def test_a_crash_before_the_write_changes_nothing_and_blocks_others_only_briefly(world: World) -> None:
     around_the_write(world, before=die)
     with pytest.raises(Broken):
         editor(world).replace(OTHER, made_from=1)
@@ -201,7 +212,7 @@ def test_who_dies_before_the_write_has_changed_nothing_and_keeps_nobody_for_long
     assert stored(world) == known(world) == {"pools": {P5: {"size": 3}}}
 
 
-def test_who_dies_after_the_write_has_changed_the_configuration(world: World) -> None:
+def test_a_crash_after_the_write_leaves_the_configuration_changed(world: World) -> None:
     around_the_write(world, after=die)
     with pytest.raises(Broken):
         editor(world).replace(OTHER, made_from=1)
@@ -211,7 +222,7 @@ def test_who_dies_after_the_write_has_changed_the_configuration(world: World) ->
     assert editor(world, "again").replace(OTHER, made_from=1).version == 2
 
 
-def test_an_edit_that_a_dying_writer_replaced_is_in_force_and_is_stored_with_the_next_change(world: World) -> None:
+def test_an_edit_replaced_by_a_crashed_writer_is_in_force_and_stored_with_the_next_change(world: World) -> None:
     around_the_write(world, before=lambda: by_hand(world), after=die)
     with pytest.raises(Broken):
         editor(world).replace(OTHER, made_from=1)
@@ -226,7 +237,7 @@ def test_an_edit_that_a_dying_writer_replaced_is_in_force_and_is_stored_with_the
     assert get_with_problem(world.table, world.configuration, world.clock).problem is None
 
 
-def test_a_write_that_takes_effect_late_does_not_replace_what_was_accepted_since(world: World) -> None:
+def test_a_late_write_does_not_replace_a_change_accepted_since(world: World) -> None:
     around_the_write(world, before=die)
     with pytest.raises(Broken):
         editor(world).replace(OTHER, made_from=1)
@@ -236,7 +247,7 @@ def test_a_write_that_takes_effect_late_does_not_replace_what_was_accepted_since
     assert known(world) == {"pools": {P5: {"size": 3}}}
 
 
-def test_an_edit_of_the_parameter_that_says_the_same_as_an_earlier_write_counts_once_that_is_long_ago(
+def test_an_edit_of_the_parameter_equal_to_an_old_write_is_recognized(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     around_the_write(world, before=die)
@@ -251,7 +262,7 @@ def test_an_edit_of_the_parameter_that_says_the_same_as_an_earlier_write_counts_
     assert known(world) == OTHER
 
 
-def test_what_was_replaced_and_is_not_to_be_read_yet_is_waited_for(world: World) -> None:
+def test_a_replaced_version_that_is_not_yet_readable_is_awaited(world: World) -> None:
     around_the_write(world, before=lambda: by_hand(world), after=die)
     with pytest.raises(Broken):
         editor(world).replace(OTHER, made_from=1)
@@ -265,7 +276,7 @@ def test_what_was_replaced_and_is_not_to_be_read_yet_is_waited_for(world: World)
     assert known(world) == BY_HAND
 
 
-def test_what_was_replaced_and_is_never_to_be_read_does_not_stop_the_queue_for_ever(world: World) -> None:
+def test_a_replaced_version_that_stays_unreadable_does_not_block_the_queue_permanently(world: World) -> None:
     around_the_write(world, before=lambda: by_hand(world), after=die)
     with pytest.raises(Broken):
         editor(world).replace(OTHER, made_from=1)
@@ -286,7 +297,7 @@ def test_an_older_version_that_is_read_after_a_newer_one_is_not_applied(world: W
     assert stored(world) == known(world) == {**OTHER, "pools": {P5: {"size": 4}}}
 
 
-def test_a_write_on_top_of_a_version_that_was_read_late_is_taken_back(world: World) -> None:
+def test_a_write_based_on_a_stale_read_is_reverted(world: World) -> None:
     by_hand(world)
     world.configuration.lag = 1
     with pytest.raises(ConfigurationChanged):
@@ -294,7 +305,7 @@ def test_a_write_on_top_of_a_version_that_was_read_late_is_taken_back(world: Wor
     assert stored(world) == known(world) == BY_HAND
 
 
-def test_a_parameter_that_was_deleted_and_created_again_counts_though_its_version_is_lower(world: World) -> None:
+def test_a_recreated_parameter_is_in_force_despite_its_lower_version(world: World) -> None:
     editor(world).replace(OTHER, made_from=1)
     again = MemoryConfiguration(BY_HAND)
 
@@ -308,7 +319,7 @@ def test_a_parameter_that_was_deleted_and_created_again_counts_though_its_versio
     assert known(world) == BY_HAND
 
 
-def test_who_applies_an_older_version_late_changes_nothing_after_a_newer_one(world: World) -> None:
+def test_a_late_application_of_an_older_version_changes_nothing(world: World) -> None:
     """A tick has read a version; before its first, or second, write another invocation applies the next one."""
     for writes in (0, 1, 2):
         world = World(pools={P5: 2})
@@ -403,7 +414,7 @@ class _Editors:
 
     def rest(self) -> Any:
         queue = self.queue
-        queue.accidents.planned = None
+        queue.faults.planned = None
         for process in self.live:
             queue.finish(process)
         queue.store.lag_s = 0
@@ -414,29 +425,29 @@ class _Editors:
         return json.loads(item["document"])
 
 
-_ACCIDENTS = st.sampled_from([Fault.NONE] * 3 + [each for each in Fault if each is not Fault.SLOW])
+_FAULTS = st.sampled_from([Fault.NONE] * 3 + [each for each in Fault if each is not Fault.SLOW])
 
 
 # A crashed writer had replaced a manual edit, and the next writer reads late: it does not replace the newest version.
 @example(
     order=["overheadSeconds", "time", "size", "tick", "by hand", "window"],
     steps=[0, 0, 1, 1, 1, 1, 0],
-    accidents=[],
+    faults=[],
     lag_s=1000,
 )
 @settings(max_examples=150, deadline=None)
 @given(
     order=st.permutations([*VALUES, "tick", "time"]),
     steps=st.lists(st.integers(0, 7), max_size=60),
-    accidents=st.lists(_ACCIDENTS, max_size=4),
+    faults=st.lists(_FAULTS, max_size=4),
     lag_s=st.sampled_from([0, 30, 1000]),
 )
-def test_no_accepted_change_is_lost_whoever_else_changes_the_configuration(
-    order: list[str], steps: list[int], accidents: list[Fault], lag_s: int
+def test_no_accepted_change_is_lost_with_concurrent_changes_of_the_configuration(
+    order: list[str], steps: list[int], faults: list[Fault], lag_s: int
 ) -> None:
     editors = _Editors()
-    coming = iter(accidents)
-    editors.queue.accidents.planned = lambda operation: (
+    coming = iter(faults)
+    editors.queue.faults.planned = lambda operation: (
         next(coming, Fault.NONE) if operation == "PutParameter" else Fault.NONE
     )
     editors.queue.store.lag_s = lag_s
@@ -456,13 +467,13 @@ def test_no_accepted_change_is_lost_whoever_else_changes_the_configuration(
     assert editors.versions == sorted(editors.versions)
 
 
-def test_the_lease_and_the_notes_are_all_that_is_kept_beside_the_configuration(world: World) -> None:
+def test_only_the_configuration_remains_after_a_change(world: World) -> None:
     editor(world).replace(OTHER, made_from=1)
     assert isinstance(world.table, MemoryTable)
     assert {item["sk"] for item in world.table.items() if item["pk"] == "config"} == {"config"}
 
 
-def test_who_dies_while_pools_are_brought_in_line_leaves_that_to_the_next_tick(world: World) -> None:
+def test_a_crash_while_pools_are_updated_leaves_the_rest_to_the_next_tick(world: World) -> None:
     by_hand(world, {"pools": {P5: {"size": 5}}, "teams": {"a": {}}})
     for _ in range(3):
         with pytest.raises(Broken):

@@ -50,7 +50,9 @@ def codes(world: World, *names: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("what", [P5, EVERYTHING])
-def test_in_a_paused_pool_nothing_starts_and_what_runs_goes_on(world: World, pauses: PoolOperations, what: str) -> None:
+def test_no_job_starts_in_a_paused_pool_and_running_jobs_continue(
+    world: World, pauses: PoolOperations, what: str
+) -> None:
     world.submit("runs")
     world.tick()
     pauses.pause(what, "user/ada", "the cooling is repaired")
@@ -70,9 +72,7 @@ def test_in_a_paused_pool_nothing_starts_and_what_runs_goes_on(world: World, pau
     world.check()
 
 
-def test_pausing_and_resuming_wake_the_scheduler_and_to_repeat_them_is_no_error(
-    world: World, pauses: PoolOperations
-) -> None:
+def test_pausing_and_resuming_wake_the_scheduler_and_can_be_repeated(world: World, pauses: PoolOperations) -> None:
     pauses.resume(P5, "user/ada")
     for by in ("user/ada", "user/eve"):
         pauses.pause(P5, by, "so it is")
@@ -84,15 +84,13 @@ def test_pausing_and_resuming_wake_the_scheduler_and_to_repeat_them_is_no_error(
     assert read_ledger(world.table).pauses == ()
 
 
-def test_a_pool_that_nobody_knows_is_not_paused_and_the_known_ones_are_named(
-    world: World, pauses: PoolOperations
-) -> None:
+def test_an_unknown_pool_is_not_paused_and_the_known_ones_are_named(world: World, pauses: PoolOperations) -> None:
     for act in (lambda: pauses.pause("ml.x.y", "user/ada", "x"), lambda: pauses.resume("ml.x.y", "user/ada")):
         with pytest.raises(PoolNotFound, match=f"there is no pool ml.x.y; there are: {G5}, {P5}"):
             act()
 
 
-def test_everything_and_a_pool_are_resumed_each_by_itself(world: World, pauses: PoolOperations) -> None:
+def test_all_pools_and_a_single_pool_are_resumed_separately(world: World, pauses: PoolOperations) -> None:
     for what in (P5, EVERYTHING):
         pauses.pause(what, "user/ada", "so it is")
     world.submit("a")
@@ -113,7 +111,7 @@ def test_a_pause_outlives_a_configuration_without_the_pool(world: World, pauses:
     assert codes(world, "a") == {"a": "Paused"}
 
 
-def test_nobody_is_preempted_for_a_paused_pool(world: World, pauses: PoolOperations) -> None:
+def test_no_job_is_preempted_for_a_paused_pool(world: World, pauses: PoolOperations) -> None:
     world.submit("low", 1, ResourceConfig=on(2))
     world.tick()
     pauses.pause(P5, "user/ada", "so it is")
@@ -164,7 +162,7 @@ def test_a_preemption_that_was_decided_before_the_pause_of_a_demanded_pool_takes
     assert world.called("StopTrainingJob") == []
 
 
-def test_who_waits_for_a_paused_pool_delays_nobody_in_the_others(world: World, pauses: PoolOperations) -> None:
+def test_a_job_waiting_for_a_paused_pool_delays_no_job_in_others(world: World, pauses: PoolOperations) -> None:
     pauses.pause(P5, "user/ada", "so it is")
     for number in range(30):
         world.submit(f"both-{number}", 9, ResourceConfig={"VolumeSizeInGB": 30, **BOTH})
@@ -176,9 +174,7 @@ def test_who_waits_for_a_paused_pool_delays_nobody_in_the_others(world: World, p
 
 
 @pytest.mark.parametrize("made", [True, False])
-def test_a_launch_that_was_left_behind_is_settled_without_launching(
-    world: World, pauses: PoolOperations, made: bool
-) -> None:
+def test_an_unfinished_launch_is_settled_without_launching(world: World, pauses: PoolOperations, made: bool) -> None:
     real = world.fleet.call
     break_sagemaker(world, P5)
     world.submit("a")
@@ -203,7 +199,7 @@ def test_a_launch_that_was_left_behind_is_settled_without_launching(
     assert world.states("a") == {"a": "running"}
 
 
-def test_a_drained_pool_gets_empty_and_its_jobs_keep_their_places(world: World, pauses: PoolOperations) -> None:
+def test_a_drained_pool_becomes_empty_and_its_jobs_keep_their_places(world: World, pauses: PoolOperations) -> None:
     for name in ("a", "b"):
         world.submit(name)
         world.now_s += 1
@@ -213,6 +209,9 @@ def test_a_drained_pool_gets_empty_and_its_jobs_keep_their_places(world: World, 
     world.tick()
     assert world.states("a", "b") == {"a": "running", "b": "running"}
     pauses.pause(P5, "user/eve", "move out", stops=True)
+    pause = next(use.pause for use in world.capacity() if use.pool == P5)
+    assert pause is not None
+    assert (pause.by, pause.reason, pause.stops) == ("user/ada", "no stop yet", True)
     assert world.tick().drained == ["a", "b"]
     assert world.states("a", "b") == {"a": "stopping", "b": "stopping"}
     world.pass_time(600)
@@ -230,7 +229,7 @@ def test_a_drained_pool_gets_empty_and_its_jobs_keep_their_places(world: World, 
     world.check()
 
 
-def test_nobody_is_stopped_for_a_drain_that_is_over(world: World, pauses: PoolOperations) -> None:
+def test_no_job_is_stopped_for_an_ended_drain(world: World, pauses: PoolOperations) -> None:
     world.submit("a")
     world.tick()
     pauses.pause(P5, "user/ada", "move out", stops=True)
@@ -243,14 +242,14 @@ def test_nobody_is_stopped_for_a_drain_that_is_over(world: World, pauses: PoolOp
     assert world.states("a") == {"a": "running"}
 
 
-def test_a_paused_pool_is_shown_with_who_and_why(world: World, pauses: PoolOperations) -> None:
+def test_a_paused_pool_is_shown_with_the_caller_and_the_reason(world: World, pauses: PoolOperations) -> None:
     pauses.pause(P5, "user/ada", "so it is")
     uses = {use.pool: use.pause for use in world.capacity()}
     assert uses[G5] is None
     assert uses[P5] == PauseRecord(pool=P5, by="user/ada", reason="so it is", since_ms=world.clock())
 
 
-def test_a_forecast_takes_it_that_a_paused_pool_stays_so(world: World, pauses: PoolOperations) -> None:
+def test_a_forecast_assumes_that_a_paused_pool_stays_paused(world: World, pauses: PoolOperations) -> None:
     pauses.pause(P5, "user/ada", "so it is")
     world.submit("a")
     outlook = world.forecast_service.forecast(None, 10)
@@ -264,6 +263,18 @@ def test_a_pool_is_resized_and_nothing_else_changes(world: World) -> None:
     known = world.configured()
     assert ({pool: each.size for pool, each in known.pools.items()}, known.priority.maximum) == ({P5: 5, G5: 1}, 7)
     assert {pool.pool: pool.size for pool in read_ledger(world.table).pools} == {P5: 5, G5: 1}
+
+
+def test_jobs_that_wait_for_a_pool_of_size_0_have_no_place_and_get_it_back(world: World) -> None:
+    world.submit("a")
+    world.submit("b")
+    editor(world).resize(P5, 0)
+    seen = [world.seen(name) for name in ("a", "b")]
+    assert [(each.place, str(each.reason.code)) for each in seen] == [(None, "ExceedsPool")] * 2
+    editor(world).resize(P5, 1)
+    assert [world.seen(name).place for name in ("a", "b")] == [1, 1]
+    world.tick()
+    assert world.seen("b").place == 1
 
 
 def test_a_pool_that_is_made_smaller_than_its_use_stops_nothing_and_starts_nothing(world: World) -> None:
@@ -285,7 +296,7 @@ def test_a_new_pool_and_a_size_that_breaks_a_guarantee_are_refused(world: World)
     assert world.configured().pools[P5].size == 2
 
 
-def test_one_at_a_time_changes_the_configuration_so_that_no_change_is_lost(world: World) -> None:
+def test_concurrent_changes_of_the_configuration_are_serialized_without_loss(world: World) -> None:
     real = world.configuration.read
 
     def read() -> ConfigurationText:
@@ -303,7 +314,7 @@ def test_one_at_a_time_changes_the_configuration_so_that_no_change_is_lost(world
     assert {pool: each.size for pool, each in world.configured().pools.items()} == {P5: 3, G5: 9}
 
 
-def test_the_lease_of_somebody_who_died_passes(world: World) -> None:
+def test_the_lease_of_a_crashed_writer_expires(world: World) -> None:
     world.configured()
     dying = editor(world)._alone()
     dying.__enter__()

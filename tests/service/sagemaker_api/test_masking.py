@@ -23,7 +23,7 @@ from headway_service.sagemaker_api.masking import MASK, MIN_MASKED_CHARS, masked
         ("hunter2", {}, "hunter2"),
     ],
 )
-def test_values_are_masked_and_the_sentence_stays(text: str, request_: dict[str, Any], expected: str) -> None:
+def test_values_are_masked_in_an_unchanged_sentence(text: str, request_: dict[str, Any], expected: str) -> None:
     assert masked(text, request_) == expected
 
 
@@ -31,5 +31,5 @@ _LETTERS, _DIGITS = st.text("abc", min_size=MIN_MASKED_CHARS), st.text("01234567
 
 
 @given(_LETTERS, _DIGITS, _DIGITS)
-def test_a_confidential_value_is_masked_wherever_it_stands(value: str, before: str, after: str) -> None:
+def test_a_confidential_value_is_masked_everywhere(value: str, before: str, after: str) -> None:
     assert masked(before + value + after, {"HyperParameters": {"a": value}}) == before + MASK + after

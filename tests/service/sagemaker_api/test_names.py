@@ -13,12 +13,12 @@ PATTERN = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 names = st.from_regex(PATTERN, fullmatch=True).filter(lambda name: len(name) <= MAX_NAME_CHARS)
 
 
-def test_the_first_attempt_carries_the_name_that_the_user_chose() -> None:
+def test_the_first_attempt_has_the_users_name() -> None:
     assert attempt_name("train", 1) == "train"
 
 
 @given(names, st.integers(1, 10_000))
-def test_every_name_is_one_that_sagemaker_takes(job: str, number: int) -> None:
+def test_every_name_is_valid_in_sagemaker(job: str, number: int) -> None:
     name = attempt_name(job, number)
     assert PATTERN.fullmatch(name)
     assert len(name) <= MAX_NAME_CHARS

@@ -19,7 +19,7 @@ from headway_service.sagemaker_api.training_request import InstanceGroup, Traini
         {"ResourceConfig": {"InstanceType": 1, "InstanceCount": 1, "KeepAlivePeriodInSeconds": 0}},
     ],
 )
-def test_a_member_of_another_shape_counts_as_missing(raw: dict[str, Any]) -> None:
+def test_a_member_of_the_wrong_type_counts_as_missing(raw: dict[str, Any]) -> None:
     parsed = TrainingRequest.parse(raw)
     assert parsed.raw is raw
     assert (parsed.name, parsed.role, parsed.tags, parsed.listed_tags) == ("", "", {}, ())

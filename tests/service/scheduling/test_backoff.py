@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway.lifecycle import JobState
+from headway.reasons import ReasonCode
 from headway_sandbox.errors import AwsError
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.backoff import (
@@ -17,7 +19,10 @@ from headway_service.scheduling.backoff import (
     MAX_CAUSE_CHARS,
     PoolBackoff,
     next_back_off,
+    next_postponement_s,
 )
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.job import Step
 from headway_service.store.records.ledger import PoolRecord
 from tests.service.world import P5, ROOT, World, on
 
@@ -50,7 +55,7 @@ def pool_record(world: World, pool: str = P5) -> PoolRecord:
     return PoolRecord.parse(item)
 
 
-def test_one_launch_without_an_answer_spares_sagemaker_the_others_of_its_pool(world: World) -> None:
+def test_one_launch_without_an_answer_postpones_the_others_of_its_pool(world: World) -> None:
     tried = break_sagemaker(world, P5)
     for name in ("a", "b"):
         world.submit(name)
@@ -66,7 +71,7 @@ def test_one_launch_without_an_answer_spares_sagemaker_the_others_of_its_pool(wo
     world.check()
 
 
-def test_nobody_is_preempted_for_a_pool_that_backs_off(world: World) -> None:
+def test_no_job_is_preempted_for_a_pool_that_backs_off(world: World) -> None:
     world.submit("low", 1)
     world.tick()
     break_sagemaker(world, P5)
@@ -77,7 +82,7 @@ def test_nobody_is_preempted_for_a_pool_that_backs_off(world: World) -> None:
     assert world.states("low", "urgent") == {"low": "running", "urgent": "pending"}
 
 
-def test_the_longer_an_outage_the_longer_the_back_offs_and_in_the_end_all_goes_on(world: World) -> None:
+def test_back_offs_grow_with_an_outage_and_everything_continues_after_it(world: World) -> None:
     real = world.fleet.call
     tried = break_sagemaker(world, P5)
     for name in ("a", "b"):
@@ -94,7 +99,7 @@ def test_the_longer_an_outage_the_longer_the_back_offs_and_in_the_end_all_goes_o
     assert world.states("a", "b") == {"a": "running", "b": "running"}
 
 
-def test_a_job_that_is_to_stop_is_settled_although_its_pool_backs_off(world: World) -> None:
+def test_a_job_that_has_to_stop_is_settled_although_its_pool_backs_off(world: World) -> None:
     break_sagemaker(world, P5)
     world.submit("a")
     world.tick()
@@ -108,7 +113,7 @@ def test_a_job_that_is_to_stop_is_settled_although_its_pool_backs_off(world: Wor
     world.check()
 
 
-def test_a_pool_that_backs_off_already_does_not_begin_again(world: World) -> None:
+def test_a_pool_that_already_backs_off_does_not_restart_its_back_off(world: World) -> None:
     world.tick()
     backoffs = PoolBackoff(world.table, lambda: 0.0)
     backoffs.begin({P5: 1}, "first", world.clock())
@@ -123,7 +128,7 @@ def test_a_pool_that_backs_off_already_does_not_begin_again(world: World) -> Non
     assert (pool_record(world).backoffs, pool_record(world).backoff_cause) == (2, "third")
 
 
-def test_who_learns_of_a_back_off_from_the_attempt_to_begin_one_holds_too(world: World) -> None:
+def test_a_back_off_found_by_a_conflicting_begin_also_blocks(world: World) -> None:
     world.tick()
     PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "first", world.clock())
     late = PoolBackoff(world.table, lambda: 0.0)
@@ -142,7 +147,7 @@ pools = st.builds(
 
 
 @given(pools, st.integers(0, 10**13), st.floats(0, 1))
-def test_every_back_off_is_bounded_and_they_grow_only_in_a_row(pool: PoolRecord, now_ms: int, jitter: float) -> None:
+def test_back_offs_are_bounded_and_grow_only_consecutively(pool: PoolRecord, now_ms: int, jitter: float) -> None:
     until_ms, backoffs = next_back_off(pool, now_ms, jitter)
     assert FIRST_BACK_OFF_S * 500 <= until_ms - now_ms <= MAX_MS
     assert backoffs == (1 if now_ms > pool.backoff_until_ms + MAX_MS else pool.backoffs + 1)
@@ -155,3 +160,25 @@ def test_every_back_off_is_bounded_and_they_grow_only_in_a_row(pool: PoolRecord,
 def test_back_offs_double_up_to_a_limit(backoffs: int, jitter: float, lasts_s: int) -> None:
     pool = PoolRecord(pool=P5, size=1, free=1).model_copy(update={"backoffs": backoffs})
     assert next_back_off(pool, 1000, jitter) == (1000 + lasts_s * 1000, backoffs + 1)
+
+
+@pytest.mark.parametrize(
+    ("codes", "wait_s"),
+    [
+        ((), 10),
+        (("Entered",), 10),
+        (("Entered", "Started"), 10),
+        (("Started", "LaunchPostponed", "Started"), 20),
+        (("Started", "LaunchPostponed") * 2, 40),
+        (("Started", "LaunchPostponed") * 3, 60),
+        (("Started", "LaunchPostponed") * 25, 60),
+        # Another step begins a new row: the job was launched, or changed by a user.
+        (("Started", "LaunchPostponed", "Started", "Preempted", "ReturnedToLine", "Started"), 10),
+        (("Started", "LaunchPostponed", "Held", "Released", "Started"), 10),
+        (("Started", "LaunchPostponed", "PriorityChanged", "Started", "LaunchPostponed", "Started"), 20),
+    ],
+)
+def test_postponements_in_a_row_double_the_wait_up_to_a_minute(codes: tuple[str, ...], wait_s: int) -> None:
+    reasons = [ReasonRecord(code=ReasonCode(code), message="m") for code in codes]
+    history = [Step(time_ms=0, job_state=JobState.PENDING, reason=reason) for reason in reasons]
+    assert next_postponement_s(history) == wait_s

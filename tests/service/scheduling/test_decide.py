@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from headway.plan import Plan, Start
 from headway.policy import Policy, Team
 from headway.scheduling.scheduler import schedule
-from headway_service.scheduling import decide as deciding
 from headway_service.scheduling.decide import decide
 from headway_service.store.ledger import read_ledger
 from headway_service.store.snapshot import read_snapshot
@@ -51,7 +50,7 @@ def test_the_same_jobs_start_as_when_the_whole_window_is_read(
     assert starts(plan) == starts(schedule(read_snapshot(table, ledger, 0, policy=policy)))
 
 
-def test_where_the_heads_take_all_that_is_free_nobody_behind_them_is_read() -> None:
+def test_no_job_is_read_behind_heads_that_take_all_free_instances() -> None:
     short, long = table_of(sizes=SIZES), table_of(sizes=SIZES)
     for table, backlog in ((short, 10), (long, 300)):
         for number in range(backlog):
@@ -61,7 +60,7 @@ def test_where_the_heads_take_all_that_is_free_nobody_behind_them_is_read() -> N
     assert long.entries == short.entries
 
 
-def test_who_fits_far_behind_a_blocked_head_starts() -> None:
+def test_a_job_that_fits_far_behind_a_blocked_head_starts() -> None:
     table = table_of(sizes=SIZES)
     waits(table, "takes-all-g5", 9, g5=3)
     for number in range(40):
@@ -71,15 +70,18 @@ def test_who_fits_far_behind_a_blocked_head_starts() -> None:
     assert starts(plan) == ["takes-all-g5", "narrow"]
 
 
-def test_however_many_pools_turn_out_to_let_jobs_pass_it_takes_three_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_decisions_suffice_for_any_number_of_pools_that_let_jobs_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[frozenset[str] | None] = []
 
     def decision(*args: Any) -> tuple[Any, Any]:
         read.append(args[-1])
         return None, None
 
-    monkeypatch.setattr(deciding, "_decision", decision)
-    monkeypatch.setattr(deciding, "_passable", lambda *_: frozenset(f"pool{number}" for number in range(len(read))))
+    monkeypatch.setattr("headway_service.scheduling.decide._decision", decision)
+    monkeypatch.setattr(
+        "headway_service.scheduling.decide._passable",
+        lambda *_: frozenset(f"pool{number}" for number in range(len(read))),
+    )
     nothing: Any = None
-    deciding.decide(nothing, nothing, 0, policy=Policy())
+    decide(nothing, nothing, 0, policy=Policy())
     assert read == [frozenset(), {"pool0"}, None]

@@ -57,7 +57,7 @@ def attempt(world: World) -> AttemptRecord:
     return only
 
 
-def test_a_quota_in_use_up_postpones_the_job_and_keeps_its_place_and_name(world: World) -> None:
+def test_an_exhausted_quota_postpones_the_job_and_keeps_its_place_and_name(world: World) -> None:
     world.submit("a")
     fail_once(world, "CreateTrainingJob", AwsError("ResourceLimitExceeded", "the account-level limit is 0"))
     world.tick()
@@ -71,7 +71,7 @@ def test_a_quota_in_use_up_postpones_the_job_and_keeps_its_place_and_name(world:
     assert world.states("a") == {"a": "running"}
 
 
-def test_a_request_that_sagemaker_refuses_fails_with_what_sagemaker_said(world: World) -> None:
+def test_a_request_refused_by_sagemaker_fails_with_its_message(world: World) -> None:
     world.submit("a")
     fail_once(world, "CreateTrainingJob", AwsError("ValidationException", "no such bucket"))
     world.tick()
@@ -89,7 +89,7 @@ def test_a_role_that_the_queue_may_not_pass_fails_the_job(world: World) -> None:
     assert world.states("a") == {"a": "failed"}
 
 
-def test_a_permission_that_the_queue_itself_lacks_fails_no_job(world: World) -> None:
+def test_a_missing_permission_of_the_queue_fails_no_job(world: World) -> None:
     world.submit("a")
     denied = AwsError("AccessDeniedException", "not authorized to perform: sagemaker:CreateTrainingJob")
     fail_once(world, "CreateTrainingJob", denied)
@@ -97,7 +97,7 @@ def test_a_permission_that_the_queue_itself_lacks_fails_no_job(world: World) -> 
     assert world.states("a") == {"a": "pending"}
 
 
-def test_a_throttled_launch_is_tried_again_by_the_next_tick(world: World) -> None:
+def test_a_throttled_launch_is_retried_by_the_next_tick(world: World) -> None:
     world.submit("a")
     fail_once(world, "CreateTrainingJob", AwsError("ThrottlingException", "Rate exceeded"))
     report = world.tick()
@@ -123,7 +123,7 @@ def test_a_launch_without_an_answer_is_settled_by_a_later_tick_and_happens_once(
     assert len(world.fleet.jobs(now=world.now_s)) == 1
 
 
-def test_a_launch_that_ended_before_anybody_noticed_it_began_is_found_ended(world: World) -> None:
+def test_a_launch_that_ended_before_its_start_was_observed_is_found_ended(world: World) -> None:
     world.submit("a")
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500), after=True)
     world.tick()
@@ -135,7 +135,7 @@ def test_a_launch_that_ended_before_anybody_noticed_it_began_is_found_ended(worl
     world.check()
 
 
-def test_a_name_that_somebody_else_took_makes_the_next_attempt_use_another(world: World) -> None:
+def test_a_name_in_use_by_another_job_makes_the_next_attempt_use_another(world: World) -> None:
     world.fleet.create(request("a"), now=world.now_s)
     world.submit("a")
     world.tick()
@@ -173,7 +173,7 @@ def test_a_job_stopped_after_a_launch_without_an_answer_is_stopped_in_sagemaker_
     world.check()
 
 
-def test_a_job_preempted_before_its_launch_was_settled_goes_back_to_the_line(world: World) -> None:
+def test_a_job_preempted_before_its_launch_was_settled_is_requeued(world: World) -> None:
     world.submit("a", 1, ResourceConfig=on(2))
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
     world.tick()
@@ -211,7 +211,7 @@ def test_a_job_that_ended_just_before_the_stop_is_found_ended(world: World) -> N
     assert world.states("a", "b") == {"a": "completed", "b": "running"}
 
 
-def test_a_job_that_somebody_else_is_stopping_already_is_waited_for(world: World) -> None:
+def test_a_job_that_is_already_stopping_is_awaited(world: World) -> None:
     world.submit("a", 1, ResourceConfig=on(2))
     world.tick()
     world.pass_time(300)
@@ -225,7 +225,7 @@ def test_a_job_that_somebody_else_is_stopping_already_is_waited_for(world: World
     assert world.states("a", "b") == {"a": "preempted", "b": "running"}
 
 
-def test_every_launch_carries_the_request_the_job_and_a_mark_of_its_own(world: World) -> None:
+def test_every_launch_has_the_request_the_job_and_a_unique_mark(world: World) -> None:
     world.submit("a", 4, Environment={"X": "y", "SANDBOX_RUN_SECONDS": "60"})
     world.tick()
     _, sent = next(call for call in world.calls if call[0] == "CreateTrainingJob")
@@ -234,7 +234,7 @@ def test_every_launch_carries_the_request_the_job_and_a_mark_of_its_own(world: W
     assert sent["Environment"]["X"] == "y"
 
 
-def test_a_job_is_launched_without_the_warm_pool_that_its_request_asks_for_and_says_so(world: World) -> None:
+def test_a_job_is_launched_without_its_requested_warm_pool_and_reports_it(world: World) -> None:
     asked = {**on(1), "KeepAlivePeriodInSeconds": 600}
     world.submit("a", ResourceConfig=asked)
     seen, _, shown, _ = world.queries.show("a", ROOT)
@@ -248,7 +248,7 @@ def test_a_job_is_launched_without_the_warm_pool_that_its_request_asks_for_and_s
 
 
 @pytest.mark.parametrize(("operation", "method"), [("DescribeTrainingJob", "describe"), ("StopTrainingJob", "stop")])
-def test_a_throttled_question_is_unclear(world: World, operation: str, method: str) -> None:
+def test_a_throttled_read_is_unclear(world: World, operation: str, method: str) -> None:
     fail_once(world, operation, AwsError("ThrottlingException", "Rate exceeded"))
     with pytest.raises(OutcomeUnknown):
         getattr(world.training_jobs, method)("a")
@@ -311,7 +311,7 @@ def install(world: World, table: Any) -> None:
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("at", range(1, count_writes() + 1))
-def test_a_crash_beside_any_write_loses_no_job_and_doubles_none(at: int, after: bool) -> None:
+def test_a_crash_at_any_write_neither_loses_nor_duplicates_a_job(at: int, after: bool) -> None:
     world = World()
     healthy = world.table
     install(world, CrashingTable(healthy, at, after=after))
@@ -335,7 +335,7 @@ def test_a_crash_beside_any_write_loses_no_job_and_doubles_none(at: int, after: 
     assert set(created) <= set(launched)
 
 
-def test_an_end_that_is_told_before_its_launch_is_settled_is_found_by_the_same_tick(
+def test_an_end_event_before_the_settlement_of_its_launch_is_found_by_the_same_tick(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.submit("a")
@@ -353,7 +353,7 @@ def test_an_end_that_is_told_before_its_launch_is_settled_is_found_by_the_same_t
     world.check()
 
 
-def test_an_end_that_is_told_while_its_launch_is_being_settled_is_taken_in(
+def test_an_end_event_during_the_settlement_of_its_launch_is_processed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.submit("a")
@@ -368,7 +368,7 @@ def test_an_end_that_is_told_while_its_launch_is_being_settled_is_taken_in(
     assert world.states("a") == {"a": "completed"}
 
 
-def test_a_sighting_during_a_launch_is_left_to_whoever_settles_it(world: World) -> None:
+def test_a_status_during_a_launch_is_left_to_its_settlement(world: World) -> None:
     world.submit("a")
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
     world.tick()

@@ -26,7 +26,7 @@ def history(world: World, name: str) -> list[str]:
     return [str(step.reason.code) for step in world.seen(name).job.history]
 
 
-def test_a_job_that_starts_against_a_new_rule_is_stopped_where_the_rule_says_so() -> None:
+def test_a_starting_job_that_violates_a_new_rule_is_stopped_if_the_rule_requires_it() -> None:
     world = world_of()
     world.submit("a", Environment={"SANDBOX_RUN_SECONDS": "86400"})
     configure(world, tagged={**TAGGED, "onStart": "stop"})
@@ -41,7 +41,7 @@ def test_a_job_that_starts_against_a_new_rule_is_stopped_where_the_rule_says_so(
     assert len(world.called("StopTrainingJob")) == 1
 
 
-def test_where_the_rule_only_reports_the_job_goes_on_and_is_told_once() -> None:
+def test_a_job_that_violates_a_reporting_rule_continues_and_is_notified_once() -> None:
     world = world_of()
     world.submit("a")
     configure(world, tagged=TAGGED)
@@ -53,7 +53,7 @@ def test_where_the_rule_only_reports_the_job_goes_on_and_is_told_once() -> None:
 
 
 @pytest.mark.parametrize("on_start", ["report", "stop"])
-def test_a_job_that_keeps_the_rules_is_told_nothing(on_start: str) -> None:
+def test_a_job_that_satisfies_the_rules_has_no_findings(on_start: str) -> None:
     world = world_of(tagged={**TAGGED, "onStart": on_start})
     world.submit("a", Tags=[{"Key": "project", "Value": "x"}])
     world.tick()
@@ -62,7 +62,7 @@ def test_a_job_that_keeps_the_rules_is_told_nothing(on_start: str) -> None:
     assert "BreaksRules" not in history(world, "a")
 
 
-def test_a_rule_that_comes_while_a_job_runs_does_not_reach_back() -> None:
+def test_a_new_rule_does_not_apply_to_running_jobs() -> None:
     world = world_of()
     world.submit("a", Environment={"SANDBOX_RUN_SECONDS": "7200"})
     world.tick()

@@ -15,8 +15,8 @@ from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Delete
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
-from headway_service.scheduling.launcher import ASK_AGAIN_S, POSTPONED_FOR_S, Launcher
+from headway_service.scheduling.backoff import FIRST_BACK_OFF_S, FIRST_POSTPONEMENT_S
+from headway_service.scheduling.launcher import ASK_AGAIN_S, Launcher
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import NOBODY, AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord, request_key
@@ -89,21 +89,21 @@ def busy(writes: Any) -> None:
         "nothing to do",
     ],
 )
-def test_an_attempt_is_due_if_this_invocation_may_do_something_for_it(
+def test_an_attempt_is_due_if_this_invocation_may_act_on_it(
     world: World, changes: dict[str, Any], backs_off: bool, due: bool
 ) -> None:
     world.submit("a")
     world.tick()
     usual = {"attempt_state": AttemptState.LAUNCHING, "lease_holder": "another"}
     record = attempt(world).model_copy(update={**usual, **changes})
-    launcher = world.launcher()
+    launcher = world.launcher(machine_clock=lambda: 1000)
     launcher.holder = "me"
     if backs_off:
         launcher.backoff.begin({P5: 1}, "x", 1000)
-    assert launcher.pending(record, 1000) is due
+    assert launcher.pending(record) is due
 
 
-def test_a_launch_goes_as_it_was_decided_and_is_noted_as_it_starts(world: World) -> None:
+def test_a_launch_is_executed_as_decided_and_recorded_at_its_start(world: World) -> None:
     intended(world)
     assert settle(world)
     found = attempt(world)
@@ -114,9 +114,7 @@ def test_a_launch_goes_as_it_was_decided_and_is_noted_as_it_starts(world: World)
     )
 
 
-def test_a_launch_that_was_not_written_down_is_not_made_or_asked_about_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unrecorded_launch_is_not_repeated_or_described_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     record, launcher = intended(world), world.launcher()
     held = record.model_copy(update={"lease_holder": launcher.holder})
     with monkeypatch.context() as patched:
@@ -129,7 +127,7 @@ def test_a_launch_that_was_not_written_down_is_not_made_or_asked_about_again(
 
 
 @pytest.mark.parametrize("ended", [False, True])
-def test_a_launch_whose_attempt_has_changed_goes_as_decided_unless_it_has_ended(world: World, ended: bool) -> None:
+def test_a_launch_with_a_changed_attempt_is_executed_as_decided_unless_it_has_ended(world: World, ended: bool) -> None:
     intended(world)
     create = world.training_jobs.create
 
@@ -151,9 +149,7 @@ def test_a_launch_whose_attempt_has_changed_goes_as_decided_unless_it_has_ended(
     [(True, "Stopped", "stopped"), (False, "ReturnedToLine", "preempted")],
     ids=["its user stopped it", "it was preempted"],
 )
-def test_a_launch_that_was_never_made_and_has_to_stop_is_given_up(
-    world: World, stopped: bool, code: str, state: str
-) -> None:
+def test_an_unmade_launch_that_has_to_stop_is_abandoned(world: World, stopped: bool, code: str, state: str) -> None:
     world.submit("a", ResourceConfig=on(2))
     fail_once(world, "CreateTrainingJob", NO_ANSWER)
     world.tick()
@@ -173,7 +169,7 @@ def test_a_launch_that_was_never_made_and_has_to_stop_is_given_up(
     )
 
 
-def test_a_launch_that_has_to_stop_and_that_nobody_has_made_is_not_asked_about(world: World) -> None:
+def test_an_unmade_launch_that_has_to_stop_is_not_described(world: World) -> None:
     intended(world)
     world.commands.stop("a", ROOT)
     assert settle(world) is False
@@ -182,7 +178,7 @@ def test_a_launch_that_has_to_stop_and_that_nobody_has_made_is_not_asked_about(w
 
 
 @pytest.mark.parametrize("made", [False, True])
-def test_a_launch_in_a_pool_that_was_paused_is_settled_as_it_is(world: World, made: bool) -> None:
+def test_a_launch_in_a_paused_pool_is_settled_without_a_retry(world: World, made: bool) -> None:
     unanswered(world, made=made)
     pauses = PoolOperations(
         table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
@@ -203,9 +199,7 @@ def test_a_launch_in_a_pool_that_was_paused_is_settled_as_it_is(world: World, ma
     [(Faults(describe_lag_s=10_000), "not found"), (Faults(tags_lag_s=10_000), "shown without its tags")],
     ids=["it is not shown", "its tags are not shown"],
 )
-def test_a_launch_that_sagemaker_may_yet_show_is_asked_about_again_in_a_moment(
-    world: World, faults: Faults, shown: str
-) -> None:
+def test_a_launch_that_may_become_visible_is_described_again_soon(world: World, faults: Faults, shown: str) -> None:
     unanswered(world, made=True)
     world.fleet.faults = faults
     world.commands.stop("a", ROOT)
@@ -215,7 +209,7 @@ def test_a_launch_that_sagemaker_may_yet_show_is_asked_about_again_in_a_moment(
     assert (record.lease_holder, record.lease_until_ms) == (NOBODY, world.clock() + ASK_AGAIN_S * 1000)
 
 
-def test_a_name_in_use_whose_training_job_is_not_shown_proves_nothing(world: World) -> None:
+def test_a_name_in_use_with_an_invisible_training_job_proves_nothing(world: World) -> None:
     intended(world)
     world.fleet.create(request("a"), now=world.now_s)
     world.fleet.faults = Faults(describe_lag_s=10_000)
@@ -224,7 +218,7 @@ def test_a_name_in_use_whose_training_job_is_not_shown_proves_nothing(world: Wor
     assert world.states("a") == {"a": "running"}
 
 
-def test_a_lost_launch_that_is_stopping_is_asked_about_again_in_a_moment(world: World) -> None:
+def test_a_lost_launch_that_is_stopping_is_described_again_soon(world: World) -> None:
     record = intended(world)
     tags = [{"Key": JOB_TAG, "Value": "a"}, {"Key": ATTEMPT_TAG, "Value": record.mark}]
     world.fleet.create(request("a", Tags=tags), now=world.now_s)
@@ -238,9 +232,9 @@ def test_a_lost_launch_that_is_stopping_is_asked_about_again_in_a_moment(world: 
 
 
 @pytest.mark.parametrize(
-    ("error", "wait_s"), [("ResourceInUse", 0), ("ResourceLimitExceeded", POSTPONED_FOR_S)], ids=["name", "quota"]
+    ("error", "wait_s"), [("ResourceInUse", 0), ("ResourceLimitExceeded", FIRST_POSTPONEMENT_S)], ids=["name", "quota"]
 )
-def test_a_job_that_goes_back_waits_only_where_sagemaker_cannot_launch_it_now(
+def test_a_requeued_job_has_a_delay_only_if_sagemaker_cannot_launch_it_now(
     world: World, error: str, wait_s: int
 ) -> None:
     intended(world)
@@ -262,7 +256,7 @@ def test_a_job_that_goes_back_waits_only_where_sagemaker_cannot_launch_it_now(
     ],
     ids=["launched", "postponed", "refused", "unclear"],
 )
-def test_what_became_of_a_launch_is_logged_with_its_job_and_attempt(
+def test_the_outcome_of_a_launch_is_logged_with_its_job_and_attempt(
     world: World, error: AwsError | None, line: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     intended(world)
@@ -283,20 +277,20 @@ def stopping(world: World) -> AttemptRecord:
     return attempt(world)
 
 
-def test_a_stop_that_sagemaker_takes_goes_as_it_was_decided(world: World) -> None:
+def test_a_stop_accepted_by_sagemaker_is_executed_as_decided(world: World) -> None:
     stopping(world)
     assert settle(world) is True
     assert attempt(world).stop_sent_ms == world.clock()
 
 
-def test_a_stop_of_what_has_ended_does_not_go_as_it_was_decided(world: World) -> None:
+def test_a_stop_of_an_ended_attempt_is_not_executed_as_decided(world: World) -> None:
     stopping(world)
     world.fleet.finish("a", now=world.now_s)
     assert settle(world) is False
     assert world.states("a") == {"a": "completed"}
 
 
-def test_a_stop_of_an_attempt_that_was_taken_in_meanwhile_does_not_go_as_it_was_decided(world: World) -> None:
+def test_a_stop_of_an_attempt_with_a_processed_end_is_not_executed_as_decided(world: World) -> None:
     record, launcher = stopping(world), world.launcher()
     world.fleet.finish("a", now=world.now_s)
     world.pass_time(1, tick=False)
@@ -304,7 +298,7 @@ def test_a_stop_of_an_attempt_that_was_taken_in_meanwhile_does_not_go_as_it_was_
     assert launcher.reconcile_intent(record, world.clock()) is False
 
 
-def test_a_stop_of_what_is_not_shown_is_not_noted(world: World) -> None:
+def test_a_stop_of_an_invisible_training_job_is_not_recorded(world: World) -> None:
     stopping(world)
     world.fleet.faults = Faults(describe_lag_s=10_000)
     with pytest.raises(OutcomeUnknown, match=r"^StopTrainingJob of `a` was refused: .*not found"):
@@ -319,7 +313,7 @@ def test_a_request_that_is_missing_from_the_table_is_unclear_and_names_its_job(w
         settle(world)
 
 
-def test_a_job_that_has_changed_while_its_launch_failed_is_a_conflict(world: World) -> None:
+def test_a_job_changed_during_a_failed_launch_is_a_conflict(world: World) -> None:
     intended(world)
     create = world.training_jobs.create
 

@@ -78,7 +78,7 @@ def test_the_founding_story_plays_from_submit_to_an_empty_queue(world: World) ->
     assert not ledger.reservations
 
 
-def test_the_history_of_a_preempted_job_says_what_happened_and_why(world: World) -> None:
+def test_the_history_of_a_preempted_job_has_changes_and_reasons(world: World) -> None:
     world.submit("low", 1, ResourceConfig=on(2))
     world.tick()
     world.submit("high", 5, ResourceConfig=on(2))
@@ -117,7 +117,7 @@ def test_freed_instances_are_held_for_the_job_they_were_freed_for(world: World) 
     assert world.states("big", "small") == {"big": "running", "small": "pending"}
 
 
-def test_when_the_preemptor_leaves_what_was_freed_for_it_goes_to_the_next(world: World) -> None:
+def test_a_leaving_preemptors_reservation_passes_to_the_next_job(world: World) -> None:
     world.submit("x", 1, ResourceConfig=on(2))
     world.tick()
     world.submit("high", 5, ResourceConfig=on(2))
@@ -129,7 +129,7 @@ def test_when_the_preemptor_leaves_what_was_freed_for_it_goes_to_the_next(world:
     assert not read_ledger(world.table).reservations
 
 
-def test_a_reservation_of_a_preemptor_that_leaves_is_given_back(world: World) -> None:
+def test_the_reservation_of_a_preemptor_that_leaves_is_released(world: World) -> None:
     world.submit("x", 1)
     world.submit("y", 1)
     world.tick()
@@ -154,7 +154,7 @@ def test_a_job_that_completes_while_it_is_being_preempted_is_completed(world: Wo
     assert world.states("x", "high") == {"x": "completed", "high": "running"}
 
 
-def test_stopping_a_job_that_is_being_preempted_ends_it_for_good(world: World) -> None:
+def test_stopping_a_job_during_its_preemption_ends_it(world: World) -> None:
     world.submit("x", 1, ResourceConfig=on(2))
     world.tick()
     world.submit("high", 5, ResourceConfig=on(2))
@@ -207,7 +207,7 @@ def test_the_same_request_again_is_the_same_job_and_another_one_is_refused(world
     ("first", "again", "new"),
     [("k", "k", True), ("k", "l", False), ("k", None, False), (None, "k", False), (None, None, False)],
 )
-def test_a_repeated_call_made_the_job_if_it_carries_the_key_of_the_one_that_did(
+def test_a_repeated_call_with_the_same_key_counts_as_the_creating_call(
     world: World, first: str | None, again: str | None, new: bool
 ) -> None:
     assert world.submitter.submit(request("a", 1), ROOT, first)[1] is True
@@ -241,7 +241,7 @@ def test_a_running_job_given_a_lower_priority_can_be_preempted(world: World) -> 
     assert world.states("x") == {"x": "stopping"}
 
 
-def test_two_ticks_at_once_launch_every_job_once(world: World) -> None:
+def test_two_concurrent_ticks_launch_every_job_once(world: World) -> None:
     """The second tick runs wholly inside the first, between its decision and its first write."""
     for name in ("a", "b", "c"):
         world.submit(name)
@@ -287,7 +287,7 @@ def test_an_older_status_does_not_replace_a_newer_one(world: World) -> None:
     assert seen("Uploading", 3000) == "Uploading"
 
 
-def test_events_of_training_jobs_that_are_not_ours_are_ignored(world: World) -> None:
+def test_events_of_other_training_jobs_are_ignored(world: World) -> None:
     sighting = TrainingJobStatus(attempt="somebody", status="Completed", secondary_status="Completed", modified_ms=1)
     assert world.observer.apply_status(sighting, world.clock()) is StatusOutcome.NOT_OURS
 
@@ -327,7 +327,7 @@ def test_reconcile_finds_an_attempt_whose_event_was_lost(world: World) -> None:
     world.check()
 
 
-def test_reconcile_leaves_alone_what_was_heard_of_lately(world: World) -> None:
+def test_reconcile_skips_recently_confirmed_attempts(world: World) -> None:
     world.submit("a")
     world.tick()
     world.now_s += 200
@@ -365,7 +365,7 @@ def test_a_training_job_stopped_outside_the_queue_stops_its_job(world: World) ->
     assert "outside the queue" in seen.reason.message
 
 
-def test_a_failed_job_tells_sagemakers_reason(world: World) -> None:
+def test_a_failed_job_has_sagemakers_reason(world: World) -> None:
     world.submit("a", Environment={"SANDBOX_OUTCOME": "AlgorithmError: exit code 1", "SANDBOX_RUN_SECONDS": "5"})
     world.tick()
     world.pass_time(1000)
@@ -375,7 +375,7 @@ def test_a_failed_job_tells_sagemakers_reason(world: World) -> None:
     assert seen.job.attempts[0].failure_reason == "AlgorithmError: exit code 1"
 
 
-def test_a_job_that_fails_while_it_is_being_preempted_goes_back_to_the_line(world: World) -> None:
+def test_a_job_that_fails_during_its_preemption_is_requeued(world: World) -> None:
     """Not every script takes SIGTERM well; that it was stopped is the queue's doing, not the job's fault."""
     world.submit("x", 1, ResourceConfig=on(2))
     world.tick()
@@ -386,7 +386,7 @@ def test_a_job_that_fails_while_it_is_being_preempted_goes_back_to_the_line(worl
     assert world.states("x") == {"x": "preempted"}
 
 
-def test_a_job_that_ran_into_its_limit_says_so(world: World) -> None:
+def test_a_job_that_reached_its_limit_has_that_reason(world: World) -> None:
     world.submit("a", StoppingCondition={"MaxRuntimeInSeconds": 60})
     world.tick()
     world.pass_time(1000)
@@ -410,7 +410,7 @@ def test_an_ended_job_and_its_request_expire_after_the_retention_time(world: Wor
     assert stored_expiry(world, "a") == (ended_s + 30 * 86_400,) * 2
 
 
-def test_a_job_whose_attempt_ends_while_it_goes_on_does_not_expire(world: World) -> None:
+def test_a_job_does_not_expire_with_an_ended_attempt(world: World) -> None:
     world.submit("low", 1, ResourceConfig=on(2))
     world.tick()
     world.submit("high", 9, ResourceConfig=on(2))
@@ -457,7 +457,7 @@ def test_a_pool_can_be_enlarged_without_a_redeploy(world: World) -> None:
     assert world.states("b") == {"b": "running"}
 
 
-def test_a_pool_shrunk_below_its_use_lets_run_what_runs_and_starts_nothing(world: World) -> None:
+def test_a_pool_shrunk_below_its_use_keeps_running_jobs_and_starts_nothing(world: World) -> None:
     world.submit("a")
     world.submit("b")
     world.tick()
@@ -483,7 +483,7 @@ def test_an_invalid_document_leaves_the_last_valid_one_in_force(world: World) ->
     assert world.states("a", "b") == {"a": "running", "b": "running"}
 
 
-def test_jobs_of_a_removed_pool_wait_and_say_why(world: World) -> None:
+def test_jobs_of_a_removed_pool_wait_with_that_reason(world: World) -> None:
     world.submit("a", ResourceConfig=on(2))
     world.submit("b")
     world.tick()
@@ -513,7 +513,7 @@ def test_capacity_counts_what_is_held_stopping_reserved_free_and_waiting(world: 
     )  # fmt: skip
 
 
-def test_a_stale_write_is_refused_whole(world: World) -> None:
+def test_a_stale_write_is_refused_completely(world: World) -> None:
     world.submit("a")
     world.tick()
     job = world.seen("a").job
@@ -521,12 +521,12 @@ def test_a_stale_write_is_refused_whole(world: World) -> None:
     attempt = read_ledger(world.table).attempts[0]
     with pytest.raises(Conflict):
         world.table.write(
-            transitions.defer_launch(job, attempt, started({}), 0, world.clock(), name_is_free=True),
+            transitions.defer_launch(job, attempt, started({}), 0, world.clock(), name_is_free=True, machine_ms=0),
         )
     world.check()
 
 
-def test_a_job_far_back_is_told_how_many_are_ahead_of_it(world: World) -> None:
+def test_a_job_far_back_has_the_number_of_jobs_ahead_of_it(world: World) -> None:
     world.submit("x", 9, ResourceConfig=on(2))
     world.tick()
     for i in range(120):
@@ -543,7 +543,7 @@ def test_a_job_far_back_is_told_how_many_are_ahead_of_it(world: World) -> None:
     )
 
 
-def test_a_job_that_was_started_while_the_snapshot_was_read_is_not_started_again(world: World) -> None:
+def test_a_job_started_during_the_snapshot_read_is_not_started_again(world: World) -> None:
     """The ledger is read before the lines; a job that yields in between shows in both."""
     world.submit("a", 1)
     world.tick()
@@ -557,8 +557,8 @@ def test_a_job_that_was_started_while_the_snapshot_was_read_is_not_started_again
     check_plan(snapshot, schedule(snapshot))
 
 
-def test_a_job_may_lose_its_reservation_and_start_on_something_else_in_one_plan(world: World) -> None:
-    world.submit("a")
+def test_a_job_may_lose_its_reservation_and_start_elsewhere_in_one_plan(world: World) -> None:
+    job = world.submit("a").job
     world.table.write([ReservationRecord(job_name="a", demand={P5: 1}).put(was=None)])
     world.table.write([Update(key=PoolRecord.key(P5), adds={"free": -1})])
     ledger, executor = read_ledger(world.table), world.executor()
@@ -566,7 +566,7 @@ def test_a_job_may_lose_its_reservation_and_start_on_something_else_in_one_plan(
     plan = Plan(
         actions=(Release(job="a", demand={P5: 1}, reason=why), Start(job="a", demand={P5: 1}, reason=why)), waits=()
     )
-    assert executor.apply(Decision(plan=plan, ledger=ledger, waiting={}))
+    assert executor.apply(Decision(plan=plan, ledger=ledger, waiting={"a": job.waiting()}))
     report = executor.report
     assert (report.released, report.started, report.rejected) == (["a"], ["a"], 0)
     assert [(pool.free, pool.size) for pool in read_ledger(world.table).pools] == [(1, 2)]

@@ -38,7 +38,7 @@ def tags(team: str, priority: int = 0, **more: str) -> list[dict[str, str]]:
     return [{"Key": key, "Value": value} for key, value in found.items()]
 
 
-def test_a_team_borrows_what_the_other_leaves_free_and_gives_it_back_when_asked() -> None:
+def test_a_team_borrows_free_instances_of_another_and_returns_them_on_demand() -> None:
     world = world_of(TWO_TEAMS)
     for i in range(4):
         world.submit(f"a{i}", Tags=tags("a", 5))
@@ -64,7 +64,7 @@ def test_a_team_borrows_what_the_other_leaves_free_and_gives_it_back_when_asked(
     assert set(world.states("a0", "a1", "a2", "a3", "b0").values()) == {"completed"}
 
 
-def test_a_team_at_its_limit_waits_and_says_so_while_others_pass() -> None:
+def test_a_team_at_its_limit_waits_with_that_reason_while_others_start() -> None:
     world = world_of({"a": {"limit": {P5: 1}}, "b": {}})
     world.submit("a0", Tags=tags("a", 9))
     world.submit("a1", Tags=tags("a", 9))
@@ -75,7 +75,7 @@ def test_a_team_at_its_limit_waits_and_says_so_while_others_pass() -> None:
     assert "limit" in world.seen("a1").reason.message
 
 
-def test_a_teams_backlog_does_not_hold_up_another_teams_job() -> None:
+def test_a_teams_backlog_does_not_block_another_teams_job() -> None:
     world = world_of(TWO_TEAMS, backfill={"window": 0})
     for i in range(200):
         world.submit(f"a{i:03d}", Tags=tags("a", 9))
@@ -87,7 +87,7 @@ def test_a_teams_backlog_does_not_hold_up_another_teams_job() -> None:
     assert "starts on" in seen.reason.message, "what it reclaims is being freed"
 
 
-def test_the_place_of_a_job_counts_the_lines_of_all_teams() -> None:
+def test_the_place_of_a_job_counts_the_queues_of_all_teams() -> None:
     world = world_of({"a": {}, "b": {}})
     world.submit("x", Tags=tags("a", 9), ResourceConfig=on(4))
     world.tick()
@@ -101,7 +101,7 @@ def test_the_place_of_a_job_counts_the_lines_of_all_teams() -> None:
     assert use.waiting == 300
 
 
-def test_a_job_document_tells_the_team_and_keeps_to_it_over_restarts() -> None:
+def test_a_job_document_has_the_team_and_keeps_it_over_restarts() -> None:
     world = world_of(TWO_TEAMS)
     world.submit("a0", Tags=tags("a"))
     world.tick()
@@ -111,7 +111,7 @@ def test_a_job_document_tells_the_team_and_keeps_to_it_over_restarts() -> None:
     assert (attempt.team, attempt.limit_ms, attempt.entry_time) == ("a", (86_400 + 1800) * 1000, job.job.entry_time)
 
 
-def test_where_limits_count_a_short_job_goes_first_and_a_preempted_one_keeps_its_turn() -> None:
+def test_a_short_job_starts_first_where_limits_count_and_a_preempted_one_keeps_its_turn() -> None:
     world = world_of({}, priority={"limitWeight": 10})
     world.submit("x", 9, ResourceConfig=on(4))
     world.tick()
@@ -130,7 +130,7 @@ def test_where_limits_count_a_short_job_goes_first_and_a_preempted_one_keeps_its
     assert [world.seen(name).place for name in ("long", "short", "second")] == [3, 1, 2]
 
 
-def test_a_changed_priority_keeps_to_the_maximum_of_the_team() -> None:
+def test_a_changed_priority_respects_the_maximum_of_the_team() -> None:
     world = world_of({"a": {"maxPriority": 5}, "b": {}})
     world.submit("x", Tags=tags("a", 1))
     with pytest.raises(InvalidRequest, match="0 to 5 for the team a"):
@@ -140,7 +140,7 @@ def test_a_changed_priority_keeps_to_the_maximum_of_the_team() -> None:
     assert world.commands.set_priority("y", 9999, ROOT).job.priority == 9999
 
 
-def test_jobs_of_a_team_that_was_taken_out_run_and_wait_on() -> None:
+def test_jobs_of_a_removed_team_continue_to_run_and_wait() -> None:
     world = world_of(TWO_TEAMS, pools={P5: 4})
     world.submit("a0", Tags=tags("a"), ResourceConfig=on(4))
     world.tick()
@@ -153,7 +153,7 @@ def test_jobs_of_a_team_that_was_taken_out_run_and_wait_on() -> None:
     assert world.states("a0", "a1") == {"a0": "completed", "a1": "completed"}
 
 
-def test_a_team_that_left_is_forgotten_after_a_day_when_nobody_of_it_waits_or_runs() -> None:
+def test_a_removed_team_is_deleted_after_a_day_without_waiting_or_running_jobs() -> None:
     def teams() -> list[str]:
         return [team.team for team in read_ledger(world.table).teams]
 
@@ -179,7 +179,7 @@ def test_a_team_that_left_is_forgotten_after_a_day_when_nobody_of_it_waits_or_ru
     assert teams() == ["a"]
 
 
-def test_a_team_that_comes_back_is_a_team_again() -> None:
+def test_a_restored_team_is_a_team_again() -> None:
     world = world_of({"a": {}})
     configure(world)
     configure(world, {"a": {}})
@@ -192,7 +192,7 @@ def starts_of(world: World, team: str) -> int:
     return next(each.starts for each in read_ledger(world.table).teams if each.team == team)
 
 
-def test_a_team_that_leaves_and_comes_back_keeps_the_count_of_its_starts() -> None:
+def test_a_removed_and_restored_team_keeps_the_count_of_its_starts() -> None:
     world = world_of({"a": {"limit": {P5: 1}}})
     world.submit("a0", Tags=tags("a"))
     world.tick()
@@ -204,7 +204,7 @@ def test_a_team_that_leaves_and_comes_back_keeps_the_count_of_its_starts() -> No
 
 
 @pytest.mark.parametrize("is_new", [False, True])
-def test_a_team_does_not_come_while_a_start_of_it_is_counted(is_new: bool) -> None:
+def test_a_team_is_not_added_while_its_start_is_counted(is_new: bool) -> None:
     world = world_of({"a": {"limit": {P5: 1}}})
     (known,) = (each for each in read_ledger(world.table).teams if each.team == "a")
     world.submit("a0", Tags=tags("a"))
@@ -216,7 +216,7 @@ def test_a_team_does_not_come_while_a_start_of_it_is_counted(is_new: bool) -> No
     assert starts_of(world, "a") == 1
 
 
-def test_a_job_with_instance_groups_starts_when_it_can_have_all_of_them() -> None:
+def test_a_job_with_instance_groups_starts_when_all_groups_fit() -> None:
     world = world_of(pools={P5: 2, G5: 3})
     groups = [
         {"InstanceGroupName": "train", "InstanceType": P5, "InstanceCount": 1},
@@ -277,7 +277,7 @@ def test_a_job_that_opted_out_is_not_preempted() -> None:
     assert world.states("low", "high") == {"low": "running", "high": "pending"}
 
 
-def test_without_preemption_nobody_is_stopped_for_anybody() -> None:
+def test_no_job_is_stopped_without_preemption() -> None:
     world = world_of(pools={P5: 1}, preemption={"enabled": False})
     world.submit("low", 0)
     world.tick()
@@ -286,7 +286,7 @@ def test_without_preemption_nobody_is_stopped_for_anybody() -> None:
     assert world.states("low", "high") == {"low": "running", "high": "pending"}
 
 
-def test_a_short_job_passes_a_blocked_one_that_it_does_not_delay_and_a_long_one_does_not() -> None:
+def test_a_short_job_overtakes_a_blocked_one_that_it_does_not_delay_and_a_long_one_does_not() -> None:
     world = world_of(pools={P5: 2})
     world.submit("x", 5)
     world.tick()
@@ -314,7 +314,7 @@ def test_a_job_that_has_waited_long_outranks_a_newer_one_of_higher_priority() ->
     assert world.states("x", "old", "new") == {"x": "completed", "old": "running", "new": "pending"}
 
 
-def test_two_ticks_at_once_do_not_exceed_the_limit_of_a_team_together() -> None:
+def test_two_concurrent_ticks_do_not_exceed_the_limit_of_a_team() -> None:
     world = world_of({"a": {"limit": {P5: 2}}})
     for name in ("a0", "a1", "a2", "a3"):
         world.submit(name, Tags=tags("a"))

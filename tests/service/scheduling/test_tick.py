@@ -17,11 +17,11 @@ from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import MetricValue
 from headway_service.pools.operations import PoolOperations
-from headway_service.ports.table import Put, Update, Write
+from headway_service.ports.table import Delete, Put, Update, Write
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.scheduling import tick
 from headway_service.scheduling.decide import decide
-from headway_service.scheduling.executor import RESERVED_MS
+from headway_service.scheduling.executor import RESERVED_MS, Decision
 from headway_service.scheduling.tick import MAX_ROUNDS
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.job import JobRecord
@@ -65,7 +65,7 @@ def fail(world: World, operation: str) -> Callable[[], None]:
     return end
 
 
-def test_of_a_plan_that_breaks_a_promise_nothing_is_carried_out(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_that_violates_an_invariant_is_not_executed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b"):
         world.submit(name, ResourceConfig=on(4))
 
@@ -81,7 +81,7 @@ def test_of_a_plan_that_breaks_a_promise_nothing_is_carried_out(world: World, mo
     assert world.states("a", "b") == {"a": "pending", "b": "pending"}
 
 
-def test_an_action_that_is_rejected_keeps_the_others_of_its_plan_from_nothing(world: World) -> None:
+def test_a_rejected_action_does_not_prevent_others_of_its_plan(world: World) -> None:
     for name in ("a", "b", "c"):
         world.submit(name)
     reject(world, 2, "attempt#")
@@ -91,14 +91,14 @@ def test_an_action_that_is_rejected_keeps_the_others_of_its_plan_from_nothing(wo
     assert world.states("a", "b", "c") == {"a": "running", "b": "running", "c": "running"}
 
 
-def test_a_plan_that_was_carried_out_is_not_made_again(world: World) -> None:
+def test_an_executed_plan_is_not_repeated(world: World) -> None:
     world.submit("a")
     report = world.tick()
     assert (report.rounds, report.waiting, report.started) == (1, 1, ["a"])
     assert world.tick().rounds == 1
 
 
-def test_a_stop_that_gets_no_answer_is_sent_once_in_a_tick(world: World) -> None:
+def test_a_stop_without_an_answer_is_sent_once_per_tick(world: World) -> None:
     for name in ("a", "b"):
         world.submit(name)
     world.tick()
@@ -120,7 +120,7 @@ def test_a_launch_that_gets_no_answer_is_followed_by_another_decision(world: Wor
     assert (report.started, report.unclear, report.rounds) == (["a"], 1, 2)
 
 
-def test_stops_and_launches_that_others_settle_meanwhile_are_counted_and_left_to_them(world: World) -> None:
+def test_stops_and_launches_settled_concurrently_are_counted_and_skipped(world: World) -> None:
     for name in ("a", "b"):
         world.submit(name)
     world.tick()
@@ -132,7 +132,7 @@ def test_stops_and_launches_that_others_settle_meanwhile_are_counted_and_left_to
     assert report.rounds == 3
 
 
-def test_drains_that_others_are_faster_with_are_counted_and_tried_again(world: World) -> None:
+def test_drains_that_conflict_are_counted_and_retried(world: World) -> None:
     pauses = PoolOperations(
         table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
     )
@@ -146,7 +146,7 @@ def test_drains_that_others_are_faster_with_are_counted_and_tried_again(world: W
     assert world.called("StopTrainingJob") == ["a", "b"]
 
 
-def test_a_tick_ends_after_so_many_rounds(world: World) -> None:
+def test_a_tick_has_a_limited_number_of_rounds(world: World) -> None:
     world.submit("a")
     reject(world, 1000, "attempt#")
     report = world.tick()
@@ -154,7 +154,7 @@ def test_a_tick_ends_after_so_many_rounds(world: World) -> None:
 
 
 @pytest.mark.parametrize(("left_ms", "rounds"), [(RESERVED_MS, 0), (RESERVED_MS + 1, 1)])
-def test_a_tick_begins_no_round_when_little_time_is_left(world: World, left_ms: int, rounds: int) -> None:
+def test_a_tick_starts_no_round_with_little_time_left(world: World, left_ms: int, rounds: int) -> None:
     world.submit("a")
     ticker = world.ticker()
     world.now_s += INVOCATION_S - left_ms / 1000
@@ -162,7 +162,7 @@ def test_a_tick_begins_no_round_when_little_time_is_left(world: World, left_ms: 
     assert (report.rounds, report.started) == (rounds, ["a"] * rounds)
 
 
-def test_what_a_plan_has_no_time_for_is_left_to_the_next_tick(world: World) -> None:
+def test_actions_without_remaining_time_are_left_to_the_next_tick(world: World) -> None:
     for name in ("a", "b", "c"):
         world.submit(name)
     real = world.fleet.call
@@ -191,13 +191,15 @@ UNUSUAL = {
 }
 
 
-def test_an_attempt_takes_over_what_its_job_says(world: World) -> None:
+def test_an_attempt_copies_the_attributes_of_its_job(world: World) -> None:
     world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": {"red": {}}}))
     world.submit(
         "a", 7, ResourceConfig=on(3), Tags=[{"Key": "team", "Value": "red"}, {"Key": "priority", "Value": "7"}]
     )
-    job = JobRecord.parse(world.table.get(JobRecord.key("a")) or {}).model_copy(update=UNUSUAL)
-    world.table.write([Put(item=job.put().item)])
+    before = JobRecord.parse(world.table.get(JobRecord.key("a")) or {})
+    job = before.model_copy(update=UNUSUAL)
+    left = [Delete(key=key) for key in before.queue_keys()]
+    world.table.write([Put(item=job.put().item), *left, *(entry.put() for entry in job.queue_entries())])
     world.now_s += 60
     ticker = world.ticker()
     ticker.run()
@@ -213,7 +215,7 @@ def test_an_attempt_takes_over_what_its_job_says(world: World) -> None:
     assert attempt.ruled, "there are no rules to look at"
 
 
-def test_a_job_of_a_limited_team_that_the_ledger_does_not_know_is_not_started(world: World) -> None:
+def test_a_job_of_a_limited_team_missing_from_the_ledger_is_not_started(world: World) -> None:
     """Starts of such a team are counted in its record, so that two schedulers cannot both start its last job."""
     world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": {"red": {"limit": {P5: 2}}}}))
     world.submit("a", Tags=[{"Key": "team", "Value": "red"}])
@@ -222,8 +224,9 @@ def test_a_job_of_a_limited_team_that_the_ledger_does_not_know_is_not_started(wo
     ledger = replace(read_ledger(world.table), teams=())
     action = Start(job="a", demand=job.demand, reason=started(job.demand))
     attempt = executor._attempt(job, world.clock())
+    decision = Decision(plan=Plan(actions=(action,), waits=()), ledger=ledger, waiting={"a": job.waiting()})
     with pytest.raises(Conflict):
-        executor._start(job, attempt, action, ledger, world.clock())
+        executor._start(job, attempt, action, decision, world.clock())
 
 
 def test_jobs_of_a_limited_team_start_in_one_round(world: World) -> None:
@@ -253,7 +256,7 @@ def test_a_preemption_publishes_the_work_that_is_lost_in_seconds(world: World, m
     assert found == []
 
 
-def test_what_a_tick_did_is_published_although_it_fails(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_metrics_of_a_failed_tick_are_published(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[MetricValue] = []
     monkeypatch.setattr(tick, "record", found.extend)
     world.submit("a")
@@ -263,7 +266,7 @@ def test_what_a_tick_did_is_published_although_it_fails(world: World, monkeypatc
     assert [each.metric.name for each in found] == ["TimeToStart"]
 
 
-def test_a_back_off_that_begins_during_a_plan_holds_back_only_what_is_launched_in_its_pool(world: World) -> None:
+def test_a_back_off_during_a_plan_blocks_only_launches_in_its_pool(world: World) -> None:
     world.submit("low", 1, ResourceConfig=on(2, G5))
     world.tick()
     tried = break_sagemaker(world, P5)
@@ -278,7 +281,7 @@ def test_a_back_off_that_begins_during_a_plan_holds_back_only_what_is_launched_i
 
 
 @pytest.mark.parametrize("off", [0, 1])
-def test_a_counter_that_is_not_the_sum_of_what_is_held_is_told(
+def test_a_counter_that_differs_from_the_sum_of_its_holds_is_reported(
     world: World, off: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[str, Any]] = []

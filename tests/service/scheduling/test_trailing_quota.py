@@ -8,7 +8,10 @@ from headway_sandbox.sagemaker.faults import Faults
 from tests.service.world import P5, World, on
 
 TRAILS_S = 150
-"""How long use trails an end: beyond two of the queue's pauses after a refusal, which take a minute each."""
+"""How long use trails an end: beyond several of the queue's waits after a refusal."""
+
+WAITS_S = (10, 20, 40, 60, 60)
+"""These waits together exceed the time above."""
 
 
 @pytest.fixture
@@ -27,7 +30,7 @@ def minutes(world: World, many: int) -> None:
         world.check()
 
 
-def test_a_start_that_is_refused_for_a_job_which_has_ended_is_made_later_and_nobody_passes_it(world: World) -> None:
+def test_a_start_refused_because_of_an_ended_job_is_retried_later_and_not_overtaken(world: World) -> None:
     world.submit("first", ResourceConfig=on(2))
     world.tick()
     world.submit("second", ResourceConfig=on(2))
@@ -46,10 +49,11 @@ def test_a_start_that_is_refused_for_a_job_which_has_ended_is_made_later_and_nob
             started = [name for name, state in world.states("second", "late-0").items() if state == "running"]
     assert started == ["second"]
     assert set(world.called("CreateTrainingJob")) == {"first", "second"}
-    assert len(world.called("CreateTrainingJob")) <= 2 + TRAILS_S // 60 + 1, "once a minute, no more"
+    assert sum(WAITS_S[:-1]) < TRAILS_S < sum(WAITS_S)
+    assert len(world.called("CreateTrainingJob")) <= 2 + len(WAITS_S)
 
 
-def test_the_job_that_was_preempted_is_not_started_again_in_the_place_of_its_preemptor(world: World) -> None:
+def test_a_preempted_job_is_not_started_instead_of_its_preemptor(world: World) -> None:
     world.submit("low", 1, ResourceConfig=on(2))
     world.tick()
     world.pass_time(300)
@@ -66,7 +70,34 @@ def test_the_job_that_was_preempted_is_not_started_again_in_the_place_of_its_pre
     assert world.states("low", "urgent") == {"low": "running", "urgent": "completed"}
 
 
-def test_one_after_the_other_gets_its_turn_in_order(world: World) -> None:
+@pytest.mark.parametrize(("trails_s", "tries"), [(5, 2), (10, 2), (11, 3), (30, 3), (31, 4)])
+def test_a_preemptor_starts_soon_after_its_victims_instances_are_free(world: World, trails_s: int, tries: int) -> None:
+    world.fleet.faults = Faults(quotas={P5: 2}, quota_lag_s=trails_s)
+    world.submit("low", 1, ResourceConfig=on(2))
+    world.tick()
+    world.pass_time(300)
+    world.submit("urgent", 9, ResourceConfig=on(2))
+    world.tick()
+    while world.states("low")["low"] != "preempted":
+        world.pass_time(1)
+    ended_s = world.now_s
+    while world.states("urgent")["urgent"] != "running":
+        world.pass_time(1)
+        world.tick()
+    assert world.called("CreateTrainingJob").count("urgent") == tries
+    assert world.now_s - ended_s == sum(WAITS_S[: tries - 1])
+
+
+def test_a_quota_that_stays_used_up_is_tried_once_a_minute(world: World) -> None:
+    world.fleet.faults = Faults(quotas={P5: 0})
+    world.submit("a")
+    for _ in range(3600):
+        world.tick()
+        world.pass_time(1)
+    assert world.called("CreateTrainingJob") == ["a"] * (1 + len(WAITS_S) - 2 + (3600 - sum(WAITS_S[:3])) // 60)
+
+
+def test_jobs_start_one_after_the_other_in_order(world: World) -> None:
     names = [f"job-{number}" for number in range(6)]
     for name in names:
         world.submit(name)

@@ -60,7 +60,7 @@ def lose_the_next_answer(world: World) -> None:
     world.fleet.faults = world.fleet.faults.with_changes({"lose_answer": LOST})
 
 
-def test_a_launch_whose_answer_is_lost_runs_once_and_keeps_its_instances(world: World) -> None:
+def test_a_launch_with_a_lost_answer_runs_once_and_keeps_its_instances(world: World) -> None:
     lose_the_next_answer(world)
     world.submit("a")
     world.tick()
@@ -86,7 +86,7 @@ def test_a_job_that_is_stopped_after_its_launch_lost_its_answer_is_stopped_at_sa
     assert job.status == "Stopped"
 
 
-def test_a_stop_between_the_intent_and_the_answer_of_a_launch_stops_what_was_launched(
+def test_a_stop_between_intent_and_answer_of_a_launch_stops_the_training_job(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.submit("a")
@@ -121,7 +121,7 @@ def test_a_job_that_is_stopped_right_after_its_launch_is_stopped_at_sagemaker(wo
     assert job.status == "Stopped"
 
 
-def test_a_refusal_of_the_first_and_only_call_is_final_at_once(world: World) -> None:
+def test_a_refusal_of_the_first_and_only_call_is_final(world: World) -> None:
     world.fleet.faults = world.fleet.faults.with_changes({"quotas": {P5: 0}})
     world.submit("a")
     world.tick()
@@ -132,7 +132,7 @@ def test_a_refusal_of_the_first_and_only_call_is_final_at_once(world: World) -> 
     assert world.seen("a").job.attempt_count == 0, "the name is free"
 
 
-def test_an_answer_that_is_never_found_out_ends_the_launch_for_good_and_its_name_is_not_used_again() -> None:
+def test_a_launch_whose_outcome_stays_unknown_ends_and_its_name_is_not_reused() -> None:
     world = World()
     world.fleet.faults = Faults(describe_lag_s=100_000, quotas={P5: 1}, quota_before_name=True, lose_answer=LOST)
     world.submit("a")

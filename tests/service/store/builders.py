@@ -74,6 +74,7 @@ def end(
         preemptor=preemptor,
         reservation=ReservationRecord(job_name="b", demand={P5: reserved}, version=WAS) if reserved else None,
         now_ms=now_ms,
+        machine_ms=now_ms,
         expires_at=1,
         retry=None,
         vanished=vanished,

@@ -62,13 +62,13 @@ def test_covered_jobs_are_read_behind_larger_ones_of_their_team(policy: Policy) 
     assert table.queries < 15
 
 
-def test_no_job_is_looked_for_behind_the_heads_where_the_guarantee_is_used() -> None:
+def test_no_job_is_searched_behind_the_heads_if_the_guarantee_is_used_up() -> None:
     table = red_line(500, "a")
     assert "a" not in read(table, RED_2, of_red(2))
     assert table.entries < 20
 
 
-def test_a_job_that_does_not_fit_into_what_is_left_of_the_guarantee_is_not_looked_for() -> None:
+def test_a_job_that_exceeds_the_rest_of_the_guarantee_is_not_searched() -> None:
     table = red_line(500, "a")
     waits(table, "two", team="red", entered=-1, p5=2)
     found = read(table, RED_2, of_red(1))
@@ -76,19 +76,19 @@ def test_a_job_that_does_not_fit_into_what_is_left_of_the_guarantee_is_not_looke
     assert "two" not in found
 
 
-def test_the_search_for_covered_jobs_ends_at_the_limit_of_a_line() -> None:
+def test_the_search_for_covered_jobs_ends_at_the_limit_of_a_queue() -> None:
     table = red_line(MAX_QUEUE_READS + 50, "a")
     assert "a" not in read(table, RED_2)
     assert table.entries == MAX_QUEUE_READS
 
 
-def test_what_other_teams_hold_takes_nothing_off_a_guarantee() -> None:
+def test_instances_of_other_teams_do_not_reduce_a_guarantee() -> None:
     table = red_line(500, "a", "b", "c", "d")
     blue = of_red(1).model_copy(update={"team": "blue"})
     assert [name for name in read(table, RED_2, blue) if not name.startswith("large")] == ["a", "b", "c"]
 
 
-def test_of_two_guarantees_each_is_used_up_by_itself() -> None:
+def test_two_guarantees_are_used_up_separately() -> None:
     policy = Policy(backfill_window=0, teams={"red": Team(guaranteed={P5: 2, G5: 1})})
     table = table_of("red", sizes={P5: 4, G5: 4})
     for number in range(50):
@@ -100,7 +100,7 @@ def test_of_two_guarantees_each_is_used_up_by_itself() -> None:
     assert [name for name in read(table, policy) if not name.startswith("large")] == ["a", "b", "two"]
 
 
-def test_covered_jobs_are_read_until_nothing_of_the_guarantee_is_left() -> None:
+def test_covered_jobs_are_read_until_the_guarantee_is_used_up() -> None:
     table = red_line(500)
     waits(table, "two", team="red", entered=-1, p5=2)
     waits(table, "one", team="red", entered=0, p5=1)

@@ -74,7 +74,7 @@ WANTED = st.builds(
 
 
 @given(kinds=KINDS, wanted=WANTED, limit=st.integers(1, 20))
-def test_all_pages_together_hold_exactly_what_is_wanted_in_order(
+def test_all_pages_together_have_exactly_the_matching_items_in_order(
     kinds: list[tuple[JobState, str | None, str, str]], wanted: JobFilter, limit: int
 ) -> None:
     jobs = [job(number, *kind) for number, kind in enumerate(kinds)]
@@ -94,7 +94,7 @@ def test_all_pages_together_hold_exactly_what_is_wanted_in_order(
     ]
 
 
-def test_one_page_reads_only_so_much_of_a_long_line_and_says_where_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_page_reads_a_limited_part_of_a_long_queue_and_returns_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = [job(number, JobState.PENDING, BOB, "", "common") for number in range(11_000)]
     table = table_of([*jobs, job(30_000, JobState.PENDING, ADA, "", "rare")])
     reads = count()
@@ -122,12 +122,12 @@ def explained(jobs: list[JobRecord], first: int, number: int) -> tuple[dict[str,
     for each in jobs:
         inner.write(transitions.enqueue(each, "{}"))
     line = sorted(jobs, key=JobRecord.rank)
-    page = PositionExplainer(table, lambda: 0, lambda: DEFAULT_POLICY).explain(line[first : first + number])
+    page = PositionExplainer(table, lambda: 0, lambda: 0, lambda: DEFAULT_POLICY).explain(line[first : first + number])
     assert [each.job.job_name for each in page] == [each.job_name for each in line[first : first + number]]
     return {each.job.job_name: each.place for each in page}, calls["calls"]
 
 
-def test_a_page_deep_in_long_lines_takes_as_many_calls_however_many_jobs_it_has() -> None:
+def test_the_calls_for_a_page_deep_in_long_queues_do_not_depend_on_its_size() -> None:
     teams = ("", "a", "b")
     jobs = [job(n, JobState.PENDING, ADA, teams[n % 3], "j") for n in range(3 * MAX_EXPLAINED + 400)]
     names = [each.job_name for each in sorted(jobs, key=JobRecord.rank)]
@@ -139,7 +139,7 @@ def test_a_page_deep_in_long_lines_takes_as_many_calls_however_many_jobs_it_has(
     assert calls == some_calls == 1 + 2 * len(teams)
 
 
-def test_a_place_is_the_same_whether_one_job_is_asked_for_or_a_page() -> None:
+def test_a_job_has_the_same_place_alone_and_in_a_page() -> None:
     jobs = [job(n, JobState.PENDING, ADA, "", "j") for n in range(MAX_EXPLAINED + 50)]
     assert explained(jobs, 120, 1)[0].items() <= explained(jobs, 120, 20)[0].items()
 
@@ -165,7 +165,7 @@ def test_a_token_belongs_to_its_listing(other: JobFilter) -> None:
         world.queries.jobs(other, 1, token)
 
 
-def test_a_token_is_the_same_for_the_same_listing_in_whatever_order_it_was_asked_for() -> None:
+def test_a_token_is_independent_of_the_order_of_parameters() -> None:
     one = JobFilter(states=frozenset([JobState.PENDING, JobState.RUNNING]), owners=frozenset([ADA, BOB]))
     other = JobFilter(states=frozenset([JobState.RUNNING, JobState.PENDING]), owners=frozenset([BOB, ADA]))
     assert one.digest() == other.digest()
@@ -185,7 +185,7 @@ def test_a_token_is_the_same_for_the_same_listing_in_whatever_order_it_was_asked
     ],
     ids=repr,
 )
-def test_a_token_that_is_none_is_refused(content: Any) -> None:
+def test_an_invalid_token_is_refused(content: Any) -> None:
     token = base64.urlsafe_b64encode(json.dumps(content).encode()).decode()
     with pytest.raises(InvalidRequest, match="nextToken"):
         list_jobs(MemoryTable(), JobFilter(states=WAITING), 1, token)

@@ -9,7 +9,7 @@ from tests.service.store.queues import Counting, table_of
 from tests.service.world import P5
 
 
-def test_an_empty_ledger_knows_of_nothing() -> None:
+def test_an_empty_ledger_has_no_records() -> None:
     ledger = Ledger(pools=(), attempts=(), reservations=())
     assert ledger.queue_teams == ("",)
     assert ledger.pause_of(P5) is None
@@ -18,7 +18,7 @@ def test_an_empty_ledger_knows_of_nothing() -> None:
     assert ledger.attempt_of("job") is None
 
 
-def test_who_only_looks_at_the_ledger_reads_once_and_who_decides_by_it_reads_the_teams_before() -> None:
+def test_the_ledger_is_read_once_for_display_and_after_the_teams_for_decisions() -> None:
     table = table_of("a", "b")
     looked = read_ledger_for_display(table)
     assert table.of_ledger == [""]
@@ -28,7 +28,7 @@ def test_who_only_looks_at_the_ledger_reads_once_and_who_decides_by_it_reads_the
     assert looked.queue_teams == ("", "a", "b")
 
 
-def test_a_start_between_the_two_reads_of_a_ledger_is_seen_as_a_conflict_later() -> None:
+def test_a_start_between_the_two_reads_of_a_ledger_causes_a_conflict_later() -> None:
     class Starting(Counting):
         def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
             if self.of_ledger == ["team#"]:

@@ -10,7 +10,7 @@ from tests.service.store.queues import AGEING, heads, table_of, waits
 from tests.service.world import P5
 
 
-def test_a_line_is_never_read_beyond_its_limit() -> None:
+def test_a_queue_is_never_read_beyond_its_limit() -> None:
     table = table_of(sizes={P5: 2})
     for i in range(MAX_QUEUE_READS + 500):
         waits(table, f"big{i:04d}", 9, entered=i, p5=3)
@@ -44,7 +44,7 @@ def test_the_heads_of_an_ageing_line_are_the_first_by_rank(now_s: int) -> None:
     assert sorted(heads(table, now_s * 1000, AGEING)) == sorted(sorted(jobs, key=rank)[:5])
 
 
-def test_a_maximum_that_a_team_was_given_later_makes_its_old_jobs_equals() -> None:
+def test_a_later_maximum_of_a_team_makes_its_old_jobs_equal() -> None:
     table = table_of("a")
     for i in range(100):
         waits(table, f"high{i:02d}", 9, team="a", entered=100 + i)
@@ -74,9 +74,7 @@ def test_ageing_costs_a_bounded_number_of_queries() -> None:
         ([90] * 20 + [1] * 20 + [0] * 5, 2),
     ],
 )
-def test_a_lower_priority_is_read_only_if_ageing_can_bring_a_job_of_it_first(
-    priorities: list[int], queries: int
-) -> None:
+def test_a_lower_priority_is_read_only_if_ageing_can_put_its_jobs_first(priorities: list[int], queries: int) -> None:
     # Pages of 5, of which two jobs are enough.
     table = table_of(sizes={P5: 4})
     for i, priority in enumerate(priorities):
@@ -85,7 +83,7 @@ def test_a_lower_priority_is_read_only_if_ageing_can_bring_a_job_of_it_first(
     assert table.queries == queries
 
 
-def test_an_ageing_line_is_read_page_after_page_and_each_job_once() -> None:
+def test_an_ageing_queue_is_read_page_by_page_and_each_job_once() -> None:
     table = table_of(sizes={P5: 35})
     for i in range(15):
         waits(table, f"a{i:02d}", 5, entered=i)

@@ -34,7 +34,7 @@ def mine(number: int) -> int:
 
 
 @pytest.mark.parametrize(("number", "calls"), [(0, 1), (1, 1), (MAX_TAIL - 1, 1), (MAX_TAIL, 2), (LONG, 2)])
-def test_a_short_line_is_read_by_one_query_and_a_longer_one_by_two(number: int, calls: int) -> None:
+def test_a_short_queue_is_read_by_one_query_and_a_longer_one_by_two(number: int, calls: int) -> None:
     counted: Counter[str] = Counter()
     table = MeteredTable(line_of(number), lambda kind, count: counted.update({kind: int(count)}))
     line = read_queue_tail(table, LINE, MARK, limit=LIMIT)
@@ -42,7 +42,7 @@ def test_a_short_line_is_read_by_one_query_and_a_longer_one_by_two(number: int, 
 
 
 @pytest.mark.parametrize("number", [0, 1, MAX_TAIL - 1, MAX_TAIL, LONG])
-def test_it_tells_who_stands_ahead_of_a_rank_in_a_short_line_and_at_the_end_of_a_long_one(number: int) -> None:
+def test_the_jobs_ahead_of_a_rank_are_counted_in_a_short_queue_and_at_the_end_of_a_long_one(number: int) -> None:
     line = read_queue_tail(line_of(number), LINE, MARK, limit=LIMIT)
     told = [asked for asked in range(2 * number + 1) if line.covers(rank(asked))]
     whole = number < MAX_TAIL
@@ -51,7 +51,7 @@ def test_it_tells_who_stands_ahead_of_a_rank_in_a_short_line_and_at_the_end_of_a
 
 
 @pytest.mark.parametrize("number", [2, MAX_TAIL - 1, MAX_TAIL, LONG])
-def test_those_who_join_count_at_their_places(number: int) -> None:
+def test_added_jobs_count_at_their_places(number: int) -> None:
     line = read_queue_tail(line_of(number), LINE, MARK, limit=LIMIT)
     for joins in (1, 2 * number - 1, 2 * number + 1):
         line.join(rank(joins))
@@ -61,7 +61,7 @@ def test_those_who_join_count_at_their_places(number: int) -> None:
 
 
 @pytest.mark.parametrize(("limit", "items"), [(4, MAX_TAIL), (MAX_TAIL, MAX_TAIL), (MAX_TAIL + 5, MAX_TAIL + 5)])
-def test_a_line_that_is_longer_than_it_is_counted_tells_nothing_of_places(limit: int, items: int) -> None:
+def test_a_queue_longer_than_the_count_limit_has_no_places(limit: int, items: int) -> None:
     line = read_queue_tail(line_of(LONG), LINE, MARK, limit=limit)
     assert line.items == items
     assert not any(line.covers(rank(asked)) for asked in range(2 * LONG + 1))

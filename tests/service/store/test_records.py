@@ -19,7 +19,7 @@ from tests.service.world import P5
 
 @pytest.mark.parametrize("state", [JobState.PENDING, JobState.PREEMPTED, JobState.RUNNING, JobState.COMPLETED])
 @pytest.mark.parametrize(("team", "held"), [("", False), ("red", False), ("red", True)])
-def test_the_keys_of_a_jobs_lines_are_those_of_its_entries(state: JobState, team: str, *, held: bool) -> None:
+def test_the_queue_keys_of_a_job_equal_those_of_its_entries(state: JobState, team: str, *, held: bool) -> None:
     job = JobRecord(
         job_name="a",
         job_state=state,
@@ -68,7 +68,7 @@ def test_attributes_that_are_not_stored_have_their_defaults() -> None:
     assert TeamRecord.parse({"team": "a", "schemaVersion": 1}).left_ms is None
 
 
-def test_a_job_is_to_the_scheduler_what_each_of_its_entries_says() -> None:
+def test_the_scheduler_reads_the_same_job_from_each_of_its_entries() -> None:
     job = JobRecord(
         job_name="job",
         job_state=JobState.PENDING,

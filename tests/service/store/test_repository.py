@@ -28,7 +28,7 @@ class Change:
 
 
 @pytest.mark.parametrize("conflicts", [0, 1, MAX_TRIES - 1])
-def test_a_change_is_made_again_until_nothing_has_changed_meanwhile(conflicts: int) -> None:
+def test_a_change_is_retried_until_no_other_change_intervenes(conflicts: int) -> None:
     change = Change(conflicts)
     assert retry_on_conflict(change, otherwise=BUSY) == "done"
     assert change.tries == conflicts + 1
@@ -42,7 +42,7 @@ def test_after_the_last_try_the_given_error_is_raised() -> None:
     assert change.tries == MAX_TRIES
 
 
-def test_other_errors_end_the_tries_at_once() -> None:
+def test_other_errors_end_the_retries_immediately() -> None:
     tries = []
 
     def change() -> None:

@@ -52,7 +52,7 @@ def test_every_item_carries_its_schema(world: World) -> None:
     assert {("job", "job"), ("job", "request"), ("ledger", "pool"), ("ledger", "attempt"), ("config", "config")} < kinds
 
 
-def test_what_goes_without_saying_is_not_written_but_for_what_conditions_ask_for() -> None:
+def test_defaults_are_not_written_unless_conditions_need_them() -> None:
     attempts = {
         "attempt_name": "a",
         "job_name": "a",
@@ -72,7 +72,7 @@ def test_what_goes_without_saying_is_not_written_but_for_what_conditions_ask_for
     assert TeamRecord(team="a").fields()["starts"] == 0
 
 
-def test_a_usual_job_keeps_within_a_write_unit_to_its_end(world: World) -> None:
+def test_a_usual_job_stays_within_a_write_unit(world: World) -> None:
     world.submit(NAME)
     world.tick()
     world.pass_time(3600)
@@ -108,7 +108,7 @@ def test_an_older_item_without_an_upgrade_is_refused(monkeypatch: pytest.MonkeyP
     assert schema_version.upgrade({"pk": "ledger", "sk": "pool#p5", "schemaVersion": 2})["schemaVersion"] == 2
 
 
-def test_an_older_item_is_read_as_one_of_the_current_version_and_written_so(next_version: None) -> None:
+def test_an_older_item_is_upgraded_on_read_and_write(next_version: None) -> None:
     old = {"pk": "ledger", "sk": f"pool#{P5}", "pool": P5, "count": 2, "free": 1, "schemaVersion": 1}
     pool = PoolRecord.parse(old)
     assert pool.size == 2
@@ -128,7 +128,7 @@ def test_an_older_item_is_read_as_one_of_the_current_version_and_written_so(next
     ],
     ids=str,
 )
-def test_what_newer_code_wrote_is_refused_and_left_alone(world: World, key: Key, meets_it: str) -> None:
+def test_items_of_newer_code_are_refused_and_not_changed(world: World, key: Key, meets_it: str) -> None:
     world.submit("a")
     item = world.table.get(key)
     assert item is not None
@@ -141,7 +141,7 @@ def test_what_newer_code_wrote_is_refused_and_left_alone(world: World, key: Key,
 
 
 @pytest.mark.parametrize("key", [PoolRecord.key(P5), JobRecord.key("a"), Key("ledger", "attempt#a")], ids=str)
-def test_what_newer_code_added_is_ignored(world: World, key: Key) -> None:
+def test_attributes_of_newer_code_are_ignored(world: World, key: Key) -> None:
     world.submit("a")
     world.tick()
     item = world.table.get(key)
@@ -152,7 +152,7 @@ def test_what_newer_code_added_is_ignored(world: World, key: Key) -> None:
     assert world.states("a") == {"a": "running"}
 
 
-def test_items_of_a_kind_that_newer_code_added_are_left_alone(world: World) -> None:
+def test_items_of_unknown_newer_kinds_are_not_changed(world: World) -> None:
     unknown = {"pk": "ledger", "sk": f"plan#{P5}", "pool": P5, "schemaVersion": 1}
     world.table.write([Put(item=unknown)])
     world.submit("a")

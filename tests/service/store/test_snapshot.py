@@ -33,7 +33,7 @@ def test_a_teams_backlog_of_5000_jobs_hides_no_other_team() -> None:
 
 
 @pytest.mark.parametrize("backlog", [10, 3000])
-def test_what_is_read_depends_on_pools_teams_and_the_window_not_on_the_backlog(backlog: int) -> None:
+def test_the_reads_depend_on_pools_teams_and_the_window_but_not_on_the_backlog(backlog: int) -> None:
     table = table_of("a", "b", sizes={P5: 2, G5: 4})
     for i in range(backlog):
         waits(table, f"a{i:04d}", team="a", entered=i)
@@ -43,7 +43,7 @@ def test_what_is_read_depends_on_pools_teams_and_the_window_not_on_the_backlog(b
     assert table.queries <= 2 * 6, "at most two for each line"
 
 
-def test_jobs_that_a_team_may_never_have_hide_nobody_behind_them() -> None:
+def test_jobs_beyond_a_teams_limit_do_not_hide_jobs_behind_them() -> None:
     table = table_of("a", sizes={P5: 4})
     for i in range(50):
         waits(table, f"big{i:02d}", 9, team="a", entered=i, p5=3)
@@ -51,7 +51,7 @@ def test_jobs_that_a_team_may_never_have_hide_nobody_behind_them() -> None:
     assert "small" in heads(table, policy=Policy(backfill_window=0, teams={"a": Team(limit={P5: 2})}))
 
 
-def test_of_the_line_of_a_paused_pool_as_many_jobs_are_read_as_the_caller_asks_for() -> None:
+def test_the_caller_sets_the_number_of_jobs_read_from_a_paused_pools_queue() -> None:
     table = table_of()
     for name in ("a", "b", "c"):
         waits(table, name)
@@ -73,7 +73,7 @@ def test_a_queue_without_pools_has_an_empty_snapshot() -> None:
     assert heads(MemoryTable(), policy=Policy()) == []
 
 
-def test_jobs_that_demand_a_paused_pool_too_hide_nobody_behind_them() -> None:
+def test_jobs_that_also_demand_a_paused_pool_do_not_hide_jobs_behind_them() -> None:
     table = table_of(sizes={P5: 2, G5: 2})
     for i in range(20):
         waits(table, f"both{i:02d}", 9, entered=i, p5=1, g5=1)
@@ -83,7 +83,7 @@ def test_jobs_that_demand_a_paused_pool_too_hide_nobody_behind_them() -> None:
     assert "small" in [each.name for each in read_snapshot(table, ledger, 0, policy=NO_WINDOW).waiting]
 
 
-def test_a_job_of_several_pools_stands_in_a_line_of_each_and_is_read_once() -> None:
+def test_a_job_on_several_pools_is_queued_in_each_and_read_once() -> None:
     table = table_of("a", sizes={P5: 2, G5: 2})
     waits(table, "both", team="a", p5=1, g5=2)
     assert heads(table) == ["both"]
@@ -123,14 +123,14 @@ def number_read(
         "one that gives way to nobody",
     ],
 )
-def test_of_a_line_as_many_are_read_as_could_get_instances_and_one_more(
+def test_a_queue_is_read_up_to_one_job_beyond_those_that_could_start(
     running: tuple[AttemptRecord, ...], policy: Policy, number: int
 ) -> None:
     assert number_read(*running, policy=policy) == number
 
 
 @pytest.mark.parametrize(("guaranteed", "number"), [({}, 1), ({P5: 1}, 2), ({P5: 2}, 3)])
-def test_what_a_team_is_guaranteed_is_within_its_reach(guaranteed: dict[str, int], number: int) -> None:
+def test_a_teams_guarantee_is_within_its_limit(guaranteed: dict[str, int], number: int) -> None:
     policy = replace(NO_WINDOW, teams={"red": Team(guaranteed=guaranteed)})
     assert number_read(runs("x", p5=4), policy=policy, team="red") == number
 
@@ -148,13 +148,13 @@ WINDOW = Policy(backfill_window=6, reserved_heads=3)
     ],
     ids=["a pool that is not full", "a full pool", "attempts of another pool do not fill it"],
 )
-def test_behind_the_heads_the_window_is_read_or_in_a_full_pool_those_who_get_a_reserved_start(
+def test_the_window_or_in_a_full_pool_the_jobs_with_a_reserved_start_are_read_behind_the_heads(
     running: tuple[AttemptRecord, ...], number: int
 ) -> None:
     assert number_read(*running, policy=WINDOW) == number
 
 
-def test_as_many_heads_are_read_as_the_caller_asks_for() -> None:
+def test_the_caller_sets_the_number_of_heads_to_read() -> None:
     assert [number_read(runs("x", p5=4), heads=asked) for asked in (0, 1, 2, 7)] == [1, 1, 2, 7]
 
 
@@ -162,7 +162,7 @@ def test_jobs_that_demand_a_whole_pool_count_as_fitting() -> None:
     assert number_read(demands=4) == 2
 
 
-def test_jobs_that_demand_a_pool_that_is_gone_hide_nobody_behind_them() -> None:
+def test_jobs_that_demand_a_removed_pool_do_not_hide_jobs_behind_them() -> None:
     table = table_of(sizes={P5: 2})
     for number in range(20):
         waits(table, f"gone{number:02d}", 9, entered=number, p5=1, g5=1)
@@ -183,7 +183,7 @@ def test_jobs_that_demand_a_pool_that_is_gone_hide_nobody_behind_them() -> None:
         ((), 0, 0, True, 10),
     ],
 )
-def test_mostly_one_query_of_a_line_is_enough(
+def test_usually_one_query_per_queue_is_enough(
     running: tuple[AttemptRecord, ...], window: int, asked: int, ageing: bool, page: int
 ) -> None:
     table = table_of(sizes={P5: 102})
@@ -200,7 +200,7 @@ def test_mostly_one_query_of_a_line_is_enough(
     [(0, 6, 6, "pool"), (6, 6, 6, "job"), (7, 6, 7, "job"), (0, 5, 0, "job")],
     ids=["the pool for longer", "both as long", "the job for longer", "the pool no more"],
 )
-def test_a_job_is_held_back_by_its_pool_only_for_longer_than_by_itself(
+def test_a_pools_back_off_delays_a_job_only_beyond_its_own(
     job_until_ms: int, pool_until_ms: int, until_ms: int, cause: str
 ) -> None:
     table = table_of()
@@ -213,7 +213,7 @@ def test_a_job_is_held_back_by_its_pool_only_for_longer_than_by_itself(
     assert (waiting.not_before_ms, waiting.held_by) == (until_ms, cause)
 
 
-def test_jobs_that_are_owed_instances_are_seen_however_far_back_they_stand() -> None:
+def test_jobs_that_are_owed_instances_are_read_at_any_place() -> None:
     table = table_of()
     for number in range(20):
         waits(table, f"j{number:02d}", 9, entered=number)

@@ -14,7 +14,7 @@ from headway_service.store.records.attempt import NOBODY, AttemptRecord, StopCau
 from tests.service.store.builders import LAUNCHING, NOW_MS, REASON, SEEN, WAS, attempt, job, records, waiting
 
 
-def test_a_lease_says_who_has_it_until_when() -> None:
+def test_a_lease_has_its_holder_and_expiry() -> None:
     taken, _ = transitions.take_lease(attempt(LAUNCHING), "me", 9)
     assert (taken.lease_holder, taken.lease_until_ms, taken.unanswered_ms) == ("me", 9, 1)
     (put,) = records(transitions.return_lease(taken, 12))
@@ -23,19 +23,19 @@ def test_a_lease_says_who_has_it_until_when() -> None:
 
 
 @pytest.mark.parametrize(("since_ms", "kept_ms"), [(None, NOW_MS), (3, 3)], ids=["it ran", "it was to stop already"])
-def test_an_attempt_stops_since_it_was_first_decided(since_ms: int | None, kept_ms: int) -> None:
+def test_a_stop_counts_from_its_first_decision(since_ms: int | None, kept_ms: int) -> None:
     stopping, _ = transitions.preempt(job(), attempt(stopping_since_ms=since_ms), waiting("b"), {}, REASON, NOW_MS)
     assert stopping.stopping_since_ms == kept_ms
 
 
-def test_what_is_heard_again_is_noted_and_ends_that_it_is_missing() -> None:
+def test_a_reappearing_training_job_is_recorded_and_no_longer_missing() -> None:
     (put,) = records(transitions.touch(attempt(missing_since_ms=3), NOW_MS))
     noted = AttemptRecord.parse(put.item)
     assert (noted.seen_ms, noted.missing_since_ms) == (NOW_MS, None)
 
 
 @pytest.mark.parametrize(("watch", "notified"), [("idle", ("before", "idle")), ("", ("before",))])
-def test_only_a_watch_is_noted_as_told(watch: str, notified: tuple[str, ...]) -> None:
+def test_only_watches_are_recorded_as_notified(watch: str, notified: tuple[str, ...]) -> None:
     action = PolicyAction(reason=REASON, watch=watch)
     _, put = records(transitions.apply_policy_action(job(), attempt(notified=("before",)), action, NOW_MS))
     assert AttemptRecord.parse(put.item).notified == notified
@@ -52,17 +52,19 @@ def test_a_policy_action_on_an_attempt_that_its_job_no_longer_has_is_a_conflict(
         transitions.apply_policy_action(moved_on, attempt(), action, NOW_MS)
 
 
-def test_only_what_was_accepted_a_moment_ago_is_taken_to_start() -> None:
+def test_only_recently_accepted_jobs_are_assumed_to_start() -> None:
     known, _ = transitions.confirm(attempt(LAUNCHING, unanswered_ms=1), NOW_MS)
     assert (known.training_job_status, known.seen_ms, known.unanswered_ms) == (None, NOW_MS, None)
     created, _ = transitions.confirm(attempt(LAUNCHING), NOW_MS, created=True)
     assert (created.training_job_status, created.secondary_status) == ("InProgress", "Starting")
 
 
-def test_a_sighting_is_noted_whole() -> None:
+def test_a_status_is_recorded_completely() -> None:
     seen = replace(SEEN, interruptions=4, training_since_ms=2)
     before = attempt(interruptions=3, missing_since_ms=3)
-    (put,) = records(transitions.record_status(before, seen, NOW_MS, ruled=True, action=None, job=None))
+    (put,) = records(
+        transitions.record_status(before, seen, NOW_MS, machine_ms=NOW_MS, ruled=True, action=None, job=None)
+    )
     assert AttemptRecord.parse(put.item) == before.model_copy(
         update={
             "training_job_status": "InProgress",
@@ -78,8 +80,10 @@ def test_a_sighting_is_noted_whole() -> None:
     )
 
 
-def test_an_older_sighting_takes_no_interruption_back() -> None:
+def test_an_older_status_does_not_revert_an_interruption() -> None:
     (put,) = records(
-        transitions.record_status(attempt(interruptions=5), SEEN, NOW_MS, ruled=False, action=None, job=None)
+        transitions.record_status(
+            attempt(interruptions=5), SEEN, NOW_MS, machine_ms=NOW_MS, ruled=False, action=None, job=None
+        )
     )
     assert AttemptRecord.parse(put.item).interruptions == 5

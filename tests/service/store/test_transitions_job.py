@@ -19,9 +19,11 @@ from tests.service.store.builders import LAUNCHING, NOW_MS, REASON, SEEN, WAITS,
 from tests.service.world import P5
 
 
-def test_a_job_that_goes_back_has_no_attempt_and_is_held_by_nothing() -> None:
+def test_a_requeued_job_has_no_attempt_and_holds_nothing() -> None:
     before = job(held_by="its last attempt failed (service)")
-    writes = transitions.defer_launch(before, attempt(LAUNCHING), REASON, 9, NOW_MS, name_is_free=True)
+    writes = transitions.defer_launch(
+        before, attempt(LAUNCHING), REASON, 9, NOW_MS, name_is_free=True, machine_ms=NOW_MS
+    )
     moved = JobRecord.parse(records(writes)[0].item)
     assert (moved.live_attempt, moved.held_by, moved.not_before_ms, moved.attempt_count) == (None, "", 9, 0)
 
@@ -36,31 +38,35 @@ def test_a_job_that_goes_back_has_no_attempt_and_is_held_by_nothing() -> None:
     ],
     ids=["later", "on demand", "with a lower priority", "with a priority that it does not reach"],
 )
-def test_a_job_goes_on_as_its_retrial_says(retrial: transitions.RetryPlan, changes: dict[str, Any]) -> None:
+def test_a_job_continues_according_to_its_retry(retrial: transitions.RetryPlan, changes: dict[str, Any]) -> None:
     assert retrial.changes(job(requeues=1, on_demand_limit_ms=4, limit_ms=8)) == changes
 
 
-def test_a_job_that_is_released_keeps_the_lines_of_its_team_read() -> None:
+def test_the_queue_of_a_released_jobs_team_is_still_read() -> None:
     kept = TeamRecord(team="red", left_ms=NOW_MS).put(requires=Absent())
     held = job(WAITS, held=True)
-    assert kept in transitions.release(held.model_copy(update={"team": "red"}), None, REASON, NOW_MS)[1]
-    teams = [each for each in transitions.release(held, None, REASON, NOW_MS)[1] if isinstance(each, Put)]
+    assert (
+        kept in transitions.release(held.model_copy(update={"team": "red"}), None, REASON, NOW_MS, machine_ms=NOW_MS)[1]
+    )
+    teams = [
+        each for each in transitions.release(held, None, REASON, NOW_MS, machine_ms=NOW_MS)[1] if isinstance(each, Put)
+    ]
     assert {each.item["sk"] for each in teams} == {"job", held.rank()}, "without a team there is none to keep"
 
 
-def test_an_attempt_that_is_adopted_is_none_of_the_ledger_yet() -> None:
+def test_an_adopted_attempt_is_not_yet_in_the_ledger() -> None:
     live = attempt(version=1)
     writes = transitions.adopt(job(WAITS), live, rogue(), None, REASON, NOW_MS, limited=None)
     assert Put(item=live.put().item, requires=Absent()) in writes
 
 
-def test_a_launch_that_was_given_up_is_kept_for_longer_than_a_training_job_may_take() -> None:
+def test_a_record_of_an_abandoned_launch_outlives_any_training_job() -> None:
     (given_up,) = (each for each in end(vanished=True) if isinstance(each, Put) and each.item["sk"] == "given up")
     record = GivenUpRecord.parse(given_up.item)
     assert (record.given_up_ms, record.expires_at) == (NOW_MS, NOW_MS // 1000 + GIVEN_UP_KEPT_S)
 
 
-def test_a_job_is_accepted_once_with_its_request_and_its_entries_in_line() -> None:
+def test_a_job_is_accepted_once_with_its_request_and_its_queue_entries() -> None:
     new = job(WAITS)
     assert transitions.enqueue(new, "{}") == [
         Put(item=new.put().item, requires=Absent()),
@@ -71,7 +77,7 @@ def test_a_job_is_accepted_once_with_its_request_and_its_entries_in_line() -> No
 
 @pytest.mark.parametrize("limited", [None, TeamRecord(team="red", starts=4)], ids=["no limit", "a team with a limit"])
 @pytest.mark.parametrize("reserved", [0, 1])
-def test_a_start_takes_what_is_not_reserved_and_is_conditional_on_all_it_was_decided_by(
+def test_a_start_takes_unreserved_instances_and_is_conditional_on_its_inputs(
     limited: TeamRecord | None, reserved: int
 ) -> None:
     before, live = job(WAITS, demand={P5: 3}), attempt(LAUNCHING, demand={P5: 3}, version=1)
@@ -101,6 +107,7 @@ def test_a_job_counts_the_interruptions_of_its_ended_attempts(seen: int | None, 
         preemptor=None,
         reservation=None,
         now_ms=NOW_MS,
+        machine_ms=NOW_MS,
         expires_at=1,
         retry=None,
         vanished=False,
@@ -109,7 +116,7 @@ def test_a_job_counts_the_interruptions_of_its_ended_attempts(seen: int | None, 
     assert (ended.interruptions, ended.ended_ms, ended.expires_at) == (count, NOW_MS, 1)
 
 
-def test_a_job_that_goes_back_into_its_line_has_not_ended() -> None:
+def test_a_requeued_job_has_not_ended() -> None:
     writes = transitions.end(
         job(JobState.STOPPING),
         attempt(AttemptState.STOPPING),
@@ -119,6 +126,7 @@ def test_a_job_that_goes_back_into_its_line_has_not_ended() -> None:
         preemptor=None,
         reservation=None,
         now_ms=NOW_MS,
+        machine_ms=NOW_MS,
         expires_at=1,
         retry=None,
         vanished=False,
@@ -157,7 +165,7 @@ def test_an_attempt_that_was_never_launched_counts_no_interruption() -> None:
     assert ended.interruptions == 0
 
 
-def test_an_attempt_that_ended_where_everybody_saw_it_is_no_launch_that_was_given_up() -> None:
+def test_an_attempt_with_an_observed_end_is_not_an_abandoned_launch() -> None:
     assert not [each for each in end() if isinstance(each, Put) and each.item["sk"] == "given up"]
 
 
@@ -168,11 +176,11 @@ def test_an_attempt_has_held_its_instances_since_it_started(ended_ms: int, ran_m
     assert ended.usage.instance_ms == {P5: ran_ms}
 
 
-def test_a_pool_gets_back_only_what_the_ledger_knows() -> None:
+def test_a_pool_gets_back_only_instances_recorded_in_the_ledger() -> None:
     assert Update(key=PoolRecord.key(P5), adds={"free": 1}, requires=Equals("pool", P5)) in end()
 
 
-def test_a_started_job_is_held_back_by_nothing() -> None:
+def test_a_started_job_has_no_delay() -> None:
     before = job(WAITS, not_before_ms=9, held_by="its last attempt failed (service)")
     writes = transitions.start(before, attempt(LAUNCHING, version=1), None, REASON, NOW_MS)
     started = JobRecord.parse(records(writes)[0].item)

@@ -22,7 +22,7 @@ def test_a_pool_changes_only_as_it_was_read() -> None:
 
 
 @pytest.mark.parametrize("stays", [False, True], ids=["nobody had paused everything", "somebody had"])
-def test_a_restore_ends_once_and_a_pause_from_before_goes_on(stays: bool) -> None:
+def test_a_restore_ends_once_and_an_earlier_pause_continues(stays: bool) -> None:
     pause = PauseRecord(pool="*", by="x", reason="x", since_ms=3, restored_ms=2, stays=stays)
     (write,) = transitions.end_restore(pause)
     assert not isinstance(write, Update)
@@ -53,7 +53,7 @@ def test_a_restore_ends_once_and_a_pause_from_before_goes_on(stays: bool) -> Non
     ],
     ids=["it is new", "it comes back", "it leaves", "it is forgotten"],
 )
-def test_a_team_comes_and_goes_only_as_it_was_read(writes: list[Write], expected: Write) -> None:
+def test_a_team_is_added_and_removed_only_as_it_was_read(writes: list[Write], expected: Write) -> None:
     assert writes == [expected]
 
 

@@ -35,14 +35,18 @@ CHANGES: dict[str, Callable[[], Sequence[Write]]] = {
     "take lease": lambda: transitions.take_lease(attempt(LAUNCHING), "me", 9)[1],
     "return lease": lambda: transitions.return_lease(attempt(LAUNCHING), 9),
     "confirm": lambda: transitions.confirm(attempt(LAUNCHING), NOW_MS)[1],
-    "postpone": lambda: transitions.defer_launch(job(), attempt(LAUNCHING), REASON, 1, NOW_MS, name_is_free=True),
+    "postpone": lambda: transitions.defer_launch(
+        job(), attempt(LAUNCHING), REASON, 1, NOW_MS, name_is_free=True, machine_ms=NOW_MS
+    ),
     "preempt": lambda: transitions.preempt(job(), attempt(), waiting("b"), {}, REASON, NOW_MS)[1],
     "hold": lambda: transitions.hold(job(WAITS), None, REASON, NOW_MS)[1],
-    "release": lambda: transitions.release(job(WAITS, **HELD), None, REASON, NOW_MS)[1],
+    "release": lambda: transitions.release(job(WAITS, **HELD), None, REASON, NOW_MS, machine_ms=NOW_MS)[1],
     "stop waiting": lambda: transitions.stop_waiting(job(WAITS), None, REASON, NOW_MS, 1),
     "stop active": lambda: transitions.stop_active(job(), attempt(), REASON, NOW_MS),
     "stop sent": lambda: transitions.stop_sent(attempt(), NOW_MS),
-    "sighted": lambda: transitions.record_status(attempt(), SEEN, NOW_MS, ruled=True, action=None, job=None),
+    "sighted": lambda: transitions.record_status(
+        attempt(), SEEN, NOW_MS, machine_ms=NOW_MS, ruled=True, action=None, job=None
+    ),
     "still": lambda: transitions.touch(attempt(), NOW_MS),
     "miss": lambda: transitions.note_missing(attempt(), NOW_MS),
     "a measure that tells": lambda: transitions.apply_policy_action(job(), attempt(), TELLS, NOW_MS),
@@ -56,7 +60,7 @@ CHANGES: dict[str, Callable[[], Sequence[Write]]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-def test_what_is_stored_is_the_next_version_of_what_was_read_and_conditional_on_that(
+def test_a_write_stores_the_next_version_conditional_on_the_read_one(
     change: Callable[[], Sequence[Write]],
 ) -> None:
     stored = records(change())
@@ -70,7 +74,7 @@ def test_what_is_stored_is_the_next_version_of_what_was_read_and_conditional_on_
     "change",
     ["postpone", "preempt", "stop active", "a measure that tells", "a measure that stops", "reserve more"],
 )
-def test_a_step_of_a_job_that_has_an_attempt_names_that(change: str) -> None:
+def test_a_step_of_a_job_with_an_attempt_names_the_attempt(change: str) -> None:
     (moved,) = (JobRecord.parse(each.item) for each in records(CHANGES[change]()) if each.item["sk"] == "job")
     assert moved.history[-1].attempt_name == "a"
 

@@ -111,7 +111,7 @@ def test_a_mark_that_was_copied_or_forged_proves_nothing(case: str) -> None:
     ["", "a-users-own", "other-queue/" + "0" * 32, "queue-2/" + "0" * 32],
     ids=["no mark", "a tag of a user", "another queue", "a queue whose name begins alike"],
 )
-def test_a_mark_of_another_queue_or_of_a_user_is_never_taken_for_one_of_this_queue(mark: str) -> None:
+def test_a_mark_of_another_queue_or_user_is_never_accepted(mark: str) -> None:
     world = world_with("a")
     assert origin(world, "a", "a", mark) == Lost(origin=Origin.OUTSIDE, job_name="a")
     create(world, "a", Tags=tags("a", mark))
@@ -121,14 +121,14 @@ def test_a_mark_of_another_queue_or_of_a_user_is_never_taken_for_one_of_this_que
     assert reason(world, "a")[1].startswith("did not come through the queue;")
 
 
-def test_another_headway_has_another_key() -> None:
+def test_another_deployment_has_another_key() -> None:
     one, other = world_with("a"), world_with("a")
     theirs = Marks(other.table, "other-queue", lambda: "another key")
     mark = theirs.of("a", "a", job_of(other, "a").entry_time).replace("other-queue/", "queue/")
     assert origin(one, "a", "a", mark).origin is Origin.STRAY
 
 
-def test_an_attempt_of_an_earlier_job_of_the_same_name_is_none_of_the_later_one() -> None:
+def test_an_attempt_of_an_earlier_job_of_the_same_name_is_not_of_the_later_one() -> None:
     world = world_with("a")
     mark = mark_of(world, "a")
     world.commands.stop("a", ROOT)
@@ -164,7 +164,7 @@ def test_nothing_is_awaited_by_a_job_that(change: Callable[[World], object]) -> 
     assert origin(world, "a", "a", mark).origin is Origin.STRAY
 
 
-def test_a_record_of_a_launch_that_was_given_up_is_proof_for_its_mark_only() -> None:
+def test_a_record_of_an_abandoned_launch_is_proof_for_its_mark_only() -> None:
     world = world_with("a")
     mark = mark_of(world, "a")
     given_up = GivenUpRecord(attempt_name="a", job_name="a", mark=mark, given_up_ms=1, expires_at=2_000_000_000)
@@ -179,7 +179,7 @@ def test_a_record_of_a_launch_that_was_given_up_is_proof_for_its_mark_only() -> 
 
 
 @pytest.mark.parametrize("stop", [False, True], ids=["that goes on", "that was stopped"])
-def test_a_launch_that_was_given_up_and_shows_late_is_charged_and_stopped_and_its_job_is_trained_once(
+def test_an_abandoned_launch_that_appears_late_is_charged_and_stopped_and_its_job_is_trained_once(
     stop: bool,
 ) -> None:
     world = World(pools={P5: 2})
@@ -249,7 +249,7 @@ def free(world: World) -> int:
     return int(item["free"])
 
 
-def test_an_attempt_is_adopted_with_what_it_holds_and_the_record_of_a_rogue_job_goes() -> None:
+def test_an_attempt_is_adopted_with_its_holds_and_the_unmanaged_record_is_deleted() -> None:
     world = world_with("a")
     lose(world, "a")
     world.pass_time(5, tick=False)
@@ -293,7 +293,7 @@ def test_an_attempt_beyond_the_limit_of_its_team_is_not_adopted_before_there_is_
     assert adopted(world)
 
 
-def test_another_start_of_its_team_meanwhile_is_noticed() -> None:
+def test_a_concurrent_start_of_the_team_is_detected() -> None:
     world = world_with(pools={P5: 4}, teams={"red": {"limit": {P5: 2}}})
     team = [{"Key": "team", "Value": "red"}]
     world.submit("a", Tags=team, ResourceConfig=on(2))
@@ -326,7 +326,7 @@ def after(patched: pytest.MonkeyPatch, name: str, act: Callable[[], object]) -> 
     patched.setattr(name, read)
 
 
-def test_a_start_of_the_same_job_meanwhile_wins_and_finds_the_attempt() -> None:
+def test_a_concurrent_start_of_the_same_job_wins_and_finds_the_attempt() -> None:
     world = world_with("a", pools={P5: 4})
     lose(world, "a")
     with pytest.MonkeyPatch.context() as patched:
@@ -341,7 +341,7 @@ def test_a_start_of_the_same_job_meanwhile_wins_and_finds_the_attempt() -> None:
     world.check()
 
 
-def test_a_start_between_two_looks_takes_the_attempt_over_and_the_rogue_record_goes() -> None:
+def test_a_start_between_two_checks_adopts_the_attempt_and_deletes_the_unmanaged_record() -> None:
     world = world_with("a", pools={P5: 4})
     lose(world, "a")
     interrupt(world.rogues, "_known", world.tick)
@@ -351,7 +351,7 @@ def test_a_start_between_two_looks_takes_the_attempt_over_and_the_rogue_record_g
     assert (held(world), rogues(world), free(world)) == ({"a": 1}, {}, 3)
 
 
-def test_what_is_reserved_for_the_job_becomes_free_when_its_attempt_is_adopted() -> None:
+def test_the_reservation_of_a_job_is_released_when_its_attempt_is_adopted() -> None:
     world = world_with("small", pools={P5: 2})
     world.tick()
     world.submit("other", 1)
@@ -369,7 +369,7 @@ def test_what_is_reserved_for_the_job_becomes_free_when_its_attempt_is_adopted()
     world.check()
 
 
-def test_a_job_that_got_another_priority_keeps_it_when_its_attempt_is_adopted() -> None:
+def test_a_job_with_a_changed_priority_keeps_it_when_its_attempt_is_adopted() -> None:
     world = world_with("a", pools={P5: 4})
     lose(world, "a")
     with pytest.MonkeyPatch.context() as patched:
@@ -391,7 +391,7 @@ def test_a_job_that_got_another_priority_keeps_it_when_its_attempt_is_adopted() 
     assert world.states("a") == {"a": "stopping"}
 
 
-def test_an_adopted_attempt_that_an_operator_wants_stopped_is_not_adopted() -> None:
+def test_an_attempt_stopped_by_an_operator_is_not_adopted() -> None:
     world = world_with("full", pools={P5: 1})
     world.tick()
     world.submit("a")
@@ -406,7 +406,7 @@ def test_an_adopted_attempt_that_an_operator_wants_stopped_is_not_adopted() -> N
     assert world.seen("a").job.live_attempt == attempt_name("a", 2)
 
 
-def test_without_charges_an_attempt_of_this_queue_is_charged_all_the_same() -> None:
+def test_an_attempt_of_this_queue_is_charged_even_without_charging_of_unmanaged_jobs() -> None:
     world = world_with("a", rogues={"charge": False})
     create(world, "past")
     create(world, "lost", Tags=tags("forgotten", "queue/" + "0" * 32))
@@ -414,7 +414,7 @@ def test_without_charges_an_attempt_of_this_queue_is_charged_all_the_same() -> N
     assert rogues(world) == {"past": {}, "lost": {P5: 1}}
 
 
-def test_a_policy_that_stops_rogue_jobs_stops_no_attempt_of_this_queue() -> None:
+def test_a_policy_that_stops_unmanaged_jobs_stops_no_attempt_of_this_queue() -> None:
     world = world_with("a")
     configure(world, rogues={"action": "stop"})
     create(world, "past")
@@ -424,7 +424,7 @@ def test_a_policy_that_stops_rogue_jobs_stops_no_attempt_of_this_queue() -> None
     assert world.called("StopTrainingJob") == ["past"]
 
 
-def test_the_table_is_put_back_to_before_a_launch_was_given_up() -> None:
+def test_the_table_is_restored_to_before_an_abandoned_launch() -> None:
     """Without the record nothing may be stopped."""
     world = World(pools={P5: 2})
     world.fleet.faults = Faults(
@@ -442,7 +442,7 @@ def test_the_table_is_put_back_to_before_a_launch_was_given_up() -> None:
     assert held(world) == {"a": 1}, "its job waits for it again"
 
 
-def test_a_start_that_meets_an_attempt_which_is_stopping_waits_for_its_end_and_takes_the_next_name() -> None:
+def test_a_start_waits_for_a_stopping_attempt_and_uses_the_next_name() -> None:
     world = world_with("a")
     lose(world, "a")
     world.pass_time(400, tick=False, deliver=False)
@@ -457,7 +457,7 @@ def test_a_start_that_meets_an_attempt_which_is_stopping_waits_for_its_end_and_t
     assert world.states("a") == {"a": "running"}
 
 
-def test_a_launch_without_an_answer_that_was_stopped_past_the_queue_ends_its_job() -> None:
+def test_a_launch_without_an_answer_stopped_outside_the_queue_ends_its_job() -> None:
     """The queue knows of this launch, so it has not forgotten a preemption."""
     world = world_with("a")
     world.fleet.faults = Faults(lose_answer={"CreateTrainingJob": 1})
@@ -468,7 +468,7 @@ def test_a_launch_without_an_answer_that_was_stopped_past_the_queue_ends_its_job
     assert world.states("a") == {"a": "stopped"}
 
 
-def test_a_job_that_is_called_what_an_attempt_of_another_one_is_has_other_marks() -> None:
+def test_a_job_named_like_another_jobs_attempt_has_different_marks() -> None:
     world = World()
     name = attempt_name("a", 2)
     assert world.marks.of("a", name, 1) != world.marks.of(name, name, 1)

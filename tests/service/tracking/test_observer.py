@@ -19,7 +19,7 @@ from headway_service.store.records.job import EndedAttempt, JobRecord, Usage, re
 from headway_service.store.records.ledger import ReservationRecord
 from headway_service.store.repository import MAX_TRIES
 from headway_service.tracking.observer import StatusOutcome
-from tests.service.world import DAY_S, P5, World, request
+from tests.service.world import DAY_S, P5, World, on, request
 
 INTERNAL = "InternalServerError: We encountered an internal error."
 CODE = "AlgorithmError: exit code 1"
@@ -80,13 +80,13 @@ def configure(world: World, **more: Any) -> None:
     world.tick()
 
 
-def test_a_training_job_of_nobodys_is_not_known(world: World) -> None:
+def test_a_training_job_without_an_attempt_is_unknown(world: World) -> None:
     stranger = TrainingJobStatus(attempt="b", status="Completed", secondary_status="", modified_ms=1)
     assert take(world, stranger) is NOT_OURS
 
 
 @pytest.mark.parametrize(("status", "noted"), [("InProgress", False), ("Completed", True)])
-def test_of_a_launch_only_that_its_name_has_ended_is_noted(world: World, status: str, noted: bool) -> None:
+def test_only_the_ended_name_of_a_launch_is_recorded(world: World, status: str, noted: bool) -> None:
     before = change(world, attempt_state=AttemptState.LAUNCHING, seen_ms=1)
     assert take(world, seen(world, status)) is NOT_OURS
     after = found(world)
@@ -94,7 +94,7 @@ def test_of_a_launch_only_that_its_name_has_ended_is_noted(world: World, status:
     assert (after.version, after.seen_ms) == ((before.version + 1, world.clock()) if noted else (before.version, 1))
 
 
-def test_a_launch_that_is_settled_while_its_end_is_noted_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_launch_settled_while_its_end_is_recorded_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     launching = change(world, attempt_state=AttemptState.LAUNCHING)
     write = world.table.write
 
@@ -110,7 +110,7 @@ def test_a_launch_that_is_settled_while_its_end_is_noted_ends(world: World, monk
 
 
 @pytest.mark.parametrize(("asked", "noted"), [(False, False), (True, True)])
-def test_what_says_nothing_new_is_noted_only_if_it_was_asked_for(world: World, asked: bool, noted: bool) -> None:
+def test_an_unchanged_status_is_recorded_only_if_it_was_requested(world: World, asked: bool, noted: bool) -> None:
     before = change(world, ruled=True, modified_ms=world.clock(), **STARTED)
     assert take(world, seen(world, secondary_status="Starting"), asked=asked) is (RECORDED if noted else IGNORED)
     assert (found(world).seen_ms == world.clock()) is noted
@@ -146,14 +146,14 @@ def test_what_says_nothing_new_is_noted_only_if_it_was_asked_for(world: World, a
         "the rules were not looked at, and it stops anyway",
     ],
 )
-def test_only_news_is_written(world: World, known: dict[str, Any], said: dict[str, Any], news: bool) -> None:
+def test_only_changes_are_written(world: World, known: dict[str, Any], said: dict[str, Any], news: bool) -> None:
     before = change(world, **{"ruled": True, "modified_ms": 10, **STARTED, **known})
     assert take(world, seen(world, **{"secondary_status": "Starting", **said})) is (RECORDED if news else IGNORED)
     assert found(world).version == before.version + news
 
 
 @pytest.mark.parametrize("conflicts", [MAX_TRIES - 1, MAX_TRIES])
-def test_a_change_that_meets_others_is_tried_again_so_often(
+def test_a_conflicting_change_has_a_limited_number_of_retries(
     world: World, monkeypatch: pytest.MonkeyPatch, conflicts: int
 ) -> None:
     write, left = world.table.write, [None] * conflicts
@@ -173,7 +173,7 @@ def test_a_change_that_meets_others_is_tried_again_so_often(
 
 
 @pytest.mark.parametrize(("status", "due"), [("InProgress", False), ("Completed", True)])
-def test_an_answer_of_sagemaker_is_taken_and_noted(world: World, status: str, due: bool) -> None:
+def test_an_answer_of_sagemaker_is_accepted_and_recorded(world: World, status: str, due: bool) -> None:
     change(world, ruled=True, seen_ms=1, modified_ms=world.clock() * 2, **STARTED)
     if due:
         world.fleet.finish("a", now=world.now_s)
@@ -184,9 +184,7 @@ def test_an_answer_of_sagemaker_is_taken_and_noted(world: World, status: str, du
 
 
 @pytest.mark.parametrize("launching", [False, True])
-def test_what_sagemaker_does_not_find_and_no_attempt_holds_anything_for_changes_nothing(
-    world: World, launching: bool
-) -> None:
+def test_a_missing_training_job_without_an_attempt_changes_nothing(world: World, launching: bool) -> None:
     world.fleet.finish("a", now=world.now_s)
     world.fleet.delete("a", now=world.now_s)
     name = "a" if launching else "b"
@@ -332,7 +330,7 @@ def test_an_attempt_that_is_not_found_has_vanished_once_that_is_proven(world: Wo
         "waited for spot instances in vain",
     ],
 )
-def test_a_final_status_is_what_it_means_for_the_job(
+def test_a_final_status_maps_to_the_jobs_outcome(
     world: World, attempt: dict[str, Any], said: dict[str, Any], state: str, code: str, message: str
 ) -> None:
     change(world, **attempt)
@@ -350,7 +348,7 @@ def test_a_final_status_is_what_it_means_for_the_job(
     [(StopCause.REQUEUE, False, 3), (StopCause.ON_DEMAND, True, None)],
     ids=["it used too little", "spot interrupted it too often"],
 )
-def test_what_the_policy_has_stopped_goes_on_as_it_says(
+def test_a_job_stopped_by_the_policy_continues_according_to_it(
     world: World, cause: StopCause, on_demand: bool, priority: int | None
 ) -> None:
     change_job(world, priority=7)
@@ -360,7 +358,7 @@ def test_what_the_policy_has_stopped_goes_on_as_it_says(
     assert (after.on_demand, after.priority) == (on_demand, priority or 7)
 
 
-def test_a_job_that_waited_for_spot_instances_in_vain_goes_on_on_demand(world: World) -> None:
+def test_a_job_that_got_no_spot_instances_continues_on_demand(world: World) -> None:
     take(world, seen(world, "Stopped", "MaxWaitTimeExceeded"))
     assert (job(world).on_demand, job(world).retried) == (True, {})
 
@@ -383,7 +381,7 @@ def test_a_failure_is_counted_by_its_kind_and_its_job_waits(world: World) -> Non
         "it was held too briefly",
     ],
 )
-def test_how_long_it_ran_is_what_sagemaker_says_or_else_how_long_it_was_held(
+def test_the_run_time_is_sagemakers_or_the_time_held(
     world: World, trained_ms: int | None, since_s: int, retried: bool
 ) -> None:
     configure(world, retries={"code": {"maxPerJob": 1, "minRunTimeSeconds": 60}})
@@ -403,7 +401,7 @@ def test_how_long_it_ran_is_what_sagemaker_says_or_else_how_long_it_was_held(
         ((CODE, "AlgorithmError: 2"), "pending"),
     ],
 )
-def test_a_failure_with_the_same_text_as_that_of_the_attempt_before_is_not_tried_again(
+def test_a_failure_with_the_message_of_the_previous_attempt_is_not_retried(
     world: World, before: tuple[str | None, ...], state: str
 ) -> None:
     configure(world, retries={"code": {"maxPerJob": 9}})
@@ -419,7 +417,7 @@ def test_a_failure_with_the_same_text_as_that_of_the_attempt_before_is_not_tried
     assert world.states("a") == {"a": state}
 
 
-def test_an_end_is_kept_for_as_long_as_ended_jobs_are(world: World) -> None:
+def test_an_end_is_stored_as_long_as_ended_jobs(world: World) -> None:
     take(world, seen(world, "Completed"))
     ended = job(world)
     assert world.table.get(GivenUpRecord.key("a")) is None, "it was not given up"
@@ -451,10 +449,8 @@ def test_an_attempt_whose_job_is_gone_or_has_another_attempt_is_a_conflict(world
 
 @pytest.mark.parametrize("known", [False, True], ids=["nothing is reserved yet", "something is reserved already"])
 @pytest.mark.parametrize("waits", [False, True], ids=["it has left the line", "it waits"])
-def test_what_an_attempt_frees_is_reserved_for_the_job_that_it_was_stopped_for_if_that_waits(
-    world: World, waits: bool, known: bool
-) -> None:
-    world.submit("b")
+def test_freed_instances_are_reserved_for_a_waiting_preemptor(world: World, waits: bool, known: bool) -> None:
+    world.submit("b", ResourceConfig=on(2))
     item = world.table.get(JobRecord.key("b"))
     assert item is not None
     if not waits:
@@ -469,14 +465,14 @@ def test_what_an_attempt_frees_is_reserved_for_the_job_that_it_was_stopped_for_i
     assert held == known + waits
 
 
-def test_an_attempt_that_was_stopped_for_a_job_that_is_gone_ends(world: World) -> None:
+def test_an_attempt_stopped_for_a_removed_job_ends(world: World) -> None:
     change(world, stop_cause=StopCause.PREEMPTION, freed_for="b", freed={P5: 1})
     assert take(world, seen(world, "Stopped")) is TICK_DUE
     assert world.states("a") == {"a": "preempted"}
 
 
 @pytest.mark.parametrize("on_start", ["report", "stop"])
-def test_a_rule_is_looked_at_once_when_an_attempt_runs(
+def test_a_rule_is_evaluated_once_when_an_attempt_runs(
     world: World, on_start: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     configure(world, rules={"tagged": {"require": {"tags": {"project": ["*"]}}, "onStart": on_start}})
@@ -503,7 +499,7 @@ def test_a_rule_is_looked_at_once_when_an_attempt_runs(
     ],
     ids=["without the tag", "with the tag", "of a team that the rule is not for"],
 )
-def test_a_rule_is_looked_at_with_the_request_and_the_team(
+def test_a_rule_is_evaluated_with_the_request_and_the_team(
     world: World, tags: list[dict[str, str]], team: str, keeps: bool
 ) -> None:
     rule = {"require": {"tags": {"project": ["*"]}}, "when": {"teams": [DEFAULT_TEAM]}, "onStart": "stop"}
@@ -514,7 +510,7 @@ def test_a_rule_is_looked_at_with_the_request_and_the_team(
     assert take(world, seen(world)) is (RECORDED if keeps else TICK_DUE)
 
 
-def test_an_attempt_whose_request_is_gone_goes_on(world: World) -> None:
+def test_an_attempt_with_a_missing_request_continues(world: World) -> None:
     configure(world, rules={"tagged": {"require": {"tags": {"project": ["*"]}}, "onStart": "stop"}})
     world.table.write([Delete(key=request_key("a"))])
     change(world, ruled=False)
@@ -543,7 +539,7 @@ def test_an_attempt_that_spot_interrupts_too_often_has_to_stop(
     assert found(world).interruptions == interruptions
 
 
-def test_an_attempt_that_runs_without_a_job_keeps_others_busy_and_changes_nothing(world: World) -> None:
+def test_an_attempt_without_a_job_blocks_others_and_changes_nothing(world: World) -> None:
     change(world, ruled=False)
     world.table.write([Delete(key=JobRecord.key("a"))])
     before = found(world)
@@ -552,6 +548,6 @@ def test_an_attempt_that_runs_without_a_job_keeps_others_busy_and_changes_nothin
     assert found(world) == before
 
 
-def test_what_an_attempt_has_held_is_charged_until_its_end(world: World) -> None:
+def test_an_attempts_instances_are_charged_until_its_end(world: World) -> None:
     take(world, seen(world, "Completed"))
     assert job(world).usage == Usage(started_ms=world.clock() - 60_000, instance_ms={P5: 60_000})

@@ -73,7 +73,7 @@ def freeze_list(world: World) -> Callable[[], None]:
     return end
 
 
-def test_an_attempt_that_is_listed_as_it_is_known_is_not_described() -> None:
+def test_an_attempt_with_an_unchanged_listing_is_not_described() -> None:
     world = training("a")
     minutes(world, 60)
     assert world.called("DescribeTrainingJob") == []
@@ -87,7 +87,7 @@ def test_a_list_of_a_hundred_is_one_call_for_all_of_them() -> None:
     assert len({each.seen_ms for each in read_ledger(world.table).attempts}) == 1, "each was noted"
 
 
-def test_an_answer_of_the_list_is_news_so_that_nobody_asks_again_for_a_while() -> None:
+def test_a_listed_status_counts_as_confirmed_so_that_it_is_not_described_for_a_while() -> None:
     world = training("a")
     world.pass_time(400)
     world.reconcile(AFTER_S)
@@ -105,7 +105,7 @@ def test_an_answer_of_the_list_is_news_so_that_nobody_asks_again_for_a_while() -
     ],
     ids=["completed", "failed", "stopped"],
 )
-def test_an_end_that_was_not_told_is_found_within_the_wait_and_a_minute(happens: Callable[[World], object]) -> None:
+def test_an_end_without_an_event_is_found_within_the_delay_and_a_minute(happens: Callable[[World], object]) -> None:
     world = training("a")
     minutes(world, 30)
     happens(world)
@@ -115,7 +115,7 @@ def test_an_end_that_was_not_told_is_found_within_the_wait_and_a_minute(happens:
     world.check()
 
 
-def test_a_change_that_was_not_told_is_described_once() -> None:
+def test_an_unpublished_change_is_described_once() -> None:
     world = World()
     world.submit("a", Environment=LONG)
     world.tick()
@@ -125,7 +125,7 @@ def test_a_change_that_was_not_told_is_described_once() -> None:
     assert world.called("DescribeTrainingJob") == ["a"]
 
 
-def test_the_list_frees_nothing_so_a_job_that_it_leaves_out_goes_on() -> None:
+def test_a_job_missing_from_the_listing_continues() -> None:
     world = training("a")
     answered = world.fleet.call
 
@@ -138,7 +138,7 @@ def test_the_list_frees_nothing_so_a_job_that_it_leaves_out_goes_on() -> None:
     assert world.states("a") == {"a": "running"}
 
 
-def test_a_list_that_lags_behind_makes_news_late_by_as_much_and_no_more() -> None:
+def test_a_lagging_listing_delays_updates_by_its_lag() -> None:
     world = training("a")
     catch_up = freeze_list(world)
     world.fleet.finish("a", now=world.now_s)
@@ -149,14 +149,14 @@ def test_a_list_that_lags_behind_makes_news_late_by_as_much_and_no_more() -> Non
     assert world.states("a") == {"a": "completed"}
 
 
-def test_without_an_answer_of_the_list_each_is_described_as_if_there_were_no_list() -> None:
+def test_each_attempt_is_described_if_the_listing_fails() -> None:
     world = training("a", "b")
     refuse(world, "ListTrainingJobs")
     minutes(world, 10)
     assert sorted(world.called("DescribeTrainingJob")) == ["a", "a", "b", "b"]
 
 
-def test_there_is_no_list_where_everybody_was_heard_of() -> None:
+def test_no_listing_is_read_if_all_attempts_are_confirmed() -> None:
     world = World()
     world.submit("a")
     world.tick()
@@ -164,7 +164,7 @@ def test_there_is_no_list_where_everybody_was_heard_of() -> None:
     assert lists(world) == 0
 
 
-def test_no_more_pages_are_listed_than_a_sweep_may_and_who_is_on_none_of_them_is_described() -> None:
+def test_a_sweep_lists_a_limited_number_of_pages_and_describes_the_other_attempts() -> None:
     world = training("a")
     for number in range(100 * MAX_PAGES):
         world.fleet.create(request(f"done-{number}"), now=world.now_s)
@@ -176,7 +176,7 @@ def test_no_more_pages_are_listed_than_a_sweep_may_and_who_is_on_none_of_them_is
     assert world.pauses == [PAGE_INTERVAL_S] * (MAX_PAGES - 1)
 
 
-def test_pages_end_where_all_were_found_and_begin_no_earlier_than_the_oldest() -> None:
+def test_paging_ends_when_all_are_found_and_begins_at_the_oldest() -> None:
     world = World(pools={P5: 2})
     for number in range(150):
         world.fleet.create(request(f"old-{number}"), now=world.now_s)
@@ -192,7 +192,7 @@ def test_pages_end_where_all_were_found_and_begin_no_earlier_than_the_oldest() -
     assert float(asked["CreationTimeAfter"]) > world.now_s - HOUR_S
 
 
-def test_who_has_no_turn_to_be_noted_has_it_in_the_next_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_attempt_not_recorded_in_one_run_is_recorded_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_NOTED > 1
     monkeypatch.setattr("headway_service.tracking.reconciler.MAX_NOTED", 1)
     world = training("a", "b")
@@ -203,7 +203,7 @@ def test_who_has_no_turn_to_be_noted_has_it_in_the_next_run(monkeypatch: pytest.
     assert (lists(world), world.called("DescribeTrainingJob")) == (2, [])
 
 
-def test_what_is_heard_while_the_list_is_read_is_not_written_over() -> None:
+def test_an_event_during_the_listing_is_not_overwritten() -> None:
     world = training("a")
     world.pass_time(400)
     answered = world.fleet.call
@@ -239,7 +239,7 @@ TIMES_MS = st.integers(0, 3)
 
 
 @given(STATUSES, SECONDARY, TIMES_MS, STATUSES, SECONDARY | st.none(), TIMES_MS)
-def test_whatever_is_listed_as_later_or_as_something_else_is_never_taken_for_known(
+def test_a_listing_with_a_later_time_or_another_status_counts_as_changed(
     status: str, secondary: str, known_ms: int, listed: str, listed_secondary: str | None, listed_ms: int
 ) -> None:
     line = TrainingJobSummary(name="a", status=listed, secondary_status=listed_secondary, modified_ms=listed_ms)
@@ -248,7 +248,7 @@ def test_whatever_is_listed_as_later_or_as_something_else_is_never_taken_for_kno
     assert told == (listed_ms <= known_ms and not differs)
 
 
-def test_a_training_job_that_was_deleted_is_believed_to_be_gone_when_it_is_missing_for_long() -> None:
+def test_a_deleted_training_job_counts_as_gone_after_a_long_absence() -> None:
     world = training("a")
     minutes(world, 30)
     world.fleet.finish("a", now=world.now_s)

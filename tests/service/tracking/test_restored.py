@@ -97,7 +97,7 @@ def of(world: World, faults: Faults) -> World:
 
 @pytest.mark.parametrize("faults", UNKIND.values(), ids=list(UNKIND))
 @pytest.mark.parametrize("ended", [False, True], ids=["that runs", "that has completed"])
-def test_a_job_that_was_started_since_then_is_trained_once_and_completes(faults: Faults, ended: bool) -> None:
+def test_a_job_started_after_the_backup_is_trained_once_and_completes(faults: Faults, ended: bool) -> None:
     world = of(World(), faults)
     world.tick()
     world.submit("a")
@@ -114,7 +114,7 @@ def test_a_job_that_was_started_since_then_is_trained_once_and_completes(faults:
     assert (rogues(world), launched(world)) == ({}, True)
 
 
-def test_what_runs_and_is_awaited_is_adopted_while_everything_is_paused() -> None:
+def test_an_expected_running_attempt_is_adopted_while_all_pools_are_paused() -> None:
     world = World()
     world.submit("a")
     before = state_of(world)
@@ -145,7 +145,7 @@ def test_nothing_is_launched_before_a_round_that_began_after_sagemaker_could_sho
 @pytest.mark.parametrize("faults", UNKIND.values(), ids=list(UNKIND))
 @pytest.mark.parametrize("size", [1, 2], ids=["full pool", "room in the pool"])
 @pytest.mark.parametrize("left", ["", "it was deleted"], ids=["", "first attempt deleted"])
-def test_a_job_whose_later_attempt_runs_is_trained_no_second_time_uncharged_and_completes_once(
+def test_a_job_with_a_running_later_attempt_is_not_trained_twice_and_completes_once(
     faults: Faults, size: int, left: str
 ) -> None:
     world = of(World(pools={P5: size}), faults.with_changes({"quotas": {}}))
@@ -177,7 +177,7 @@ def test_a_job_whose_later_attempt_runs_is_trained_no_second_time_uncharged_and_
     assert rogues(world) == {}
 
 
-def test_a_later_attempt_that_its_job_does_not_wait_for_is_reported_and_only_an_operator_has_it_stopped() -> None:
+def test_an_unexpected_later_attempt_is_reported_and_stopped_only_by_an_operator() -> None:
     world = World(pools={P5: 1})
     world.submit("a", 1)
     before = state_of(world)
@@ -204,7 +204,7 @@ def test_a_later_attempt_that_its_job_does_not_wait_for_is_reported_and_only_an_
     assert world.states("a") == {"a": "completed"}
 
 
-def test_an_attempt_that_stops_while_the_table_is_put_back_does_not_end_its_job() -> None:
+def test_an_attempt_that_stops_during_a_restore_does_not_end_its_job() -> None:
     world = World(pools={P5: 2})
     world.submit("a", 1, Environment={"SANDBOX_RUN_SECONDS": "600", "SANDBOX_STOP_SECONDS": "900"})
     before = state_of(world)
@@ -233,7 +233,7 @@ def test_an_attempt_that_has_failed_since_then_does_not_end_its_job() -> None:
     assert "NameTaken" in codes
 
 
-def test_a_forgotten_job_that_runs_is_charged_until_it_ends() -> None:
+def test_a_running_job_without_a_record_is_charged_until_it_ends() -> None:
     world = World()
     world.tick()
     before = state_of(world)
@@ -252,7 +252,7 @@ def test_a_forgotten_job_that_runs_is_charged_until_it_ends() -> None:
 # -------------------------------------------------------------------------------------------------- pauses of operators
 
 
-def test_a_pause_of_everything_in_the_restored_state_goes_on_until_it_is_resumed() -> None:
+def test_a_pause_of_all_pools_in_the_restored_state_continues_until_it_is_resumed() -> None:
     world = World()
     world.tick()
     pauses(world).pause(PauseRecord.EVERYTHING, "user/ada", "the cooling is repaired")
@@ -270,7 +270,7 @@ def test_a_pause_of_everything_in_the_restored_state_goes_on_until_it_is_resumed
     assert world.states("a") == {"a": "running"}
 
 
-def test_nobody_resumes_before_the_patrol_has_gone_round() -> None:
+def test_a_resume_before_the_scan_has_completed_is_refused() -> None:
     world = World()
     world.tick()
     put_back(world, state_of(world))
@@ -282,7 +282,7 @@ def test_nobody_resumes_before_the_patrol_has_gone_round() -> None:
 
 
 @pytest.mark.parametrize("meanwhile", [False, True], ids=["before it ends", "just as it ends"])
-def test_who_pauses_everything_before_the_patrol_has_gone_round_has_to_resume_it(meanwhile: bool) -> None:
+def test_a_pause_of_all_pools_before_the_scan_has_completed_must_be_resumed(meanwhile: bool) -> None:
     world = World()
     world.tick()
     put_back(world, state_of(world))
@@ -303,7 +303,7 @@ def test_who_pauses_everything_before_the_patrol_has_gone_round_has_to_resume_it
         pauses(world).resume(PauseRecord.EVERYTHING, "user/ada")
 
 
-def test_a_page_that_sagemaker_gives_no_answer_about_is_gone_through_again_before_anything_is_launched() -> None:
+def test_an_unanswered_page_is_read_again_before_any_launch() -> None:
     world = World(pools={P5: 4})
     world.tick()
     before = state_of(world)
@@ -335,7 +335,7 @@ def test_stopping_a_waiting_job_whose_attempt_runs_leaves_the_attempt_charged() 
     world.check()
 
 
-def test_a_restore_while_the_patrol_ends_the_pause_of_an_earlier_one_begins_again() -> None:
+def test_a_restore_during_the_end_of_an_earlier_ones_pause_starts_over() -> None:
     world = World()
     world.tick()
     pauses(world).pause(PauseRecord.EVERYTHING, "user/ada", "the cooling is repaired")
@@ -349,7 +349,7 @@ def test_a_restore_while_the_patrol_ends_the_pause_of_an_earlier_one_begins_agai
     assert not launched(world)
 
 
-def test_a_restore_while_somebody_resumes_is_not_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restore_during_a_resume_is_not_undone(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     world.tick()
     before = state_of(world)

@@ -37,7 +37,7 @@ def fail(world: World, name: str, reason: str, after_s: float = 300) -> None:
     world.check()
 
 
-def test_a_job_that_failed_by_sagemakers_fault_is_tried_again_with_its_tags_checkpoints_and_place() -> None:
+def test_a_job_failed_by_sagemaker_is_retried_with_its_tags_checkpoints_and_place() -> None:
     world = World(pools={P5: 1})
     checkpoints = {"CheckpointConfig": {"S3Uri": "s3://jobs/checkpoints/a"}}
     world.submit("a", 5, **checkpoints)
@@ -67,7 +67,7 @@ def test_a_job_that_failed_by_sagemakers_fault_is_tried_again_with_its_tags_chec
 
 
 @pytest.mark.parametrize("reason", [CODE, "ClientError: Data download failed", "Something else", ""])
-def test_a_failure_of_the_users_own_is_not_tried_again(reason: str) -> None:
+def test_a_users_own_failure_is_not_retried(reason: str) -> None:
     world = world_of()
     world.submit("a", Environment=LONG)
     fail(world, "a", reason, after_s=7200)
@@ -76,7 +76,7 @@ def test_a_failure_of_the_users_own_is_not_tried_again(reason: str) -> None:
     assert not read_ledger(world.table).attempts
 
 
-def test_retries_are_counted_by_kind_and_come_to_an_end() -> None:
+def test_retries_are_counted_by_kind_and_bounded() -> None:
     world = world_of(service={"maxPerJob": 2, "backoffSeconds": 10})
     world.submit("a")
     for waits_s in (10, 20):
@@ -89,7 +89,7 @@ def test_retries_are_counted_by_kind_and_come_to_an_end() -> None:
     assert "is retried 2 times at most" in seen.reason.message
 
 
-def test_the_articles_rule_resumes_what_failed_after_two_hours_but_no_error_twice() -> None:
+def test_the_articles_rule_retries_failures_after_two_hours_but_no_error_twice() -> None:
     world = world_of(code={"maxPerJob": 5, "minRunTimeSeconds": 7200, "backoffSeconds": 0})
     world.submit("early", Environment=LONG)
     fail(world, "early", CODE, after_s=3600)
@@ -104,7 +104,7 @@ def test_the_articles_rule_resumes_what_failed_after_two_hours_but_no_error_twic
     assert "it failed in the same way before" in world.seen("late").reason.message
 
 
-def test_a_job_that_is_to_stop_is_not_tried_again_when_it_fails() -> None:
+def test_a_job_that_has_to_stop_is_not_retried_after_a_failure() -> None:
     world = world_of()
     world.submit("a")
     world.tick()
@@ -124,7 +124,7 @@ def test_a_waiting_retry_can_be_stopped() -> None:
     world.check()
 
 
-def test_an_event_of_a_failure_that_comes_twice_counts_once() -> None:
+def test_a_repeated_failure_event_counts_once() -> None:
     world = world_of()
     world.submit("a")
     world.tick()
@@ -137,7 +137,7 @@ def test_an_event_of_a_failure_that_comes_twice_counts_once() -> None:
     world.check()
 
 
-def test_what_the_document_says_of_a_kind_replaces_the_default_of_that_kind_only() -> None:
+def test_a_setting_of_a_kind_replaces_only_the_default_of_that_kind() -> None:
     document = {"pools": {P5: {"size": 1}}}
     default = validate(document).retry_rules()
     assert default == {
@@ -162,13 +162,13 @@ def test_what_the_document_says_of_a_kind_replaces_the_default_of_that_kind_only
         ({"service": {"maxPerJob": 1, "forEver": True}}, "retries.service.forEver"),
     ],
 )
-def test_bad_rules_of_retries_are_refused_with_their_field(retries: Any, field: str) -> None:
+def test_invalid_retry_rules_are_refused_with_their_field(retries: Any, field: str) -> None:
     with pytest.raises(InvalidConfiguration) as refused:
         validate({"pools": {P5: {"size": 1}}, "retries": retries})
     assert [each.field for each in refused.value.fields] == [field]
 
 
-def test_a_job_that_ran_into_its_limit_is_stopped_unless_the_policy_tries_that_again() -> None:
+def test_a_job_that_reached_its_limit_is_stopped_unless_the_policy_retries_it() -> None:
     short: dict[str, Any] = {"StoppingCondition": {"MaxRuntimeInSeconds": 1800}, "Environment": LONG}
     for retries, state in (({}, "stopped"), ({"time": {"maxPerJob": 1}}, "pending")):
         world = world_of(**retries)

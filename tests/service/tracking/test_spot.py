@@ -43,7 +43,7 @@ def created(world: World) -> list[dict[str, Any]]:
     return [request for operation, request in world.calls if operation == "CreateTrainingJob"]
 
 
-def test_a_job_that_spot_interrupts_four_times_goes_on_with_instances_on_demand() -> None:
+def test_a_job_interrupted_four_times_on_spot_continues_on_demand() -> None:
     world = world_of()
     world.submit("a", 5, **SPOT)
     world.tick()
@@ -70,7 +70,7 @@ def test_a_job_that_spot_interrupts_four_times_goes_on_with_instances_on_demand(
     assert world.states("a") == {"a": "completed"}
 
 
-def test_it_keeps_its_place_in_line_and_holds_its_instances_no_longer_than_on_demand() -> None:
+def test_a_spot_job_keeps_its_place_and_holds_its_instances_no_longer_than_on_demand() -> None:
     world = world_of(maxInterruptions=0)
     world.submit("a", 5, **SPOT)
     entered = world.seen("a").job.entry_time
@@ -107,7 +107,7 @@ def test_interruptions_count_over_the_life_of_a_job_and_not_of_an_attempt() -> N
     ("spot", "state", "code"),
     [({}, "running", "OnDemand"), ({"afterWait": False}, "stopped", "Stopped")],
 )
-def test_a_spot_job_that_waited_in_vain_goes_on_on_demand_unless_the_policy_says_no(
+def test_a_spot_job_without_instances_continues_on_demand_unless_the_policy_forbids_it(
     spot: dict[str, Any], state: str, code: str
 ) -> None:
     world = world_of(**spot)
@@ -118,7 +118,7 @@ def test_a_spot_job_that_waited_in_vain_goes_on_on_demand_unless_the_policy_says
     assert code in [step.reason.code for step in world.seen("a").job.history]
 
 
-def test_interruptions_never_move_a_job_where_the_policy_says_so() -> None:
+def test_interruptions_never_move_a_job_if_the_policy_forbids_it() -> None:
     world = world_of(maxInterruptions=None)
     world.submit("a", **SPOT)
     world.tick()
@@ -140,7 +140,7 @@ def test_repeated_and_late_events_count_no_interruption_twice() -> None:
     assert (world.states("a"), world.called("StopTrainingJob")) == ({"a": "running"}, [])
 
 
-def test_a_job_on_several_hosts_goes_on_with_as_many() -> None:
+def test_a_job_on_several_hosts_continues_with_the_same_number() -> None:
     world = world_of(size=2, maxInterruptions=0)
     world.submit("a", ResourceConfig=on(2), **SPOT)
     world.tick()

@@ -75,7 +75,7 @@ def reason(world: World, name: str = "rogue") -> tuple[str, str]:
     return str(rogue.reason.code), rogue.reason.message
 
 
-def test_a_rogue_job_is_seen_by_its_first_event_and_charged_until_its_end_is_told() -> None:
+def test_an_unmanaged_job_is_recorded_by_its_first_event_and_charged_until_its_end_event() -> None:
     world = world_of()
     create(world)
     world.pass_time(1)
@@ -91,7 +91,7 @@ def test_a_rogue_job_is_seen_by_its_first_event_and_charged_until_its_end_is_tol
     assert free(world) == 2
 
 
-def test_a_rogue_job_whose_events_were_lost_is_found_by_the_patrol_and_so_is_its_end() -> None:
+def test_the_scan_finds_an_unmanaged_job_without_events_and_its_end() -> None:
     world = world_of()
     create(world)
     world.pass_time(60, deliver=False)
@@ -109,7 +109,7 @@ def test_a_rogue_job_whose_events_were_lost_is_found_by_the_patrol_and_so_is_its
     assert world.wakes == ["the patrol has freed instances"]
 
 
-def test_a_rogue_job_that_was_deleted_is_forgotten() -> None:
+def test_the_record_of_a_deleted_unmanaged_job_is_removed() -> None:
     world = world_of()
     create(world)
     world.pass_time(1)
@@ -120,7 +120,7 @@ def test_a_rogue_job_that_was_deleted_is_forgotten() -> None:
     assert (rogues(world), free(world)) == ({}, 2)
 
 
-def test_a_training_job_that_got_the_name_of_a_rogue_one_is_another_one() -> None:
+def test_a_training_job_with_the_name_of_an_unmanaged_one_is_distinguished() -> None:
     world = world_of()
     create(world)
     world.pass_time(1)
@@ -133,7 +133,7 @@ def test_a_training_job_that_got_the_name_of_a_rogue_one_is_another_one() -> Non
     assert (rogues(world), free(world)) == ({"rogue": {P5: 2}}, 0)
 
 
-def test_an_attempt_that_got_the_name_of_a_rogue_job_is_not_taken_for_it() -> None:
+def test_an_attempt_with_the_name_of_an_unmanaged_job_is_distinguished() -> None:
     world = world_of()
     create(world, "a")
     world.pass_time(1)
@@ -147,7 +147,7 @@ def test_an_attempt_that_got_the_name_of_a_rogue_job_is_not_taken_for_it() -> No
     assert (rogues(world), free(world)) == ({}, 1)
 
 
-def test_what_is_told_twice_late_or_out_of_order_charges_once_and_gives_back_once() -> None:
+def test_repeated_late_or_unordered_events_charge_once_and_release_once() -> None:
     world = world_of()
     create(world)
     details = list(world.fleet.advance(world.now_s))
@@ -182,7 +182,7 @@ def test_what_is_told_twice_late_or_out_of_order_charges_once_and_gives_back_onc
         pytest.param(lambda world: world.pass_time(5000, deliver=False), id="whose end was not told"),
     ],
 )
-def test_an_attempt_of_the_queue_is_not_rogue(prepare: Callable[[World], object]) -> None:
+def test_an_attempt_of_the_queue_is_not_unmanaged(prepare: Callable[[World], object]) -> None:
     world = world_of()
     world.submit("a")
     world.tick()
@@ -195,7 +195,7 @@ def test_an_attempt_of_the_queue_is_not_rogue(prepare: Callable[[World], object]
     world.check()
 
 
-def test_an_attempt_whose_launch_is_not_settled_is_not_rogue() -> None:
+def test_an_attempt_with_an_unsettled_launch_is_not_unmanaged() -> None:
     world = world_of()
     world.submit("a")
     world.fleet.faults = Faults(lose_answer={"CreateTrainingJob": 1})
@@ -207,7 +207,7 @@ def test_an_attempt_whose_launch_is_not_settled_is_not_rogue() -> None:
 
 
 @pytest.mark.parametrize("job", [None, "a"])
-def test_a_rogue_job_that_carries_the_queues_tags_is_seen_all_the_same(job: str | None) -> None:
+def test_an_unmanaged_job_with_the_queues_tags_is_still_recorded(job: str | None) -> None:
     world = world_of()
     if job is not None:
         world.submit(job)
@@ -246,7 +246,7 @@ def refuse(
     world.fleet.call = call  # type: ignore[method-assign,assignment]
 
 
-def test_an_attempt_that_is_launched_while_its_name_is_looked_at_is_not_rogue() -> None:
+def test_an_attempt_launched_during_the_check_of_its_name_is_not_unmanaged() -> None:
     world = world_of()
     world.submit("a")
     interrupt(world.rogues, "_attempt", world.tick)
@@ -256,7 +256,7 @@ def test_an_attempt_that_is_launched_while_its_name_is_looked_at_is_not_rogue() 
 
 
 @pytest.mark.parametrize("at", [0, 1], ids=["before it is looked up again", "after it is looked up again"])
-def test_an_attempt_that_is_launched_and_ends_while_its_name_is_looked_at_is_not_rogue(at: int) -> None:
+def test_an_attempt_launched_and_ended_during_the_check_of_its_name_is_not_unmanaged(at: int) -> None:
     world = world_of()
     world.submit("a")
 
@@ -282,7 +282,7 @@ def test_an_attempt_that_is_launched_and_ends_while_its_name_is_looked_at_is_not
     assert rogues(world) == {}
 
 
-def test_a_rogue_job_is_found_where_sagemaker_answers_one_describe_at_a_time() -> None:
+def test_an_unmanaged_job_is_found_if_sagemaker_answers_one_describe_at_a_time() -> None:
     world = world_of()
     create(world)
     world.now_s += VISIBLE_AFTER_S
@@ -291,7 +291,7 @@ def test_a_rogue_job_is_found_where_sagemaker_answers_one_describe_at_a_time() -
     assert rogues(world) == {"rogue": {P5: 1}}
 
 
-def test_a_training_job_that_is_new_is_rogue_only_if_it_is_live_when_asked_twice() -> None:
+def test_a_new_training_job_is_unmanaged_only_if_it_is_live_in_two_descriptions() -> None:
     world = world_of()
     create(world)
     world.now_s += VISIBLE_AFTER_S - 1
@@ -320,11 +320,11 @@ def test_a_training_job_that_is_new_is_rogue_only_if_it_is_live_when_asked_twice
     ],
     ids=["plain", "groups", "preferences, not yet picked", "preferences", "serverless"],
 )
-def test_the_demand_is_what_sagemaker_says(resources: dict[str, Any] | None, demand: dict[str, int]) -> None:
+def test_the_demand_is_that_of_sagemakers_description(resources: dict[str, Any] | None, demand: dict[str, int]) -> None:
     assert demand_of({} if resources is None else {"ResourceConfig": resources}) == demand
 
 
-def test_a_rogue_job_is_charged_in_all_pools_that_there_are() -> None:
+def test_an_unmanaged_job_is_charged_in_all_existing_pools() -> None:
     world = world_of({P5: 2})
     create(world, ResourceConfig=GROUPS)
     world.pass_time(1)
@@ -337,7 +337,7 @@ def test_a_rogue_job_is_charged_in_all_pools_that_there_are() -> None:
     assert (free(world), free(world, G5)) == (0, 1)
 
 
-def test_a_pool_that_is_taken_out_is_not_charged_any_more_and_goes() -> None:
+def test_a_removed_pool_is_no_longer_charged_and_is_deleted() -> None:
     world = world_of({P5: 2, G5: 2})
     create(world, ResourceConfig=GROUPS)
     world.pass_time(1)
@@ -365,7 +365,7 @@ def test_charging_is_switched_off_and_on_again() -> None:
     assert (rogues(world), free(world)) == ({"rogue": {P5: 1}}, 1)
 
 
-def test_a_rogue_job_takes_what_is_not_free_and_nothing_starts_until_it_is() -> None:
+def test_an_unmanaged_job_can_exceed_free_instances_and_blocks_starts_until_it_ends() -> None:
     world = world_of()
     world.submit("a", ResourceConfig=on(2))
     world.tick()
@@ -385,7 +385,7 @@ def test_a_rogue_job_takes_what_is_not_free_and_nothing_starts_until_it_is() -> 
     world.check()
 
 
-def test_a_waiting_job_is_told_who_holds_what_outside_the_queue_and_until_when() -> None:
+def test_the_explanation_of_a_waiting_job_has_unmanaged_holders_and_their_ends() -> None:
     world = world_of()
     create(world, StoppingCondition={"MaxRuntimeInSeconds": 3600})
     world.pass_time(1)
@@ -395,14 +395,14 @@ def test_a_waiting_job_is_told_who_holds_what_outside_the_queue_and_until_when()
     assert seen.reason.code == "WaitsForCapacity"
     # An hour and the overhead of half an hour from 08:00 on.
     assert seen.reason.message == (
-        "waits for 1 of 2 ml.p5.48xlarge: job `rogue` (outside the queue, until 09:30 at the latest); "
+        "waits for 1 of 2 ml.p5.48xlarge: job `rogue` (outside the queue, until 09:30 UTC at the latest); "
         "1 ml.p5.48xlarge of the pool went to training jobs outside the queue (`headway queue --all`); "
-        "starts by 09:30 unless a job of higher rank comes"
+        "starts by 09:30 UTC unless a job of higher rank comes"
     )
     assert seen.reason.jobs == ()
 
 
-def test_a_job_that_fits_beside_a_rogue_one_starts_and_one_that_would_delay_a_blocked_job_does_not() -> None:
+def test_a_job_that_fits_beside_an_unmanaged_one_starts_unless_it_delays_a_blocked_job() -> None:
     world = world_of()
     create(world, StoppingCondition={"MaxRuntimeInSeconds": 3600})
     world.pass_time(1)
@@ -414,7 +414,7 @@ def test_a_job_that_fits_beside_a_rogue_one_starts_and_one_that_would_delay_a_bl
     world.check()
 
 
-def test_a_rogue_job_is_no_victim_and_nobody_is_preempted_for_what_it_holds() -> None:
+def test_an_unmanaged_job_is_not_preempted_and_causes_no_preemption() -> None:
     world = world_of()
     world.submit("low", 0)
     world.tick()
@@ -431,7 +431,7 @@ def test_a_rogue_job_is_no_victim_and_nobody_is_preempted_for_what_it_holds() ->
     world.check()
 
 
-def test_a_rogue_job_may_have_the_name_of_a_waiting_one() -> None:
+def test_an_unmanaged_job_may_have_the_name_of_a_waiting_one() -> None:
     world = world_of()
     create(world, "a", ResourceConfig=on(2))
     world.pass_time(1)
@@ -479,7 +479,7 @@ STOPPING_RULES = {"cost": {**RULES["cost"], "onStart": "stop"}}
     ],
     ids=["nothing", "a rule that is kept", "report", "stop", "a rule with stop that is kept", "all"],
 )
-def test_a_rogue_job_is_stopped_only_if_the_policy_says_so(
+def test_an_unmanaged_job_is_stopped_only_if_the_policy_requires_it(
     configuration: dict[str, Any], tags: dict[str, str], code: str, told: str, stopped: bool
 ) -> None:
     world = world_of(**configuration)
@@ -499,7 +499,7 @@ def test_a_rogue_job_is_stopped_only_if_the_policy_says_so(
     world.check()
 
 
-def test_a_rogue_job_that_a_changed_policy_wants_stopped_is_stopped_within_the_minute() -> None:
+def test_a_changed_policy_stops_an_unmanaged_job_within_the_minute() -> None:
     world = world_of(teams={"research": {}})
     create(world, Tags=[{"Key": "team", "Value": "research"}])
     world.pass_time(VISIBLE_AFTER_S)
@@ -512,7 +512,7 @@ def test_a_rogue_job_that_a_changed_policy_wants_stopped_is_stopped_within_the_m
     assert world.called("StopTrainingJob") == ["rogue"]
 
 
-def test_a_rogue_job_that_the_queue_may_not_stop_says_so_and_is_asked_again_only_now_and_then() -> None:
+def test_an_unmanaged_job_that_cannot_be_stopped_reports_it_and_is_retried_rarely() -> None:
     forbidden = (
         "did not come through the queue; should be stopped, as no training job may run past the queue, but the queue "
         "is not allowed to: deploy it with AllowStoppingRogueJobs=true; uses 1 ml.p5.48xlarge of its pools"
@@ -533,7 +533,7 @@ def test_a_rogue_job_that_the_queue_may_not_stop_says_so_and_is_asked_again_only
     assert reason(world)[0] == "OutsideTheQueue"
 
 
-def test_what_carries_the_queues_mark_is_not_stopped_by_the_patrol() -> None:
+def test_the_scan_does_not_stop_jobs_with_the_queues_mark() -> None:
     world = world_of(rogues={"action": "stop"})
     create(world, Tags=MARKS)
     world.pass_time(VISIBLE_AFTER_S)
@@ -543,7 +543,7 @@ def test_what_carries_the_queues_mark_is_not_stopped_by_the_patrol() -> None:
     assert "it carries the tag headway:job" in reason(world)[1]
 
 
-def test_the_patrol_goes_on_where_it_was_and_asks_for_no_more_than_a_page_a_second() -> None:
+def test_the_scan_continues_where_it_stopped_and_pauses_between_pages() -> None:
     world = world_of()
     create(world, "old")
     world.pass_time(10, deliver=False)
@@ -562,7 +562,7 @@ def test_the_patrol_goes_on_where_it_was_and_asks_for_no_more_than_a_page_a_seco
     assert world.table.get(Key("sweep", "sweep")) is None, "it begins anew"
 
 
-def test_more_rogue_jobs_than_one_run_looks_at_are_all_seen_in_the_end() -> None:
+def test_more_unmanaged_jobs_than_one_run_checks_are_all_found_eventually() -> None:
     world = world_of({P5: 500})
     for number in range(MAX_LOOKS + 30):
         create(world, f"r-{number}")
@@ -577,7 +577,7 @@ def test_more_rogue_jobs_than_one_run_looks_at_are_all_seen_in_the_end() -> None
 @pytest.mark.parametrize(
     ("code", "left"), [("ThrottlingException", True), ("ValidationException", False)], ids=["throttled", "a bad token"]
 )
-def test_a_listing_that_is_refused_goes_on_or_begins_anew_in_the_next_minute(code: str, left: bool) -> None:
+def test_a_refused_listing_continues_or_restarts_in_the_next_minute(code: str, left: bool) -> None:
     world = world_of()
     for number in range(100 * MAX_PAGES):
         create(world, f"done-{number}")
@@ -603,7 +603,7 @@ def test_an_event_is_not_lost_to_an_outage_of_sagemaker() -> None:
     assert rogues(world) == {"rogue": {P5: 1}}
 
 
-def test_before_the_first_tick_nothing_is_looked_at() -> None:
+def test_events_and_scans_before_the_first_tick_do_nothing() -> None:
     world = World()
     create(world)
     (detail, *_) = world.fleet.advance(world.now_s)
@@ -613,13 +613,13 @@ def test_before_the_first_tick_nothing_is_looked_at() -> None:
     assert world.calls == []
 
 
-def test_the_end_of_a_rogue_job_that_two_hear_of_is_given_back_once() -> None:
+def test_the_end_of_an_unmanaged_job_observed_twice_is_released_once() -> None:
     world = world_of()
     create(world)
     world.pass_time(1)
     world.fleet.finish("rogue", now=world.now_s)
     (*_, detail) = world.fleet.advance(world.now_s)
-    other = UnmanagedJobs(world.table, world.training_jobs, world.marks)
+    other = UnmanagedJobs(world.table, world.training_jobs, world.marks, world.machine_clock)
     # The other one has read the record, then this one gets the end.
     interrupt(other, "_known", lambda: world.on_event(detail))
     assert other.refresh("rogue", world.clock()) is False

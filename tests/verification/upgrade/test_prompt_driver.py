@@ -1,4 +1,4 @@
-"""Prompts on a terminal are distinguished from other lines, and answered."""
+"""Questions on a terminal are distinguished from other lines, and answered."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from headway_sandbox.errors import DeployFailed
 from headway_verification.upgrade import prompt_driver
 
-ASKS = """
+SCRIPT = """
 print("Reading [all of it]: done")
 first = input("\\t\\033[1mParameter Name\\033[0m [none]: ")
 second = input("Sure? [y/N]: ")
@@ -20,16 +20,16 @@ raise SystemExit(3)
 """
 
 
-def test_questions_are_answered_by_how_they_begin_and_else_with_enter(tmp_path: Path):
-    said = prompt_driver.hold(
-        [sys.executable, "-c", ASKS], environment=dict(os.environ), folder=tmp_path, answers={"Sure?": "y"}
+def test_questions_are_answered_by_prefix_or_with_enter(tmp_path: Path):
+    result = prompt_driver.run_command(
+        [sys.executable, "-c", SCRIPT], environment=dict(os.environ), folder=tmp_path, answers={"Sure?": "y"}
     )
-    assert said.asked == [("Parameter Name [none]", ""), ("Sure? [y/N]", "y")]
-    assert "got '' 'y'" in said.text
-    assert said.status == 3
+    assert result.asked == [("Parameter Name [none]", ""), ("Sure? [y/N]", "y")]
+    assert "got '' 'y'" in result.text
+    assert result.status == 3
 
 
-def test_a_command_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_command_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(prompt_driver, "TIMEOUT_S", 0.5)
     with pytest.raises(DeployFailed, match=r"took more than 0\.5 s"):
-        prompt_driver.hold(["sleep", "60"], environment=dict(os.environ), folder=tmp_path, answers={})
+        prompt_driver.run_command(["sleep", "60"], environment=dict(os.environ), folder=tmp_path, answers={})

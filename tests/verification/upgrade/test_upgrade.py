@@ -1,4 +1,4 @@
-"""The versions that a release is played with, and how long two of them run side by side."""
+"""The versions used in a release scenario, and the time for which two of them run side by side."""
 
 from __future__ import annotations
 
@@ -46,30 +46,30 @@ def resources(version: Path) -> dict[str, Any]:
     return found
 
 
-def test_a_changed_version_has_other_code_and_leaves_the_build_alone(built: Path, tmp_path: Path):
+def test_a_changed_version_has_different_code_and_does_not_modify_the_build(built: Path, tmp_path: Path):
     version = builds.changed(built, tmp_path / "new")
     assert code(version) != code(built) == "FIRST = 1\n"
     assert resources(version) == resources(built)
 
 
-def test_a_broken_version_can_not_be_imported(built: Path, tmp_path: Path):
+def test_a_broken_version_cannot_be_imported(built: Path, tmp_path: Path):
     with pytest.raises(ImportError, match="never tried"):
         exec(code(builds.broken(built, tmp_path / "new")), {})
 
 
-def test_a_refused_version_makes_a_table_that_is_taken_after_the_functions(built: Path, tmp_path: Path):
+def test_a_refused_version_creates_an_existing_table_after_the_functions(built: Path, tmp_path: Path):
     found = resources(builds.refused(built, tmp_path / "new"))
     assert found.keys() == {"StrayTable", "JobsTable"}
     assert found["StrayTable"]["Properties"]["TableName"] == builds.STRAY_TABLE
     assert "ApiFunction" in found["StrayTable"]["DependsOn"]
 
 
-def test_a_rekeyed_version_finds_items_by_another_key(built: Path, tmp_path: Path):
+def test_a_rekeyed_version_has_another_sort_key(built: Path, tmp_path: Path):
     found = resources(builds.rekeyed(built, tmp_path / "new"))
     assert found["JobsTable"]["Properties"]["KeySchema"] == [{"AttributeName": "pk"}, {"AttributeName": "sortKey"}]
 
 
-def test_a_commit_that_git_does_not_know_is_told(tmp_path: Path):
+def test_an_unknown_commit_is_reported(tmp_path: Path):
     with pytest.raises(DeployFailed, match="can't read the commit no-such-commit"):
         builds.of_commit(Checkout.here(), "no-such-commit", folder=tmp_path, region="eu-west-1")
 
@@ -95,7 +95,7 @@ def test_versions_run_side_by_side_if_processes_of_both_are_alive(
     assert overlap.in_both == in_both
 
 
-def test_a_parameter_is_set_where_the_guided_deployment_has_written_it(tmp_path: Path):
+def test_a_parameter_is_set_in_the_settings_of_the_guided_deployment(tmp_path: Path):
     settings = tmp_path / "samconfig.local.toml"
     written = '"StageName=\\"v1\\" TableName=\\"a\\" LogLevel=\\"INFO\\""'
     settings.write_text(f"[prod.deploy.parameters]\nparameter_overrides = {written}\n", encoding="utf-8")
@@ -103,5 +103,5 @@ def test_a_parameter_is_set_where_the_guided_deployment_has_written_it(tmp_path:
     place._folder = tmp_path
     place.set_parameter("TableName", "b")
     assert place.parameters() == {"StageName": "v1", "TableName": "b", "LogLevel": "INFO"}
-    with pytest.raises(DeployFailed, match="sets no parameter Colour"):
+    with pytest.raises(DeployFailed, match="has no parameter Colour"):
         place.set_parameter("Colour", "red")

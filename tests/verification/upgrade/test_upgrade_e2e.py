@@ -1,4 +1,4 @@
-"""A release is played from its page: deployed, updated under load, rolled back, guarded and deleted."""
+"""A release is played as documented: deployed, updated under load, rolled back, guarded and deleted."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ PAGE = (Path(__file__).parents[3] / "docs/how-to/release.md").read_text(encoding
 
 
 def questions_on_the_page() -> list[tuple[str, str]]:
-    """The prompts in `docs/how-to/release.md`, and its answers."""
+    """Return the questions in `docs/how-to/release.md`, with their answers."""
     (block,) = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     asked = [re.fullmatch(r"(.*\[.*\]): ?(.*)", line) for line in block.splitlines()]
     return [(match[1], match[2]) for match in asked if match]
 
 
 @pytest.mark.e2e
-def test_a_release_loses_no_job_and_asks_what_the_page_says(capsys: pytest.CaptureFixture[str]):
+def test_a_release_loses_no_job_and_asks_the_documented_questions(capsys: pytest.CaptureFixture[str]):
     story = play(seed=7, short=True)
     assert story.violations == [], capsys.readouterr().out
-    # The folder is another one on each machine, and what the sandbox is in a hurry for is not as on the page.
+    # The folder differs by machine, and the sandbox uses a shorter interval than the page.
     asked = [(re.sub(r"\[/.*/", "[", question), answer) for question, answer in story.asked]
-    hurried = {"Parameter ReconcileAfterSeconds [300]": ""}
-    assert [(question, hurried.get(question, answer)) for question, answer in asked] == questions_on_the_page()
+    shortened = {"Parameter ReconcileAfterSeconds [300]": ""}
+    assert [(question, shortened.get(question, answer)) for question, answer in asked] == questions_on_the_page()
 
 
 def test_the_page_has_the_parameters_of_the_template(parameters: list[str]):

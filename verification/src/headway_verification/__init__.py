@@ -1,4 +1,4 @@
-"""Does the queue keep its promises where AWS fails, is slow or answers late?
+"""Verification of the queue's guarantees when AWS fails, is slow or answers late.
 
-Not shipped: it runs from a checkout, over the sandbox, the service and the client.
+Not shipped: it runs from a checkout, on the sandbox, the service and the client.
 """

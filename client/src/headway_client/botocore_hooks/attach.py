@@ -3,29 +3,33 @@
 Clients of ``sagemaker`` get event handlers (`headway_client.botocore_hooks.handlers`). On clients of ``logs``, methods
 are replaced instead (`headway_client.botocore_hooks.logs_proxy`): one call by the user takes several calls to AWS, and
 an event handler has no client to make them with.
+
+A session's future clients get a base class that attaches the queue to each of them, in the way of boto3's own
+customizations (source: boto3's guide, "Extensibility"). Handlers on the session would not know which client calls.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from headway_client.botocore_hooks.handlers import register
-from headway_client.botocore_hooks.job_cache import QueueJobs
 from headway_client.botocore_hooks.logs_proxy import LogsProxy
-from headway_client.botocore_hooks.progress import Notify
+from headway_client.botocore_hooks.progress import Notify, Progress
+from headway_client.botocore_hooks.queue_access import QueueAccess
 from headway_client.errors import UsageError
-from headway_client.http.connect import default_api
+from headway_client.http.connect import configured_connection
 
 if TYPE_CHECKING:
     from headway_client.http.api import HeadwayApi
 
+_SERVICES = ("sagemaker", "logs")
+
 _LOG_METHODS = {"describe_log_streams": "describe", "get_log_events": "get"}
 """The replaced methods, and the parameters of `LogsProxy` that take the originals."""
 
-_ORIGINAL = "headway_original"
-"""The attribute of a replaced method that holds the original."""
+_ATTACHED = "headway_queue"
+"""The attribute of an attached client with its queue."""
 
 
 def attach(
@@ -37,86 +41,89 @@ def attach(
 
     Args:
         target: a boto3 client of ``sagemaker`` or ``logs``, or a ``boto3.Session``.
-        api: the queue; by default the one that the environment or the profile file configures.
+        api: the queue, for which it signs; by default the one that the environment or the profile file configures,
+            signed with the credentials of each client, unless the profile names an AWS profile.
         priority: for requests without a priority tag; None for the queue's default.
         tell: called with a sentence, such as ``print``, whenever the place or state of a submitted or described job
             has changed; None for no notifications.
 
     Raises:
-        ClientError: of `headway_client.errors`: `target` has no training jobs, or no queue is configured.
-    """
-    queue = api or default_api(None if hasattr(target, "meta") else target)
-    attach_jobs(target, QueueJobs(queue), priority=priority, notify=tell)
-
-
-def attach_jobs(target: Any, jobs: QueueJobs, *, priority: int | None = None, notify: Notify | None = None) -> None:
-    """Do the same as `attach` with `jobs` that the caller keeps using.
-
-    Args:
-        target: as for `attach`.
-        jobs: the queue's jobs.
-        priority: as for `attach`.
-        notify: as ``tell`` of `attach`.
-
-    Raises:
-        UsageError: `target` has no training jobs.
+        ClientError: of `headway_client.errors`: `target` has no training jobs, is a client of another region or
+            endpoint than the queue's, or no queue is configured.
     """
     if not hasattr(target, "meta"):
-        register(target.events, jobs, priority=priority, notify=notify)
-        attach_logs(target, jobs)
+        access = QueueAccess(api or configured_connection(fallback_region=target.region_name))
+        attach_session(target, access, Progress(tell, skip_ended=True), priority=priority)
         return
     service = target.meta.service_model.service_name
-    if service == "sagemaker":
-        register(target.meta.events, jobs, priority=priority, notify=notify)
-    elif service == "logs":
-        attach_logs(target, jobs)
-    else:
+    if service not in _SERVICES:
         raise UsageError(f"A client of {service} has no training jobs: attach to one of sagemaker or logs.")
+    access = QueueAccess(api or configured_connection(fallback_region=target.meta.region_name))
+    elsewhere = access.why_not(target)
+    if elsewhere is not None:
+        raise UsageError(elsewhere)
+    attach_client(target, access, Progress(tell, skip_ended=True), priority=priority)
 
 
-def attach_logs(target: Any, jobs: QueueJobs) -> None:
-    """Show the logs of the queue's jobs under the jobs' names.
+def attach_session(
+    session: Any,
+    access: QueueAccess,
+    progress: Progress,
+    *,
+    priority: int | None = None,
+    services: Collection[str] = _SERVICES,
+) -> None:
+    """Attach a queue to the future clients of a boto3 session.
 
     Args:
-        target: a client of ``logs``, or a boto3 session, whose future clients of ``logs`` are changed.
-        jobs: the queue's jobs.
+        session: the boto3 session.
+        access: the queue.
+        progress: notifies about changes of jobs.
+        priority: as for `attach`.
+        services: the services whose clients are attached.
     """
-    if hasattr(target, "meta"):
-        methods = {name: getattr(type(target), name) for name in _LOG_METHODS}
-        methods = {name: getattr(method, _ORIGINAL, method) for name, method in methods.items()}
-        proxy = LogsProxy(jobs, **{_LOG_METHODS[name]: method.__get__(target) for name, method in methods.items()})
-        for name in _LOG_METHODS:
-            setattr(target, name, getattr(proxy, name))
+
+    class Attached:
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            attach_client(self, access, progress, priority=priority)
+
+    def add_base(*, base_classes: list[type], **_: Any) -> None:
+        base_classes.insert(0, Attached)
+
+    for service in services:
+        event, unique_id = f"creating-client-class.{service}", f"headway-{service}"
+        # botocore ignores a second handler with the same id, so the first one has to be removed.
+        session.events.unregister(event, unique_id=unique_id)
+        session.events.register(event, add_base, unique_id=unique_id)
+
+
+def attach_client(client: Any, access: QueueAccess, progress: Progress, *, priority: int | None = None) -> None:
+    """Attach a queue to a client of ``sagemaker`` or ``logs``; others are not changed.
+
+    A client of another region or endpoint than the queue's keeps calling AWS, except that it creates no training job:
+    the job would bypass the queue unnoticed.
+
+    Args:
+        client: the client.
+        access: the queue.
+        progress: notifies about changes of jobs.
+        priority: as for `attach`.
+    """
+    service = client.meta.service_model.service_name
+    if service not in _SERVICES:
         return
-
-    def replace_methods(*, class_attributes: dict[str, Any], **_: Any) -> None:
-        class_attributes.update(_log_methods(class_attributes, jobs))
-
-    event, unique_id = "creating-client-class.logs", "headway-logs"
-    target.events.unregister(event, unique_id=unique_id)
-    target.events.register(event, replace_methods, unique_id=unique_id)
-
-
-def reads_own_logs(client: Any) -> bool:
-    """Return whether a client of ``logs`` was made by an attached session."""
-    return any(hasattr(getattr(type(client), name), _ORIGINAL) for name in _LOG_METHODS)
+    elsewhere = access.why_not(client)
+    if service == "sagemaker":
+        register(client.meta.events, access.jobs_of(client), priority=priority, progress=progress, elsewhere=elsewhere)
+    elif elsewhere is None:
+        methods = {name: getattr(type(client), name).__get__(client) for name in _LOG_METHODS}
+        proxy = LogsProxy(access.jobs_of(client), **{_LOG_METHODS[name]: methods[name] for name in _LOG_METHODS})
+        for name in _LOG_METHODS:
+            setattr(client, name, getattr(proxy, name))
+    setattr(client, _ATTACHED, access)
 
 
-def _log_methods(class_attributes: dict[str, Any], jobs: QueueJobs) -> dict[str, Callable[..., Any]]:
-    originals = {name: class_attributes[name] for name in _LOG_METHODS}
-    attribute = "_headway_logs"
-
-    def method(name: str) -> Callable[..., Any]:
-        @functools.wraps(originals[name])
-        def call(client: Any, *args: Any, **arguments: Any) -> Any:
-            proxy = client.__dict__.get(attribute)
-            if proxy is None:
-                bound = {_LOG_METHODS[each]: originals[each].__get__(client) for each in _LOG_METHODS}
-                proxy = LogsProxy(jobs, **bound)
-                client.__dict__[attribute] = proxy
-            return getattr(proxy, name)(*args, **arguments)
-
-        setattr(call, _ORIGINAL, originals[name])
-        return call
-
-    return {name: method(name) for name in _LOG_METHODS}
+def is_attached(client: Any) -> bool:
+    """Return whether a queue is attached to a client."""
+    return hasattr(client, _ATTACHED)

@@ -115,7 +115,11 @@ def rename_to_job(document: dict[str, Any], details: JobDetails) -> None:
         document.pop("FailureReason", None)
         if wanted == "Failed":
             document["FailureReason"] = job.reason.message
-        transition = {"Status": secondary, "StartTime": _changed_time(details), "StatusMessage": status_message(job)}
+        message = status_message(job)
+        if continues and job.state == "running":
+            # The queue has yet to process this end: its reason is still that of the start.
+            message = f"Headway: training job {details.live_attempt} is {found}; the queue has not processed this yet"
+        transition = {"Status": secondary, "StartTime": _changed_time(details), "StatusMessage": message}
         document["SecondaryStatusTransitions"] = [
             *document.get("SecondaryStatusTransitions", []),
             transition,

@@ -2,7 +2,8 @@
 
 One place serves boto3 and both SageMaker SDKs. CreateTrainingJob goes to the queue. DescribeTrainingJob,
 StopTrainingJob, ListTrainingJobs and ListTags are answered for jobs of the queue, and passed on to SageMaker for all
-others. No other operation of SageMaker is affected. The order of the events is that of botocore's
+others; calls that change a training job (`headway_client.botocore_hooks.change_handlers`) go to SageMaker under the
+name of the current attempt. No other operation of SageMaker is affected. The order of the events is that of botocore's
 ``BaseClient._make_api_call``: ``before-parameter-build`` with the caller's parameters, validation and serialization,
 then ``before-call``, where a handler that returns a response keeps the call from being sent, then ``after-call``.
 """
@@ -14,12 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway_client.botocore_hooks import describe_response, list_response
+from headway_client.botocore_hooks.change_handlers import ChangeHandlers
 from headway_client.botocore_hooks.job_cache import QueueJobs
-from headway_client.botocore_hooks.progress import MAX_FOLLOWED_JOBS, Notify, Progress
+from headway_client.botocore_hooks.progress import MAX_FOLLOWED_JOBS, Progress
 from headway_client.botocore_hooks.responses import Response, answer, error_response, refusal
 from headway_client.errors import ClientError, NotAllowedError
 from headway_client.models import Job, JobDetails
-from headway_client.request_tags import has_priority, with_priority
+from headway_client.request_tags import QUEUE_TAGS, has_priority, with_priority
 from headway_client.ttl_cache import TtlCache
 
 SEEN_FOR_S = 86_400.0
@@ -29,16 +31,23 @@ _CONTEXT_KEY = "headway"
 """The key in a call's context under which its handlers pass values to each other."""
 
 
-def register(events: Any, jobs: QueueJobs, *, priority: int | None, notify: Notify | None) -> None:
+def register(
+    events: Any, jobs: QueueJobs, *, priority: int | None, progress: Progress, elsewhere: str | None = None
+) -> None:
     """Register the handlers, in place of those registered before.
 
     Args:
-        events: the event system of a boto3 client of ``sagemaker``, or of a boto3 session.
-        jobs: the queue's jobs.
+        events: the event system of a boto3 client of ``sagemaker``.
+        jobs: the queue's jobs, as the client sees them.
         priority: for requests without a priority tag; None for the queue's default.
-        notify: called with a sentence for each change of a job; None for no notifications.
+        progress: notifies about changes of jobs.
+        elsewhere: why the client's training jobs can't be in the queue: then it creates none, and all other calls go
+            to SageMaker. None if they can.
     """
-    for event, handler in _Handlers(jobs, priority=priority, progress=Progress(notify)).by_event().items():
+    handlers = _Handlers(jobs, priority=priority, progress=progress).by_event()
+    if elsewhere is not None:
+        handlers = dict.fromkeys(handlers, _pass_on) | {"before-call.CreateTrainingJob": _refuse_with(elsewhere)}
+    for event, handler in handlers.items():
         name, _, operation = event.partition(".")
         full_name = f"{name}.sagemaker.{operation}"
         # botocore ignores a second handler with the same id, so the first one has to be removed.
@@ -64,9 +73,11 @@ class _Handlers:
             "before-call.StopTrainingJob": self._stop,
             "before-parameter-build.ListTags": self._keep,
             "before-call.ListTags": self._list_tags,
+            "after-call.ListTags": self._hide_queue_tags,
             "before-parameter-build.ListTrainingJobs": self._list,
             "before-call.ListTrainingJobs": self._answer_list,
             "after-call.ListTrainingJobs": self._merge_lists,
+            **ChangeHandlers(self._jobs).by_event(),
         }
 
     def _keep(self, *, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
@@ -151,6 +162,11 @@ class _Handlers:
             return None
         return answer({"Tags": [dict(tag) for tag in details.request.get("Tags", [])]})
 
+    def _hide_queue_tags(self, *, parsed: dict[str, Any], **_: Any) -> None:
+        # Programs copy the tags of a training job into the request of the next one, as ``Estimator.attach`` does.
+        if "Tags" in parsed:
+            parsed["Tags"] = [tag for tag in parsed["Tags"] if tag.get("Key") not in QUEUE_TAGS]
+
     def _list(self, *, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
         token = params.get("NextToken")
         try:
@@ -186,6 +202,14 @@ class _Handlers:
         own = list_response.names_of(listing.jobs)
         others = [each for each in parsed.get("TrainingJobSummaries", []) if each["TrainingJobName"] not in own]
         parsed["TrainingJobSummaries"] = [*listing.page.summaries, *others]
+
+
+def _pass_on(**_: Any) -> None:
+    return None
+
+
+def _refuse_with(message: str) -> Callable[..., Response]:
+    return lambda **_: error_response(400, "ValidationException", message)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import botocore.session
 
-from headway_client.botocore_hooks.attach import attach_jobs, attach_logs, reads_own_logs
+from headway_client.botocore_hooks.attach import attach_client, is_attached
 from headway_client.botocore_hooks.interrupt import print_unfinished_at_ctrl_c
-from headway_client.botocore_hooks.job_cache import QueueJobs
-from headway_client.botocore_hooks.progress import Notify
-from headway_client.http.connect import default_api
+from headway_client.botocore_hooks.progress import Notify, Progress
+from headway_client.botocore_hooks.queue_access import QueueAccess
+from headway_client.http.connect import configured_connection
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def install(
     the previous installation. On Ctrl-C the unfinished jobs of the process are printed, with the command to stop them.
 
     Args:
-        api: the queue; by default the one that the next three, the environment or the profile file configure.
+        api: the queue, for which it signs; by default the one that the next three, the environment or the profile file
+            configure, signed with the credentials of each client, unless the profile names an AWS profile.
         endpoint: the queue's endpoint.
         profile: a profile of the profile file.
         region: the queue's region.
@@ -52,29 +53,27 @@ def install(
     Raises:
         ClientError: of `headway_client.errors`: no queue is configured, or the profile is not valid.
     """
-    queue = api or default_api(endpoint=endpoint, profile=profile, region=region)
+    access = QueueAccess(api or configured_connection(endpoint=endpoint, profile=profile, region=region))
     uninstall()
-    install_jobs(QueueJobs(queue), priority=priority, notify=tell)
+    install_access(access, priority=priority, notify=tell)
 
 
-def install_jobs(jobs: QueueJobs, *, priority: int | None = None, notify: Notify | None = None) -> None:
-    """Do the same as `install` with `jobs` that the caller keeps using; nothing may be installed.
+def install_access(access: QueueAccess, *, priority: int | None = None, notify: Notify | None = None) -> None:
+    """Do the same as `install` with a queue that is already configured; nothing may be installed.
 
     Args:
-        jobs: the queue's jobs.
+        access: the queue.
         priority: as for `install`.
         notify: as ``tell`` of `install`.
     """
-    make = botocore.session.Session.create_client
+    make, progress = botocore.session.Session.create_client, Progress(notify, skip_ended=True)
 
     @functools.wraps(make)
     def create_client(session: botocore.session.Session, *args: Any, **options: Any) -> Any:
         client = make(session, *args, **options)
-        service = client.meta.service_model.service_name
-        if service == "sagemaker":
-            attach_jobs(client, jobs, priority=priority, notify=notify)
-        elif service == "logs" and not reads_own_logs(client):
-            attach_logs(client, jobs)
+        # A session that a queue is attached to keeps its own.
+        if not is_attached(client):
+            attach_client(client, access, progress, priority=priority)
         return client
 
     def undo() -> None:
@@ -84,7 +83,7 @@ def install_jobs(jobs: QueueJobs, *, priority: int | None = None, notify: Notify
         stop_listening()
 
     setattr(botocore.session.Session, "create_client", create_client)  # noqa: B010
-    stop_listening = print_unfinished_at_ctrl_c(jobs)
+    stop_listening = print_unfinished_at_ctrl_c(access)
     _uninstall.append(undo)
 
 

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
 
-from headway_client.botocore_hooks.job_cache import QueueJobs
 from headway_client.botocore_hooks.progress import Notify
 from headway_client.text import to_stderr
 
@@ -19,11 +19,18 @@ PRINT_TIMEOUT_S = 2.0
 """How long an interrupt is delayed for the request to the queue."""
 
 
-def print_unfinished_jobs(jobs: QueueJobs, notify: Notify = to_stderr) -> None:
+class Submitted(Protocol):
+    """The jobs that this process has submitted."""
+
+    def unfinished(self) -> list[str]:
+        """Return the names of those that have not ended; each is returned only once."""
+
+
+def print_unfinished_jobs(jobs: Submitted, notify: Notify = to_stderr) -> None:
     """Print the jobs that this process has submitted and that have not ended, each only once.
 
     Args:
-        jobs: the queue's jobs.
+        jobs: the submitted jobs.
         notify: prints a sentence.
     """
     names = jobs.unfinished()
@@ -34,7 +41,7 @@ def print_unfinished_jobs(jobs: QueueJobs, notify: Notify = to_stderr) -> None:
 
 
 @contextmanager
-def print_unfinished_on_interrupt(jobs: QueueJobs) -> Iterator[None]:
+def print_unfinished_on_interrupt(jobs: Submitted) -> Iterator[None]:
     """Print the unfinished jobs if Ctrl-C interrupts the body, and re-raise the KeyboardInterrupt."""
     try:
         yield
@@ -43,7 +50,7 @@ def print_unfinished_on_interrupt(jobs: QueueJobs) -> Iterator[None]:
         raise
 
 
-def print_unfinished_at_ctrl_c(jobs: QueueJobs) -> Callable[[], None]:
+def print_unfinished_at_ctrl_c(jobs: Submitted) -> Callable[[], None]:
     """Print the unfinished jobs on each Ctrl-C from now on, before its other effects.
 
     A signal handler is necessary, as the SageMaker SDKs swallow the KeyboardInterrupt in ``fit`` and ``train`` (the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +70,10 @@ class QueueJobs:
         #: Submitted by this process, and not known to have ended. A dict, for its order.
         self._open: dict[str, None] = {}
 
+    def now_s(self) -> float:
+        """Return the queue's time, s since 1970."""
+        return self._api.now_s()
+
     def submit(self, request: Mapping[str, Any]) -> Submission:
         """Submit a request; raises the errors of `HeadwayApi.submit`."""
         submission = self._api.submit(request)
@@ -125,6 +129,19 @@ class QueueJobs:
         self._invalidate(name)
         self._open.pop(name, None)
         return job
+
+    def change_tags(self, name: str, added: Mapping[str, str], removed: Sequence[str]) -> list[dict[str, str]]:
+        """Change tags of a waiting job, and return all of its tags; raises the errors of `HeadwayApi.change_job`.
+
+        Args:
+            name: the job's name.
+            added: tags to add, or to give another value.
+            removed: keys of tags to remove.
+        """
+        self._api.change_job(name, tags=added, removed_tags=removed)
+        self._invalidate(name)
+        details = self.find(name)
+        return [] if details is None else [dict(tag) for tag in details.request.get("Tags", [])]
 
     def forget_foreign(self, name: str) -> None:
         """Remove a name from the cache of foreign names, as SageMaker has no such training job either."""

@@ -75,7 +75,7 @@ class LogsProxy:
         self._jobs = jobs
         self._aws_describe = describe
         self._aws_get = get
-        self._streams = LogStreams(describe)
+        self._streams = LogStreams(describe, now_s=jobs.now_s)
 
     def describe_log_streams(self, *args: Any, **arguments: Any) -> Any:
         """Return the virtual streams of a job if the prefix matches them; otherwise call AWS."""

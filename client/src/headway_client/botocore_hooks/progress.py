@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from headway_client.job_sentences import progress_sentence
 from headway_client.models import Job
 from headway_client.ttl_cache import TtlCache
 
@@ -17,14 +18,17 @@ _FOREVER = float("inf")
 
 
 class Progress:
-    """Notifies about changes of jobs.
+    """Notifies about changes of jobs. Clients that share it repeat no sentence of each other.
 
     Args:
         notify: shows a sentence; None for no notifications.
+        skip_ended: whether a job that had ended before its first update is no change. The SDKs describe all jobs that
+            they list.
     """
 
-    def __init__(self, notify: Notify | None) -> None:
+    def __init__(self, notify: Notify | None, *, skip_ended: bool = False) -> None:
         self._notify = notify
+        self._skip_ended = skip_ended
         self._notified: TtlCache[tuple[object, ...]] = TtlCache(max_size=MAX_FOLLOWED_JOBS, ttl_s=_FOREVER)
         self._preemptions: TtlCache[int] = TtlCache(max_size=MAX_FOLLOWED_JOBS, ttl_s=_FOREVER)
 
@@ -34,31 +38,13 @@ class Progress:
             return
         # Without the reason's message, which may change every minute, for example with the expected start.
         current = (job.state, job.held, job.place, job.reason.code, job.live_attempt)
-        if self._notified.get(job.name) == current:
-            return
+        before = self._notified.get(job.name)
         self._notified.put(job.name, current)
+        if before == current or (before is None and self._skip_ended and job.has_ended):
+            return
         known = self._preemptions.get(job.name)
         self._preemptions.put(job.name, job.preemptions)
         if known is not None and job.preemptions > known and job.state != "preempted":
             # The preemption began and ended between two updates.
             self._notify(f"{job.name} was preempted, and kept its place in the queue")
-        self._notify(sentence(job))
-
-
-def sentence(job: Job) -> str:
-    """Return a sentence about the state of a job."""
-    place = f"place {job.place} in the queue" if job.place is not None else "not counted"
-    why = job.reason.message
-    match job.state:
-        case "pending" | "preempted" if job.held:
-            return f"{job.name} is held: {why}"
-        case "pending":
-            return f"{job.name} waits, {place}: {why}"
-        case "preempted":
-            return f"{job.name} is preempted and waits for its next turn, {place}: {why}"
-        case "running" if job.live_attempt is not None:
-            return f"{job.name} runs as {job.live_attempt}: {why}"
-        case "completed":
-            return f"{job.name} has completed"
-        case _:
-            return f"{job.name} is {job.state}: {why}"
+        self._notify(progress_sentence(job))

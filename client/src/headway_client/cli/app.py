@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from headway_client import __version__
@@ -22,12 +24,15 @@ from headway_client.cli.commands import (
     show,
     simulate,
     submit,
+    teams,
     update,
     version,
     wait,
 )
 
 _EPILOG = """\
+`ls` is another name of queue, and `cancel` of stop.
+
 The endpoint of the queue comes from --endpoint, HEADWAY_ENDPOINT, the profile (--profile, HEADWAY_PROFILE or the
 default of ~/.config/headway/config.toml), or the sandbox of the current checkout.
 
@@ -45,37 +50,26 @@ cli = Group(
     help="Queue SageMaker training jobs on a fixed number of instances, ordered by priority.",
     epilog=_EPILOG,
     params=common_options(),
+    aliases={"ls": "queue", "cancel": "stop"},
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 click.version_option(__version__, message="headway %(version)s")(cli)
 
-for _command in (
-    submit.submit,
-    queue.queue,
-    show.show,
-    forecast.why,
-    forecast.forecast,
-    forecast.what_if,
-    wait.wait,
-    logs.logs,
-    connect.connect,
-    update.stop,
-    update.priority,
-    update.hold,
-    update.release,
-    history.history,
-    pools.capacity,
-    pools.config,
-    pool_operations.pause,
-    pool_operations.resume,
-    pool_operations.drain,
-    pool_operations.resize,
-    policy.policy,
-    dlq.dlq,
-    doctor.doctor,
-    version.version,
-    completion.completion,
-    sandbox.sandbox,
-    simulate.simulate,
-):
-    cli.add_command(_command)
+_SECTIONS: dict[str, Sequence[click.Command]] = {
+    "Submitting": (submit.submit,),
+    "Inspecting": (
+        *(queue.queue, show.show, forecast.why, forecast.forecast, forecast.what_if, history.history),
+        *(pools.capacity, teams.teams),
+    ),
+    "Running jobs": (wait.wait, logs.logs, connect.connect),
+    "Changing jobs": (update.stop, update.priority, update.change, update.comment, update.hold, update.release),
+    "Operating the queue": (
+        *(pools.config, pool_operations.pause, pool_operations.resume, pool_operations.drain, pool_operations.resize),
+        *(policy.policy, dlq.dlq),
+    ),
+    "Local commands": (*(doctor.doctor, version.version, completion.completion, sandbox.sandbox, simulate.simulate),),
+}
+"""The commands by the sections of the help, which are those of the page on the command line."""
+
+for _section, _commands in _SECTIONS.items():
+    cli.add_section(_section, _commands)

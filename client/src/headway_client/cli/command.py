@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
+
+from headway_client.cli import interruption
 
 OUTPUTS = ("table", "wide", "json", "csv")
 
@@ -65,10 +67,14 @@ class Command(click.Command):
 
     Args:
         rows: whether its output is available as CSV.
+        interrupted: what is true if Ctrl-C interrupts it, unless a part of it says more.
     """
 
-    def __init__(self, *args: Any, rows: bool = False, **attributes: Any) -> None:
+    def __init__(
+        self, *args: Any, rows: bool = False, interrupted: str = interruption.DEFAULT, **attributes: Any
+    ) -> None:
         super().__init__(*args, **attributes)
+        self._interrupted = interrupted
         self.params += common_options()
         self.short_help = _first_line(self.help)
         self._rows = rows
@@ -77,7 +83,8 @@ class Command(click.Command):
         """Run the command, unless it does not support the requested output format."""
         if ctx.ensure_object(CommonOptions).output == "csv" and not self._rows:
             raise click.UsageError("This command does not support --output csv; use --output json.", ctx)
-        return super().invoke(ctx)
+        with interruption.if_interrupted(self._interrupted):
+            return super().invoke(ctx)
 
 
 class OrderedCommand(Command):
@@ -101,15 +108,18 @@ class OrderedCommand(Command):
 
 
 class Group(click.Group):
-    """A group that lists commands in the order in which they were added.
+    """A group that lists commands in the order in which they were added, in sections if it has some.
 
     Args:
         title: the placeholder for a command in the help and in errors.
+        aliases: other names of commands, which the help does not list.
     """
 
     command_class = Command
 
-    def __init__(self, name: str, *, title: str = "ACTION", **attributes: Any) -> None:
+    def __init__(
+        self, name: str, *, title: str = "ACTION", aliases: Mapping[str, str] | None = None, **attributes: Any
+    ) -> None:
         # Without a command, raise an error that names the missing argument instead of showing the help.
         super().__init__(
             name,
@@ -121,6 +131,44 @@ class Group(click.Group):
         )
         self.params = self.params or common_options(hidden=True)
         self.short_help = _first_line(self.help)
+        self._aliases = aliases or {}
+        self._sections: dict[str, list[click.Command]] = {}
+
+    def add_section(self, title: str, commands: Iterable[click.Command]) -> None:
+        """Add commands, listed under a title.
+
+        Args:
+            title: the title.
+            commands: the commands.
+        """
+        self._sections[title] = list(commands)
+        for command in self._sections[title]:
+            self.add_command(command)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name or another name of it.
+
+        Args:
+            ctx: the context.
+            cmd_name: the name.
+        """
+        return super().get_command(ctx, self._aliases.get(cmd_name, cmd_name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands into the help, section by section.
+
+        Args:
+            ctx: the context.
+            formatter: writes the help.
+        """
+        if not self._sections:
+            super().format_commands(ctx, formatter)
+        width = max((len(name) for name in self.commands), default=0)
+        for title, commands in self._sections.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [((command.name or "").ljust(width), command.get_short_help_str()) for command in commands]
+                )
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the commands."""

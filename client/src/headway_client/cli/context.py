@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from headway.sanitize import strip_control_characters
 from headway_client.cli.exit_codes import EXIT_OK, EXIT_UNEXPECTED, error_document, exit_code_of
+from headway_client.cli.interruption import if_interrupted
 from headway_client.errors import ClientError
 from headway_client.text import to_json, to_stderr
 
@@ -55,11 +56,17 @@ def connection(common: CommonOptions) -> Connection:
 
 
 def open_api(common: CommonOptions) -> HeadwayApi:
-    """Return the API client for the queue that flags, environment and profile configure."""
+    """Return the API client for the queue that flags, environment and profile configure.
+
+    Times are shown relative to the queue's time from here on.
+    """
     # Imported here, as --help must not wait for an HTTP library and an AWS SDK.
+    from headway_client.cli.output import times
     from headway_client.http.api import HeadwayApi
 
-    return HeadwayApi.connect(connection(common))
+    api = HeadwayApi.connect(connection(common))
+    times.now_s = api.now_s
+    return api
 
 
 def wants_json(common: CommonOptions) -> bool:
@@ -188,9 +195,16 @@ def _act_on_each(
         return EXIT_OK
     jobs: list[_Shown] = []
     failures: list[tuple[str, ClientError]] = []
+
+    def progress() -> str:
+        count = len(jobs) + len(failures)
+        return f"{count} of {len(chosen)} jobs are finished; the request for {chosen[count]} may still be carried out."
+
     for name in chosen:
         try:
-            jobs.append(act(name))
+            with if_interrupted(progress):
+                done = act(name)
+            jobs.append(done)
         except ClientError as error:
             failures.append((name, error))
             if not wants_json(common):

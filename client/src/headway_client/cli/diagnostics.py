@@ -194,7 +194,8 @@ def _queue(connection: Connection, credentials: CredentialsSource) -> Iterator[F
     )
     try:
         pools = api.capacity().pools
-        answer = Finding(check="permission", result="ok", message=f"you can read; the queue has {len(pools)} pools")
+        count = "1 pool" if len(pools) == 1 else f"{len(pools)} pools"
+        answer = Finding(check="permission", result="ok", message=f"you can read; the queue has {count}")
     except ClientError as error:
         answer = _failed("permission", error)
     # A wrong clock is the cause of a refused signature, so it comes first.

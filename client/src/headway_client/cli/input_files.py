@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +34,37 @@ def read_object(source: str) -> dict[str, Any]:
     return values[0]
 
 
-def read_objects(source: str) -> list[dict[str, Any]]:
+@dataclass(frozen=True, kw_only=True)
+class Located:
+    """A JSON object and where it begins.
+
+    Attributes:
+        value: the object.
+        place: such as ``sweep.jsonl, line 3`` or, in a list, ``sweep.json, item 3``.
+    """
+
+    value: dict[str, Any]
+    place: str
+
+
+def read_objects(source: str) -> list[Located]:
     """Read JSON objects from a file, or from standard input for ``-``: one, one per line, or a list of them.
 
     Raises:
         RequestFileError: it can't be read, or contains something else; the message says where.
     """
     name = _name(source)
-    objects: list[dict[str, Any]] = []
-    for value in _values(_read(source, name), name):
-        items = value if isinstance(value, list) else [value]
-        for item in items:
+    text = _read(source, name)
+    objects: list[Located] = []
+    for value, position in _values_at(text, name):
+        if isinstance(value, list):
+            items = [(item, f"{name}, item {number}") for number, item in enumerate(value, 1)]
+        else:
+            items = [(value, f"{name}, line {text.count(chr(10), 0, position) + 1}")]
+        for item, place in items:
             if not isinstance(item, dict):
                 raise RequestFileError(f"{name} has to contain JSON objects, {{...}}, not {_kind(item)}.")
-            objects.append(item)
+            objects.append(Located(value=item, place=place))
     if not objects:
         raise RequestFileError(f"{name} contains no JSON object.")
     return objects
@@ -58,13 +76,19 @@ def _name(source: str) -> str:
 
 def _values(text: str, name: str) -> Iterator[Any]:
     """Yield the consecutive JSON values in a text."""
+    return (value for value, _ in _values_at(text, name))
+
+
+def _values_at(text: str, name: str) -> Iterator[tuple[Any, int]]:
+    """Yield the consecutive JSON values in a text, each with the position of its first character."""
     decoder = json.JSONDecoder(object_pairs_hook=_refuse_repeated, parse_constant=_refuse_constant)
     position = _after_spaces(text, 0)
     try:
         # For an empty text the decoder raises the error.
         while position < len(text) or not text.strip():
-            value, position = decoder.raw_decode(text, position)
-            yield value
+            start = position
+            value, position = decoder.raw_decode(text, start)
+            yield value, start
             position = _after_spaces(text, position)
     except json.JSONDecodeError as error:
         raise RequestFileError(

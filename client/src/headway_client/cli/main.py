@@ -24,8 +24,9 @@ from headway_client.cli.exit_codes import (
     error_document,
     exit_code_of,
 )
+from headway_client.cli.interruption import sentence_of
 from headway_client.errors import ClientError, UsageError
-from headway_client.text import to_json
+from headway_client.text import to_json, to_stderr
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,9 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_output()
         return EXIT_BROKEN_PIPE
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         with suppress(BrokenPipeError):
-            print("headway: interrupted; a request already sent may still be carried out.", file=sys.stderr)
+            to_stderr(f"interrupted; {sentence_of(interrupt)}")
         return EXIT_INTERRUPTED
 
 

@@ -11,7 +11,8 @@ import click
 MAX_NAMES = 100
 """Maximum number of jobs in one command."""
 
-MAX_HOSTS = 10_000
+_UNITS_S = (86_400, 3600, 60, 1)
+"""Seconds in the units of a duration, from days to seconds."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -46,19 +47,20 @@ class Decimal(click.ParamType[float]):
         return float(text)
 
 
-class Host(click.ParamType[int]):
-    """The name of a training job's host, such as algo-1; the value is its number."""
+class Duration(click.ParamType[int]):
+    """A duration such as 90s, 30m, 2h, 1d or 1h30m, as a number of seconds; a number without a unit is in seconds."""
 
-    name = "host"
+    name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the host's number."""
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"algo-(\d{1,5})", str(value), re.ASCII)
-        if match is None or not 1 <= int(match[1]) <= MAX_HOSTS:
-            self.fail(f"{value!r} is not a host such as algo-1", param, ctx)
-        return int(match[1])
+        """Return the seconds."""
+        text = f"{value}s" if str(value).isdigit() else str(value)
+        found = re.fullmatch(r"(\d{1,4}d)?(\d{1,5}h)?(\d{1,7}m)?(\d{1,9}s)?", text, re.ASCII)
+        parts = [part or "0s" for part in found.groups()] if found else []
+        seconds = sum(int(part[:-1]) * unit for part, unit in zip(parts, _UNITS_S, strict=False))
+        if not seconds:
+            self.fail(f"{value!r} is not a duration such as 90s, 30m, 2h, 1d or 1h30m", param, ctx)
+        return seconds
 
 
 class ExclusiveOption(click.Option):
@@ -95,6 +97,12 @@ def job_names(function: Function) -> Function:
     """Add the argument NAME..., distinct names of jobs, as the parameter `names`."""
     text = f"The job's name; up to {MAX_NAMES} of them."
     return click.argument("names", metavar="NAME...", nargs=-1, required=True, callback=_distinct, help=text)(function)
+
+
+def optional_job_names(function: Function) -> Function:
+    """Add the argument [NAME]..., as `job_names` does, for a command that can also select jobs by options."""
+    text = f"The job's name; up to {MAX_NAMES} of them."
+    return click.argument("names", metavar="[NAME]...", nargs=-1, callback=_distinct, help=text)(function)
 
 
 def _distinct(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:

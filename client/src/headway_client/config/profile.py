@@ -100,6 +100,11 @@ class Connection:
     source: str = ""
     aws_endpoint: str | None = None
 
+    @property
+    def has_credentials(self) -> bool:
+        """Whether the profile names the credentials that sign, so that no others are used."""
+        return self.keys is not None or self.aws_profile is not None
+
     def credentials(self) -> CredentialsSource:
         """Return the credentials for signing; raises `NotAllowedError` if there are none."""
         from botocore.credentials import Credentials

@@ -1,4 +1,4 @@
-"""The state file that a running sandbox writes into its checkout, where the client finds it."""
+"""The state file that a running sandbox writes into its checkout or folder, where the client finds it."""
 
 from __future__ import annotations
 
@@ -27,20 +27,31 @@ class SandboxState:
 
 
 def find(folder: Path, *, own_only: bool = False) -> SandboxState | None:
-    """Search for a sandbox's state file in a folder and its parents.
+    """Search for a sandbox's state file in a folder and its parents, and read it.
+
+    Args:
+        folder: the first folder.
+        own_only: see `locate`.
+
+    Raises:
+        ProfileError: the file can't be read.
+    """
+    path = locate(folder, own_only=own_only)
+    return _read(path) if path else None
+
+
+def locate(folder: Path, *, own_only: bool = False) -> Path | None:
+    """Search for a sandbox's state file in a folder and its parents, and return its path.
 
     Args:
         folder: the first folder.
         own_only: ignore files of other users. A user who did not name the sandbox must not be sent to one that
             another user has placed in a parent folder, such as /tmp.
-
-    Raises:
-        ProfileError: the file can't be read.
     """
     for candidate in (folder, *folder.parents):
         path = candidate / STATE_FILE
         if path.is_file() and not (own_only and not _is_own(path)):
-            return _read(path)
+            return path
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -72,25 +73,41 @@ class HeadwayApi:
         self._transport = Transport(endpoint, region=region, credentials=credentials, api_id=api_id, limits=limits)
 
     @classmethod
-    def connect(cls, connection: Connection, *, limits: Limits | None = None) -> HeadwayApi:
+    def connect(
+        cls, connection: Connection, *, credentials: CredentialsSource | None = None, limits: Limits | None = None
+    ) -> HeadwayApi:
         """Create a client from the result of `headway_client.resolve_connection`.
 
         Args:
             connection: the endpoint and the credentials.
+            credentials: sign in place of those of the connection.
             limits: timeouts and retries.
         """
         return cls(
             connection.endpoint,
             region=connection.region,
-            credentials=connection.credentials(),
+            credentials=credentials or connection.credentials(),
             api_id=connection.api_id,
             limits=limits,
         )
 
     @property
+    def region(self) -> str:
+        """The AWS region of the API."""
+        return self._transport.region
+
+    @property
     def server_version(self) -> str | None:
         """The version in the server's last response; None before the first response, or if it has none."""
         return self._transport.server_version
+
+    def now_s(self) -> float:
+        """Return the queue's time at its last response, s since 1970, to compare the times in responses with.
+
+        Before the first response it is this machine's time.
+        """
+        known = self._transport.queue_time_s
+        return time.time() if known is None else known
 
     @property
     def clock_skew_s(self) -> float | None:
@@ -113,7 +130,11 @@ class HeadwayApi:
         return Submission(job=decode(Job, answer.document), created=answer.status == 201)
 
     def submit_many(
-        self, requests: Iterable[Mapping[str, Any]], *, on_result: Callable[[BatchResult], None] | None = None
+        self,
+        requests: Iterable[Mapping[str, Any]],
+        *,
+        on_result: Callable[[BatchResult], None] | None = None,
+        stop_when_full: bool = False,
     ) -> list[BatchResult]:
         """Submit many CreateTrainingJob requests; each is accepted or refused independently.
 
@@ -123,6 +144,8 @@ class HeadwayApi:
         Args:
             requests: boto3's parameters of CreateTrainingJob, one mapping per job.
             on_result: called with each result as soon as it is available.
+            stop_when_full: send no further chunk after one with a request for which the queue was full; the remaining
+                requests have that error.
 
         Returns:
             The results in the order of the requests.
@@ -135,7 +158,8 @@ class HeadwayApi:
         def send(chunk: Sequence[Mapping[str, Any]]) -> object:
             return self._send_new("POST", ["job-batches"], body={"requests": chunk}, headers=headers).document
 
-        return Batch(list(requests), endpoint=self.endpoint, on_result=on_result).submit(send, self._transport.pause)
+        batch = Batch(list(requests), endpoint=self.endpoint, on_result=on_result, stop_when_full=stop_when_full)
+        return batch.submit(send, self._transport.pause)
 
     def dry_run(self, request: Mapping[str, Any]) -> DryRun:
         """Return what submitting a request would do, without doing it; raises what `submit` would raise."""
@@ -198,14 +222,20 @@ class HeadwayApi:
         """Return a job with its attempts, reasons and history; raises `JobNotFoundError` if there is none."""
         return decode(JobDetails, self._transport.send("GET", ["jobs", name]).document)
 
-    def stop_job(self, name: str) -> Job:
+    def stop_job(self, name: str, reason: str | None = None) -> Job:
         """Stop a job: a waiting job leaves the queue, a running one is stopped. The call is idempotent.
+
+        Args:
+            name: the job's name.
+            reason: one line of up to 256 characters, which the queue stores with the stop.
 
         Raises:
             JobNotFoundError: there is no such job.
             ConflictError: it has completed or failed.
+            RefusedError: the reason is too long, or not one line of visible text.
         """
-        return decode(Job, self._transport.send("DELETE", ["jobs", name]).document)
+        query = [("reason", reason)] if reason is not None else []
+        return decode(Job, self._transport.send("DELETE", ["jobs", name], query=query).document)
 
     def set_priority(self, name: str, priority: int) -> Job:
         """Change the priority of a job.
@@ -220,6 +250,53 @@ class HeadwayApi:
         """
         answer = self._transport.send("PATCH", ["jobs", name], body={"priority": priority})
         return decode(Job, answer.document)
+
+    def change_job(
+        self,
+        name: str,
+        *,
+        max_runtime_s: int | None = None,
+        instances: int | None = None,
+        tags: Mapping[str, str] | None = None,
+        removed_tags: Sequence[str] | None = None,
+    ) -> Job:
+        """Change the request of a waiting job; None for what stays.
+
+        A job that asks for no more keeps its place in the queue; another one waits as if it was submitted now.
+
+        Args:
+            name: the job's name.
+            max_runtime_s: ``StoppingCondition.MaxRuntimeInSeconds``.
+            instances: ``ResourceConfig.InstanceCount``.
+            tags: tags to add, or to give another value.
+            removed_tags: keys of tags to remove, if the job has them.
+
+        Raises:
+            JobNotFoundError: there is no such job.
+            ConflictError: it has instances, or has ended.
+            RefusedError: the changed request would not be accepted as a submission.
+        """
+        wanted = {
+            "maxRuntimeSeconds": max_runtime_s,
+            "instances": instances,
+            "tags": tags,
+            "removeTags": removed_tags,
+        }
+        body = {name: value for name, value in wanted.items() if value is not None}
+        return decode(Job, self._send_new("POST", ["jobs", name, "change"], body=body).document)
+
+    def set_comment(self, name: str, text: str) -> Job:
+        """Change the comment of a job, in whichever state it is. Everybody who may list jobs sees it.
+
+        Args:
+            name: the job's name.
+            text: one line of up to 256 characters; empty removes the comment.
+
+        Raises:
+            JobNotFoundError: there is no such job.
+            RefusedError: the text is too long, or not one line of visible text.
+        """
+        return decode(Job, self._send_new("PUT", ["jobs", name, "comment"], body={"comment": text}).document)
 
     def hold(self, name: str) -> Job:
         """Hold a waiting job until it is released; it keeps its place in the queue. The call is idempotent.

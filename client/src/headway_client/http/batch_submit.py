@@ -19,6 +19,9 @@ MAX_BATCH_BYTES = 4_000_000
 """Maximum number of bytes of requests in one call; a Lambda function accepts 6 MB, which contain the body as a JSON
 string (source: Lambda's quotas, invocation payload)."""
 
+QUEUE_FULL = "QueueFull"
+"""The code of a refusal because too many jobs wait already."""
+
 MAX_FRUITLESS_SENDS = 4
 """Maximum number of consecutive tries of a chunk in which the server has no time for any of its requests."""
 
@@ -30,6 +33,7 @@ class Batch:
         requests: boto3's parameters of CreateTrainingJob, one mapping per job.
         endpoint: the API's URL, for error messages.
         on_result: called with each result as soon as it is available.
+        stop_when_full: send no further chunk after one with a request for which the queue was full.
     """
 
     def __init__(
@@ -38,7 +42,9 @@ class Batch:
         *,
         endpoint: str,
         on_result: Callable[[BatchResult], None] | None = None,
+        stop_when_full: bool = False,
     ) -> None:
+        self._stop_when_full = stop_when_full
         self._requests = requests
         self._endpoint = endpoint
         self._on_result = on_result
@@ -66,6 +72,10 @@ class Batch:
                 if not self._results:
                     raise
                 self._fail_the_rest(error)
+                break
+            full = next((self._results[index].error for index in chunk if self._is_full(index)), None)
+            if self._stop_when_full and full is not None:
+                self._fail_the_rest(full)
                 break
         return [self._results[index] for index in range(len(self._requests))]
 
@@ -111,6 +121,10 @@ class Batch:
         if isinstance(answer, Taken):
             return Submission(job=answer.job, created=answer.status == 201)
         return error_mapping.error_from_document(self._endpoint, answer.status, answer.document)
+
+    def _is_full(self, index: int) -> bool:
+        error = self._results[index].error
+        return error is not None and error.code == QUEUE_FULL
 
     def _fail_the_rest(self, error: ClientError) -> None:
         for index in range(len(self._requests)):

@@ -1,34 +1,65 @@
-"""Connect to the configured queue with the credentials of the program's boto3 session."""
+"""Connect to the configured queue with the settings of the program's boto3 session."""
 
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from headway_client.config.profile import resolve_connection
+from headway_client.config.profile import Connection, resolve_connection
 from headway_client.errors import NotAllowedError
 from headway_client.http.api import HeadwayApi
 
 if TYPE_CHECKING:
-    import boto3
-
     from headway_client.http.transport import CredentialsSource
 
 logger = logging.getLogger(__name__)
 
 
-def default_api(
-    session: boto3.Session | None = None,
+def configured_connection(
     *,
     endpoint: str | None = None,
     profile: str | None = None,
     region: str | None = None,
-) -> HeadwayApi:
-    """Return the queue that the arguments, the environment or the profile file configure.
+    fallback_region: str | None = None,
+    folder: Path | None = None,
+) -> Connection:
+    """Resolve the connection to the queue, and log a note about an implicit choice.
 
     Args:
-        session: signs the requests, unless the profile names other credentials; by default boto3's default session if
-            it exists, or else botocore's credential chain.
+        endpoint: the queue's endpoint.
+        profile: a profile of the profile file.
+        region: the queue's region.
+        fallback_region: the region if no other is configured; by default that of boto3's default session if it exists,
+            or else of botocore's configuration.
+        folder: the folder from which a sandbox is searched upwards; the current folder by default.
+
+    Raises:
+        ClientError: of `headway_client.errors`: no endpoint is configured, or the profile is not valid.
+    """
+    import boto3
+    import botocore.session
+
+    if fallback_region is None:
+        # A module that boto3 imports may call this, before boto3 has its default session.
+        session = getattr(boto3, "DEFAULT_SESSION", None)
+        default = botocore.session.Session().get_config_variable("region") if session is None else session.region_name
+        fallback_region = default
+    connection = resolve_connection(
+        endpoint=endpoint, profile=profile, region=region, fallback_region=fallback_region, folder=folder
+    )
+    if connection.note is not None:
+        logger.warning(connection.note)
+    return connection
+
+
+def default_api(*, endpoint: str | None = None, profile: str | None = None, region: str | None = None) -> HeadwayApi:
+    """Return the queue that the arguments, the environment or the profile file configure.
+
+    Requests are signed with the profile's credentials, or else with those of boto3's default session if it exists, or
+    else with botocore's credential chain.
+
+    Args:
         endpoint: the queue's endpoint.
         profile: a profile of the profile file.
         region: the queue's region.
@@ -38,21 +69,11 @@ def default_api(
             credentials.
     """
     import boto3
-    import botocore.session
 
-    session = session or boto3.DEFAULT_SESSION
-    own_region = session.region_name if session else botocore.session.Session().get_config_variable("region")
-    connection = resolve_connection(endpoint=endpoint, profile=profile, region=region, fallback_region=own_region)
-    if connection.note is not None:
-        logger.warning(connection.note)
-    if session is None or connection.keys is not None or connection.aws_profile is not None:
+    connection = configured_connection(endpoint=endpoint, profile=profile, region=region)
+    if boto3.DEFAULT_SESSION is None or connection.has_credentials:
         return HeadwayApi.connect(connection)
-    credentials = session.get_credentials()
+    credentials = boto3.DEFAULT_SESSION.get_credentials()
     if credentials is None:
         raise NotAllowedError("The boto3 session has no AWS credentials to sign with.", code="NoCredentials")
-    return HeadwayApi(
-        connection.endpoint,
-        region=connection.region,
-        credentials=cast("CredentialsSource", credentials),
-        api_id=connection.api_id,
-    )
+    return HeadwayApi.connect(connection, credentials=cast("CredentialsSource", credentials))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlencode
@@ -32,6 +34,7 @@ SIGNING_SERVICE = "execute-api"
 USER_AGENT = f"headway/{__version__} python/{sys.version_info.major}.{sys.version_info.minor}"
 
 VERSION_HEADER = "Headway-Version"
+TIME_HEADER = "Headway-Time"
 """The header with the version of the package: the client's in requests, the server's in its own responses."""
 
 MAX_RESPONSE_BYTES = 10_000_000
@@ -90,6 +93,7 @@ class Transport:
         endpoint: the API's URL without a trailing slash.
         region: the region for which requests are signed.
         server_version: the version in the server's last response; None before the first one, or if it has none.
+        queue_time_s: the queue's time at its last response, s since 1970; None before the first one, or if it has none.
         clock_skew_s: seconds by which the server's clock is ahead of this machine's, within a second or two; None
             before the first response.
     """
@@ -108,6 +112,7 @@ class Transport:
         self.endpoint = endpoint.rstrip("/")
         self.region = region
         self.server_version: str | None = None
+        self.queue_time_s: float | None = None
         self.clock_skew_s: float | None = None
         self._credentials = credentials
         self._api_id = api_id
@@ -115,6 +120,7 @@ class Transport:
         self._pause = pause
         self._jitter = jitter
         self._http = requests.Session()
+        self._pid = os.getpid()
 
     def send(
         self,
@@ -185,6 +191,9 @@ class Transport:
         # The prepared URL is signed, as requests may have changed its quoting.
         prepared.headers.update(self._signature(method, str(prepared.url), data, headers))
         prepared.headers["User-Agent"] = USER_AGENT
+        if self._pid != os.getpid():
+            # A forked process must not write to its parent's connections.
+            self._http, self._pid = requests.Session(), os.getpid()
         # Not Session.request(), which would replace the signature by a login from ~/.netrc.
         settings = self._http.merge_environment_settings(prepared.url, proxies={}, stream=True, verify=None, cert=None)
         started = time.monotonic()
@@ -196,6 +205,7 @@ class Transport:
         ) as response:
             # API Gateway's own responses have no version; keep the last one that is known.
             self.server_version = response.headers.get(VERSION_HEADER) or self.server_version
+            self.queue_time_s = _time_s(response.headers.get(TIME_HEADER)) or self.queue_time_s
             self.clock_skew_s = _clock_skew_s(response.headers.get("Date"))
             return response, self._read(response, started)
 
@@ -249,6 +259,13 @@ class Transport:
             return None
         # Add jitter, so that clients do not retry at the same moment.
         return min(self._limits.max_pause_s, asked_s + self._backoff_s(attempt))
+
+
+def _time_s(text: str | None) -> float | None:
+    try:
+        return None if text is None else datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def _clock_skew_s(date: str | None) -> float | None:

@@ -5,7 +5,8 @@ Each attempt is a training job with its own name and its own log streams.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -54,11 +55,12 @@ class JobLogs:
 
     Args:
         client: a boto3 client of ``logs`` to which the queue is not attached.
+        now_s: the queue's time, s since 1970.
     """
 
-    def __init__(self, client: LogsClient) -> None:
+    def __init__(self, client: LogsClient, *, now_s: Callable[[], float] = time.time) -> None:
         self._client = client
-        self._streams = LogStreams(client.describe_log_streams)
+        self._streams = LogStreams(client.describe_log_streams, now_s=now_s)
         #: The next token of each stream.
         self._tokens: dict[str, str] = {}
         #: Attempts that were read to their end when no more events were possible.

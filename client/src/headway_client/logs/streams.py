@@ -51,7 +51,7 @@ class LogStreams:
     Args:
         describe: the original ``describe_log_streams`` of a boto3 client.
         monotonic_s: the clock of the cache.
-        now_s: the current time in seconds since 1970.
+        now_s: the queue's time in seconds since 1970.
     """
 
     def __init__(
@@ -72,12 +72,13 @@ class LogStreams:
         Raises:
             botocore.exceptions.ClientError: AWS refuses the call, other than for a log group that does not exist yet.
         """
-        listed = self._listed.get(attempt.name)
-        if listed is not None and self._monotonic_s() < listed[0]:
-            return listed[1]
+        is_over = self.is_over(attempt)
+        fresh_until_s, streams = self._listed.get(attempt.name, (0.0, ()))
+        # Streams that were listed before the log was complete may lack some.
+        if fresh_until_s == _FOREVER or (not is_over and self._monotonic_s() < fresh_until_s):
+            return streams
         streams = tuple(sorted(self._list(attempt.name)))
-        fresh_until = _FOREVER if self.is_over(attempt) else self._monotonic_s() + FRESH_S
-        self._listed[attempt.name] = (fresh_until, streams)
+        self._listed[attempt.name] = (_FOREVER if is_over else self._monotonic_s() + FRESH_S, streams)
         return streams
 
     def is_over(self, attempt: Attempt) -> bool:

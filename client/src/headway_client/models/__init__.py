@@ -9,7 +9,7 @@ from __future__ import annotations
 from headway.api_documents.dead_letters import DeadLetter, DeadLetters, Redrive, RedriveFailure
 from headway.api_documents.forecast import Ahead, DryRun, Explanation, Forecast, ForecastEntry, Shift, WhatIf
 from headway.api_documents.jobs import Attempt, HistoryEntry, Job, JobDetails, Reason, WatchOf
-from headway.api_documents.pools import Capacity, Configuration, Pause, PoolUse
+from headway.api_documents.pools import Capacity, Configuration, Pause, PoolUse, TeamUse
 from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
 from headway.api_documents.version import ServerVersion
 from headway_client.job_states import ENDED_STATES, JOB_STATES, LIVE_STATES
@@ -43,6 +43,7 @@ __all__ = [
     "ServerVersion",
     "Shift",
     "Submission",
+    "TeamUse",
     "WatchOf",
     "WhatIf",
 ]

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from headway.sanitize import strip_control_characters
 from headway_client.botocore_hooks.progress import Notify, Progress
 from headway_client.errors import (
     BusyError,
@@ -19,6 +20,7 @@ from headway_client.errors import (
     UsageError,
     WaitTimeoutError,
 )
+from headway_client.job_sentences import end_sentence
 from headway_client.models import Job, JobDetails
 from headway_client.text import to_stderr
 
@@ -31,6 +33,9 @@ logger = logging.getLogger(__name__)
 
 POLL_S = 5.0
 """The polling interval while waiting for a job, the same as in AWS Batch's client."""
+
+MAX_STOP_REASON_CHARS = 256
+"""The longest reason for a stop that the queue takes."""
 
 MAX_OUTAGE_S = 900.0
 """How long waiting continues while the queue does not respond: jobs take days, and networks fail for some time."""
@@ -129,9 +134,9 @@ class QueuedJob:
         if job.state == "completed":
             return details
         if job.state == "failed":
-            raise JobFailedError(f"{job.name} failed: {_failure(details)}", code=job.reason.code)
+            raise JobFailedError(end_sentence(job, _failure(details)), code=job.reason.code)
         if job.state == "stopped":
-            raise JobStoppedError(f"{job.name} was stopped: {job.reason.message}", code=job.reason.code)
+            raise JobStoppedError(end_sentence(job), code=job.reason.code)
         raise WaitTimeoutError(f"{job.name} had not ended after {timeout:g} s, and continues. Wait longer, or stop it.")
 
     def terminate(self, reason: str | None = None) -> Job:
@@ -140,14 +145,14 @@ class QueuedJob:
         For an ended job nothing is done, and no error is raised.
 
         Args:
-            reason: written to the log of this program; the queue itself records the caller and the time.
+            reason: stored with the stop, cut to the length that the queue takes; also written to this program's log.
 
         Returns:
             The job, which may still be stopping.
         """
         logger.info("Stopping %s%s", self.job_name, f": {reason}" if reason else "")
         try:
-            return self._api.stop_job(self.job_name)
+            return self._api.stop_job(self.job_name, _stop_reason(reason))
         except ConflictError:
             job = self.describe().job
             if job.has_ended:
@@ -212,6 +217,12 @@ def _failure(details: JobDetails) -> str:
     reason = details.job.reason.message
     cause = details.attempts[-1].failure_reason if details.attempts else None
     return f"{reason} ({cause})" if cause and cause not in reason else reason
+
+
+def _stop_reason(reason: str | None) -> str | None:
+    """Return a reason as the queue takes it: a text in another form must not keep a job from being stopped."""
+    line = strip_control_characters(reason or "").strip()
+    return line[:MAX_STOP_REASON_CHARS] or None
 
 
 def _missing(call: str, version: str, error: ImportError) -> UsageError:

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from sagemaker.session import Session
 
-from headway_client.botocore_hooks.attach import attach_jobs, attach_logs
+from headway_client.botocore_hooks.attach import attach_client, attach_session
 from headway_client.botocore_hooks.interrupt import print_unfinished_on_interrupt
-from headway_client.botocore_hooks.job_cache import QueueJobs
-from headway_client.http.connect import default_api
+from headway_client.botocore_hooks.progress import Progress
+from headway_client.botocore_hooks.queue_access import QueueAccess
+from headway_client.errors import UsageError
+from headway_client.http.connect import configured_connection
 
 if TYPE_CHECKING:
     import boto3
@@ -48,9 +50,10 @@ class QueueTrainingJobSession(Session):  # type: ignore[misc]  # the SDK has no 
         """Create a session.
 
         Args:
-            boto_session: as for ``sagemaker.session.Session``; it also signs requests to the queue, unless the profile
-                names other credentials.
-            api: the queue; by default the one that the next three, the environment or the profile file configure.
+            boto_session: as for ``sagemaker.session.Session``.
+            api: the queue, for which it signs; by default the one that the next three, the environment or the profile
+                file configure, signed with the credentials of the session's client of SageMaker, unless the profile
+                names an AWS profile.
             endpoint: the queue's endpoint.
             profile: a profile of the profile file.
             region: the queue's region.
@@ -59,12 +62,19 @@ class QueueTrainingJobSession(Session):  # type: ignore[misc]  # the SDK has no 
                 also for its other users.
 
         Raises:
-            ClientError: of `headway_client.errors`: no queue is configured, or the profile is not valid.
+            ClientError: of `headway_client.errors`: no queue is configured, the profile is not valid, or the session is
+                of another region or endpoint than the queue's.
         """
         super().__init__(boto_session, **options)
-        queue = api or default_api(self.boto_session, endpoint=endpoint, profile=profile, region=region)
-        self._jobs = QueueJobs(queue)
-        attach_jobs(self.sagemaker_client, self._jobs, priority=priority)
+        fallback_region = self.boto_session.region_name
+        connection = api or configured_connection(
+            endpoint=endpoint, profile=profile, region=region, fallback_region=fallback_region
+        )
+        self._queue = QueueAccess(connection)
+        elsewhere = self._queue.why_not(self.sagemaker_client)
+        if elsewhere is not None:
+            raise UsageError(elsewhere)
+        attach_client(self.sagemaker_client, self._queue, Progress(None), priority=priority)
 
     def wait_for_job(self, job: str, poll: int = 5) -> Any:
         """Wait for a training job; on Ctrl-C print how to stop the unfinished jobs.
@@ -73,7 +83,7 @@ class QueueTrainingJobSession(Session):  # type: ignore[misc]  # the SDK has no 
             job: the job's name.
             poll: the polling interval in seconds.
         """
-        with print_unfinished_on_interrupt(self._jobs):
+        with print_unfinished_on_interrupt(self._queue):
             return super().wait_for_job(job, poll=poll)
 
     def logs_for_job(self, job_name: str, *args: Any, **options: Any) -> Any:
@@ -85,6 +95,6 @@ class QueueTrainingJobSession(Session):  # type: ignore[misc]  # the SDK has no 
             **options: as for ``sagemaker.session.Session``.
         """
         # The SDK creates its client of logs from the boto3 session, which other sessions may share.
-        attach_logs(self.boto_session, self._jobs)
-        with print_unfinished_on_interrupt(self._jobs):
+        attach_session(self.boto_session, self._queue, Progress(None), services=["logs"])
+        with print_unfinished_on_interrupt(self._queue):
             return super().logs_for_job(job_name, *args, **options)

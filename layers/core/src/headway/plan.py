@@ -52,8 +52,8 @@ class Wait:
 
     job: str
     reason: Reason
-    #: Jobs of higher rank that continue to wait for one of its pools.
-    ahead: int = 0
+    #: Jobs of higher rank that continue to wait for one of its pools; None if it demands more than it can ever get.
+    ahead: int | None = 0
     #: When it starts at the latest if everything keeps to its limits, ms; None if that is not known.
     start_by_ms: int | None = None
 

@@ -24,6 +24,7 @@ from headway_service.aws.error_codes import FAILED_CALLS
 from headway_service.aws.event_sinks import EventBridgeSink, SnsSink
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.ssm_config_store import ParameterStore
+from headway_service.clocks import machine_time_ms, training_time_ms
 from headway_service.config.document import Configuration
 from headway_service.config.notifications import Notifications
 from headway_service.dead_letters.redrive import DeadLetters
@@ -31,12 +32,13 @@ from headway_service.events.publisher import EventPublisher
 from headway_service.forecast.service import ForecastService
 from headway_service.jobs.commands import JobCommands
 from headway_service.jobs.queries import JobQueries
+from headway_service.jobs.request_changes import RequestChanges
 from headway_service.jobs.submit import Submitter
 from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
 from headway_service.monitoring.utilization_monitor import UtilizationMonitor
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, find_applied, get_effective
-from headway_service.pools.capacity import PoolUse, read_capacity
+from headway_service.pools.capacity import Capacity, read_capacity
 from headway_service.pools.edit_config import ConfigEditor
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.alarms import Alarms
@@ -82,23 +84,27 @@ WAKE_GROUP = "schedule"
 """The one message group of the wake queue, so that SQS hands its messages to one invocation at a time."""
 
 
-def now_ms() -> int:
-    """The time, ms since the epoch."""
-    return time.time_ns() // 1_000_000
-
-
 class Container:
     """The service layer on AWS.
 
     Args:
         settings: the deployment's settings.
-        clock: now, ms since the epoch.
+        clock: the training time, ms since the epoch.
+        machine_clock: the machine time, ms since the epoch.
         random: makes unique names and marks.
     """
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], int] = now_ms, random: Random | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Callable[[], int] = training_time_ms,
+        machine_clock: Callable[[], int] = machine_time_ms,
+        random: Random | None = None,
+    ) -> None:
         self.settings = settings
         self.clock = clock
+        self.machine_clock = machine_clock
         self._random = random or SystemRandom()
 
     @classmethod
@@ -179,7 +185,7 @@ class Container:
     @property
     def observer(self) -> Observer:
         """Applies SageMaker's status of attempts."""
-        return Observer(self.table, self.settings.retention_s, self._configuration)
+        return Observer(self.table, self.settings.retention_s, self._configuration, self.machine_clock)
 
     @property
     def unmanaged_job_stops(self) -> UnmanagedJobStops:
@@ -189,7 +195,10 @@ class Container:
     @property
     def unmanaged_jobs(self) -> UnmanagedJobs:
         """Applies SageMaker's status of unmanaged training jobs."""
-        return UnmanagedJobs(self.table, self.training_jobs, self.marks)
+        return self._unmanaged_jobs()
+
+    def _unmanaged_jobs(self, *, stops: bool = False) -> UnmanagedJobs:
+        return UnmanagedJobs(self.table, self.training_jobs, self.marks, self.machine_clock, stops=stops)
 
     def scan_unmanaged_jobs(self, remaining_ms: int) -> int:
         """Find and handle unmanaged training jobs.
@@ -203,12 +212,13 @@ class Container:
         return scan_unmanaged_jobs(
             table=self.table,
             training_jobs=self.training_jobs,
-            rogues=UnmanagedJobs(self.table, self.training_jobs, self.marks, stops=True),
+            rogues=self._unmanaged_jobs(stops=True),
             clock=self.clock,
+            machine_clock=self.machine_clock,
             sleep=self.sleep,
             wake=self.wake,
             after_s=self.settings.reconcile_after_s,
-            deadline_ms=self.clock() + remaining_ms,
+            deadline_ms=self.machine_clock() + remaining_ms,
         )
 
     def sleep(self, seconds: float) -> None:
@@ -223,6 +233,7 @@ class Container:
             alarms=self.alarms,
             configuration=self._configuration,
             clock=self.clock,
+            machine_clock=self.machine_clock,
             wake=self.wake,
         )
 
@@ -233,7 +244,13 @@ class Container:
 
     def make_submitter(self, wake: Wake) -> Submitter:
         """Submits jobs, and requests ticks through this function."""
-        return Submitter(table=self.table, wake=wake, clock=self.clock, in_force=self._in_force)
+        return Submitter(
+            table=self.table,
+            wake=wake,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            in_force=self._in_force,
+        )
 
     @property
     def job_commands(self) -> JobCommands:
@@ -242,17 +259,34 @@ class Container:
             table=self.table,
             wake=self.wake,
             clock=self.clock,
+            machine_clock=self.machine_clock,
             configuration=self._configuration,
             retention_s=self.settings.retention_s,
         )
 
     @property
+    def request_changes(self) -> RequestChanges:
+        """Changes the requests of waiting jobs."""
+        return RequestChanges(
+            table=self.table,
+            wake=self.wake,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            configuration=self._configuration,
+        )
+
+    @property
     def job_queries(self) -> JobQueries:
         """Shows jobs."""
-        return JobQueries(table=self.table, clock=self.clock, configuration=self._configuration)
+        return JobQueries(
+            table=self.table,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            configuration=self._configuration,
+        )
 
-    def capacity(self) -> list[PoolUse]:
-        """How each pool is used now."""
+    def capacity(self) -> Capacity:
+        """How the pools are used now, by pool and by team."""
         return read_capacity(self.table, self._configuration)
 
     @property
@@ -266,11 +300,11 @@ class Container:
         Args:
             remaining_ms: how long this invocation may live.
         """
-        lease_until_ms = self.clock() + remaining_ms + LEASE_MARGIN_MS
+        lease_until_ms = self.machine_clock() + remaining_ms + LEASE_MARGIN_MS
         return ConfigEditor(
             table=self.table,
             store=self.store,
-            clock=self.clock,
+            clock=self.machine_clock,
             holder=self._token(),
             lease_until_ms=lease_until_ms,
         )
@@ -278,7 +312,12 @@ class Container:
     @property
     def forecast_service(self) -> ForecastService:
         """Computes forecasts."""
-        return ForecastService(table=self.table, clock=self.clock, configuration=self._configuration)
+        return ForecastService(
+            table=self.table,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            configuration=self._configuration,
+        )
 
     @property
     def dead_letters(self) -> DeadLetters:
@@ -289,7 +328,7 @@ class Container:
                 LetterQueue.EVENT: SqsDeadLetterQueue(self._sqs, self.settings.event_dead_letters_url),
             },
             AwsRedriveTargets(self._lambda, self.settings.observe_function, self._send_wake_up),
-            self.clock,
+            self.machine_clock,
         )
 
     def tick(self, remaining_ms: int) -> TickReport:
@@ -298,7 +337,7 @@ class Container:
         Args:
             remaining_ms: how long this invocation may live.
         """
-        deadline_ms = self.clock() + remaining_ms
+        deadline_ms = self.machine_clock() + remaining_ms
         ticker = Scheduler(
             table=self.table,
             store=self.store,
@@ -307,17 +346,19 @@ class Container:
                 self.training_jobs,
                 self.observer,
                 holder=self._token(),
+                machine_clock=self.machine_clock,
                 deadline_ms=deadline_ms,
                 jitter=self._random.random,
             ),
             clock=self.clock,
+            machine_clock=self.machine_clock,
             marks=self.marks,
             deadline_ms=deadline_ms,
         )
         return ticker.run()
 
     def _in_force(self) -> EffectiveConfig:
-        return get_effective(self.table, self.store, self.clock)
+        return get_effective(self.table, self.store, self.machine_clock)
 
     def _configuration(self) -> Configuration:
         return self._in_force().configuration

@@ -131,14 +131,14 @@ class VersionRequired(RequestError):
 
 
 class NotWaiting(RequestError):
-    """The job holds instances, so it cannot be held."""
+    """The job holds instances, so it can neither be held nor have its request changed."""
 
     status = HTTPStatus.CONFLICT
     code = "NotWaiting"
 
 
 class RestoreUnfinished(RequestError):
-    """The table was restored, and nothing starts until the patrol has checked all training jobs."""
+    """The table was restored: nothing starts or changes until the patrol has checked all training jobs."""
 
     status = HTTPStatus.CONFLICT
     code = "RestoreUnfinished"

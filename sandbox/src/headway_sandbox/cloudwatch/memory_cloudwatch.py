@@ -183,7 +183,6 @@ class MemoryCloudWatch:
             return []
         found = utilization.figures_of(
             job,
-            self._fleet.settings.clock,
             metric=metric.name,
             number=int(host["number"]),
             after_s=since_s,

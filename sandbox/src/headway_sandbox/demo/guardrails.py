@@ -43,7 +43,7 @@ POLICY: Mapping[str, Any] = {
         }
     },
     # The founding article's twelve minutes are too long for a demo.
-    "watches": {"idle": {"periodSeconds": 10, "periods": 3, "warmUpSeconds": 0}},
+    "watches": {"idle": {"periodSeconds": 60, "periods": 1, "warmUpSeconds": 0}},
     "retries": {"service": {"maxPerJob": 3, "backoffSeconds": 1, "minRunTimeSeconds": TWO_HOURS_S}},
 }
 

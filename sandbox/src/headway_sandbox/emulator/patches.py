@@ -10,7 +10,6 @@ ministack reads its settings from the environment when it is imported: `headway_
 from __future__ import annotations
 
 import asyncio
-import copy
 import importlib
 import json
 import os
@@ -94,12 +93,14 @@ def prepare() -> AsgiApp:
     app = module("app")
     found = app._version()
     if found != VERSION:
-        raise RuntimeError(f"The sandbox is written for ministack {VERSION}, found {found}: run `make setup`.")
+        raise RuntimeError(
+            f"The sandbox is written for ministack {VERSION}, found {found}: run `make setup`, "
+            "or `pip install 'headway[sandbox]'`."
+        )
     runtime = module("core.lambda_runtime")
     runtime._PYTHON_WORKER_SCRIPT = _WATCH_PARENT + runtime._PYTHON_WORKER_SCRIPT
     _retry_events()
     _retry_stream_records()
-    _keep_stream_records()
     _publish_batches()
     _encrypt_with_the_managed_key()
     application: AsgiApp = app.app
@@ -140,43 +141,6 @@ def _retry_stream_records() -> None:
                 return result
 
     functions._execute_function = execute
-
-
-def _keep_stream_records() -> None:
-    """Save the stream records that functions have not yet read when the sandbox stops.
-
-    ministack saves the read positions, but not the records: after a start it would skip as many new ones.
-    """
-    dynamodb, functions = module("services.dynamodb"), module("services.lambda_svc")
-    save, load = dynamodb.get_state, dynamodb.load_persisted_state
-
-    def unread(account: str, region: str, table: str, end: int) -> int:
-        """Return the first position that not all functions have read."""
-        positions = functions._dynamodb_stream_positions
-        mappings = [
-            (scope, mapping["UUID"])
-            for scope, mapping in list(functions._esms._data.items())
-            if f":table/{table}/stream/" in mapping.get("EventSourceArn", "") and scope[:2] == (account, region)
-        ]
-        return min((positions.get_scoped(*scope[:2], name, end) for scope, name in mappings), default=end)
-
-    def get_state() -> dict[str, Any]:
-        state = save()
-        kept, trimmed = type(dynamodb._stream_records)(), type(dynamodb._stream_trimmed)()
-        for (account, region, table), records in list(dynamodb._stream_records.all_items()):
-            first = dynamodb._stream_trimmed.get_scoped(account, region, table, 0)
-            position = max(first, unread(account, region, table, first + len(records)))
-            kept.set_scoped(account, region, table, copy.deepcopy(records[position - first :]))
-            trimmed.set_scoped(account, region, table, position)
-        return {**state, "stream_records": kept, "stream_trimmed": trimmed}
-
-    def load_persisted_state(data: Mapping[str, Any] | None) -> None:
-        load(data)
-        if data:
-            dynamodb._stream_records.update(data.get("stream_records", {}))
-            dynamodb._stream_trimmed.update(data.get("stream_trimmed", {}))
-
-    dynamodb.get_state, dynamodb.load_persisted_state = get_state, load_persisted_state
 
 
 def _publish_batches() -> None:

@@ -67,9 +67,10 @@ class SimulatedDeployment(Generic[TableT]):
         fleet: SageMaker; a new one by default.
         random: makes tokens and jitter.
         reconcile_after_s: as the stack's parameter.
+        speed: how much faster training time runs than machine time.
 
     Attributes:
-        now_s: virtual time, s since the epoch.
+        now_s: virtual time, s since the epoch: training time.
         wakes: the messages in the wake-up queue.
         container: the service layer.
     """
@@ -82,7 +83,9 @@ class SimulatedDeployment(Generic[TableT]):
         fleet: FakeSageMaker | None = None,
         random: Random | None = None,
         reconcile_after_s: int = 300,
+        speed: float = 1.0,
     ) -> None:
+        self._speed = speed
         self.now_s = START_S
         self.table = table
         self.fleet = fleet or FakeSageMaker()
@@ -93,8 +96,13 @@ class SimulatedDeployment(Generic[TableT]):
         self.container = SimulatedContainer(self, settings, random or CountingRandom())
 
     def clock(self) -> int:
-        """The time, ms since the epoch."""
+        """The training time, ms since the epoch."""
         return int(self.now_s * 1000)
+
+    def machine_clock(self) -> int:
+        """The machine time, ms since the epoch."""
+        start_ms = START_S * 1000
+        return int(start_ms + (self.clock() - start_ms) / self._speed)
 
     def sleep(self, seconds: float) -> None:
         """Called where a function sleeps. Sleeping takes no virtual time unless a subclass says otherwise."""
@@ -214,7 +222,7 @@ class SimulatedContainer(Container):
     """
 
     def __init__(self, deployment: SimulatedDeployment[Any], settings: Settings, random: Random) -> None:
-        super().__init__(settings, clock=deployment.clock, random=random)
+        super().__init__(settings, clock=deployment.clock, machine_clock=deployment.machine_clock, random=random)
         self._deployment = deployment
 
     @cached_property

@@ -65,10 +65,20 @@ def create_resources(info: SandboxInfo) -> None:
         ],
     }
     make_role = {"RoleName": ROLE, "AssumeRolePolicyDocument": json.dumps(trust)}
-    location = {"LocationConstraint": info.region}
     _unless_exists(lambda: client(info, "iam").create_role(**make_role), "EntityAlreadyExists")
+    create_bucket(info, info.bucket)
+
+
+def create_bucket(info: SandboxInfo, name: str) -> None:
+    """Create a bucket if it does not exist.
+
+    Args:
+        info: The sandbox.
+        name: The bucket's name.
+    """
+    location = {"LocationConstraint": info.region}
     _unless_exists(
-        lambda: client(info, "s3").create_bucket(Bucket=info.bucket, CreateBucketConfiguration=location),
+        lambda: client(info, "s3").create_bucket(Bucket=name, CreateBucketConfiguration=location),
         "BucketAlreadyOwnedByYou",
     )
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from headway_sandbox.errors import SetupMissing
+from headway_sandbox.local.source_files import hash_of, hash_with_interpreter
 
 PYTHON_VARIABLE, SAM_VARIABLE, CALLS_VARIABLE = "HEADWAY_SANDBOX_PYTHON", "HEADWAY_SAM", "HEADWAY_CALLS"
 _SOURCES = ("template.yaml", "functions", "layers")
-_NOT_SOURCES = {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +23,20 @@ class Checkout:
     def here(cls) -> Checkout:
         """Return the checkout of this file."""
         return cls(root=Path(__file__).resolve().parents[4])
+
+    def check(self) -> None:
+        """Check that it can be deployed, before a server starts.
+
+        Raises:
+            SetupMissing: sam, the interpreter or the template does not exist.
+        """
+        self.sandbox_python()
+        self.sam()
+        self.template()
+
+    def state_dir(self) -> Path:
+        """Return the state directory of its sandbox."""
+        return self.root / ".sandbox"
 
     def sandbox_python(self) -> Path:
         """Return the interpreter of the sandbox's environment, for the server and the functions.
@@ -51,7 +63,7 @@ class Checkout:
         path = self.root / "template.yaml"
         if not path.is_file():
             raise SetupMissing(
-                f"There is no template.yaml in {self.root}: the sandbox runs from a checkout of Headway."
+                f"There is no template.yaml in {self.root}: it is neither a checkout of Headway nor an installed wheel."
             )
         return path
 
@@ -72,21 +84,8 @@ class Checkout:
         Raises:
             SetupMissing: The interpreter does not exist.
         """
-        return hashlib.sha256(f"{self.sandbox_python().resolve()} {self.code_hash()}".encode()).hexdigest()[:16]
+        return hash_with_interpreter(self.code_hash(), self.sandbox_python())
 
     def code_hash(self) -> str:
         """Return a hash of the template and the deployed code."""
-        digest = hashlib.sha256()
-        for path in sorted(self._source_files()):
-            digest.update(f"\0{path.relative_to(self.root)}\0".encode())
-            digest.update(path.read_bytes())
-        return digest.hexdigest()[:16]
-
-    def _source_files(self) -> Iterator[Path]:
-        for name in _SOURCES:
-            top = self.root / name
-            if top.is_file():
-                yield top
-            for folder, folders, files in os.walk(top):
-                folders[:] = [entry for entry in folders if entry not in _NOT_SOURCES]
-                yield from (Path(folder) / entry for entry in files if not entry.endswith(".pyc"))
+        return hash_of({name: self.root / name for name in _SOURCES})

@@ -1,7 +1,8 @@
 """Prints template.yaml after the SAM transform, as JSON.
 
 It runs in .envs/sandbox, where the same transform expands the template for the emulator. Parameters have their
-defaults, or the values on the command line (`Name=value`).
+defaults, or the values on the command line (`Name=value`). Only a wheel's environment has this package and the
+transform: hence the imports within functions.
 """
 
 import json
@@ -9,11 +10,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from samtranslator.parser.parser import Parser
-from samtranslator.translator.translator import Translator
-from samtranslator.yaml_helper import yaml_parse
-
 LOCAL_PATHS = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
+
+
+def parse(path: Path) -> dict[str, Any]:
+    """Return a template with its intrinsic functions in their long form."""
+    from samtranslator.yaml_helper import yaml_parse
+
+    template: dict[str, Any] = yaml_parse(path.read_text(encoding="utf-8"))
+    return template
 
 
 def expand(path: Path, given: dict[str, str]) -> dict[str, Any]:
@@ -23,7 +28,10 @@ def expand(path: Path, given: dict[str, str]) -> dict[str, Any]:
         path: The template.
         given: Values of parameters.
     """
-    template = yaml_parse(path.read_text(encoding="utf-8"))
+    from samtranslator.parser.parser import Parser
+    from samtranslator.translator.translator import Translator
+
+    template = parse(path)
     for resource in template["Resources"].values():
         # `sam deploy` uploads local folders and replaces them by their S3 URIs before the transform.
         if key := LOCAL_PATHS.get(resource["Type"]):

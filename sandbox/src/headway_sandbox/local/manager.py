@@ -1,6 +1,6 @@
 """Starts and stops a sandbox, for the CLI and the tests.
 
-    info = up()                    # .sandbox/ in the checkout, port 4566 if it is free
+    info = up()                    # .sandbox/ in the checkout or this folder, port 4566 if it is free
     down()
 
 Tests use the temporary `headway_sandbox.local.sandbox.Sandbox`.
@@ -17,15 +17,18 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import headway
 import headway_sandbox
 from headway_sandbox.emulator.placeholders import ROOT
 from headway_sandbox.errors import SandboxError, StartFailed, StopFailed
 from headway_sandbox.local import aws_account as account
-from headway_sandbox.local import deployment
+from headway_sandbox.local import deployment, direct_deployment
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.deferred_signals import deferred_signals
+from headway_sandbox.local.installed_package import InstalledPackage
+from headway_sandbox.local.sources import Sources, here
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.server import admin_client
 
@@ -71,15 +74,17 @@ class Settings:
     state_dir: Path
     port: int | None = None
     """None: its previous port, or 4566, or a free one. 0: a free one."""
-    speed: float = 1.0
+    speed: float | None = None
+    """None: its previous speed, or 1."""
     durations: Durations | None = None
     parameters: Mapping[str, str] | None = None
     """Template parameters, in addition to the sandbox's own."""
     deploys: bool = True
     """False: the services without the queue."""
-    checkout: Checkout
-    sources: str | None = None
-    """Hash of the deployed sources in the record of the functions' calls; None: the checkout's current sources."""
+    sources: Sources
+    """What is deployed."""
+    sources_hash: str | None = None
+    """Hash of the deployed sources in the record of the functions' calls; None: that of `sources`."""
     report: Callable[[str], None] = lambda _line: None
     """Called with a line for each step."""
 
@@ -88,16 +93,17 @@ def up(
     *,
     state_dir: Path | None = None,
     port: int | None = None,
-    speed: float = 1.0,
+    speed: float | None = None,
     parameters: Mapping[str, str] | None = None,
     report: Callable[[str], None] | None = None,
 ) -> SandboxInfo:
-    """Start a sandbox and deploy the checkout's current sources. Idempotent.
+    """Start a sandbox and deploy the current sources of the checkout, or the installed package. Idempotent.
 
     Args:
-        state_dir: Its state directory; default: `.sandbox/` in the checkout.
+        state_dir: Its state directory; default: that of `default_state_dir`.
         port: Its port; default: its previous port, 4566, or a free one.
-        speed: Factor by which training jobs are accelerated. A running sandbox keeps its speed.
+        speed: Factor by which training time is accelerated; default: its previous one, or 1. A running sandbox keeps
+            its speed.
         parameters: Template parameters, in addition to the sandbox's own.
         report: Called with a line for each step.
 
@@ -105,17 +111,17 @@ def up(
         The running sandbox.
 
     Raises:
-        SetupMissing: An environment is not installed.
+        SetupMissing: An environment or a package is not installed.
         StartFailed: The server did not start.
-        DeployFailed: sam failed.
+        DeployFailed: sam or CloudFormation failed.
     """
-    checkout = Checkout.here()
+    sources = here()
     settings = Settings(
-        state_dir=state_dir or default_state_dir(),
+        state_dir=state_dir or sources.state_dir(),
         port=port,
         speed=speed,
         parameters=parameters,
-        checkout=checkout,
+        sources=sources,
         report=report or (lambda _line: None),
     )
     return start(settings)
@@ -137,8 +143,8 @@ def status(*, state_dir: Path | None = None) -> SandboxInfo | None:
 
 
 def default_state_dir() -> Path:
-    """Return `.sandbox/` in the checkout."""
-    return Checkout.here().root / ".sandbox"
+    """Return `.sandbox/` in the checkout; without one, in the nearest folder from the working directory up."""
+    return here().state_dir()
 
 
 # -------------------------------------------------------------------------------------------------------- the steps
@@ -147,6 +153,8 @@ def default_state_dir() -> Path:
 def start(settings: Settings) -> SandboxInfo:
     """Start a sandbox, like `up`, with all settings."""
     settings.state_dir.mkdir(parents=True, exist_ok=True)
+    # It has requests, logs and credentials of the emulated account: other users of the machine cannot enter it.
+    settings.state_dir.chmod(0o700)
     # git ignores the folder, wherever it is in a checkout.
     (settings.state_dir / ".gitignore").write_text("*\n", encoding="utf-8")
     with deployment.locked(settings.state_dir / "lock"):
@@ -158,36 +166,45 @@ def start(settings: Settings) -> SandboxInfo:
 
 
 def _launch(settings: Settings) -> SandboxInfo:
-    python = settings.checkout.sandbox_python()
+    python = settings.sources.sandbox_python()
     if settings.deploys:
-        # Check the setup before the server starts.
-        settings.checkout.sam()
-        settings.checkout.template()
+        settings.sources.check()
     before = _read(settings.state_dir)
     port = _choose_port(settings.port, before)
     settings.report(f"starting the sandbox on 127.0.0.1:{port}")
-    pid = _start_server(python, settings, port)
+    health = _start_server(python, settings, port)
     info = SandboxInfo(
         endpoint="",
         aws_endpoint=f"http://127.0.0.1:{port}",
         port=port,
-        pid=pid,
+        pid=int(health["pid"]),
         region=REGION,
         account=ACCOUNT,
         access_key=ROOT[0],
         secret_key=ROOT[1],
         role_arn=f"arn:aws:iam::{ACCOUNT}:role/{account.ROLE}",
         bucket=f"headway-jobs-{ACCOUNT}-{REGION}",
-        speed=settings.speed,
+        speed=float(health["speed"]),
         stack=deployment.STACK,
     )
     # Before any other step can fail or be interrupted: `stop` finds the server by this file.
     _write(settings.state_dir, info)
+    _report_recovery(settings, health["recovered"])
     account.create_resources(info)
     return info
 
 
-def _start_server(python: Path, settings: Settings, port: int) -> int:
+def _report_recovery(settings: Settings, recovered: Mapping[str, int] | None) -> None:
+    """Report what a killed server left, which its successor knows."""
+    if recovered is not None:
+        settings.report(
+            f"the sandbox was killed: its {recovered['items']} table items, {recovered['trainingJobs']} training jobs "
+            f"and its configuration are as they were. Messages, metrics and logs are lost"
+        )
+
+
+def _start_server(python: Path, settings: Settings, port: int) -> Mapping[str, Any]:
+    """Start the server and return its health document."""
     state = settings.state_dir.resolve()
     environment = {
         name: value for name, value in os.environ.items() if name in {"HOME", "LANG", "LC_ALL", "PATH", "TZ", "USER"}
@@ -199,10 +216,11 @@ def _start_server(python: Path, settings: Settings, port: int) -> int:
     durations = asdict(settings.durations) if settings.durations else {}
     command = [
         str(python), "-m", "headway_sandbox", "serve", "--port", str(port), "--state-dir", str(state),
-        "--speed", str(settings.speed), "--region", REGION, "--account", ACCOUNT,
-        "--durations", json.dumps(durations), "--calls-folder", str(settings.checkout.calls_folder()),
-        "--sources", settings.sources or settings.checkout.code_hash(),
+        "--region", REGION, "--account", ACCOUNT, *(["--speed", str(settings.speed)] if settings.speed else []),
+        "--durations", json.dumps(durations), "--sources", settings.sources_hash or settings.sources.code_hash(),
     ]  # fmt: skip
+    if calls_folder := settings.sources.calls_folder():
+        command += ["--calls-folder", str(calls_folder)]
     log = state / "server.log"
     process: subprocess.Popen[bytes] | None = None
     try:
@@ -212,28 +230,28 @@ def _start_server(python: Path, settings: Settings, port: int) -> int:
                 command, env=environment, cwd=state, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 start_new_session=True,
             )  # fmt: skip
-        is_ready = _wait_until_ready(process, port)
+        health = _wait_until_ready(process, port)
     except BaseException:  # interrupts, too: there is no state file of the process yet
         if process is not None:
             _kill(process)
         raise
-    if is_ready:
+    if health is not None:
         process.returncode = 0  # the process outlives this object, on purpose
-        return process.pid
+        return health
     _kill(process)
     tail = log.read_text(errors="replace")[-_LOG_TAIL:]
     raise StartFailed(f"The sandbox's server did not become ready on port {port}. {log} ends with:\n{tail}")
 
 
-def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> bool:
-    """Wait until the server responds; False if it does not, or has ended."""
+def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> Mapping[str, Any] | None:
+    """Wait until the server responds with its health document; None if it does not, or has ended."""
     deadline = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
         health = admin_client.health(port)
         if health is not None and health.get("pid") == process.pid:
-            return True
+            return health
         time.sleep(0.05)
-    return False
+    return None
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -242,16 +260,21 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _deploy(info: SandboxInfo, settings: Settings) -> SandboxInfo:
-    sources = settings.checkout.sources_hash()
     wanted = {**account.template_parameters(info), **(settings.parameters or {})}
-    mark = json.dumps({"sources": sources, "parameters": wanted}, sort_keys=True)
+    mark = json.dumps({"sources": settings.sources.sources_hash(), "parameters": wanted}, sort_keys=True)
     endpoint = account.api_endpoint(info)
     if endpoint and account.deployed_mark(info) == mark:
         return replace(info, endpoint=endpoint)
-    settings.report("building (sam build)")
-    built = deployment.build(settings.checkout, region=info.region)
-    settings.report("deploying (sam deploy)")
-    deployment.deploy(settings.checkout, built=built, parameters=wanted, settings=info.environment())
+    match settings.sources:
+        case Checkout() as checkout:
+            settings.report("building (sam build)")
+            built = deployment.build(checkout, region=info.region)
+            settings.report("deploying (sam deploy)")
+            deployment.deploy(checkout, built=built, parameters=wanted, settings=info.environment())
+        case InstalledPackage() as package:
+            settings.report("deploying (CloudFormation)")
+            direct_deployment.deploy(package, info=info, parameters=wanted)
+    admin_client.call(info.port, "POST", "/save")
     account.mark_deployed(info, mark)
     endpoint = account.api_endpoint(info)
     if not endpoint:
@@ -274,10 +297,19 @@ def stop(state_dir: Path) -> bool:
         os.kill(info.pid, signal.SIGABRT)
         _ended(info.pid, _STOP_TIMEOUT_S)
         raise StopFailed(
-            f"The sandbox did not end within {_STOP_TIMEOUT_S:.0f} s and was killed: its state since its start "
-            f"is lost. Its stack traces are in {state_dir / 'server.log'}."
+            f"The sandbox did not end within {_STOP_TIMEOUT_S:.0f} s and was killed: messages, metrics and logs are "
+            f"lost. Its stack traces are in {state_dir / 'server.log'}."
         )
     return True
+
+
+def kill(state_dir: Path) -> bool:
+    """Kill the server of a sandbox with SIGKILL, for tests. Return whether one was running."""
+    info = status(state_dir=state_dir)
+    if info is None:
+        return False
+    os.kill(info.pid, signal.SIGKILL)
+    return _ended(info.pid, _STOP_TIMEOUT_S)
 
 
 def _ended(pid: int, timeout_s: float) -> bool:

@@ -15,8 +15,8 @@ from typing import Any
 from headway_sandbox.call_recorder import Call, call_from_document
 from headway_sandbox.errors import SandboxError, StopFailed
 from headway_sandbox.local import aws_account, manager
-from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.manager import SandboxInfo, Settings
+from headway_sandbox.local.sources import Sources, here
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.server import admin_client
 
@@ -30,8 +30,8 @@ class Sandbox:
         deploy: False: the services without the queue, which start in two seconds.
         durations: Durations of a training job's stages.
         parameters: Template parameters, in addition to the sandbox's own.
-        checkout: The deployed sources; None: those of this checkout.
-        sources: Hash of the deployed sources in the record of the functions' calls; None: the checkout's.
+        sources: What is deployed; None: this checkout, or the installed package.
+        sources_hash: Hash of the deployed sources in the record of the functions' calls; None: that of `sources`.
     """
 
     def __init__(
@@ -42,8 +42,8 @@ class Sandbox:
         deploy: bool = True,
         durations: Durations | None = None,
         parameters: Mapping[str, str] | None = None,
-        checkout: Checkout | None = None,
-        sources: str | None = None,
+        sources: Sources | None = None,
+        sources_hash: str | None = None,
     ) -> None:
         self._temporary = state_dir is None
         folder = state_dir or Path(tempfile.mkdtemp(prefix="headway-sandbox-"))
@@ -54,8 +54,8 @@ class Sandbox:
             durations=durations,
             parameters=parameters,
             deploys=deploy,
-            checkout=checkout or Checkout.here(),
-            sources=sources,
+            sources=sources or here(),
+            sources_hash=sources_hash,
         )
         self._info: SandboxInfo | None = None
 
@@ -121,10 +121,14 @@ class Sandbox:
         """
         return aws_account.make_user(self.info, name, policy)
 
-    def restart(self) -> None:
-        """Stop it cleanly and start it again on the same state and port."""
+    def restart(self, *, kill: bool = False) -> None:
+        """Stop it and start it again on the same state and port.
+
+        Args:
+            kill: Whether to kill its server (SIGKILL), in place of a clean stop.
+        """
         port = self.info.port
-        manager.stop(self._settings.state_dir)
+        (manager.kill if kill else manager.stop)(self._settings.state_dir)
         self._settings = Settings(**{**vars(self._settings), "port": port})
         self._info = manager.start(self._settings)
 

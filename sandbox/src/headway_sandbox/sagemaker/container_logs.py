@@ -14,14 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from headway_sandbox.sagemaker import service_facts
-from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.training_intervals import TrainingInterval, training_intervals
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 GROUP = "/aws/sagemaker/TrainingJobs"
-# A step is a second of training. One step per real minute is printed, at most one per second in the sandbox.
-_INTERVAL_S = 60.0
-_SHORTEST_INTERVAL_S = 1.0
+# A step is a second of training. One step per minute is printed.
+INTERVAL_S = 60.0
 # A container prints at most this number of steps: a job that runs for days must not fill the machine's memory.
 STEPS_MAX = 500
 # 128 plus the number of the signal, as in shells.
@@ -36,21 +34,23 @@ class LogLine(NamedTuple):
     text: str
 
 
-def lines(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float, found_step: int = 0) -> Iterator[LogLine]:
+def lines(
+    job: TrainingJob, *, after_s: float, until_s: float, found_step: int = 0, interval_s: float = INTERVAL_S
+) -> Iterator[LogLine]:
     """Return a job's log lines of a time range, in order for each host.
 
     Args:
         job: The training job.
-        clock: The sandbox's speed.
         after_s: Start of the range, exclusive, s since the epoch.
         until_s: End of the range, inclusive, s since the epoch.
         found_step: Step of the checkpoint that existed when the job was created (`checkpointed_step`).
+        interval_s: Time between two steps.
     """
     hosts = service_facts.hosts(job.request)
-    for interval in training_intervals(job, clock):
+    for interval in training_intervals(job):
         printed = [
             (time_s, text)
-            for time_s, text in _printed(job, interval, clock, found_step, after_s=after_s, until_s=until_s)
+            for time_s, text in _printed(job, interval, found_step, interval_s, after_s=after_s, until_s=until_s)
             if after_s < time_s <= until_s
         ]
         for number, instance_type in enumerate(hosts, start=1):
@@ -61,20 +61,19 @@ def lines(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float, fou
             yield from (LogLine(stream, time_s, text) for time_s, text in printed)
 
 
-def checkpointed_step(job: TrainingJob, others: Iterable[TrainingJob], clock: Clock) -> int:
+def checkpointed_step(job: TrainingJob, others: Iterable[TrainingJob]) -> int:
     """Return the step of the checkpoint that earlier jobs saved in a job's folder; 0 if there is none.
 
     Args:
         job: The training job.
         others: All jobs that may have used its folder.
-        clock: The sandbox's speed.
     """
     folder = _checkpoint_folder(job.request)
     if folder is None:
         return 0
     return sum(
         max(
-            (_steps_by(each, each.ended_s, clock) for each in training_intervals(other, clock) if each.ended_s),
+            (_steps_by(each, each.ended_s) for each in training_intervals(other) if each.ended_s),
             default=0,
         )
         for other in others
@@ -82,9 +81,9 @@ def checkpointed_step(job: TrainingJob, others: Iterable[TrainingJob], clock: Cl
     )
 
 
-def _steps_by(interval: TrainingInterval, moment_s: float, clock: Clock) -> int:
+def _steps_by(interval: TrainingInterval, moment_s: float) -> int:
     """Return the number of steps done by a moment of a training interval."""
-    return int(interval.trained_s + clock.world_s(moment_s - interval.started_s))
+    return int(interval.trained_s + moment_s - interval.started_s)
 
 
 def _checkpoint_folder(request: Mapping[str, Any]) -> str | None:
@@ -93,23 +92,22 @@ def _checkpoint_folder(request: Mapping[str, Any]) -> str | None:
 
 
 def _printed(
-    job: TrainingJob, interval: TrainingInterval, clock: Clock, found_step: int, *, after_s: float, until_s: float
+    job: TrainingJob, interval: TrainingInterval, found_step: int, every_s: float, *, after_s: float, until_s: float
 ) -> Iterator[tuple[float, str]]:
     """Return the lines that every host prints in an interval; of the steps those in range and perhaps a few more."""
     folder = _checkpoint_folder(job.request)
-    yield interval.started_s, _origin(folder, found_step + _steps_by(interval, interval.started_s, clock))
+    yield interval.started_s, _origin(folder, found_step + _steps_by(interval, interval.started_s))
 
-    every_s = max(clock.wait_s(_INTERVAL_S), _SHORTEST_INTERVAL_S)
     # Begins one or two steps early, because of rounding.
     for number in range(max(1, int((after_s - interval.started_s) / every_s) - 1), STEPS_MAX + 1):
         moment_s = interval.started_s + number * every_s
         if moment_s > until_s or (interval.ended_s is not None and moment_s >= interval.ended_s):
             break
-        step = found_step + _steps_by(interval, moment_s, clock)
+        step = found_step + _steps_by(interval, moment_s)
         yield moment_s, f"step {step}: loss {4 / (1 + step / 1000):.4f}"
 
     if interval.ended_s is not None:
-        yield from _end(interval, folder, found_step + _steps_by(interval, interval.ended_s, clock))
+        yield from _end(interval, folder, found_step + _steps_by(interval, interval.ended_s))
 
 
 def _origin(folder: str | None, step: int) -> str:

@@ -7,7 +7,6 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.faults import Faults
 
 
@@ -21,8 +20,7 @@ class _PendingEvent:
 class EventDelivery:
     """Queues event details until they are due. Without faults an event is due at once, in order."""
 
-    def __init__(self, *, clock: Clock, rng: random.Random) -> None:
-        self._clock = clock
+    def __init__(self, *, rng: random.Random) -> None:
         self._rng = rng
         self._pending: list[_PendingEvent] = []
         self._count = 0
@@ -37,7 +35,7 @@ class EventDelivery:
         """
         # Always four draws, so that changing one fault's probability does not change the events that others hit.
         dropped, doubled, delayed = (self._rng.random() for _ in range(3))
-        late_s = self._clock.wait_s(self._rng.random() * faults.event_delay_s)
+        late_s = self._rng.random() * faults.event_delay_s
         if dropped < faults.event_drop:
             return
         self._put(detail, now + (late_s if delayed < faults.event_delay else 0.0))

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headway_sandbox.sagemaker import service_facts
-from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 
-def check(request: Mapping[str, Any], jobs: Iterable[TrainingJob], faults: Faults, *, now: float, clock: Clock) -> None:
+def check(request: Mapping[str, Any], jobs: Iterable[TrainingJob], faults: Faults, *, now: float) -> None:
     """Refuse a CreateTrainingJob request that exceeds a quota.
 
     Args:
@@ -24,18 +23,16 @@ def check(request: Mapping[str, Any], jobs: Iterable[TrainingJob], faults: Fault
         jobs: All jobs that may count: those that have not ended, and with `Faults.quota_lag_s` also ended ones.
         faults: The quotas and their lag.
         now: The time, s.
-        clock: The sandbox's speed.
 
     Raises:
         AwsError: ResourceLimitExceeded.
     """
     spot = bool(request.get("EnableManagedSpotTraining"))
     sizes, word = (faults.spot_quotas, "spot training") if spot else (faults.quotas, "training")
-    lag_s = clock.wait_s(faults.quota_lag_s)
     used: Counter[str] = Counter()
     for job in jobs:
         # A job is last modified when it ends.
-        if job.spot == spot and (not job.ended or now < job.modified + lag_s):
+        if job.spot == spot and (not job.ended or now < job.modified + faults.quota_lag_s):
             used.update(job.instances)
     for kind, wanted in service_facts.instances(request).items():
         size = sizes.get(kind)

@@ -63,7 +63,7 @@ class FakeSageMaker(JobStateMachine):
         Args:
             operation: Its name.
             request: Its members.
-            now: The time, s since the epoch.
+            now: The training time, s since the epoch.
 
         Returns:
             The response's members.
@@ -76,7 +76,9 @@ class FakeSageMaker(JobStateMachine):
             raise service_facts.unknown_operation("SageMaker", operation, self._operations)
         self._settle(now)
         throttled, self.faults = self.faults.consume("throttle", operation)
-        if throttled or not self._throttle.admits(operation, now, rate=self.faults.rate(operation)):
+        # Rates of calls are those of the machine that makes them.
+        called_s = self.settings.clock.machine_time(now)
+        if throttled or not self._throttle.admits(operation, called_s, rate=self.faults.rate(operation)):
             raise service_facts.throttled()
         request_validation.check(operation, request)
         answer = handler(request, now)
@@ -173,7 +175,7 @@ class FakeSageMaker(JobStateMachine):
 
     def _check_quotas(self, request: Mapping[str, Any], now: float) -> None:
         jobs = self._jobs if self.faults.quota_lag_s else self._live
-        quotas.check(request, jobs.values(), self.faults, now=now, clock=self._clock)
+        quotas.check(request, jobs.values(), self.faults, now=now)
 
     def _stop(self, request: Mapping[str, Any], now: float) -> Document:
         job = self._visible(request, now)
@@ -183,7 +185,7 @@ class FakeSageMaker(JobStateMachine):
         return {}
 
     def _describe(self, request: Mapping[str, Any], now: float) -> Document:
-        return self._visible(request, now).describe(self._clock)
+        return self._visible(request, now).describe()
 
     def _list(self, request: Mapping[str, Any], now: float) -> Document:
         lag_s = self.faults.list_lag_s
@@ -194,6 +196,7 @@ class FakeSageMaker(JobStateMachine):
         if not job.ended:
             raise service_facts.not_deletable(job.name, job.status)
         del self._jobs[job.name]
+        self._changed.add(job.name)
         return {}
 
     def _list_tags(self, request: Mapping[str, Any], now: float) -> Document:
@@ -208,11 +211,13 @@ class FakeSageMaker(JobStateMachine):
         if len(tags) > service_facts.TAGS_MAX:
             raise service_facts.validation(f"A resource has at most {service_facts.TAGS_MAX} tags.")
         job.tags = tags
+        self._changed.add(job.name)
         return self._list_tags(request, now)
 
     def _delete_tags(self, request: Mapping[str, Any], _now: float) -> Document:
         job = self._tagged(request)
         job.tags = {key: value for key, value in job.tags.items() if key not in request["TagKeys"]}
+        self._changed.add(job.name)
         return {}
 
     def _visible(self, request: Mapping[str, Any], now: float) -> TrainingJob:
@@ -223,7 +228,7 @@ class FakeSageMaker(JobStateMachine):
         return job
 
     def _is_older(self, job: TrainingJob, lag_s: float, now: float) -> bool:
-        return now >= job.created + self._clock.wait_s(lag_s)
+        return now >= job.created + lag_s
 
     def _tagged(self, request: Mapping[str, Any]) -> TrainingJob:
         arn = request["ResourceArn"]

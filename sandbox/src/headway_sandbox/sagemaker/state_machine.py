@@ -1,8 +1,8 @@
 """The life cycle of training jobs as a deterministic state machine.
 
-No clock, no thread, no I/O. Every call passes the time (`now`, in seconds, never decreasing), randomness comes from the
-injected random source, and `advance` returns the due events. So the same calls produce the same states and events, with
-a wall clock or with a simulator.
+No clock, no thread, no I/O. Every call passes the training time (`now`, in seconds, never decreasing), randomness comes
+from the injected random source, and `advance` returns the due events. So the same calls produce the same states and
+events, with a wall clock or with a simulator.
 
     Starting → Pending → Downloading → Training → Uploading → Completed
     or: Failed; Stopping → Stopped, MaxRuntimeExceeded or MaxWaitTimeExceeded;
@@ -16,9 +16,9 @@ from __future__ import annotations
 import heapq
 import random
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.sagemaker.clock import Clock
@@ -55,12 +55,12 @@ class JobStateMachine:
         self.settings = settings or SageMakerSettings()
         self.faults = faults or Faults()
         self._rng = rng or random.Random(0)
-        self._clock = self.settings.clock
         self._jobs: dict[str, TrainingJob] = {}
         self._live: dict[str, TrainingJob] = {}  # jobs that have not ended, as most quotas count only those
         self._agenda: list[tuple[float, int, str, int]] = []
         self._planned = 0
-        self._events = EventDelivery(clock=self._clock, rng=self._rng)
+        self._changed: set[str] = set()  # jobs that were created, changed or deleted since `take_changes`
+        self._events = EventDelivery(rng=self._rng)
 
     # ---------------------------------------------------------------------------------------- time and events
 
@@ -127,11 +127,10 @@ class JobStateMachine:
             raise service_facts.validation(f"Sandbox: {name} is not a spot job with instances.")
         if job.secondary == "Training" and job.request.get("CheckpointConfig"):
             # With a checkpoint it resumes; without, it starts from the beginning (guide, managed spot).
-            done_s = self._clock.world_s(now - job.transitions[-1].start)
-            job.run_left_s = max(0.0, job.run_left_s - done_s)
+            job.run_left_s = max(0.0, job.run_left_s - (now - job.transitions[-1].start))
         else:
             job.run_left_s = job.script.run_s
-        job.release_instances(now, self._clock)
+        job.release_instances(now)
         self._enter(job, "Interrupted", now, lasts_s=self.settings.durations.restart_s)
 
     def jobs(self, *, now: float) -> list[TrainingJob]:
@@ -192,8 +191,8 @@ class JobStateMachine:
         return job is None or job.version != entry[3]
 
     def _proceed(self, job: TrainingJob, now: float) -> None:
-        limit = job.runtime_ends(self._clock)
-        wait_limit = job.waiting_ends(self._clock)
+        limit = job.runtime_ends()
+        wait_limit = job.waiting_ends()
         if job.phase_ends is not None and job.phase_ends <= now:
             self._next_stage(job, now)
         elif limit is not None and limit <= now:
@@ -251,7 +250,7 @@ class JobStateMachine:
         self._end(job, service_facts.FAILED, "Failed", now)
 
     def _end(self, job: TrainingJob, status: str, secondary: str, now: float) -> None:
-        job.release_instances(now, self._clock)
+        job.release_instances(now)
         if job.training_started is not None:
             job.training_ended = now
         del self._live[job.name]
@@ -270,58 +269,51 @@ class JobStateMachine:
         """Change a job's status, send its event, and schedule its next stage."""
         job.enter(secondary, now, status=status, message=message)
         job.version += 1
-        job.phase_ends = None if job.ended else now + self._clock.wait_s(lasts_s)
-        if job.phase_ends is not None:
-            limits = (job.runtime_ends(self._clock), job.waiting_ends(self._clock))
-            # A limit that was reached before this stage began applies now, not in the past.
-            due = max(now, min([job.phase_ends, *(limit for limit in limits if limit is not None)]))
-            self._planned += 1
-            heapq.heappush(self._agenda, (due, self._planned, job.name, job.version))
-        self._events.send(job.event_detail(self._clock), now=now, faults=self.faults)
+        job.phase_ends = None if job.ended else now + lasts_s
+        self._changed.add(job.name)
+        self._schedule(job)
+        self._events.send(job.event_detail(), now=now, faults=self.faults)
+
+    def _schedule(self, job: TrainingJob) -> None:
+        if job.phase_ends is None:
+            return
+        limits = (job.runtime_ends(), job.waiting_ends())
+        # A limit that was reached before this stage began applies at its begin, not before.
+        due = max(job.modified, min([job.phase_ends, *(limit for limit in limits if limit is not None)]))
+        self._planned += 1
+        heapq.heappush(self._agenda, (due, self._planned, job.name, job.version))
 
     # ------------------------------------------------------------------------------------------ save and load
 
+    def take_changes(self) -> dict[str, Document | None]:
+        """Return the jobs that have changed since the last call, as JSON by name; None for a deleted one."""
+        changed, self._changed = self._changed, set()
+        jobs = {name: self._jobs.get(name) for name in sorted(changed)}
+        return {name: job.to_document() if job is not None else None for name, job in jobs.items()}
+
     def to_document(self) -> Document:
-        """Return the complete state as JSON, including the random state, for `from_document`."""
+        """Return the state without the jobs as JSON: the faults and the events to come."""
         return {
             "account": self.settings.account,
             "region": self.settings.region,
-            "speed": self._clock.speed,
-            "durations": asdict(self.settings.durations),
             "faults": self.faults.to_document(),
-            "jobs": [job.to_document() for job in self._jobs.values()],
-            "agenda": [list(entry) for entry in sorted(self._agenda) if not self._is_stale(entry)],
             "events": self._events.to_document(),
-            "random": self._rng.getstate(),
         }
 
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any], *, settings: SageMakerSettings | None = None) -> Self:
-        """Load a state that `to_document` saved.
+    def load(self, jobs: Iterable[Document], document: Mapping[str, Any]) -> None:
+        """Load a saved state into a new state machine. Jobs continue where they were.
 
         Args:
-            document: The saved state.
-            settings: Replace the saved settings, e.g. another speed for the stages to come.
+            jobs: the documents of its jobs.
+            document: the rest of its state, by `to_document`.
         """
-        settings = settings or SageMakerSettings(
-            account=document["account"],
-            region=document["region"],
-            clock=Clock(speed=document["speed"]),
-            durations=Durations(**document["durations"]),
-        )
-        rng = random.Random()
-        kind, words, gauss = document["random"]
-        rng.setstate((kind, tuple(words), gauss))
-        fleet = cls(settings=settings, faults=Faults(**document["faults"]), rng=rng)
-        fleet._load(document)
-        return fleet
-
-    def _load(self, document: Mapping[str, Any]) -> None:
-        self._jobs = {entry["name"]: TrainingJob.from_document(entry) for entry in document["jobs"]}
-        self._live = {name: job for name, job in self._jobs.items() if not job.ended}
-        for due, number, name, version in document["agenda"]:
-            heapq.heappush(self._agenda, (due, number, name, version))
-            self._planned = max(self._planned, number)
+        self.faults = Faults(**document["faults"])
+        for entry in sorted(jobs, key=lambda entry: (entry["created"], entry["name"])):
+            job = TrainingJob.from_document(entry)
+            self._jobs[job.name] = job
+            if not job.ended:
+                self._live[job.name] = job
+            self._schedule(job)
         self._events.load(document["events"])
 
 

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.training_job import TrainingJob, Transition
 
 
@@ -17,23 +16,19 @@ class TrainingInterval(NamedTuple):
     ended_s: float | None
     """None while it trains."""
     trained_s: float
-    """Training done before it, real seconds."""
+    """Training done before it, s."""
     then: Transition | None
     """The next transition; None while it trains."""
 
 
-def training_intervals(job: TrainingJob, clock: Clock) -> Iterator[TrainingInterval]:
+def training_intervals(job: TrainingJob) -> Iterator[TrainingInterval]:
     """Return a job's training intervals, in order.
 
     An interrupted job continues from its checkpoint if it has a CheckpointConfig, else from the beginning.
-
-    Args:
-        job: The training job.
-        clock: The sandbox's speed.
     """
     trained_s = 0.0
     for transition, then in itertools.zip_longest(job.transitions, job.transitions[1:]):
         if transition.status == "Training":
             yield TrainingInterval(transition.start, transition.end, trained_s, then)
             if transition.end is not None and job.request.get("CheckpointConfig"):
-                trained_s += clock.world_s(transition.end - transition.start)
+                trained_s += transition.end - transition.start

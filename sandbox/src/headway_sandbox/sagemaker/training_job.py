@@ -8,12 +8,11 @@ from typing import Any
 
 from headway_sandbox.sagemaker import run_script as script
 from headway_sandbox.sagemaker import service_facts
-from headway_sandbox.sagemaker.clock import Clock
 
 
 @dataclass(frozen=True, kw_only=True)
 class Durations:
-    """Durations of the stages in real seconds. Users report minutes for the first."""
+    """Durations of the stages in training time. Users report minutes for the first."""
 
     provisioning_s: float = 180.0
     """From CreateTrainingJob until the instances are provisioned (Starting, then Pending)."""
@@ -37,7 +36,7 @@ class Transition:
 
 @dataclass(kw_only=True)
 class TrainingJob:
-    """A training job. Times are seconds since the epoch of the caller's clock."""
+    """A training job. All times are training time, in seconds since the epoch."""
 
     name: str
     arn: str
@@ -57,9 +56,9 @@ class TrainingJob:
     allocated_at: float | None = None
     """Since when it has instances; None if it has none."""
     held_s: float = 0.0
-    """Real seconds for which it had instances before its last interruption (spot)."""
+    """Seconds for which it had instances before its last interruption (spot)."""
     run_left_s: float = 0.0
-    """Remaining training time, in real seconds."""
+    """How long it still trains, s."""
     stop_becomes: str = "Stopped"
     """Secondary status at the end of the current stop."""
     version: int = 0
@@ -106,36 +105,31 @@ class TrainingJob:
         if self.training_started is None:
             self.training_started = now
 
-    def release_instances(self, now: float, clock: Clock) -> None:
-        """Record that its instances, if any, are released.
-
-        Args:
-            now: the current time, s.
-            clock: the clock of training time.
-        """
+    def release_instances(self, now: float) -> None:
+        """Record that its instances, if any, are released."""
         if self.allocated_at is not None:
-            self.held_s += clock.world_s(now - self.allocated_at)
+            self.held_s += now - self.allocated_at
             self.allocated_at = None
 
-    def runtime_ends(self, clock: Clock) -> float | None:
+    def runtime_ends(self) -> float | None:
         """When MaxRuntimeInSeconds is reached; None if it has no instances or is already stopping."""
         if self.allocated_at is None or self.status != service_facts.IN_PROGRESS:
             return None
         limit_s = self._condition().get("MaxRuntimeInSeconds", service_facts.DEFAULT_MAX_RUNTIME_S)
-        return self.allocated_at + clock.wait_s(max(0.0, limit_s - self.held_s))
+        return self.allocated_at + max(0.0, float(limit_s) - self.held_s)
 
-    def waiting_ends(self, clock: Clock) -> float | None:
+    def waiting_ends(self) -> float | None:
         """When MaxWaitTimeInSeconds is reached, counted from a spot job's creation."""
         limit_s = self._condition().get("MaxWaitTimeInSeconds")
         if limit_s is None or self.status != service_facts.IN_PROGRESS:
             return None
-        return self.created + clock.wait_s(float(limit_s))
+        return self.created + float(limit_s)
 
     def _condition(self) -> dict[str, Any]:
         condition: dict[str, Any] = self.request.get("StoppingCondition") or {}
         return condition
 
-    def describe(self, clock: Clock) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Return DescribeTrainingJob's response in wire format: timestamps are epoch seconds."""
         request = copy.deepcopy(self.request)
         answer: dict[str, Any] = {
@@ -171,7 +165,7 @@ class TrainingJob:
         if self.training_ended is not None:
             answer["TrainingEndTime"] = _wire(self.training_ended)
         if self.training_started is not None and self.training_ended is not None:
-            elapsed_s = clock.world_s(self.training_ended - self.training_started)
+            elapsed_s = self.training_ended - self.training_started
             answer["TrainingTimeInSeconds"] = max(1, round(elapsed_s))
             answer["BillableTimeInSeconds"] = max(1, round(self.held_s))
         return answer
@@ -190,9 +184,9 @@ class TrainingJob:
             entry["TrainingEndTime"] = _wire(self.training_ended)
         return entry
 
-    def event_detail(self, clock: Clock) -> dict[str, Any]:
+    def event_detail(self) -> dict[str, Any]:
         """Return its event's `detail`: like DescribeTrainingJob, with epoch milliseconds and Tags as a map."""
-        detail = self.describe(clock)
+        detail = self.describe()
         for name in ("CreationTime", "LastModifiedTime", "TrainingStartTime", "TrainingEndTime"):
             if name in detail:
                 detail[name] = round(detail[name] * 1000)

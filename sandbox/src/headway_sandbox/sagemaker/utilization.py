@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from headway.jobpolicy.accelerators import gpus_of
 from headway_sandbox.sagemaker import service_facts
-from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION, LoadProfile, Script
 from headway_sandbox.sagemaker.training_intervals import training_intervals
 from headway_sandbox.sagemaker.training_job import TrainingJob
@@ -23,9 +22,7 @@ from headway_sandbox.sagemaker.training_job import TrainingJob
 NAMESPACE, DIMENSION, UNIT = "/aws/sagemaker/TrainingJobs", "Host", "Percent"
 CPU, MEMORY, DISK = "CPUUtilization", "MemoryUtilization", "DiskUtilization"
 GPU, GPU_MEMORY = "GPUUtilization", "GPUMemoryUtilization"
-_INTERVAL_S = 60.0
-# At a high speed a minute is too short to distinguish values: at most one value in this time, s.
-_SHORTEST_INTERVAL_S = 1.0
+INTERVAL_S = 60.0
 _DEFAULT = {CPU: 90.0, MEMORY: 40.0, DISK: 20.0}
 _DEFAULT_PER_GPU = {GPU: 90.0, GPU_MEMORY: 70.0}
 
@@ -57,16 +54,16 @@ def check(request: Mapping[str, Any], script: Script) -> None:
             raise service_facts.validation(f"Sandbox: {GPU_UTILIZATION} is at most {100 * gpus} for {instance_type}.")
 
 
-def figures(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float) -> Iterator[Figure]:
+def figures(job: TrainingJob, *, after_s: float, until_s: float, interval_s: float = INTERVAL_S) -> Iterator[Figure]:
     """Return a job's metric values of a time range.
 
     Args:
         job: The training job.
-        clock: The sandbox's speed.
         after_s: Start of the range, exclusive, s since the epoch.
         until_s: End of the range, inclusive, s since the epoch.
+        interval_s: Time between two values.
     """
-    moments = list(_moments(job, clock, after_s=after_s, until_s=until_s))
+    moments = list(_moments(job, after_s=after_s, until_s=until_s, interval_s=interval_s))
     if not moments:
         return
     for number, instance_type in enumerate(service_facts.hosts(job.request), start=1):
@@ -77,24 +74,30 @@ def figures(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float) -
 
 
 def figures_of(
-    job: TrainingJob, clock: Clock, *, metric: str, number: int, after_s: float, until_s: float
+    job: TrainingJob,
+    *,
+    metric: str,
+    number: int,
+    after_s: float,
+    until_s: float,
+    interval_s: float = INTERVAL_S,
 ) -> list[tuple[float, float]]:
     """Return times and values of one metric of one host; none if the host or the metric does not exist.
 
     Args:
         job: The training job.
-        clock: The sandbox's speed.
         metric: Name of the metric.
         number: Number of the host, from 1.
         after_s: Start of the range, exclusive, s since the epoch.
         until_s: End of the range, inclusive, s since the epoch.
+        interval_s: Time between two values.
     """
     hosts = service_facts.hosts(job.request)
     if not 1 <= number <= len(hosts) or metric not in _metrics(hosts[number - 1]):
         return []
     return [
         (moment_s, _percent(job.script, hosts[number - 1], number, metric, trained_s))
-        for moment_s, trained_s in _moments(job, clock, after_s=after_s, until_s=until_s)
+        for moment_s, trained_s in _moments(job, after_s=after_s, until_s=until_s, interval_s=interval_s)
     ]
 
 
@@ -102,16 +105,15 @@ def _metrics(instance_type: str) -> tuple[str, ...]:
     return (*_DEFAULT, *(_DEFAULT_PER_GPU if gpus_of(instance_type) else ()))
 
 
-def _moments(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float) -> Iterator[tuple[float, float]]:
-    """Return the moments of the metric values, and the training time until then in real seconds."""
-    interval_s = max(clock.wait_s(_INTERVAL_S), _SHORTEST_INTERVAL_S)
-    for started_s, ended_s, trained_s, _then in training_intervals(job, clock):
+def _moments(job: TrainingJob, *, after_s: float, until_s: float, interval_s: float) -> Iterator[tuple[float, float]]:
+    """Return the moments of the metric values, and the training time until then."""
+    for started_s, ended_s, trained_s, _then in training_intervals(job):
         # Begins one or two values early, because of rounding; they are skipped below.
         number = max(0, int((after_s - started_s) / interval_s) - 1)
         moment_s = started_s + number * interval_s
         while moment_s <= until_s and (ended_s is None or moment_s < ended_s):
             if moment_s > after_s:
-                yield moment_s, trained_s + clock.world_s(moment_s - started_s)
+                yield moment_s, trained_s + moment_s - started_s
             number += 1
             moment_s = started_s + number * interval_s
 

@@ -1,6 +1,7 @@
 """`/_headway/…`: controls for tests that AWS does not have. On loopback only, without authentication.
 
-GET   /_headway/health               the server's pid, stateDir, region, account, speed
+GET   /_headway/health               the server's pid, stateDir, region, account, speed, and what a kill left
+POST  /_headway/save                 saves the state of all services, for a kill
 GET   /_headway/jobs                 all training jobs with status and instances, and the instances in use
 POST  /_headway/jobs/NAME/finish     completes the job now
 POST  /_headway/jobs/NAME/fail       {"reason": "AlgorithmError: ..."}: fails the job now
@@ -22,13 +23,13 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from headway_sandbox.call_recorder import Calls, call_from_document
-from headway_sandbox.emulator import patches
+from headway_sandbox.emulator import patches, service_state
 from headway_sandbox.emulator.patches import Receive, Scope
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
@@ -40,26 +41,39 @@ _LOOPBACK = ("127.0.0.1", "::1")
 _Answer = tuple[int, Any]
 
 
-async def answer(
-    fleet: FakeSageMaker, calls: Calls, state_dir: Path, scope: Scope, receive: Receive
-) -> tuple[int, bytes]:
-    """Handle a request.
+@dataclass(frozen=True, kw_only=True)
+class Controls:
+    """What the requests control.
 
-    Args:
+    Attributes:
         fleet: The fake SageMaker.
         calls: The recorded calls.
         state_dir: The server's state directory.
+        recovered: What a killed server left, as this one found it at its start; None if the last one was stopped.
+    """
+
+    fleet: FakeSageMaker
+    calls: Calls
+    state_dir: Path
+    recovered: Mapping[str, int] | None
+
+
+async def answer(controls: Controls, scope: Scope, receive: Receive) -> tuple[int, bytes]:
+    """Handle a request.
+
+    Args:
+        controls: What it controls.
         scope: ASGI scope of the request.
         receive: ASGI receive function.
 
     Returns:
         Status and JSON body.
     """
-    status, document = await _answer(fleet, calls, state_dir, scope, receive)
+    status, document = await _answer(controls, scope, receive)
     return status, json.dumps(document).encode()
 
 
-async def _answer(fleet: FakeSageMaker, calls: Calls, state_dir: Path, scope: Scope, receive: Receive) -> _Answer:
+async def _answer(controls: Controls, scope: Scope, receive: Receive) -> _Answer:
     headers = {key.lower() for key, _value in scope["headers"]}
     # Refuses web pages: browsers send Origin with requests that change state.
     if (scope.get("client") or ("",))[0] not in _LOOPBACK or b"origin" in headers:
@@ -67,9 +81,9 @@ async def _answer(fleet: FakeSageMaker, calls: Calls, state_dir: Path, scope: Sc
     try:
         body = await _read(receive)
         if (scope["method"], scope["path"]) == ("GET", f"{PREFIX}health"):
-            return 200, _health(fleet, state_dir)
+            return 200, _health(controls)
         path = [unquote(part) for part in scope["path"].removeprefix(PREFIX).split("/")]
-        return _route(fleet, calls, scope["method"], path, body)
+        return _route(controls.fleet, controls.calls, scope["method"], path, body)
     except AwsError as error:
         return error.status, {"code": error.code, "message": error.message}
     except (ValueError, TypeError, KeyError) as error:
@@ -105,6 +119,9 @@ def _route(fleet: FakeSageMaker, calls: Calls, method: str, path: list[str], bod
             if method == "PUT":
                 calls.replace(map(call_from_document, body["calls"]))
             return 200, {"calls": [asdict(call) for call in calls.all()]}
+        case "POST", ["save"]:
+            service_state.save()
+            return 200, {}
         case "POST", ["queues", name, "release"]:
             return 200, {"released": patches.release_messages(name)}
         case _, ["functions", *action]:
@@ -130,19 +147,24 @@ def _not_found(method: str, path: list[str]) -> _Answer:
     return 404, {"code": "NotFound", "message": f"There is no {method} {PREFIX}{'/'.join(path)}."}
 
 
-def _health(fleet: FakeSageMaker, state_dir: Path) -> dict[str, Any]:
-    settings = fleet.settings
+def _health(controls: Controls) -> dict[str, Any]:
+    settings = controls.fleet.settings
     return {
         "pid": os.getpid(),
-        "stateDir": str(state_dir),
+        "stateDir": str(controls.state_dir),
         "region": settings.region,
         "account": settings.account,
         "speed": settings.clock.speed,
+        "recovered": controls.recovered,
     }
 
 
+def _training_time(fleet: FakeSageMaker) -> float:
+    return fleet.settings.clock.training_time(time.time())
+
+
 def _jobs(fleet: FakeSageMaker) -> dict[str, Any]:
-    jobs = fleet.jobs(now=time.time())
+    jobs = fleet.jobs(now=_training_time(fleet))
     return {
         "jobs": [
             {**job.summary(), "Instances": job.instances, "Tags": job.tags, "FailureReason": job.failure_reason}
@@ -153,7 +175,7 @@ def _jobs(fleet: FakeSageMaker) -> dict[str, Any]:
 
 
 def _act(fleet: FakeSageMaker, name: str, action: str, body: Mapping[str, Any]) -> _Answer:
-    now = time.time()
+    now = _training_time(fleet)
     actions: Mapping[str, Callable[[], None]] = {
         "finish": lambda: fleet.finish(name, now=now),
         "fail": lambda: fleet.fail(name, str(body["reason"]), now=now),

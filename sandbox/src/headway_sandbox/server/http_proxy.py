@@ -18,14 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from headway_sandbox.call_recorder import RunRecorder
-from headway_sandbox.emulator import patches
+from headway_sandbox.emulator import patches, service_state
 from headway_sandbox.emulator.patches import AsgiApp, Caller, Receive, Scope, Send
-from headway_sandbox.errors import AwsError
+from headway_sandbox.errors import AwsError, JournalError
+from headway_sandbox.journal.journal import Journal
 from headway_sandbox.sagemaker import authorization, request_validation
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.server import admin_api, signatures
 from headway_sandbox.server.gateway import Gateway, Refused
 from headway_sandbox.server.monitoring import Monitoring
+from headway_sandbox.server.saved_fleet import SavedFleet
 from headway_sandbox.server.training_logs import TrainingLogs
 
 _log = logging.getLogger("headway.sandbox")
@@ -36,6 +38,10 @@ _DETAIL_TYPE = "SageMaker Training Job State Change"
 _LONGEST_SLEEP_S = 0.5
 _MONITORING_EVERY_S = 1.0
 _RECORD_EVERY_S = 5.0
+_SETTINGS_EVERY_S = 2.0
+# The queue's configuration is a parameter, so it is saved before the response.
+_CONFIGURATION = "ssm"
+_NOT_SAVED = json.dumps({"__type": "InternalFailure", "message": "The sandbox cannot save its state."}).encode()
 
 
 class AwsProxy:
@@ -47,12 +53,17 @@ class AwsProxy:
         fleet: FakeSageMaker,
         state_dir: Path,
         record: RunRecorder,
+        journal: Journal,
+        recovered: Mapping[str, int] | None = None,
         behind: AsgiApp,
         on_shutdown: Callable[[], None],
     ) -> None:
         self.fleet = fleet
-        self._state_dir = state_dir
+        self._journal = journal
+        self._saved_fleet = SavedFleet(fleet, journal)
+        self._settings_changed = False
         self._record = record
+        self._controls = admin_api.Controls(fleet=fleet, calls=record.calls, state_dir=state_dir, recovered=recovered)
         self._behind = behind
         self._logs = TrainingLogs(fleet)
         self._gateway = Gateway(fleet.settings.region)
@@ -64,9 +75,9 @@ class AwsProxy:
         if scope["type"] == "lifespan":
             await self._behind(scope, self._watch_for_shutdown(receive), self._watch_for_startup(send))
         elif scope["type"] == "http" and scope["path"].startswith(admin_api.PREFIX):
-            status, answer = await admin_api.answer(self.fleet, self._record.calls, self._state_dir, scope, receive)
+            status, answer = await admin_api.answer(self._controls, scope, receive)
             self._changed.set()
-            await _respond(send, status, answer, {"content-type": "application/json"})
+            await _respond(self._after_commit(scope, send), status, answer, {"content-type": "application/json"})
         elif scope["type"] == "http":
             await self._respond_or_replace(scope, receive, send)
         else:
@@ -83,6 +94,7 @@ class AwsProxy:
         await _respond(send, raw.status, raw.body, {"content-type": "text/html"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        send = self._after_commit(scope, send)
         if _is_sagemaker(scope):
             await self._sagemaker(scope, receive, send)
         elif refused := self._refused_by_gateway(scope):
@@ -93,6 +105,55 @@ class AwsProxy:
     def _refused_by_gateway(self, scope: Scope) -> Refused | None:
         unsigned = self.fleet.faults.unsigned_payload
         return self._gateway.refusal(scope["path"], _headers(scope), time.time(), unsigned_payload=unsigned)
+
+    # ---------------------------------------------------------------------------------------------- the journal
+
+    def _after_commit(self, scope: Scope, send: Send) -> Send:
+        """Send no response before its effect is saved. If that fails, the response is an internal error."""
+        failed = False
+
+        async def send_saved(message: Any) -> None:
+            nonlocal failed
+            if message["type"] == "http.response.start":
+                try:
+                    self._save(scope)
+                except JournalError as error:
+                    failed = True
+                    _log.error("a response was replaced by an internal error: %s", error)
+                    await _respond(send, 500, _NOT_SAVED, {"content-type": "application/x-amz-json-1.1"})
+            if not failed:
+                await send(message)
+
+        return send_saved
+
+    def _save(self, scope: Scope) -> None:
+        headers = _headers(scope)
+        if service_state.changes_settings(scope["method"], scope["path"], headers):
+            if service_state.service_of(headers) == _CONFIGURATION:
+                service_state.save(_CONFIGURATION)
+            else:
+                self._settings_changed = True
+        self._commit()
+
+    def _commit(self) -> None:
+        self._saved_fleet.put_changes()
+        self._journal.commit()
+
+    async def _save_settings(self) -> None:
+        """Save changes of other settings shortly after them, as each time all services are saved."""
+        while True:
+            await asyncio.sleep(_SETTINGS_EVERY_S)
+            if self._settings_changed:
+                self._settings_changed = False
+                self._save_all()
+
+    def _save_all(self) -> None:
+        service_state.save()
+        try:
+            self._commit()
+        except JournalError as error:
+            self._settings_changed = True
+            _log.error("the settings of the services are not saved: %s", error)
 
     # ---------------------------------------------------------------------------------------------- SageMaker
 
@@ -108,7 +169,7 @@ class AwsProxy:
                 status, more, content = refused
                 await _respond(send, status, content, {**headers, **more})
                 return
-            answer = self.fleet.call(operation, request, now=time.time())
+            answer = self.fleet.call(operation, request, now=self._training_time())
         except AwsError as error:
             self._changed.set()
             content = json.dumps({"__type": error.code, "message": error.message}).encode()
@@ -165,14 +226,27 @@ class AwsProxy:
 
     # ---------------------------------------------------------------------------------------------- the clock
 
+    def _training_time(self) -> float:
+        return self.fleet.settings.clock.training_time(time.time())
+
     async def _run_clock(self) -> None:
+        clock = self.fleet.settings.clock
         while True:
-            now = time.time()
-            for detail in self.fleet.advance(now):
+            now = self._training_time()
+            due_events = self.fleet.advance(now)
+            try:
+                self._commit()
+            except JournalError as error:
+                _log.error("changes of training jobs are not saved yet: %s", error)
+            for detail in due_events:
                 self._send_event(detail)
             await self._write_logs(now)
             due = self.fleet.next_due()
-            pause_s = _LONGEST_SLEEP_S if due is None else min(_LONGEST_SLEEP_S, max(0.0, due - time.time()))
+            pause_s = (
+                _LONGEST_SLEEP_S
+                if due is None
+                else min(_LONGEST_SLEEP_S, max(0.0, clock.machine_time(due) - time.time()))
+            )
             self._changed.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), pause_s)
@@ -211,7 +285,7 @@ class AwsProxy:
     def _watch_for_startup(self, send: Send) -> Send:
         async def watched(message: Any) -> None:
             if message["type"] == "lifespan.startup.complete":
-                clocks = (self._run_clock(), self._run_monitoring(), self._write_record())
+                clocks = (self._run_clock(), self._run_monitoring(), self._write_record(), self._save_settings())
                 self._clocks = [asyncio.create_task(clock) for clock in clocks]
             await send(message)
 

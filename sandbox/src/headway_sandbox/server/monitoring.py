@@ -17,6 +17,8 @@ _KEPT_S = 900.0
 # Metrics of this time before the server's start are published again: longer evaluation ranges lack data for a while.
 _REPUBLISHED_S = 3600.0
 _EVICT_EVERY_S = 60.0
+# At a high speed a minute is too short to distinguish values: at most one value in this time.
+_SHORTEST_INTERVAL_S = 1.0
 # Yield to other tasks after this number of alarms: there may be thousands, and the server has one thread.
 _AT_ONCE = 20
 
@@ -56,12 +58,16 @@ class Monitoring:
         self._published_s = now_s
 
     def _figures(self, after_s: float, until_s: float) -> Iterator[tuple[str, Mapping[str, str], float, float]]:
+        """Return the metrics of a range of machine time, in machine time: alarms have periods of that."""
         clock = self._fleet.settings.clock
+        after_s, until_s = clock.training_time(after_s), clock.training_time(until_s)
+        interval_s = clock.interval_s(utilization.INTERVAL_S, shortest_s=_SHORTEST_INTERVAL_S)
         for job in self._fleet.jobs(now=until_s):
             if job.ended and job.modified <= after_s:
                 continue
-            for figure in utilization.figures(job, clock, after_s=after_s, until_s=until_s):
-                yield figure.metric, {utilization.DIMENSION: figure.host}, figure.time_s, figure.percent
+            for figure in utilization.figures(job, after_s=after_s, until_s=until_s, interval_s=interval_s):
+                time_s = clock.machine_time(figure.time_s)
+                yield figure.metric, {utilization.DIMENSION: figure.host}, time_s, figure.percent
 
     def _evaluate(self, key: AlarmKey, now_s: float) -> None:
         alarm = cloudwatch.alarm_of(key)

@@ -1,9 +1,10 @@
 """The sandbox's server: the emulator and the fake SageMaker in one process, on loopback only.
 
 `headway_sandbox.local.manager` runs it with the interpreter of the sandbox's environment. It writes only to its state
-directory, where a clean stop (SIGTERM) leaves the state and the log:
+directory, which has the state and the log:
 
-    fleet.json   the training jobs         emulator/   ministack's state         server.log
+    journal.db   the state of all services, also after a kill         server.log
+    clock.json   the clock of training time                           s3/         objects
     tmp/         unpacked functions: removed when the server stops, and at its next start if it was killed
 """
 
@@ -19,10 +20,11 @@ import random
 import resource
 import shutil
 import signal
+import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from headway_sandbox.call_recorder import RunRecorder
 from headway_sandbox.emulator import (
@@ -31,20 +33,28 @@ from headway_sandbox.emulator import (
     cloudformation,
     cloudwatch,
     dynamodb,
+    dynamodb_state,
     iam,
     lambda_runtime,
     logs,
     patches,
+    service_state,
+    training_time,
 )
 from headway_sandbox.emulator.placeholders import ROOT
+from headway_sandbox.errors import JournalError, JournalOfOtherVersion
+from headway_sandbox.journal.journal import Journal
 from headway_sandbox.sagemaker import container_logs, utilization
-from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.server.http_proxy import AwsProxy
+from headway_sandbox.server.saved_clock import clock_of
+from headway_sandbox.server.saved_fleet import JOBS, load_fleet
 
 HOST = "127.0.0.1"
+JOURNAL = "journal.db"
+_JOBS_OF_0_1 = "fleet.json"
 # Variables that could direct the functions, which inherit the server's environment, to a real account or another host.
 _NOT_INHERITED = ("AWS_", "DOCKER_", "LOCALSTACK_", "MINISTACK_", "SERVICES", "SAM_")
 
@@ -54,15 +64,25 @@ def main(arguments: Sequence[str]) -> int:
     faulthandler.enable()
     options = _options(arguments)
     state = options.state_dir.resolve()
+    # Its files have requests, logs and credentials of the emulated account.
+    os.umask(0o077)
+    try:
+        journal = _open_journal(state)
+    except JournalError as error:
+        print(error, file=sys.stderr)
+        return 1
     _set_environment(port=options.port, state=state, region=options.region, account=options.account)
     settings = SageMakerSettings(
         account=options.account,
         region=options.region,
-        clock=Clock(speed=options.speed),
+        clock=clock_of(state, speed=options.speed, now_s=time.time()),
         durations=Durations(**json.loads(options.durations)),
     )
     record = RunRecorder(options.calls_folder, name="sandbox", sources=options.sources)
-    asyncio.run(_serve(port=options.port, state=state, settings=settings, seed=options.seed, record=record))
+    fleet = load_fleet(journal, settings, random.Random(options.seed))
+    asyncio.run(_serve(port=options.port, state=state, fleet=fleet, journal=journal, record=record))
+    # The emulator has added its state at its shutdown.
+    journal.close()
     # Ends processes that a thread of the emulator may have started since the shutdown.
     patches.end_workers()
     shutil.rmtree(state / "tmp", ignore_errors=True)
@@ -75,7 +95,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m headway_sandbox serve", description="Serve the sandbox.")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--state-dir", type=Path, required=True)
-    parser.add_argument("--speed", type=float, default=1.0, help="factor by which training time is accelerated")
+    parser.add_argument("--speed", type=float, help="factor by which training time is accelerated")
     parser.add_argument("--region", default="eu-west-1")
     parser.add_argument("--account", default="123456789012")
     parser.add_argument("--seed", type=int, default=0, help="seed of the injected faults")
@@ -123,23 +143,34 @@ def _set_environment(*, port: int, state: Path, region: str, account: str) -> No
         os.environ.pop(name, None)
 
 
-async def _serve(*, port: int, state: Path, settings: SageMakerSettings, seed: int, record: RunRecorder) -> None:
+def _open_journal(state: Path) -> Journal:
+    """Open the journal, before anything else in the state directory is touched: another server may be using it."""
+    if (state / _JOBS_OF_0_1).exists() and not (state / JOURNAL).exists():
+        raise JournalOfOtherVersion(
+            f"{state} is of a development version of Headway. Remove it to begin with an empty sandbox."
+        )
+    return Journal(state / JOURNAL)
+
+
+async def _serve(*, port: int, state: Path, fleet: FakeSageMaker, journal: Journal, record: RunRecorder) -> None:
     _raise_file_limit()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    recovered = _recovered(journal) if journal.was_killed else None
     behind = patches.prepare()
+    service_state.prepare(journal)
     api_gateway.prepare()
     cloudwatch.prepare()
     alarm_actions.prepare()
     logs.prepare()
     lambda_runtime.prepare()
+    training_time.prepare(fleet.settings.clock)
     cloudformation.prepare()
+    dynamodb_state.prepare(journal)
     dynamodb.prepare()
     iam.prepare(record.calls.add)
-    saved = state / "fleet.json"
-    fleet = _load(saved, settings) or FakeSageMaker(settings=settings, rng=random.Random(seed))
 
     def on_shutdown() -> None:
         patches.end_workers()
@@ -147,28 +178,27 @@ async def _serve(*, port: int, state: Path, settings: SageMakerSettings, seed: i
         # Computed again at the start, and slow to save.
         cloudwatch.drop(utilization.NAMESPACE)
         logs.drop(container_logs.GROUP)
-        _save(saved, fleet.to_document())
 
-    cloud = AwsProxy(fleet=fleet, state_dir=state, record=record, behind=behind, on_shutdown=on_shutdown)
+    cloud = AwsProxy(
+        fleet=fleet,
+        state_dir=state,
+        record=record,
+        journal=journal,
+        recovered=recovered,
+        behind=behind,
+        on_shutdown=on_shutdown,
+    )
     await patches.serve(cloud, host=HOST, port=port, stop=stop)
+
+
+def _recovered(journal: Journal) -> dict[str, int]:
+    """Return the number of items and training jobs that a killed server left."""
+    counts = journal.counts()
+    items = sum(count for name, count in counts.items() if name.startswith(dynamodb_state.ITEMS_OF))
+    return {"items": items, "trainingJobs": counts.get(JOBS, 0)}
 
 
 def _raise_file_limit() -> None:
     """Raise the limit of open files: each function's process needs some, a burst more than the default of 1024."""
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def _load(path: Path, settings: SageMakerSettings) -> FakeSageMaker | None:
-    if not path.exists():
-        return None
-    document = json.loads(path.read_text(encoding="utf-8"))
-    if (document["account"], document["region"]) != (settings.account, settings.region):
-        raise SystemExit(f"{path} has jobs of another account or region. Remove it, or start with that account.")
-    return FakeSageMaker.from_document(document, settings=settings)
-
-
-def _save(path: Path, document: Mapping[str, Any]) -> None:
-    draft = path.with_suffix(".tmp")
-    draft.write_text(json.dumps(document), encoding="utf-8")
-    draft.replace(path)

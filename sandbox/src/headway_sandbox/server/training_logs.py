@@ -13,6 +13,8 @@ from headway_sandbox.sagemaker.training_job import TrainingJob
 
 # Yield to other tasks after this number of jobs: the server has one thread.
 _AT_ONCE = 20
+# At a high speed a minute is too short to read: at most one step in this time.
+_SHORTEST_INTERVAL_S = 1.0
 
 
 class TrainingLogs:
@@ -24,7 +26,7 @@ class TrainingLogs:
         self._found_steps: dict[str, int] = {}
 
     async def write(self, now_s: float) -> None:
-        """Write the lines since the last call, until `now_s` (s since the epoch)."""
+        """Write the lines since the last call, until `now_s` (training time, s since the epoch)."""
         if self._written_s is None:
             # The jobs continued while the server was stopped. The lines are a function of the jobs, so they are not
             # saved but written again.
@@ -42,15 +44,16 @@ class TrainingLogs:
         """Return `checkpointed_step`, computed once per job, as it scans all jobs."""
         if job.name in self._found_steps:
             return self._found_steps[job.name]
-        return container_logs.checkpointed_step(job, jobs, self._fleet.settings.clock)
+        return container_logs.checkpointed_step(job, jobs)
 
     def _write_job(self, job: TrainingJob, *, after_s: float, until_s: float) -> None:
+        clock = self._fleet.settings.clock
         printed = container_logs.lines(
             job,
-            self._fleet.settings.clock,
             after_s=after_s,
             until_s=until_s,
             found_step=self._found_steps[job.name],
+            interval_s=clock.interval_s(container_logs.INTERVAL_S, shortest_s=_SHORTEST_INTERVAL_S),
         )
         for stream, lines in itertools.groupby(printed, key=lambda line: line.stream):
             logs.write(

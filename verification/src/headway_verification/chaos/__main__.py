@@ -1,8 +1,8 @@
-"""`make chaos`: a queue on a sandbox, while processes are killed, messages repeat, and calls fail.
+"""`make chaos`: a queue on a separate sandbox, while processes are killed, messages repeat, and calls fail.
 
-    python -m headway_verification.chaos --jobs 200 [--seed 17] [--minutes 10]
+python -m headway_verification.chaos --jobs 200 [--seed 17] [--minutes 10]
 
-Exit code 1 if something was lost or doubled, or has not ended in time; then the sandbox's files are kept.
+Exit code 1 if a job was lost or duplicated, or has not ended in time; the sandbox's files are then kept.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from headway_verification.chaos.run import DURATIONS, PARAMETERS, SPEED, Run
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Nothing is lost or doubled, whatever is killed or repeated.")
+    parser = argparse.ArgumentParser(
+        description="Check that no job is lost or duplicated while processes are killed and messages repeat."
+    )
     parser.add_argument("--jobs", type=int, default=200, help="jobs to submit (%(default)d)")
-    parser.add_argument("--seed", type=int, help="of all that is drawn; a new one by default")
-    parser.add_argument("--minutes", type=float, default=10.0, help="when it ends at the latest (%(default)g)")
+    parser.add_argument("--seed", type=int, help="the random seed; a new one by default")
+    parser.add_argument("--minutes", type=float, default=10.0, help="the time limit (%(default)g)")
     args = parser.parse_args(argv)
     if args.jobs < 1 or args.minutes <= 0:
-        parser.error("--jobs takes a number from 1 on, --minutes one above 0")
+        parser.error("--jobs must be at least 1, --minutes above 0")
     seed = SystemRandom().randrange(10**6) if args.seed is None else args.seed
     print(f"seed {seed}: {args.jobs} jobs", flush=True)
     before = signal.signal(signal.SIGTERM, _end)
@@ -39,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end(number: int, _frame: object) -> None:
-    """Leave by an exception, as Ctrl-C does, so that the sandbox is stopped and nothing stays behind."""
+    """Exit by an exception, as Ctrl-C does, so that the sandbox is stopped."""
     sys.exit(128 + number)
 
 

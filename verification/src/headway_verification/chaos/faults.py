@@ -1,4 +1,4 @@
-"""What goes wrong: one accident after the other, drawn by weight, and counted as it really happened."""
+"""Fault injection: one fault at a time, selected by weight, and counted by its actual effect."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_verification.chaos.lambda_invoker import API, OBSERVE, PATROL, RECONCILE, SCHEDULE, TELL, WATCH, Functions
 
 CALLS = {"CreateTrainingJob": 2, "StopTrainingJob": 6, "DescribeTrainingJob": 6, "ListTags": 6}
-"""What the functions call of SageMaker, and how many calls in a row go wrong at most.
+"""The SageMaker calls of the functions, with the maximum number of consecutive failures.
 
-More than two reach the function. For launches that is a rare accident.
+More than two failures reach the function. For launches that is a rare fault.
 """
 
 TRIES = 3
-"""Of each call that the functions' client library makes before it gives up."""
+"""The number of tries of the functions' client library."""
 
 RARE = 2
-"""How often each rare accident happens at most: what meets one waits for a minute or so, and others wait with it."""
+"""The maximum number of each rare fault: an affected job waits for a minute or so, and delays others."""
 
 SHORTAGE_S = 1.5
-"""How long a quota or a want of capacity lasts."""
+"""The duration of a reduced quota or capacity."""
 
 _WAKE = "-wake.fifo"
 _REMEMBERED = 400
 
 
 class FaultPlan:
-    """Lets accidents happen to a sandbox.
+    """Injects faults into a sandbox.
 
     Args:
-        sandbox: the sandbox whose messages, processes and SageMaker get the faults.
+        sandbox: the sandbox.
         functions: its functions.
-        random: draws what happens.
+        random: selects the faults.
 
     Attributes:
-        counted: the number of faults of each kind: processes killed, calls refused, messages returned.
+        counted: the number of faults by kind: processes killed, calls rejected, messages redelivered.
     """
 
     def __init__(self, sandbox: Sandbox, functions: Functions, random: Random) -> None:
@@ -52,42 +52,46 @@ class FaultPlan:
         (self._wake_url,) = [url for url in self._sqs.list_queues()["QueueUrls"] if url.endswith(_WAKE)]
         self._random = random
         self._events: list[dict[str, Any]] = []
-        self._given: dict[str, Mapping[str, int]] = {}
+        self._active: dict[str, Mapping[str, int]] = {}
         self.counted: Counter[str] = Counter()
         self._kinds: dict[Callable[[], None], int] = {
             self._kill: 8,
-            self._kill_a_caller: 2,
-            self._give_back: 5,
+            self._kill_caller: 2,
+            self._redeliver: 5,
             self._wake_again: 3,
-            self._tell_again: 6,
+            self._repeat_events: 6,
             self._disturb_events: 4,
             self._throttle: 4,
             self._lose_answers: 4,
-            self._want_capacity: 1,
-            self._have_a_rare_one: 2,
+            self._reduce_capacity: 1,
+            self._inject_rare: 2,
         }
-        self._rare: list[Callable[[], None]] = [self._lower_quota, self._turn_launches_away] * RARE
+        self._rare: list[Callable[[], None]] = [self._lower_quota, self._reject_launches] * RARE
         random.shuffle(self._rare)
 
-    def happen(self) -> None:
-        """Have one accident."""
+    def inject(self) -> None:
+        """Inject a fault."""
         self._remember_events()
         self._random.choices(list(self._kinds), list(self._kinds.values()))[0]()
 
-    def restart(self) -> None:
-        """Stop the sandbox cleanly and start it again."""
+    def restart(self, *, kill: bool) -> None:
+        """Stop the sandbox and start it again.
+
+        Args:
+            kill: whether to kill its server, in place of a clean stop.
+        """
         log = self._sandbox.state_dir / "server.log"
-        shutil.copy(log, log.with_name("server-before.log"))  # the new server begins its own
-        self._sandbox.restart()
-        self.counted["sandbox stopped and started"] += 1
+        shutil.copy(log, log.with_name("server-before.log"))  # the new server starts its own
+        self._sandbox.restart(kill=kill)
+        self.counted["sandbox killed" if kill else "sandbox restarted"] += 1
 
-    def end(self) -> None:
-        """Nothing goes wrong any more."""
-        self._count_given()
+    def clear(self) -> None:
+        """End all faults."""
+        self._count_effects()
         self._sandbox.clear_faults()
-        self._give_back()
+        self._redeliver()
 
-    def _have_a_rare_one(self) -> None:
+    def _inject_rare(self) -> None:
         if self._rare:
             self._rare.pop()()
 
@@ -101,16 +105,16 @@ class FaultPlan:
         for worker in killed:
             self.counted[f"processes of {worker['function'].split('-')[2]} killed"] += 1
         if self._random.random() < 0.7:
-            self._give_back()
+            self._redeliver()
 
-    def _kill_a_caller(self) -> None:
-        self._give("kill_caller", self._random.choice(["CreateTrainingJob", "StopTrainingJob"]), 1)
+    def _kill_caller(self) -> None:
+        self._set_fault("kill_caller", self._random.choice(["CreateTrainingJob", "StopTrainingJob"]), 1)
 
     # ------------------------------------------------------------------------------------------------ messages
 
-    def _give_back(self) -> None:
-        """Also what a scheduler holds that lives, so that two of them run."""
-        self.counted["wake-ups given back"] += self._sandbox.release_messages(_WAKE)
+    def _redeliver(self) -> None:
+        """Redeliver messages, also those of a running scheduler, so that two of them run."""
+        self.counted["wake-ups redelivered"] += self._sandbox.release_messages(_WAKE)
 
     def _wake_again(self) -> None:
         for _ in range(self._random.randint(1, 8)):
@@ -120,17 +124,17 @@ class FaultPlan:
                 MessageGroupId="schedule",
                 MessageDeduplicationId=str(uuid.uuid4()),
             )
-            self.counted["wake-ups for nothing"] += 1
+            self.counted["unnecessary wake-ups"] += 1
 
     def _remember_events(self) -> None:
-        """Of the newest training jobs, which are those that run or have just ended."""
+        """Record the events of the newest training jobs, which are running or have just ended."""
         self._events += map(_event, self._sandbox.jobs()[-20:])
         del self._events[:-_REMEMBERED]
 
-    def _tell_again(self) -> None:
+    def _repeat_events(self) -> None:
         for event in self._random.sample(self._events, k=min(3, len(self._events))):
             self._functions.begin(OBSERVE, event)
-            self.counted["old events delivered again"] += 1
+            self.counted["old events redelivered"] += 1
 
     def _disturb_events(self) -> None:
         random = self._random
@@ -141,51 +145,51 @@ class FaultPlan:
             event_delay_s=random.choice([30, 300]),
             event_shuffle=random.choice([0.0, 1.0]),
         )
-        self.counted["delivery of events changed (lost, doubled, late, out of order)"] += 1
+        self.counted["delivery of events changed (lost, duplicated, late, reordered)"] += 1
 
     # ----------------------------------------------------------------------------------------------- SageMaker
 
     def _throttle(self) -> None:
-        self._give("throttle", *self._some_calls())
+        self._set_fault("throttle", *self._some_calls())
 
     def _lose_answers(self) -> None:
-        self._give("lose_answer", *self._some_calls())
+        self._set_fault("lose_answer", *self._some_calls())
 
-    def _turn_launches_away(self) -> None:
-        self._give("throttle", "CreateTrainingJob", TRIES)
+    def _reject_launches(self) -> None:
+        self._set_fault("throttle", "CreateTrainingJob", TRIES)
 
     def _some_calls(self) -> tuple[str, int]:
         operation = self._random.choice(list(CALLS))
         return operation, self._random.randint(1, CALLS[operation])
 
-    def _give(self, switch: str, operation: str, count: int) -> None:
-        self._count_given()
-        self._given[switch] = {operation: count}
-        self._sandbox.set_faults(**{switch: self._given[switch]})
+    def _set_fault(self, switch: str, operation: str, count: int) -> None:
+        self._count_effects()
+        self._active[switch] = {operation: count}
+        self._sandbox.set_faults(**{switch: self._active[switch]})
 
-    def _count_given(self) -> None:
-        """Count what has been used of the faults that hit a number of calls."""
+    def _count_effects(self) -> None:
+        """Count the effects of the faults with a limited number of calls."""
         left = self._sandbox.faults()
-        for switch, given in self._given.items():
+        for switch, given in self._active.items():
             for operation, count in given.items():
                 self.counted[f"{switch} {operation}"] += count - left[switch].get(operation, 0)
-        self._given = {switch: left[switch] for switch in self._given}
+        self._active = {switch: left[switch] for switch in self._active}
 
-    def _want_capacity(self) -> None:
-        self._be_short("capacity", {P5: 1, G5: 2})
+    def _reduce_capacity(self) -> None:
+        self._reduce("capacity", {P5: 1, G5: 2})
 
     def _lower_quota(self) -> None:
-        self._be_short("quotas", self._random.choice([{P5: 2}, {G5: 4}]))
+        self._reduce("quotas", self._random.choice([{P5: 2}, {G5: 4}]))
 
-    def _be_short(self, switch: str, counts: Mapping[str, int]) -> None:
+    def _reduce(self, switch: str, counts: Mapping[str, int]) -> None:
         self._sandbox.set_faults(**{switch: counts})
         time.sleep(SHORTAGE_S)
         self._sandbox.set_faults(**{switch: {}})
-        self.counted[f"spells of a low {switch}"] += 1
+        self.counted[f"periods of reduced {switch}"] += 1
 
 
 def _event(job: Mapping[str, Any]) -> dict[str, Any]:
-    """A training job's current state as SageMaker's events contain it: times are epoch milliseconds."""
+    """Return a training job's current state as an event of SageMaker: times are epoch milliseconds."""
     names = ("TrainingJobName", "TrainingJobArn", "TrainingJobStatus", "SecondaryStatus", "FailureReason", "Tags")
     detail = {name: job[name] for name in names}
     times = {name: round(job[name] * 1000) for name in ("CreationTime", "LastModifiedTime")}

@@ -1,4 +1,4 @@
-"""The invariants that hold at every observation, and those that hold at the end."""
+"""The invariants of each observation, and those at rest."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from headway_sandbox.sagemaker.service_facts import COMPLETED, ENDED
 from headway_verification.chaos.raw_state import FINAL, HOLDING, Item, RawState, job_of
 
 Accepted = Mapping[str, list[Mapping[str, Any]]]
-"""The requests that were answered with 2xx, by name; equal ones once."""
+"""The requests answered with 2xx, by name; equal ones once."""
 
 
 @dataclass(frozen=True, order=True)
 class Violation:
-    """A broken promise, and the job that it concerns."""
+    """A violated invariant, and the job whose history explains it."""
 
     sentence: str
     job: str = ""
@@ -26,7 +26,7 @@ class Invariants:
     """Checks observations of one queue.
 
     Args:
-        sizes: of the pools, which do not change.
+        sizes: the sizes of the pools, which do not change.
     """
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
@@ -37,19 +37,29 @@ class Invariants:
         self.violations: list[Violation] = []
 
     def check(self, look: RawState, accepted: Iterable[str]) -> None:
-        """Check the invariants of every observation; `accepted` are jobs that were accepted before it."""
+        """Check the invariants of an observation.
+
+        Args:
+            look: the observation.
+            accepted: the jobs accepted before it.
+        """
         self.looks += 1
         self._note(self._ledger(look))
         self._note(self._training_jobs(look))
         self._note(self._jobs(look, accepted))
 
     def check_end(self, look: RawState, accepted: Accepted) -> None:
-        """What holds when everything has come to rest."""
+        """Check the invariants at rest.
+
+        Args:
+            look: the observation.
+            accepted: the accepted requests.
+        """
         self.check(look, accepted)
         self._note(_nothing_is_left(look, self._sizes))
         self._note(_each_has_one_end(look))
         self._note(_accepted_as_asked(look, accepted))
-        self._note(_books(look.training_jobs, self._sizes))
+        self._note(_check_records(look.training_jobs, self._sizes))
 
     def _note(self, found: Iterable[Violation]) -> None:
         self.violations += [each for each in found if each not in self.violations]
@@ -76,8 +86,7 @@ class Invariants:
                 yield Violation(f"SageMaker runs {count} training jobs for {name}", name)
         known = {attempt["attemptName"] for attempt in look.attempts}
         now = {job["TrainingJobName"]: job_of(job) for job in look.running}
-        # A job that ran at the previous observation and runs now also ran when the ledger was read, which was in
-        # between.
+        # Jobs that run in this observation and the previous one also ran when the ledger was read, in between.
         for training_job in self._ran & now.keys() - known:
             yield Violation(f"SageMaker runs {training_job}, which the ledger does not hold", now[training_job])
         self._ran = set(now)
@@ -86,15 +95,15 @@ class Invariants:
         trained = {job_of(job) for job in look.training_jobs if job["TrainingJobStatus"] == COMPLETED}
         for name in accepted:
             if name not in look.jobs:
-                yield Violation(f"{name} was accepted and is lost", name)
+                yield Violation(f"{name} was accepted but is lost", name)
         for name, job in look.jobs.items():
             state = job["jobState"]
             if ("liveAttempt" in job) != (state in HOLDING):
                 yield Violation(f"{name} is {state} with the attempt {job.get('liveAttempt')}", name)
             if state == "completed" and name not in trained:
-                yield Violation(f"{name} is completed, but never trained", name)
+                yield Violation(f"{name} is completed, but no attempt completed", name)
             if self._ended.get(name, state) != state:
-                yield Violation(f"{name} was {self._ended[name]} and is {state}", name)
+                yield Violation(f"{name} was {self._ended[name]}, but is {state}", name)
             if state in FINAL:
                 self._ended[name] = state
 
@@ -104,12 +113,12 @@ def _nothing_is_left(look: RawState, sizes: Mapping[str, int]) -> Iterator[Viola
         yield Violation(f"{name} is still {look.jobs[name]['jobState']}", name)
     for item in (*look.attempts, *look.reservations):
         yield Violation(f"still in the ledger: {item['sk']}", item["jobName"])
-    for entry in look.lines:
+    for entry in look.queue_entries:
         yield Violation(f"still in {entry['pk']}: {entry['jobName']}", entry["jobName"])
     for job in look.running:
         yield Violation(f"SageMaker still runs {job['TrainingJobName']}", job_of(job))
     if {item["pool"]: item["free"] for item in look.pools} != sizes:
-        yield Violation(f"not all is free: {[(item['pool'], int(item['free'])) for item in look.pools]}")
+        yield Violation(f"instances are not free: {[(item['pool'], int(item['free'])) for item in look.pools]}")
 
 
 def _each_has_one_end(look: RawState) -> Iterator[Violation]:
@@ -118,11 +127,11 @@ def _each_has_one_end(look: RawState) -> Iterator[Violation]:
         job = look.jobs[name]
         ends = [step["jobState"] for step in job["history"] if step["jobState"] in FINAL]
         if ends != [job["jobState"]]:
-            yield Violation(f"{name} is {job['jobState']}, and its history has the ends {ends}", name)
+            yield Violation(f"{name} is {job['jobState']}, but its history has the ends {ends}", name)
         if completed[name] != (job["jobState"] == "completed"):
-            yield Violation(f"{name} is {job['jobState']}, and was trained {completed[name]} times", name)
+            yield Violation(f"{name} is {job['jobState']}, but was trained {completed[name]} times", name)
     for name in completed.keys() - look.jobs.keys():
-        yield Violation(f"SageMaker trained {name}, which the queue does not know", name)
+        yield Violation(f"SageMaker trained {name}, which is unknown to the queue", name)
 
 
 def _accepted_as_asked(look: RawState, accepted: Accepted) -> Iterator[Violation]:
@@ -131,31 +140,31 @@ def _accepted_as_asked(look: RawState, accepted: Accepted) -> Iterator[Violation
             yield Violation(f"{len(requests)} different requests were accepted as {name}", name)
         stored = look.requests.get(name, {})
         if stored.get("Environment") != requests[0]["Environment"]:
-            yield Violation(f"{name} is kept with another request than the one that was accepted", name)
+            yield Violation(f"{name} is stored with a request other than the accepted one", name)
 
 
-def _books(training_jobs: Iterable[Item], sizes: Mapping[str, int]) -> Iterator[Violation]:
-    """SageMaker records when each training job began and ended, so nothing is missed between two observations."""
+def _check_records(training_jobs: Iterable[Item], sizes: Mapping[str, int]) -> Iterator[Violation]:
+    """Check SageMaker's start and end times of the training jobs, which leave no gap between observations."""
     jobs = list(training_jobs)
     for pool, size in sizes.items():
         held = most_at_once((job, job["Instances"].get(pool, 0)) for job in jobs)
         if held > size:
-            yield Violation(f"by its books SageMaker once ran {held} {pool} of {size}")
+            yield Violation(f"by SageMaker's records there were {held} {pool} of {size}")
     for name in sorted({job_of(job) for job in jobs}):
         live = most_at_once((job, 1) for job in jobs if job_of(job) == name)
         if live > 1:
-            yield Violation(f"by its books SageMaker once ran {live} training jobs for {name}", name)
+            yield Violation(f"by SageMaker's records there were {live} concurrent training jobs for {name}", name)
 
 
 def most_at_once(weighted: Iterable[tuple[Item, int]]) -> int:
-    """The most that training jobs had together at one time, each its weight from creation to end."""
+    """Return the maximum weight at any time; each training job has its weight from creation to end."""
     changes: list[tuple[float, int]] = []
     for job, weight in weighted:
         changes.append((job["CreationTime"], weight))
         if job["TrainingJobStatus"] in ENDED:
             changes.append((job["LastModifiedTime"], -weight))
     now = most = 0
-    for _, change in sorted(changes):  # of the same millisecond the end comes first: its change is negative
+    for _, change in sorted(changes):  # At equal milliseconds the end comes first: its change is negative.
         now += change
         most = max(most, now)
     return most

@@ -1,4 +1,4 @@
-"""Invokes the queue's functions over HTTP."""
+"""The queue's functions as an event source invokes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATROL, WATCH, TELL = "PatrolFunction", "WatchFunction", "TellFunction"
 
 
 class Functions:
-    """The functions of a sandbox, by what their names contain."""
+    """The functions of a sandbox, by a part of their names."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._lambda = sandbox.client("lambda")
@@ -21,15 +21,25 @@ class Functions:
         self._names = [entry["FunctionName"] for page in pages for entry in page["Functions"]]
 
     def begin(self, function: str, event: Mapping[str, Any] | None = None) -> None:
-        """Invoke a function and wait for nothing, as EventBridge does: Lambda tries again if it is killed."""
+        """Invoke a function asynchronously, as EventBridge does: Lambda retries if it is killed.
+
+        Args:
+            function: a part of its name.
+            event: the event; None for an empty one.
+        """
         answer = self._lambda.invoke(
             FunctionName=self._name(function), InvocationType="Event", Payload=json.dumps(event or {}).encode()
         )
-        # The body is empty, but the connection returns to the pool only after it was read.
+        # The payload is empty, but the connection is only reused once it has been read.
         answer["Payload"].read()
 
     def limit(self, function: str, *, timeout_s: int) -> None:
-        """Set how long a function may run."""
+        """Set the timeout of a function.
+
+        Args:
+            function: a part of its name.
+            timeout_s: the timeout, s.
+        """
         self._lambda.update_function_configuration(FunctionName=self._name(function), Timeout=timeout_s)
 
     def _name(self, function: str) -> str:

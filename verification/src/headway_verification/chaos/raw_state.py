@@ -1,4 +1,4 @@
-"""What the table and SageMaker hold, read raw: the code that is tested has no part in it."""
+"""The raw contents of the table and SageMaker, read without the code under test."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _deserialize = TypeDeserializer().deserialize
 class RawState:
     """The items of the table, then its ledger in one consistent query, then SageMaker's training jobs.
 
-    The three are read one after the other while the queue runs, so each check has to allow for that.
+    The three are read one after the other while the queue runs, so each check has to allow for changes in between.
     """
 
     items: tuple[Item, ...]
@@ -49,13 +49,13 @@ class RawState:
         return {item["pk"].removeprefix("job#"): json.loads(item["jobDetails"]) for item in stored}
 
     @property
-    def lines(self) -> list[Item]:
-        """The entries of all lines."""
+    def queue_entries(self) -> list[Item]:
+        """The entries of all queues."""
         return [item for item in self.items if item["pk"].startswith("line#")]
 
     @property
     def pools(self) -> list[Item]:
-        """The ledgers of the pools."""
+        """The ledger entries of the pools."""
         return self._of_the_ledger("pool")
 
     @property
@@ -75,17 +75,17 @@ class RawState:
 
     @cached_property
     def states(self) -> Counter[str]:
-        """How many jobs are in each state."""
+        """The number of jobs in each state."""
         return Counter(str(job["jobState"]) for job in self.jobs.values())
 
     @property
     def unended(self) -> list[str]:
-        """The jobs that have reached no end."""
+        """The jobs that have not ended."""
         return sorted(name for name, job in self.jobs.items() if job["jobState"] not in FINAL)
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing waits, runs, or is held."""
+        """Whether no job waits, runs, or holds instances."""
         return not (self.unended or self.attempts or self.reservations or self.running)
 
     def _of_the_ledger(self, kind: str) -> list[Item]:
@@ -100,7 +100,7 @@ class StateReader:
         self._dynamodb = sandbox.client("dynamodb")
 
     def look(self) -> RawState:
-        """Read the current state."""
+        """Return the current state."""
         everything = self._dynamodb.get_paginator("scan").paginate(TableName=_TABLE, ConsistentRead=True)
         ledger = self._dynamodb.get_paginator("query").paginate(
             TableName=_TABLE,
@@ -116,7 +116,7 @@ class StateReader:
 
 
 def job_of(training_job: Item) -> str:
-    """The queue's job that a training job was launched for."""
+    """Return the job of the queue that a training job belongs to."""
     return str(training_job["Tags"][_JOB_TAG])
 
 

@@ -1,4 +1,4 @@
-"""The report on a run, and on the jobs whose promises were broken."""
+"""The report of a run, and of the jobs that violated an invariant."""
 
 from __future__ import annotations
 
@@ -13,30 +13,35 @@ from headway_verification.chaos.raw_state import RawState, job_of
 from headway_verification.chaos.run import Outcome
 
 MAX_SHOWN = 10
-"""The most jobs whose history is shown."""
+"""The number of jobs whose history is shown."""
 
 LOG_CHARS = 4000
-"""Of the server's log that are shown."""
+"""The characters of the server's log that are shown."""
 
 
 def summary(outcome: Outcome) -> str:
-    """A run in a few lines."""
-    told = [
+    """Return a summary of a run."""
+    parts = [
         f"{len(outcome.look.jobs)} jobs: {_listed(outcome.look.states)}",
         f"{len(outcome.look.training_jobs)} training jobs, {len(outcome.people.accepted)} names accepted",
-        f"jobs when the sandbox was stopped and started: {_listed(outcome.at_restart) or 'it was not'}",
+        f"jobs when the sandbox was restarted: {_listed(outcome.at_restart) or 'not restarted'}",
         _table(outcome.people.asked, "people"),
-        _table(outcome.accidents.counted, "accident"),
-        f"{outcome.looks} looks at the table and at SageMaker, in {outcome.took_s:.0f} s",
+        _table(outcome.faults.counted, "fault"),
+        f"{outcome.looks} observations of the table and SageMaker, in {outcome.took_s:.0f} s",
     ]
-    if outcome.people.unheard:
-        told.append(f"never answered: {', '.join(outcome.people.unheard)}")
+    if outcome.people.unanswered:
+        parts.append(f"not answered: {', '.join(outcome.people.unanswered)}")
     broken = [f"✗ {violation.sentence}" for violation in outcome.violations]
-    return "\n\n".join([*told, "\n".join(broken) or "✓ nothing lost, nothing doubled"])
+    return "\n\n".join([*parts, "\n".join(broken) or "✓ no job lost or duplicated"])
 
 
 def evidence(outcome: Outcome, sandbox: Sandbox) -> Iterator[str]:
-    """What there is to know of the jobs with which a promise was broken, and the end of the server's log."""
+    """Return the history of the jobs that violated an invariant, and the end of the server's log.
+
+    Args:
+        outcome: the outcome of the run.
+        sandbox: its sandbox.
+    """
     names = dict.fromkeys(violation.job for violation in outcome.violations if violation.job)
     for name in islice(names, MAX_SHOWN):
         yield f"\n{name}"

@@ -1,4 +1,4 @@
-"""One run: the concurrent actors, and when it ends."""
+"""A run: its concurrent actors, and its end."""
 
 from __future__ import annotations
 
@@ -29,53 +29,55 @@ DURATIONS = Durations(provisioning_s=40, download_s=10, upload_s=10, release_s=1
 PARAMETERS = {"ReconcileAfterSeconds": "1"}
 
 SCHEDULER_TIMEOUT_S = 15
-"""So that a launch may be taken over from a scheduler that died after 20 s, not 35: they pass at no greater speed."""
+"""Short, so that a launch may be taken over from a crashed scheduler after 20 s instead of 35: these waits are not
+accelerated.
+"""
 
 LOOK_S = 1.0
-"""The time between two observations of the table and SageMaker."""
+"""The interval between two observations of the table and SageMaker."""
 
 MINUTE_S = 2.0
-"""Between two runs of the reconciler. A schedule starts it once a minute, and training is faster by more than this."""
+"""The interval between two runs of the reconcile function: a schedule's minute, reduced like the training times."""
 
 TELL_S = 10.0
-"""The time between two lines of progress."""
+"""The interval between two progress lines."""
 
-ACCIDENT_S = 0.8
-"""Between two accidents, on average."""
+FAULT_S = 0.8
+"""The mean interval between two faults."""
 
-ACCIDENTS_PART = 0.5
-"""The part of the time allowed after which nothing goes wrong any more, so that there is time to come to rest."""
+FAULTS_PART = 0.5
+"""The part of the time limit after which no more faults are injected, so that the queue can come to rest."""
 
 ENDED_PART = 0.85
-"""The part of the jobs that have ended when accidents stop: they happen while jobs run."""
+"""The part of ended jobs at which faults stop: they are injected while jobs run."""
 
 _OUTAGES = (OSError, SandboxError, BotoCoreError, ClientError)
-"""The errors of readers while the sandbox is restarted or a function is killed."""
+"""Errors of observers while the sandbox is restarted or a function is killed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a run went."""
+    """The outcome of a run."""
 
     took_s: float
     look: RawState
     people: Workload
-    accidents: FaultPlan
+    faults: FaultPlan
     looks: int
     violations: list[Violation]
     at_restart: Counter[str]
-    """Jobs by state when the sandbox was stopped; empty if it was not."""
+    """Jobs by state when the sandbox was restarted; empty if it was not."""
 
 
 class Run:
-    """Lets people, accidents and the passing of time loose on a sandbox, side by side.
+    """Runs users, faults and time concurrently on a sandbox.
 
     Args:
-        sandbox: a new one, with `SPEED`, `DURATIONS` and `PARAMETERS`.
-        jobs: how many are submitted.
-        seed: the seed of all random choices; the interleaving depends on the machine.
-        minutes: when it ends at the latest, even if jobs have not.
-        tell: called with each line of progress.
+        sandbox: a new sandbox with `SPEED`, `DURATIONS` and `PARAMETERS`.
+        jobs: the number of jobs to submit.
+        seed: the random seed; concurrency is not determined by it.
+        minutes: the time limit.
+        report: called with each progress line.
     """
 
     def __init__(
@@ -86,21 +88,22 @@ class Run:
         self._began = time.monotonic()
         self._time_s = minutes * 60
         self._random = Random(seed)
-        self._onlooker = StateReader(sandbox)
+        self._reader = StateReader(sandbox)
         self._functions = Functions(sandbox)
         self._people = Workload(sandbox, Random(self._random.random()), jobs=jobs)
-        self._accidents = FaultPlan(sandbox, self._functions, Random(self._random.random()))
+        self._faults = FaultPlan(sandbox, self._functions, Random(self._random.random()))
         self._invariants = Invariants(POOLS)
+        self._is_killed = False
         self._at_restart: Counter[str] = Counter()
         self._states: Counter[str] = Counter()
         self._over = threading.Event()
 
     def play(self) -> Outcome:
-        """Run until all jobs have ended, or the time is up."""
+        """Run until all jobs have ended, or the time limit is reached."""
         self._prepare()
         acts: Sequence[Callable[[], None]] = (
-            self._people.hand_in,
-            self._people.change_minds,
+            self._people.submit_all,
+            self._people.change_jobs,
             lambda: self._repeat(LOOK_S, self._look),
             lambda: self._repeat(TELL_S, self._tell_progress),
             lambda: self._repeat(MINUTE_S, lambda: self._functions.begin(RECONCILE)),
@@ -108,20 +111,20 @@ class Run:
         with ThreadPoolExecutor(len(acts)) as others:
             tasks = [others.submit(act) for act in acts]
             try:
-                self._let_accidents_happen(tasks)
+                self._inject_faults(tasks)
                 self._come_to_rest(tasks)
             finally:
-                self._people.go_home()
+                self._people.end()
                 self._over.set()
             for task in tasks:
                 task.result()
-        look = self._onlooker.look()
+        look = self._reader.look()
         self._invariants.check_end(look, self._people.accepted)
         return Outcome(
             took_s=self._passed_s(),
             look=look,
             people=self._people,
-            accidents=self._accidents,
+            faults=self._faults,
             looks=self._invariants.looks,
             violations=self._invariants.violations,
             at_restart=self._at_restart,
@@ -130,49 +133,52 @@ class Run:
     def _prepare(self) -> None:
         self._functions.limit(SCHEDULE, timeout_s=SCHEDULER_TIMEOUT_S)
         self._people.set_pools(POOLS)
-        while {item["pool"]: item["size"] for item in self._onlooker.look().pools} != POOLS and self._has_time(1.0):
+        while {item["pool"]: item["size"] for item in self._reader.look().pools} != POOLS and self._has_time(1.0):
             time.sleep(LOOK_S)
 
-    def _let_accidents_happen(self, tasks: Sequence[Future[None]]) -> None:
-        while self._has_time(ACCIDENTS_PART):
+    def _inject_faults(self, tasks: Sequence[Future[None]]) -> None:
+        while self._has_time(FAULTS_PART):
             _raise_errors(tasks)
+            if not self._is_killed and self._ended >= self._jobs / 4:
+                self._is_killed = True
+                self._faults.restart(kill=True)
             if not self._at_restart and self._ended >= self._jobs / 2:
-                self._restart_amid_all()
-            if self._people.all_handed_in.is_set() and self._ended >= self._jobs * ENDED_PART:
+                self._restart_under_load()
+            if self._people.all_submitted.is_set() and self._ended >= self._jobs * ENDED_PART:
                 break
-            self._accidents.happen()
-            time.sleep(self._random.expovariate(1 / ACCIDENT_S))
+            self._faults.inject()
+            time.sleep(self._random.expovariate(1 / FAULT_S))
         if not self._at_restart:
-            self._restart(self._onlooker.look())
-        self._accidents.end()
+            self._restart(self._reader.look())
+        self._faults.clear()
 
-    def _restart_amid_all(self) -> None:
-        """Stop and start the sandbox if jobs wait, run and stop right now; one that runs is stopped before."""
-        running = [name for name, job in self._onlooker.look().jobs.items() if job["jobState"] == "running"]
+    def _restart_under_load(self) -> None:
+        """Restart the sandbox if jobs are waiting, running and stopping; stop a running one first."""
+        running = [name for name, job in self._reader.look().jobs.items() if job["jobState"] == "running"]
         if running:
             self._people.stop(self._random.choice(running))
-        look = self._onlooker.look()
+        look = self._reader.look()
         if look.states.keys() & WAITING and look.states.keys() >= {"running", "stopping"}:
             self._restart(look)
 
     def _restart(self, look: RawState) -> None:
         self._at_restart = look.states
-        self._accidents.restart()
+        self._faults.restart(kill=False)
 
     def _come_to_rest(self, tasks: Sequence[Future[None]]) -> None:
         while self._has_time(1.0):
             _raise_errors(tasks)
-            if self._people.all_handed_in.is_set():
-                self._people.go_home()
+            if self._people.all_submitted.is_set():
+                self._people.end()
                 with suppress(*_OUTAGES):
-                    if self._onlooker.look().is_at_rest:
+                    if self._reader.look().is_at_rest:
                         return
             time.sleep(LOOK_S)
-        self._invariants.violations.append(Violation(f"no rest within {self._time_s / 60:g} minutes"))
+        self._invariants.violations.append(Violation(f"not at rest within {self._time_s / 60:g} minutes"))
 
     def _look(self) -> None:
         accepted = set(self._people.accepted)
-        look = self._onlooker.look()
+        look = self._reader.look()
         self._invariants.check(look, accepted)
         self._states = look.states
 
@@ -182,7 +188,7 @@ class Run:
 
     def _tell_progress(self) -> None:
         states = ", ".join(f"{count} {state}" for state, count in sorted(self._states.items()))
-        self._tell(f"{self._passed_s():4.0f} s, {self._accidents.counted.total()} accidents: {states}")
+        self._tell(f"{self._passed_s():4.0f} s, {self._faults.counted.total()} faults: {states}")
 
     def _repeat(self, pause_s: float, act: Callable[[], object]) -> None:
         while not self._over.wait(pause_s):
@@ -197,7 +203,7 @@ class Run:
 
 
 def _raise_errors(tasks: Sequence[Future[None]]) -> None:
-    """Raise the error of an actor that failed, so that the run ends."""
+    """Raise the exception of a failed actor, so that the others do not continue without it."""
     for task in tasks:
         if task.done():
             task.result()

@@ -1,4 +1,4 @@
-"""What people ask of the queue, over signed HTTP, and how they insist on an answer."""
+"""Requests of users to the queue, over signed HTTP, repeated until they are answered."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import RUN_SECONDS
 
 SUBMITTERS = 4
-"""Threads that hand in requests."""
+"""Threads that submit requests."""
 
 PAUSE_S = 0.25
-"""The default time between two submissions."""
+"""The default interval between two submissions."""
 
 WHIM_S = 0.8
-"""Between two stops or changes of a priority, on average; twice as long at most."""
+"""The mean interval between two stops or priority changes; the maximum is twice that."""
 
 RETRIES = {kind: {"maxPerJob": 1, "backoffSeconds": 1} for kind in ("service", "capacity")}
-"""After which failures jobs are tried again: sooner than usual, as these waits pass at no greater speed."""
+"""The failures that are retried: sooner than usual, as these waits are not accelerated."""
 
 _RETRY_S = 0.5
 _DEMANDS = [[(P5, 1)], [(P5, 1)], [(P5, 3)], [(G5, 1)], [(G5, 1)], [(G5, 4)], [(P5, 1), (G5, 2)]]
@@ -38,64 +38,64 @@ T = TypeVar("T")
 
 
 class Workload:
-    """Hand in requests from several threads, and stop jobs and change priorities meanwhile.
+    """Submits requests from several threads, and stops jobs and changes priorities concurrently.
 
     Args:
-        sandbox: where the queue is.
-        random: draws the requests.
-        jobs: how many names to hand in requests for.
-        pause_s: between two submissions, on average; twice as long at most.
+        sandbox: the sandbox of the queue.
+        random: determines the requests.
+        jobs: the number of job names to submit.
+        pause_s: the mean interval between two submissions, s; the maximum is twice that.
 
     Attributes:
-        asked: the number of requests of each kind, and of retries after accidents.
-        accepted: the requests that were answered with 2xx, by name; equal ones once.
-        unheard: the requests without a response at the end.
+        asked: the number of requests by kind, and of repetitions after a fault.
+        accepted: the requests answered with 2xx, by name; equal ones once.
+        unanswered: the requests without an answer when the workload ended.
     """
 
     def __init__(self, sandbox: Sandbox, random: Random, *, jobs: int, pause_s: float = PAUSE_S) -> None:
         self._sandbox = sandbox
         self._pause_s = pause_s
         self._random = random
-        self._orders = [self._order(f"chaos-{number:03}") for number in range(jobs)]
-        self._home = threading.Event()
-        self._enough = threading.Event()
+        self._requests = [self._requests_of(f"chaos-{number:03}") for number in range(jobs)]
+        self._ended = threading.Event()
+        self._no_more = threading.Event()
         self._lock = threading.Lock()
-        self.all_handed_in = threading.Event()
+        self.all_submitted = threading.Event()
         self.asked: Counter[str] = Counter()
         self.accepted: dict[str, list[Request]] = {}
-        self.unheard: list[str] = []
+        self.unanswered: list[str] = []
 
     def set_pools(self, sizes: Mapping[str, int]) -> None:
         """Configure the pools."""
         pools = {pool: {"size": size} for pool, size in sizes.items()}
         self._api().put_config({"pools": pools, "retries": RETRIES}, force=True)
 
-    def submit_no_more(self) -> None:
-        """Stop submitting new jobs."""
-        self._enough.set()
+    def stop_submitting(self) -> None:
+        """Submit no further jobs."""
+        self._no_more.set()
 
-    def go_home(self) -> None:
-        """Stop all requests."""
-        self._home.set()
+    def end(self) -> None:
+        """Stop sending requests."""
+        self._ended.set()
 
-    def hand_in(self) -> None:
-        """Submit all requests, those of one name at once."""
+    def submit_all(self) -> None:
+        """Submit all requests, those of one name concurrently."""
         random = Random(self._random.random())
         with ThreadPoolExecutor(SUBMITTERS) as submitters:
             tasks = []
-            for order in self._orders:
-                if self._enough.is_set():
+            for order in self._requests:
+                if self._no_more.is_set():
                     break
                 tasks += [submitters.submit(self._submit, request) for request in order]
-                self._home.wait(random.uniform(0, 2 * self._pause_s))
+                self._ended.wait(random.uniform(0, 2 * self._pause_s))
             for task in tasks:
                 task.result()
-        self.all_handed_in.set()
+        self.all_submitted.set()
 
-    def change_minds(self) -> None:
-        """Stop jobs and change priorities, until the workload ends."""
+    def change_jobs(self) -> None:
+        """Stop jobs and change priorities until the workload ends."""
         random = Random(self._random.random())
-        while not self._home.wait(random.uniform(0, 2 * WHIM_S)):
+        while not self._ended.wait(random.uniform(0, 2 * WHIM_S)):
             names = sorted(self.accepted)
             if not names:
                 continue
@@ -122,20 +122,29 @@ class Workload:
                 known.append(request)
 
     def _insist(self, what: str, name: str, call: Callable[[HeadwayApi], T]) -> T | None:
-        """Retry until there is a response, as a user would; None after a refusal, or if the workload ends first."""
+        """Repeat a request until it is answered, as a user would.
+
+        Args:
+            what: the kind of request, for the counters.
+            name: the name of the job.
+            call: sends the request.
+
+        Returns:
+            The answer; None if the request was refused or the workload ended first.
+        """
         self._count(what)
-        while not self._home.is_set():
+        while not self._ended.is_set():
             try:
-                # A connection of his own for each.
+                # A separate connection for each request.
                 return call(self._api())
             except (ConflictError, JobNotFoundError):
-                self._count(f"{what}: refused, as the job has ended or the name is taken")
+                self._count(f"{what}: refused, as the job has ended or the name is in use")
                 return None
             except (BusyError, NotReachableError, ServerFaultError):
-                self._count("retried after an accident")
-                self._home.wait(_RETRY_S)
+                self._count("repeated after a fault")
+                self._ended.wait(_RETRY_S)
         with self._lock:
-            self.unheard.append(f"{what} {name}")
+            self.unanswered.append(f"{what} {name}")
         return None
 
     def _count(self, what: str) -> None:
@@ -147,8 +156,8 @@ class Workload:
         credentials = Credentials(info.access_key, info.secret_key)
         return HeadwayApi(self._sandbox.endpoint, region=info.region, credentials=credentials)
 
-    def _order(self, name: str) -> list[Request]:
-        """The requests under one name: mostly one, now and then the same one twice, or two different ones."""
+    def _requests_of(self, name: str) -> list[Request]:
+        """Return the requests of one name: usually one, sometimes the same twice, or two different ones."""
         request = self._request(name)
         others = self._random.choices([[], [request], [_longer(request)]], [8, 1, 1])[0]
         return [request, *others]
@@ -172,6 +181,6 @@ class Workload:
 
 
 def _longer(request: Request) -> Request:
-    """Another request of the same name with another run time."""
+    """Return a different request of the same name, with a longer run time."""
     environment = request["Environment"]
     return {**request, "Environment": {**environment, RUN_SECONDS: str(int(environment[RUN_SECONDS]) + 1)}}

@@ -1,4 +1,4 @@
-"""Are the functions' policies sufficient and minimal? Compares the template's grants with recorded calls.
+"""Verification that the functions' policies are sufficient and minimal, by comparing grants with recorded calls.
 
 `make iam-proof`, or `python -m headway_verification.least_privilege`.
 """

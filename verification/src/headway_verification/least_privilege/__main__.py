@@ -1,8 +1,8 @@
-"""`make iam-proof`: the grants of each function's role, how often runs used them, and findings.
+"""`make iam-proof`: the grants of each function's role, their use in runs, and the findings.
 
-    python -m headway_verification.least_privilege [FOLDER]     # build/calls, where runs leave their records
+python -m headway_verification.least_privilege [FOLDER]     # build/calls, with the records of runs
 
-Exit code 1 if something is missing, unused or too wide, or if there is no record of the present sources.
+Exit code 1 if a grant is missing, unused or too wide, or if there is no record of the current sources.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from headway_verification.least_privilege.grants import Grant, granted
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table and the findings, and return the exit code."""
     checkout = Checkout.here()
-    parser = argparse.ArgumentParser(description="Compare the functions' policies with what runs asked of AWS.")
-    parser.add_argument("folder", type=Path, nargs="?", default=checkout.calls_folder(), help="with the records")
+    parser = argparse.ArgumentParser(description="Compare the functions' policies with the recorded calls of runs.")
+    parser.add_argument(
+        "folder", type=Path, nargs="?", default=checkout.calls_folder(), help="the folder of the records"
+    )
     folder = parser.parse_args(arguments).folder
     try:
         found = list(call_recorder.read(folder))

@@ -1,4 +1,4 @@
-"""Compares grants with recorded calls: calls without a grant, and grants without a call."""
+"""The comparison of grants and recorded calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headway_verification.least_privilege.grants import Grant
 
 
 class Fault(StrEnum):
-    """A finding about a policy, or about the reason of an exception."""
+    """A fault of a policy, or of a reason given for it."""
 
     MISSING = "missing"
     UNUSED = "unused"
@@ -38,10 +38,10 @@ class Finding(NamedTuple):
 
 @dataclass
 class Use:
-    """How a grant was used."""
+    """The use of a grant."""
 
     count: int = 0
-    #: How many runs of which kind used it.
+    #: The number of runs of each kind that used it.
     runs: Counter[str] = field(default_factory=Counter)
     reason: Reason | None = None
 
@@ -53,12 +53,12 @@ class Proof:
 
 
 def prove(grants: Sequence[Grant], runs: Sequence[Run], reasons: Sequence[Reason]) -> Proof:
-    """Compare the grants with the recorded calls.
+    """Compare grants with the calls of runs.
 
     Args:
-        grants: of all functions' roles.
-        runs: the recordings.
-        reasons: for what no run can use.
+        grants: the grants of all functions' roles.
+        runs: the recorded runs.
+        reasons: the reasons for grants that runs cannot use.
     """
     uses = {grant: Use(reason=next((each for each in reasons if each.covers(grant)), None)) for grant in grants}
     findings = [*_count(uses, runs), *_incomplete(runs)]
@@ -70,9 +70,13 @@ def prove(grants: Sequence[Grant], runs: Sequence[Run], reasons: Sequence[Reason
 
 
 def role_of(name: str, roles: Iterable[str]) -> str | None:
-    """The template's role that a role in an account was made from: `STACK-LOGICALID-SUFFIX` is its name there.
+    """Return the template's role of a role in an account, which is named `STACK-LOGICALID-SUFFIX`.
 
     Source: CloudFormation user guide, "Name type".
+
+    Args:
+        name: the name of the role in the account.
+        roles: the logical ids of the template's roles.
     """
     return next((role for role in roles if name == role or f"-{role}-" in name), None)
 
@@ -100,45 +104,44 @@ def _count(uses: dict[Grant, Use], runs: Sequence[Run]) -> Iterator[Finding]:
 
 
 def _grant(uses: Mapping[Grant, Use], role: str, call: Call) -> tuple[Grant | None, str]:
-    """The grant that a call used, or the finding if there is none."""
+    """Return the grant that a call used, or a sentence if there is none."""
     fitting = [grant for grant in uses if (grant.role, grant.action) == (role, call.action)]
     if call.decision is Decision.REFUSED:
         intended = bool(fitting) and (role, call.action) in REFUSED_ON_PURPOSE
-        return None, "" if intended else "it was refused; grant it, or have the function not ask for it"
+        return None, "" if intended else "the call was refused; grant it, or remove the call"
     if call.decision is Decision.SIMULATED:
-        # A simulation does not record the resource, so it proves a grant only where the function's code has one
-        # resource.
+        # A simulation does not record the resource, so it counts for a grant only where the function's code has one.
         own = [grant for grant in fitting if uses[grant].reason is None]
-        sentence = "" if own else "a simulation asked for it, and the template grants it nowhere"
+        sentence = "" if own else "a simulation needs it, and the template does not grant it"
         return (own[0] if len(own) == 1 else None), sentence
     if not call.sid:  # the resource's own policy allowed it
         return None, ""
     own = [grant for grant in fitting if grant.sid == call.sid]
     if not own:
-        return None, f"the statement {call.sid} allowed it, which is not in the template"
-    # A parameter may hold several resources, which are one for the template.
+        return None, f"it was allowed by the statement {call.sid}, which is not in the template"
+    # A parameter may name several resources: in the template they are one.
     return next((grant for grant in own if grant.position == call.position), own[0]), ""
 
 
 def _unused(grant: Grant) -> Finding:
-    sentence = f"granted by {grant.sid}, and no run used it; take it out, or have a run use it"
+    sentence = f"granted by {grant.sid}, but unused; remove it, or add a run that uses it"
     return Finding(Fault.UNUSED, grant.role, grant.action, grant.resource, sentence)
 
 
 def _needless(reason: Reason) -> Finding:
-    sentence = "runs use all that the reason is given for, or nothing of the kind is granted; take the reason out"
+    sentence = "runs use everything that the reason covers, or it is not granted; remove the reason"
     return Finding(Fault.NEEDLESS_REASON, reason.sid, ", ".join(sorted(reason.actions)), "*", sentence)
 
 
 def _incomplete(runs: Sequence[Run]) -> Iterator[Finding]:
     dropped = sum(run.dropped for run in runs)
     if dropped:
-        sentence = f"{dropped} calls found no place in their runs' records, so these prove nothing"
+        sentence = f"{dropped} calls are missing from the records, which therefore prove nothing"
         yield Finding(Fault.INCOMPLETE, "*", "*", "*", sentence)
 
 
 def _too_wide(uses: dict[Grant, Use], runs: Sequence[Run]) -> Iterator[Finding]:
-    """Resources with a wildcard for which a narrower one would do, in whatever stack it was used."""
+    """Yield resources with a wildcard where a narrower pattern covers all uses, in any stack."""
     roles = sorted({grant.role for grant in uses})
     reasoned = {(grant.role, grant.sid) for grant, use in uses.items() if use.reason is not None}
     seen: dict[tuple[str, str, int], list[Call]] = defaultdict(list)
@@ -147,7 +150,7 @@ def _too_wide(uses: dict[Grant, Use], runs: Sequence[Run]) -> Iterator[Finding]:
         if role is not None and call.sid and (role, call.sid) not in reasoned:
             seen[role, call.sid, call.position].append(call)
     for (role, sid, _), calls in sorted(seen.items()):
-        # By stack, as each has its own names. What a statement's actions were called on counts for all of them.
+        # By stack, as each has its own names. The resources of all actions of a statement are combined.
         patterns = sorted({call.granted for call in calls})
         used = {
             pattern: reduce(common_prefix, (c.resource for c in calls if c.granted == pattern)) for pattern in patterns
@@ -155,22 +158,22 @@ def _too_wide(uses: dict[Grant, Use], runs: Sequence[Run]) -> Iterator[Finding]:
         enough = [narrower(pattern, resource) for pattern, resource in used.items()]
         if all(enough):
             actions = ", ".join(sorted({call.action for call in calls}))
-            sentence = f"{sid} grants {patterns[0]}, and {enough[0]} would do"
+            sentence = f"{sid} grants {patterns[0]}, but {enough[0]} suffices"
             yield Finding(Fault.TOO_WIDE, role, actions, patterns[0], sentence)
 
 
 def narrower(pattern: str, seen: str) -> str | None:
-    """A narrower pattern that all that was seen fits; None if there is none worth having.
+    """Return a narrower pattern that covers all uses; None if there is no useful one.
 
     Args:
-        pattern: the granted resource.
-        seen: the resource that it was used on, or the common prefix of all of them and `*`.
+        pattern: the granted pattern.
+        seen: the used resource, or the common prefix of all and `*`.
     """
     if seen == pattern or not re.search(r"[*?]", pattern):
         return None
     if not seen.endswith("*"):
         return seen
-    # Names may begin alike by chance: what counts is where a whole part of the ARN is always the same.
+    # Equal prefixes of names may be coincidental: only whole parts of the ARN count.
     parts = re.match(r"(.*[:/])?", seen.removesuffix("*"))
     whole = parts[0] if parts else ""
     fixed = re.split(r"[*?]", pattern, maxsplit=1)[0]

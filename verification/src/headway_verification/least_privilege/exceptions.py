@@ -1,6 +1,6 @@
-"""Why something is granted that no run can use, each with its source, and why something may be refused.
+"""Why a grant is unused by runs, each with its source, and why a call may be refused.
 
-docs/reference/security.md shows the same.
+Also shown in docs/reference/security.md.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from headway_verification.least_privilege.grants import Grant
 @dataclass(frozen=True, kw_only=True)
 class Reason:
     sid: str
-    """Of the statements it is given for, whatever role they are in."""
+    """The actions of the statements, in any role."""
     actions: frozenset[str]
     because: str
     source: str
 
     def covers(self, grant: Grant) -> bool:
-        """Whether it is given for a grant."""
+        """Return whether the reason covers a grant."""
         return grant.sid == self.sid and grant.action in self.actions
 
 
 REFUSED_ON_PURPOSE = {("ScheduleFunctionRole", "iam:PassRole")}
-"""What a role may be refused although it is granted: a job may name a role that is not among `TrainingRoleArns`."""
+"""Calls that may be refused although they are granted: a job may name a role that is not in `TrainingRoleArns`."""
 
 
 def _actions(service: str, *names: str) -> frozenset[str]:
@@ -35,7 +35,7 @@ GRANTED_WITHOUT_A_RUN = (
     Reason(
         sid="Logs",
         actions=_actions("logs", "CreateLogStream", "PutLogEvents"),
-        because="Lambda writes a function's logs with its role; the sandbox's Lambda writes them itself.",
+        because="Lambda writes a function's logs with its role; the sandbox's Lambda writes them directly.",
         source="Lambda developer guide, Sending Lambda function logs to CloudWatch Logs",
     ),
     Reason(
@@ -47,25 +47,25 @@ GRANTED_WITHOUT_A_RUN = (
     Reason(
         sid="TakeWakeUps",
         actions=_actions("sqs", "DeleteMessage", "GetQueueAttributes", "ReceiveMessage"),
-        because="Lambda polls a queue with the function's role; the sandbox's Lambda reads it without being asked.",
+        because="Lambda polls a queue with the function's role; the sandbox's Lambda checks no permission.",
         source="Lambda developer guide, Creating and configuring an Amazon SQS event source mapping",
     ),
     Reason(
         sid="Changes",
         actions=_actions("dynamodb", "DescribeStream", "GetRecords", "GetShardIterator"),
-        because="Lambda reads a table's stream with the function's role; the sandbox's Lambda without being asked.",
+        because="Lambda reads a table's stream with the function's role; the sandbox's Lambda checks no permission.",
         source="Lambda developer guide, Using AWS Lambda with Amazon DynamoDB",
     ),
     Reason(
         sid="FindTheStream",
         actions=_actions("dynamodb", "ListStreams"),
-        because="Lambda asks for it when it begins to read a stream; the action takes all streams of a table.",
+        because="Lambda needs it to start reading a stream; the action applies to all streams of a table.",
         source="Lambda developer guide, Using AWS Lambda with Amazon DynamoDB",
     ),
     Reason(
         sid="KeepFailedEvents",
         actions=_actions("sqs", "SendMessage"),
-        because="Lambda sends what a function failed on with its role; the sandbox's Lambda without being asked.",
+        because="Lambda sends failed events with the function's role; the sandbox's Lambda checks no permission.",
         source="Lambda developer guide, Capturing records of Lambda asynchronous invocations",
     ),
     Reason(
@@ -83,7 +83,7 @@ GRANTED_WITHOUT_A_RUN = (
     Reason(
         sid="SeeNetworkInterfaces",
         actions=_actions("ec2", "DescribeNetworkInterfaces", "DescribeSubnets"),
-        because="Granted only in a VPC (FunctionSubnetIds): Lambda looks with the function's role.",
+        because="Granted only in a VPC (FunctionSubnetIds): Lambda reads them with the function's role.",
         source="Lambda developer guide, Giving Lambda functions access to resources in an Amazon VPC",
     ),
     Reason(
@@ -95,7 +95,7 @@ GRANTED_WITHOUT_A_RUN = (
             "DeleteNetworkInterface",
             "UnassignPrivateIpAddresses",
         ),
-        because="The same: Lambda makes and removes them with the function's role.",
+        because="As above: Lambda creates and deletes them with the function's role.",
         source="Lambda developer guide, Giving Lambda functions access to resources in an Amazon VPC",
     ),
 )

@@ -1,4 +1,4 @@
-"""What the template grants its functions: one grant for each action on each resource of each statement."""
+"""The grants of the template: one for each action on each resource of each statement."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ MANAGED = "a managed policy"
 
 
 class Grant(NamedTuple):
-    """One action on one resource that a function's role may do."""
+    """An action on a resource that a function's role is allowed."""
 
     role: str
-    """Logical id of the role."""
+    """The logical id of the role."""
     sid: str
     action: str
     position: int
-    """Which of the statement's resources."""
+    """The index of the resource in the statement."""
     resource: str
-    """That resource, as the template writes it."""
+    """The resource as written in the template."""
     condition: str = ""
-    """The template's condition that it depends on; empty if it is always granted."""
+    """The condition of the template that it depends on; empty if it is always granted."""
 
 
 def granted(template: Mapping[str, Any]) -> list[Grant]:
-    """What an expanded template grants the roles of its functions."""
+    """Return the grants of all function roles in an expanded template."""
     resources = template["Resources"]
     functions = [each["Properties"] for each in resources.values() if each["Type"] == "AWS::Lambda::Function"]
     roles = sorted({function["Role"]["Fn::GetAtt"][0] for function in functions})
@@ -45,7 +45,7 @@ def _of_role(role: str, properties: Mapping[str, Any]) -> Iterator[Grant]:
 
 
 def _choices(entries: Iterable[Any], condition: str = "") -> Iterator[tuple[Any, str]]:
-    """The entries of a list, with those of both branches of an `Fn::If`, each with its condition."""
+    """Yield the entries of a list, including both branches of an `Fn::If`, with their conditions."""
     for entry in entries:
         if isinstance(entry, dict) and "Fn::If" in entry:
             name, *branches = entry["Fn::If"]
@@ -59,7 +59,7 @@ def _listed(entry: Any) -> list[Any]:
 
 
 def written(resource: Any) -> str:
-    """A short name of a resource, as a reader of the template would call it."""
+    """Return the short form of a resource."""
     match resource:
         case {"Ref": name}:
             return str(name)

@@ -1,5 +1,5 @@
-"""A soak test of the service: its real code on virtual time, many invocations at once, and every fault there is.
+"""A soak test of the service: its real code on virtual time, with interleaved invocations and injected faults.
 
-One seed decides everything: the scheduling of invocations, the users' requests, the faults. What is simulated
-and checked: `docs/explanation/reliability.md`.
+One seed determines everything: the order of the calls, the requests of users, and the faults. What is simulated and
+checked: `docs/explanation/reliability.md`.
 """

@@ -1,12 +1,12 @@
-"""`make soak`, `make trials` and `make safeguards`: random runs, trials, and whether they detect removed safeguards.
+"""`make soak`, `make trials` and `make safeguards`: random runs, trials, and the removal of safeguards.
 
-    python -m headway_verification.soak --seeds 2000 [--from 0] [--processes 2]
-    python -m headway_verification.soak --seed 17            # one life, with its log
-    python -m headway_verification.soak --seed 17 --only 3,8 # the same, where no more than these two things happen
-    python -m headway_verification.soak --trials             # a crash beside each call, and others between each two
-    python -m headway_verification.soak --safeguards --seeds 300 [--only preempt]
+python -m headway_verification.soak --seeds 2000 [--from 0] [--processes 2]
+python -m headway_verification.soak --seed 17            # one run, with its log
+python -m headway_verification.soak --seed 17 --only 3,8 # the same, with only these two happenings
+python -m headway_verification.soak --trials             # a crash at each call, and others between each two
+python -m headway_verification.soak --safeguards --seeds 300 [--only preempt]
 
-Exit code 1 if a promise is broken, or a removed safeguard is not noticed.
+Exit code 1 if an invariant is violated, or the removal of a safeguard is not detected.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ from tabulate import tabulate
 
 from headway_service.observability.logging import logger
 from headway_verification.soak.call_log import keep
-from headway_verification.soak.conditions import unreached
-from headway_verification.soak.crash_points import Trial, Way, crash, duel
 from headway_verification.soak.ddmin import shrink
-from headway_verification.soak.faults import Fault
-from headway_verification.soak.interleavings import DUELS
-from headway_verification.soak.random_run import Outcome, live
-from headway_verification.soak.removing import TRIALS, Removal, stale_reasons
-from headway_verification.soak.scenarios import SITUATIONS
+from headway_verification.soak.faults.plan import Fault
+from headway_verification.soak.random_run import Outcome, make_run
+from headway_verification.soak.safeguards.conditions import unreached
+from headway_verification.soak.safeguards.removing import TRIALS, Removal, stale_reasons
+from headway_verification.soak.trials.crash_points import Trial, Way, crash, interleave
+from headway_verification.soak.trials.interleavings import INTERLEAVINGS
+from headway_verification.soak.trials.scenarios import SITUATIONS
 
 MAX_SHRUNK = 5
-"""Lives that broke a promise of which the least is found and shown."""
+"""Failed runs that are minimized and shown."""
 
 LOG_LINES = 60
-"""Lines of the log that are shown of a life that broke a promise."""
+"""Lines shown of the log of a failed run."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Live many lives of a queue in which everything goes wrong.")
-    parser.add_argument("--seeds", type=int, default=200, help="lives to live")
+    parser = argparse.ArgumentParser(description="Run a simulated queue many times with random faults.")
+    parser.add_argument("--seeds", type=int, default=200, help="number of runs")
     parser.add_argument("--from", dest="first", type=int, default=0, help="the first seed")
-    parser.add_argument("--processes", type=int, default=2, help="lives at once")
-    parser.add_argument("--seed", type=int, help="live one life only, and show all of its log")
-    only = "of what happens in that life only these numbers; or, of the safeguards, only those with this text"
+    parser.add_argument("--processes", type=int, default=2, help="concurrent runs")
+    parser.add_argument("--seed", type=int, help="make a single run and show its whole log")
+    only = "the numbers of the happenings to keep; or, with --safeguards, a text that their titles contain"
     parser.add_argument("--only", help=only)
     parser.add_argument("--trials", action="store_true", help="try every situation in each of its ways")
-    parser.add_argument("--safeguards", action="store_true", help="remove one safeguard after the other")
+    parser.add_argument("--safeguards", action="store_true", help="remove one safeguard at a time")
     args = parser.parse_args(argv)
     if args.seeds < 1 or args.processes < 1:
-        parser.error("--seeds and --processes take numbers from 1 on")
+        parser.error("--seeds and --processes must be at least 1")
     if args.seed is not None:
         return _one(args.seed, None if args.only is None else _numbers(args.only))
     seeds = range(args.first, args.first + args.seeds)
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def quiet() -> None:
-    """Keep the handlers' logs and warnings to themselves."""
+    """Suppress the logs and warnings of the handlers."""
     logger.setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", module="aws_lambda_powertools")
 
@@ -78,17 +78,22 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",") if number]
 
 
-def lived(seed: int, only: Collection[int] | None = None) -> Outcome:
-    """A life without what the handlers print, which is their metrics."""
+def quiet_run(seed: int, only: Collection[int] | None = None) -> Outcome:
+    """Make a run, discarding the metrics that the handlers print.
+
+    Args:
+        seed: the seed of the run.
+        only: the numbers of the happenings to keep; None for all.
+    """
     with redirect_stdout(StringIO()):
-        return live(seed, only)
+        return make_run(seed, only)
 
 
 def _one(seed: int, only: Collection[int] | None) -> int:
     quiet()
-    outcome = lived(seed, only)
+    outcome = quiet_run(seed, only)
     _show(outcome, len(outcome.log))
-    print(f"seed {seed}: {outcome.violation or 'all promises kept'}")
+    print(f"seed {seed}: {outcome.violation or 'all invariants hold'}")
     return 1 if outcome.violation else 0
 
 
@@ -99,7 +104,7 @@ def _show(outcome: Outcome, lines: int) -> None:
 
 def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
     began = time.perf_counter()
-    accidents: Counter[tuple[str, Fault]] = Counter()
+    faults: Counter[tuple[str, Fault]] = Counter()
     calls: Counter[str] = Counter()
     acts: Counter[str] = Counter()
     failures: Counter[tuple[str, str]] = Counter()
@@ -108,8 +113,8 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
     jobs = alarms = 0
     broken: list[Outcome] = []
     needed: list[Counter[tuple[str, str]]] = []
-    for outcome in pool.map(lived, seeds, chunksize=8):
-        accidents += outcome.accidents
+    for outcome in pool.map(quiet_run, seeds, chunksize=8):
+        faults += outcome.faults
         calls += outcome.calls
         acts += outcome.acts
         failures += outcome.failures
@@ -123,35 +128,35 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
     keep("soak", needed)
     took_s = time.perf_counter() - began
     kinds = [kind for kind in Fault if kind is not Fault.NONE]
-    rows = [[name, calls[name], *(accidents[name, kind] for kind in kinds)] for name in sorted(calls)]
+    rows = [[name, calls[name], *(faults[name, kind] for kind in kinds)] for name in sorted(calls)]
     print(tabulate(rows, headers=["call", "calls", *kinds]))
-    print(f"\npeople: {', '.join(f'{name} {count}' for name, count in acts.most_common())}")
-    told = (f"{kind} in {name} {count}" for (name, kind), count in failures.most_common())
-    print(f"what invocations failed with: {', '.join(told)}")
-    print(f"the API's answers: {', '.join(f'{status} {count}' for status, count in sorted(answers.items()))}")
+    print(f"\nuser actions: {', '.join(f'{name} {count}' for name, count in acts.most_common())}")
+    causes = (f"{kind} in {name} {count}" for (name, kind), count in failures.most_common())
+    print(f"failures of invocations: {', '.join(causes)}")
+    print(f"API responses: {', '.join(f'{status} {count}' for status, count in sorted(answers.items()))}")
     print(f"states: {', '.join(sorted(states))}")
-    print(f"jobs accepted: {jobs}; alarms put: {calls['PutMetricAlarm']}; alarms left in the end: {alarms}")
+    print(f"jobs accepted: {jobs}; alarms created: {calls['PutMetricAlarm']}; alarms at the end: {alarms}")
     print(
-        f"{len(seeds)} lives (seeds {seeds.start} to {seeds.stop - 1}) in {took_s:.1f} s, "
-        f"{len(seeds) / took_s:.1f} a second; {accidents.total()} accidents; {len(broken)} broken promises"
+        f"{len(seeds)} runs (seeds {seeds.start} to {seeds.stop - 1}) in {took_s:.1f} s, "
+        f"{len(seeds) / took_s:.1f} per second; {faults.total()} faults; {len(broken)} violations"
     )
     for outcome, (shortest, kept) in zip(broken, pool.map(shrunk, broken[:MAX_SHRUNK]), strict=False):
         print(f"\nseed {outcome.seed} at {_commit()}: {outcome.violation}")
-        print(f"of {outcome.happenings} happenings these are enough: {shortest.violation}")
+        print(f"minimized from {outcome.happenings} happenings: {shortest.violation}")
         _show(shortest, LOG_LINES)
-        print(f"again: python -m headway_verification.soak --seed {outcome.seed} --only {','.join(map(str, kept))}")
+        print(f"to repeat: python -m headway_verification.soak --seed {outcome.seed} --only {','.join(map(str, kept))}")
     return 1 if broken else 0
 
 
 def shrunk(broken: Outcome) -> tuple[Outcome, list[int]]:
-    """The least of a life that breaks a promise."""
-    return shrink(partial(lived, broken.seed), broken)
+    """Minimize a run that violates an invariant."""
+    return shrink(partial(quiet_run, broken.seed), broken)
 
 
 def _trials(pool: ProcessPoolExecutor) -> int:
     broken = 0
-    for title, kind, names in (("a crash beside each call", crash, SITUATIONS), ("others meanwhile", duel, DUELS)):
-        trials = list(pool.map(partial(tried, kind), names))
+    for title, kind, names in (("crashes", crash, SITUATIONS), ("interleavings", interleave, INTERLEAVINGS)):
+        trials = list(pool.map(partial(quiet_trial, kind), names))
         rows = [[trial.name, trial.calls, trial.ways, len(trial.violations)] for trial in trials]
         print(tabulate(rows, headers=[title, "calls", "ways", "broken"]), end="\n\n")
         for trial in trials:
@@ -162,8 +167,13 @@ def _trials(pool: ProcessPoolExecutor) -> int:
     return 1 if broken else 0
 
 
-def tried(kind: Callable[[str], Trial], name: str) -> Trial:
-    """A trial without what the handlers print."""
+def quiet_trial(kind: Callable[[str], Trial], name: str) -> Trial:
+    """Run a trial, discarding the metrics that the handlers print.
+
+    Args:
+        kind: runs the trial.
+        name: the title of the situation or interleaving.
+    """
     with redirect_stdout(StringIO()):
         return kind(name)
 
@@ -174,13 +184,15 @@ def _safeguards(pool: ProcessPoolExecutor, seeds: range, processes: int, only: s
     all_noticed = removal.run(TRIALS, seeds, processes)
     unknown = [*unreached(removal.calls), *([] if only else stale_reasons(removal.rows))]
     for each in unknown:
-        print(f"a condition that no trial sets, or a reason for one that is not there: {each}")
+        print(f"a condition that no trial reaches, or a reason without a condition: {each}")
     rows = removal.rows.values()
-    by = Counter("trials" if isinstance(row.noticed_by, Way) else "lives" for row in rows if row.noticed_by is not None)
+    by = Counter(
+        "trials" if isinstance(row.detected_by, Way) else "runs" for row in rows if row.detected_by is not None
+    )
     cpu_s = sum(row.cpu_s for row in rows)
     print(
         f"{len(rows)} safeguards in {time.perf_counter() - began:.0f} s, with {processes} processes: {by['trials']} "
-        f"noticed by trials, {by['lives']} by lives; {removal.survey_cpu_s:.0f} s of CPU to see what matters where, "
+        f"detected by trials, {by['runs']} by runs; {removal.survey_cpu_s:.0f} s of CPU for surveys, "
         f"{cpu_s:.0f} s without safeguards"
     )
     return 0 if all_noticed and not unknown else 1

@@ -1,4 +1,7 @@
-"""Records the calls of simulated functions beside those of sandboxes, to be compared with the policies."""
+"""The permissions that simulated functions used, stored with the records of sandboxes.
+
+`headway_verification.least_privilege` compares both with the policies.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ from headway_sandbox.local.checkout import Checkout
 
 
 def keep(name: str, needed: Iterable[Counter[tuple[str, str]]]) -> None:
-    """Leave a record of a run.
+    """Store the record of a run.
 
     Args:
-        name: what kind of run it was.
-        needed: what functions would have had to be allowed to do, function and action.
+        name: the kind of the run.
+        needed: how often each function needed each permission.
     """
     checkout = Checkout.here()
     record = RunRecorder(checkout.calls_folder(), name=name, sources=checkout.code_hash())

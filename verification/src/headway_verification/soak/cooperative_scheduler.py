@@ -1,7 +1,7 @@
-"""Invocations that run side by side, one step of one of them at a time, in an order that chance decides.
+"""Concurrent invocations, one step of one of them at a time, in a random order.
 
-Each is a greenlet: it runs until its next external call and then yields. So the order of all calls follows from
-the random source alone, and a run can be repeated. Threads would do the same a hundred times as slowly.
+Each is a greenlet: it runs up to its next external call and then yields. So the order of all calls follows from the
+random source alone, and a run can be repeated. Threads would be a hundred times slower.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from greenlet import getcurrent, greenlet
 
 
 class Killed(BaseException):
-    """The process is gone, as after SIGKILL: no handler may catch this."""
+    """The process is killed, as with SIGKILL: no handler may catch this."""
 
 
 class Process:
-    """One invocation of a function.
+    """An invocation of a function.
 
     Attributes:
-        name: what the log calls it.
-        function: which function.
+        name: its name in the log.
+        function: the function.
         deadline_s: when Lambda kills it, virtual s.
-        skew_s: how far its clock is off, s.
+        skew_s: the error of its clock, s.
         about: the message that it handles, if any.
-        error: its error, if it failed.
+        error: the exception that it failed with, if any.
         sleep_until_s: it waits for a slow answer until then, virtual s.
     """
 
@@ -40,18 +40,18 @@ class Process:
         self.error: Exception | None = None
         self.killed = False
         self.sleep_until_s = 0.0
-        #: The precedence of tasks, if it is not random at each step.
+        #: The order of precedence, where it is not random at each step.
         self.precedence = 0.0
         self._work = work
         self._greenlet = greenlet(self._run)
 
     @property
     def ended(self) -> bool:
-        """Whether it is over, one way or another."""
+        """Whether it has ended, for any reason."""
         return self.killed or self._greenlet.dead
 
     def step(self) -> None:
-        """Run it to its next yield, or to its end."""
+        """Run it up to its next pause, or to its end."""
         _running.append(self)
         try:
             self._greenlet.parent = getcurrent()
@@ -60,14 +60,14 @@ class Process:
             _running.pop()
 
     def kill(self) -> None:
-        """End it at its current call."""
+        """End it immediately."""
         if not self.ended:
             self.killed = True
             if self._greenlet:
                 self.step()
 
     def pause(self) -> None:
-        """Called by the task itself: yield, and wait to be resumed."""
+        """Yield to the scheduler until the next step; called by the process itself."""
         parent = self._greenlet.parent
         assert parent is not None  # noqa: S101 - set by each step
         parent.switch()
@@ -79,7 +79,7 @@ class Process:
             self._work()
         except Killed:
             self.killed = True
-        except Exception as error:  # noqa: BLE001 - whatever a handler raises, Lambda would note
+        except Exception as error:  # noqa: BLE001 - Lambda records any exception of a handler
             self.error = error
 
 
@@ -87,19 +87,19 @@ _running: list[Process] = []
 
 
 def current() -> Process | None:
-    """The process that is running; None outside of all."""
+    """Return the running process; None outside of all processes."""
     return _running[-1] if _running else None
 
 
 class CooperativeScheduler:
-    """All that run now.
+    """Schedules the running processes.
 
     Args:
-        random: chooses the next task. switch: None for a random choice at each step. Otherwise the task with precedence
-        continues, until chance gives it
-            another one, so often at each step: one invocation then makes many calls while another stands between
-            two. Few such changes find most faults of ordering (Burckhardt et al., A Randomized Scheduler with
-            Probabilistic Guarantees of Finding Bugs, ASPLOS 2010).
+        random: determines the order.
+        switch: None for a random process at each step. Otherwise the process with the highest precedence runs until its
+            precedence changes, with this probability at each step: one invocation then makes many calls while another
+            is suspended between two. A few such changes find most ordering faults (Burckhardt et al., A Randomized
+            Scheduler with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010).
     """
 
     def __init__(self, random: Random, switch: float | None = None) -> None:
@@ -109,24 +109,24 @@ class CooperativeScheduler:
 
     @property
     def live(self) -> tuple[Process, ...]:
-        """Those that have not ended, in the order in which they began."""
+        """The processes that have not ended, in the order of their starts."""
         return tuple(self._live)
 
     def awake(self, now_s: float) -> list[Process]:
-        """The tasks that can continue now."""
+        """Return the processes that are ready to run."""
         return [process for process in self._live if process.sleep_until_s <= now_s]
 
     def start(self, process: Process) -> None:
-        """Add one."""
+        """Add a process."""
         process.precedence = self._random.random()
         self._live.append(process)
 
     def step(self, now_s: float) -> Process | None:
-        """Resume one task that can continue. Returns it if it has ended."""
+        """Run a ready process for one step; return it if that ends it."""
         return self.step_of(self._next(self.awake(now_s)))
 
     def step_of(self, process: Process) -> Process | None:
-        """As :meth:`step`, for this one."""
+        """Run this process for one step; return it if that ends it."""
         process.step()
         if not process.ended:
             return None
@@ -142,11 +142,11 @@ class CooperativeScheduler:
         return first
 
     def kill(self, process: Process) -> None:
-        """Kill one."""
+        """Kill a process."""
         process.kill()
         self._live.remove(process)
 
     def kill_all(self) -> None:
-        """Kill the remaining tasks."""
+        """Kill all processes that have not ended."""
         for process in self.live:
             self.kill(process)

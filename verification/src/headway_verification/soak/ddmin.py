@@ -1,4 +1,4 @@
-"""The least that has to happen in a life for it to break a promise.
+"""The minimal set of happenings with which a run violates an invariant.
 
 The method is delta debugging (Zeller, Hildebrandt, Simplifying and Isolating Failure-Inducing Input, IEEE TSE 2002).
 """
@@ -9,27 +9,27 @@ from collections.abc import Callable, Collection
 
 from headway_verification.soak.random_run import Outcome
 
-MAX_LIVES = 150
-"""The most runs to find a smaller case. The smallest one so far is printed then."""
+MAX_RUNS = 150
+"""The maximum number of runs. The result found by then is returned, although it may not be minimal."""
 
 
 def shrink(live: Callable[[Collection[int]], Outcome], broken: Outcome) -> tuple[Outcome, list[int]]:
-    """Leave out what happens, as long as a promise is still broken.
+    """Remove happenings as long as an invariant is still violated.
 
     Args:
-        live: lives the life again, with only these happenings (by number: accidents, and what people do).
-        broken: how it went with all of them.
+        live: repeats the run with only these happenings (by number: faults, and user actions).
+        broken: the outcome of the run with all of them.
 
     Returns:
-        The shortest life found, and its happenings.
+        The shortest run found, and its happenings.
     """
     shortest, kept = broken, list(range(1, broken.happenings + 1))
-    size, lives = len(kept), 0
+    size, runs = len(kept), 0
     while size:
         for start in range(0, len(kept), size):
-            if lives == MAX_LIVES:
+            if runs == MAX_RUNS:
                 return shortest, kept
-            lives += 1
+            runs += 1
             fewer = kept[:start] + kept[start + size :]
             outcome = live(fewer)
             if outcome.violation:

@@ -1,4 +1,4 @@
-"""A simulated deployment whose functions run interleaved, call by call, with faults in every adapter and message."""
+"""A simulated deployment whose functions are interleaved call by call, with faults in every adapter and message."""
 
 from __future__ import annotations
 
@@ -34,37 +34,34 @@ from headway_service.ports.table import Table, Write
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_verification.soak.cooperative_scheduler import CooperativeScheduler, Process, current
-from headway_verification.soak.fault_injection import (
-    FaultInjector,
-    FaultyCloudWatch,
-    FaultyConfiguration,
-    FaultySageMaker,
-    FaultySqs,
-    FaultyTable,
-)
-from headway_verification.soak.faults import FaultPlan
-from headway_verification.soak.invariants import Invariants, Violated
+from headway_verification.soak.faults.configuration import FaultyConfiguration
+from headway_verification.soak.faults.injection import FaultInjector, FaultyCloudWatch, FaultySqs
+from headway_verification.soak.faults.plan import FaultPlan
+from headway_verification.soak.faults.sagemaker import FaultySageMaker
+from headway_verification.soak.faults.table import FaultyTable
+from headway_verification.soak.faults.tempers import Temper
+from headway_verification.soak.invariants import Invariants
 from headway_verification.soak.stream_consumers import Batch, StreamConsumers
-from headway_verification.soak.tempers import Temper
+from headway_verification.soak.violations import Violated
 
 RECONCILE_AFTER_S = 120
 """Shorter than the default of template.yaml, so that runs need less virtual time."""
 
 MAX_DELIVERIES = 3
-"""How often an event is handed to its function before it goes to the dead-letter queue, as Lambda does."""
+"""Deliveries of an event to its function before it goes to the dead-letter queue, as with Lambda."""
 
 ENDED = frozenset({"Completed", "Failed", "Stopped"})
 """Final statuses of training jobs."""
 
 MAX_SKEW_S = 2.0
-"""How far a function's clock may be off; leases allow for 5 s between two."""
+"""The largest clock error of a function; leases allow for 5 s between two functions."""
 
 _current: dict[str, Callable[[str, Mapping[str, Any]], Mapping[str, Any]]] = {}
 
 
 @cache
 def _shared_client(service: str) -> Any:
-    """One client for all queues of this process, one after the other: to make one takes longer than a whole life."""
+    """Return a client shared by all deployments of this process: creating one takes longer than a whole run."""
 
     def answer(operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         return _current[service](operation, request)
@@ -82,16 +79,21 @@ class _Delivery:
 
 
 class Deployment(SimulatedDeployment[StreamedTable]):
-    """A queue in which every call may fail and every message may be lost.
+    """A queue in which every call can fail and every message can be lost.
+
+    Args:
+        random: determines everything that the faults do not.
+        pools: the number of instances of each pool.
+        faults: selects the fault of each call; None for a plan from ``random``.
 
     Attributes:
-        log: the events: time, actor, event.
-        accepted: names of jobs whose submission was answered.
+        log: what happened: time, subject, description.
+        accepted: the names of jobs whose submission was on_answer.
         failures: exceptions that left a handler or made a tick fail, by function and kind.
-        answers: statuses that the API answered with.
+        answers: status codes of the API.
     """
 
-    def __init__(self, random: Random, pools: Mapping[str, int], accidents: FaultPlan | None = None) -> None:
+    def __init__(self, random: Random, pools: Mapping[str, int], faults: FaultPlan | None = None) -> None:
         document = {"pools": {pool: {"size": size} for pool, size in pools.items()}}
         super().__init__(
             StreamedTable(),
@@ -106,19 +108,19 @@ class Deployment(SimulatedDeployment[StreamedTable]):
         self.failures: Counter[tuple[str, str]] = Counter()
         self._failed_tick: Exception | None = None
         self.answers: Counter[int] = Counter()
-        self.accidents = accidents or FaultPlan(random)
-        self.processes = CooperativeScheduler(random, self.accidents.violence.switch)
+        self.faults = faults or FaultPlan(random)
+        self.processes = CooperativeScheduler(random, self.faults.rates.switch)
         self.invariants = Invariants(self.table, self.fleet, self.cloudwatch)
-        self._edge = edge = FaultInjector(self.accidents, self.note, lambda: self.now_s)
+        self._edge = edge = FaultInjector(self.faults, self.note, lambda: self.now_s)
         self.store = FaultyConfiguration(document, edge, lambda: self.now_s)
         _current["sagemaker"] = FaultySageMaker(self.fleet, edge, lambda: self.now_s, random)
         _current["cloudwatch"] = FaultyCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
-        self.audience = StreamConsumers(self.table, edge, self.accidents, Random(random.random()))
+        self.consumers = StreamConsumers(self.table, edge, self.faults, Random(random.random()))
         self._edge_table = FaultyTable(self.table, edge, random)
         #: See :meth:`set_temper`.
         self.temper: Temper = {}
         self._events: list[_Delivery] = []
-        #: Messages of alarms that fire: their time and content.
+        #: Alarm messages that have not been delivered: time of delivery and text.
         self._alarms: list[tuple[float, str]] = []
         self._numbers = 0
         self._minute_s = self.now_s
@@ -147,14 +149,14 @@ class Deployment(SimulatedDeployment[StreamedTable]):
 
     def make_event_bridge(self) -> Any:
         """See :class:`SimulatedDeployment`."""
-        return self.audience
+        return self.consumers
 
     def make_sns(self) -> Any:
         """See :class:`SimulatedDeployment`."""
-        return self.audience
+        return self.consumers
 
     def set_temper(self, temper: Temper) -> None:
-        """How SageMaker answers from now on where AWS does not document it."""
+        """Set the behavior of SageMaker that AWS does not document."""
         self.temper = temper
         self.fleet.faults = self.fleet.faults.with_changes(temper)
         lag_s = float(temper.get("describe_lag_s", 0.0))
@@ -162,24 +164,24 @@ class Deployment(SimulatedDeployment[StreamedTable]):
             self.invariants.too_late_s = lag_s
 
     def write_by_hand(self, writes: Sequence[Write]) -> None:
-        """Write to the table directly, without the functions."""
+        """Write to the table directly, bypassing the functions."""
         self._edge.changed = True
         self._edge_table.write(writes)
 
     def clock(self) -> int:
-        """The current time by the clock of the calling function, ms."""
+        """Return the time by the clock of the calling function, ms."""
         process = current()
         return int((self.now_s + (process.skew_s if process else 0.0)) * 1000)
 
     def sleep(self, seconds: float) -> None:
-        """See :class:`SimulatedDeployment`. The process is suspended."""
+        """Suspend the process. See :class:`SimulatedDeployment`."""
         process = current()
         if process is not None:
             process.sleep_until_s = self.now_s + seconds
             process.pause()
 
     def wake(self, why: str) -> None:
-        """A message in the wake-up queue."""
+        """Put a message into the wake-up queue."""
         self.note("wake", why)
         self.wakes.append(why)
 
@@ -191,10 +193,10 @@ class Deployment(SimulatedDeployment[StreamedTable]):
         """Start an invocation.
 
         Args:
-            function: which.
-            payload: the event that it is handed.
-            name: what the log calls it; else its function.
-            then: called with its response, if it has one.
+            function: the function.
+            payload: its event.
+            name: its name in the log; empty for the name of the function.
+            then: called with the result of a successful invocation.
         """
         skew_s = self.random.choice([0.0, 0.0, self.random.uniform(-MAX_SKEW_S, MAX_SKEW_S)])
         remaining_ms = TIMEOUT_S[function] * 1000
@@ -219,46 +221,55 @@ class Deployment(SimulatedDeployment[StreamedTable]):
         headers: Mapping[str, str] | None = None,
         then: Callable[[int, Any], None] | None = None,
     ) -> Process:
-        """Start a call of the API. ``then`` takes status and document of the answer."""
+        """Start an API call.
 
-        def answered(answer: Mapping[str, Any]) -> None:
+        Args:
+            method: the HTTP method.
+            path: the path.
+            body: the JSON body; None without one.
+            query: the query parameters.
+            headers: the headers.
+            then: called with the status and the document of the answer.
+        """
+
+        def on_answer(answer: Mapping[str, Any]) -> None:
             status, document = answer["statusCode"], json.loads(answer["body"])
             self.answers[status] += 1
             if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-                raise Violated(f"{method} {path} is answered by {status}: {document}")
+                raise Violated(f"{method} {path} returned {status}: {document}")
             if (method, path, status) == ("PUT", "/config", HTTPStatus.OK) and "version" in body:
-                self._check_kept(body)
+                self._check_successor(body)
             if then is not None:
                 then(status, document)
 
         if path.endswith("/resume"):
-            self.invariants.resume_asked("*" if path == "/resume" else path.split("/")[2], self.now_s)
+            self.invariants.pauses.resume_requested("*" if path == "/resume" else path.split("/")[2], self.now_s)
         payload = http_event(method, path, None if body is None else json.dumps(body), query, headers)
-        return self.begin("api", payload, name=f"{method} {path}", then=answered)
+        return self.begin("api", payload, name=f"{method} {path}", then=on_answer)
 
-    def _check_kept(self, document: Mapping[str, Any]) -> None:
-        """A configuration that was accepted came right after the version that it was made from."""
+    def _check_successor(self, document: Mapping[str, Any]) -> None:
+        """An accepted configuration directly follows the version that it was made from."""
         said = {name: value for name, value in document.items() if name != "version"}
         found = self.store.document_of(document["version"] + 1)
         if found != said:
             raise Violated(f"a configuration made from version {document['version']} replaced a newer one: {found}")
 
     def submit(self, request: Mapping[str, Any]) -> Process:
-        """Start a submission. A job whose submission succeeds is accepted, and has to reach its end."""
+        """Start a submission. An accepted job has to reach its end."""
 
-        def answered(status: int, _: Any) -> None:
+        def on_answer(status: int, _: Any) -> None:
             if status in {HTTPStatus.CREATED, HTTPStatus.OK}:
                 self.accepted.add(request["TrainingJobName"])
 
-        return self.ask("POST", "/jobs", request, then=answered)
+        return self.ask("POST", "/jobs", request, then=on_answer)
 
     def minute(self) -> None:
-        """What happens every minute."""
+        """Start the functions that run every minute."""
         for function in EVERY_MINUTE:
             self.begin(function, event(function))
 
     def tick_failed(self, error: Exception) -> None:
-        """See :class:`SimulatedDeployment`. A tick may give up for a retry only."""
+        """See :class:`SimulatedDeployment`. A tick may only fail with :class:`RetryLater`."""
         self.failures["schedule", type(error).__name__] += 1
         if not isinstance(error, RetryLater):
             # The handler logs all errors of a tick, so it is raised when its invocation has ended.
@@ -267,40 +278,45 @@ class Deployment(SimulatedDeployment[StreamedTable]):
     # ----------------------------------------------------------------------------------------------- what drives it
 
     def note(self, who: str, what: str) -> None:
-        """Add to the log."""
+        """Add a line to the log.
+
+        Args:
+            who: its subject.
+            what: what happened.
+        """
         self.log.append((self.now_s - START_S, who, what))
 
     @property
     def needed(self) -> Counter[tuple[str, str]]:
-        """What the functions would have had to be allowed to do: function, action."""
+        """How often each function needed each permission."""
         return self._edge.needed
 
     @property
     def busy(self) -> bool:
-        """Whether any invocation can continue now."""
+        """Whether an invocation is ready to run."""
         return bool(self.processes.awake(self.now_s))
 
-    def go_on(self) -> None:
-        """Let one invocation make one call, and check all promises."""
-        self._went_on(self.processes.step(self.now_s))
+    def step(self) -> None:
+        """Run one invocation up to its next call, and check all invariants."""
+        self._after_step(self.processes.step(self.now_s))
 
     def advance(self, process: Process) -> None:
-        """As :meth:`go_on`, for this one."""
-        self._went_on(self.processes.step_of(process))
+        """Run this invocation up to its next call, and check all invariants."""
+        self._after_step(self.processes.step_of(process))
 
     def advance_by(self, process: Process, calls: int) -> None:
-        """Let this invocation make this many calls, or all that it makes."""
+        """Let this invocation make up to ``calls`` calls."""
         # The first step leads up to the first call.
         for _ in range(calls + 1):
             if not process.ended:
                 self.advance(process)
 
     def finish(self, process: Process) -> None:
-        """Run this invocation to its end."""
+        """Run this invocation until it ends."""
         while not process.ended:
             self.advance(process)
 
-    def _went_on(self, ended: Process | None) -> None:
+    def _after_step(self, ended: Process | None) -> None:
         if ended is not None:
             self._settle(ended)
         self.check()
@@ -319,27 +335,27 @@ class Deployment(SimulatedDeployment[StreamedTable]):
                 raise Violated(f"{process.name} failed: {process.error!r}") from process.error
         if process.killed or process.error is not None:
             if isinstance(process.about, _Delivery):
-                self._give_back(process.about)
+                self._redeliver(process.about)
             elif isinstance(process.about, Batch):
-                self.audience.failed(process.about, self.now_s)
+                self.consumers.failed(process.about, self.now_s)
 
     def check(self) -> None:
-        """All that holds at every moment, if anything may have changed since it was looked at."""
+        """Check the invariants that hold at every moment, if state may have changed since the last check."""
         if self._edge.changed:
             self._edge.changed = False
             self.invariants.check(self.accepted, self.now_s)
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass; overdue invocations are killed, as Lambda does, and events and schedules come due."""
+        """Advance the time: kill overdue invocations, as Lambda would, and deliver what is due."""
         self.let_pass(seconds)
         if self.now_s >= self._minute_s + 60:
-            # Of several that were due, one does the work of all.
+            # One run of the functions replaces all that were missed.
             self._minute_s += (self.now_s - self._minute_s) // 60 * 60
             self.minute()
         self.check()
 
     def let_pass(self, seconds: float) -> None:
-        """As :meth:`pass_time`, without what happens every minute."""
+        """Advance the time as :meth:`pass_time` does, without starting the functions that run every minute."""
         self.now_s += seconds
         due_s = self.fleet.next_due()
         if due_s is not None and due_s <= self.now_s:
@@ -352,10 +368,10 @@ class Deployment(SimulatedDeployment[StreamedTable]):
             self._deliver_later(detail)
         for change in self.cloudwatch.evaluate(self.now_s):
             if change.new_state == "ALARM":
-                self._tell_later(change)
+                self._send_alarm(change)
 
     def poison(self) -> None:
-        """An event that no handler understands."""
+        """Send an event that no handler can parse."""
         detail = {"TrainingJobName": "x", "TrainingJobStatus": None, "LastModifiedTime": "soon"}
         self._deliver_later(detail, poison=True)
 
@@ -363,8 +379,8 @@ class Deployment(SimulatedDeployment[StreamedTable]):
         self._numbers += 1
         heapq.heappush(self._events, _Delivery(self.now_s, self._numbers, detail, poison=poison))
 
-    def _tell_later(self, change: AlarmChange) -> None:
-        """An alarm fires. Its message befalls what befalls events: it is lost, comes twice, or late."""
+    def _send_alarm(self, change: AlarmChange) -> None:
+        """Queue the message of a firing alarm. Like an event, it can be lost, duplicated or delayed."""
         faults, random = self.fleet.faults, self.random
         self.note("alarm", f"{change.name} fires")
         _, message = self.cloudwatch.notification(change, now=self.now_s)
@@ -375,28 +391,28 @@ class Deployment(SimulatedDeployment[StreamedTable]):
             self._alarms.append((self.now_s + late_s, message))
 
     def deliver(self) -> bool:
-        """Hand out one message, if there is any that is due."""
-        due = self.has_news
-        # The wake-up queue has one message group, so mostly one scheduler runs; but a message may be handed out again.
+        """Deliver one message that is due; return whether there was one."""
+        due = self.has_events
+        # The wake-up queue has one message group, so usually one scheduler runs; but a message may be redelivered.
         idle = not any(process.function == "schedule" for process in self.processes.live)
         if (
             self.wakes
-            and (idle or self.random.random() < self.accidents.violence.overlap)
+            and (idle or self.random.random() < self.faults.rates.overlap)
             and (not due or self.random.random() < 0.5)
         ):
             self.wakes.clear()
             self.begin("schedule", event("schedule"))
             return True
         if due:
-            self.hand_out()
+            self.deliver_event()
             return True
         if any(due_s <= self.now_s for due_s, _ in self._alarms):
-            self.hand_alarm()
+            self.deliver_alarm()
             return True
-        return self._tell()
+        return self._deliver_stream()
 
-    def hand_alarm(self) -> Process:
-        """Hand the next message of an alarm to the watcher."""
+    def deliver_alarm(self) -> Process:
+        """Deliver the next alarm message to the watch function."""
         self._alarms.sort()
         _, message = self._alarms.pop(0)
         payload = event("watch-alarm")
@@ -404,32 +420,38 @@ class Deployment(SimulatedDeployment[StreamedTable]):
         return self.begin("watch", payload, name="watch (alarm)")
 
     @property
-    def has_news(self) -> bool:
+    def has_events(self) -> bool:
         """Whether an event is due."""
         return bool(self._events) and self._events[0].due_s <= self.now_s
 
-    def _tell(self) -> bool:
-        """Hand the next changes to the teller, if there are any. Of one shard there is one invocation at a time."""
+    def _deliver_stream(self) -> bool:
+        """Deliver the next records of the stream, if there are any; a shard has one invocation at a time."""
         if any(process.function == "tell" for process in self.processes.live):
             return False
-        batch = self.audience.next(self.now_s)
+        batch = self.consumers.next(self.now_s)
         if batch is None:
             return False
-        self.hand_changes(batch)
+        self.deliver_changes(batch)
         return True
 
-    def hand_changes(self, batch: Batch | None = None) -> Process:
-        """Hand a batch of the stream to the function that publishes changes; the next one if none is given."""
-        batch = batch or self.audience.next(self.now_s)
-        assert batch is not None  # noqa: S101 - called only while there are changes
+    def deliver_changes(self, batch: Batch | None = None) -> Process:
+        """Deliver a batch of the stream to the function that publishes events; None for the next batch."""
+        batch = batch or self.consumers.next(self.now_s)
+        assert batch is not None  # noqa: S101 - called only while there are records
         process = self.begin(
-            "tell", self.audience.payload(batch, self.now_s), then=lambda answer: self.audience.told(batch, answer)
+            "tell",
+            self.consumers.payload(batch, self.now_s),
+            then=lambda answer: self.consumers.acknowledge(batch, answer),
         )
         process.about = batch
         return process
 
-    def hand_out(self, *, ended: bool = False) -> Process:
-        """Deliver the next event to the observer, or the next one of an end."""
+    def deliver_event(self, *, ended: bool = False) -> Process:
+        """Deliver the next event to the observe function.
+
+        Args:
+            ended: deliver the next event with a final status.
+        """
         delivery = next(each for each in sorted(self._events) if not ended or each.detail["TrainingJobStatus"] in ENDED)
         self._events.remove(delivery)
         heapq.heapify(self._events)
@@ -437,10 +459,10 @@ class Deployment(SimulatedDeployment[StreamedTable]):
         process.about = delivery
         return process
 
-    def _give_back(self, delivery: _Delivery) -> None:
+    def _redeliver(self, delivery: _Delivery) -> None:
         delivery.tries += 1
         if delivery.tries >= MAX_DELIVERIES:
-            self.note("observe", "gives up an event, which goes to the dead-letter queue")
+            self.note("observe", "moves an event to the dead-letter queue")
             return
         delivery.due_s = self.now_s + self.random.choice([1.0, 60.0])
         heapq.heappush(self._events, delivery)

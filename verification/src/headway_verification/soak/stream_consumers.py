@@ -1,4 +1,4 @@
-"""The consumers of job events: the table's stream on its way to the function ``tell``, and what it publishes."""
+"""The table's stream on its way to the function ``tell``, and the event bus and the topic that it publishes to."""
 
 from __future__ import annotations
 
@@ -13,87 +13,105 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from headway.reasons.remedies import NOTIFIED_BY_DEFAULT
 from headway_sandbox.inprocess.streamed_table import StreamedTable
-from headway_verification.soak.fault_injection import FaultInjector, client_error
-from headway_verification.soak.faults import FaultPlan
-from headway_verification.soak.invariants import Violated
+from headway_verification.soak.faults.injection import FaultInjector, client_error
+from headway_verification.soak.faults.plan import FaultPlan
+from headway_verification.soak.violations import Violated
 
 BATCH = 100
-"""Records of one invocation (template.yaml)."""
+"""Records per invocation (template.yaml)."""
 
 RETRY_S = 5.0
-"""How long Lambda waits after a failed invocation."""
+"""Lambda's delay after a failed invocation."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Records of the stream that an invocation is handed: from the one, up to the other."""
+    """The records of the stream handed to an invocation: from ``first`` up to and excluding ``end``."""
 
     first: int
     end: int
 
 
 class StreamConsumers:
-    """Delivers the stream as Lambda does, and acts as the event bus and the topic.
+    """Hands out the stream as Lambda does, and records what the event bus and the topic accept.
 
     Args:
         table: the table with the stream.
-        edge: how bus and topic are called.
-        accidents: draws how often they accept only some.
-        random: decides which.
+        edge: the fault injector of the bus and the topic.
+        faults: determines how often entries are rejected.
+        random: determines which.
     """
 
-    def __init__(self, table: StreamedTable, edge: FaultInjector, accidents: FaultPlan, random: Random) -> None:
+    def __init__(self, table: StreamedTable, edge: FaultInjector, faults: FaultPlan, random: Random) -> None:
         self._table = table
         self._edge = edge
-        self._accidents = accidents
+        self._faults = faults
         self._random = random
         self._position = 0
         self._size = BATCH
         self._due_s = 0.0
-        #: The number of the next entries and messages that bus and topic reject, independent of accidents.
-        self.turned_away = 0
-        #: By job, the versions of the events that the bus has taken, without repeats.
+        #: The number of the next entries and messages that bus and topic reject, regardless of the fault plan.
+        self.rejections = 0
+        #: The versions of the events that the bus accepted, by job and without repetitions.
         self._events: dict[str, list[int]] = defaultdict(list)
-        #: The events that messages were sent of.
+        #: The events for which messages were accepted.
         self._mail: set[str] = set()
 
     # ------------------------------------------------------------------------------------------------- Lambda's part
 
     def next(self, now_s: float) -> Batch | None:
-        """The next batch, if there is one and it is due. Called when none is being delivered."""
+        """Return the next batch, or None if none is due.
+
+        Call it only while no batch is being processed.
+        """
         if self._position >= len(self._table.written) or now_s < self._due_s:
             return None
         return Batch(self._position, min(len(self._table.written), self._position + self._size))
 
     def payload(self, batch: Batch, now_s: float) -> dict[str, Any]:
-        """What the function is handed."""
+        """Return the event of the function for a batch.
+
+        Args:
+            batch: the batch.
+            now_s: the virtual time, s.
+        """
         return {"Records": [self._table.record(number, now_s) for number in range(batch.first, batch.end)]}
 
-    def told(self, batch: Batch, answer: Mapping[str, Any]) -> None:
-        """An invocation has responded: the stream continues after the published records, or delivers them again."""
+    def acknowledge(self, batch: Batch, answer: Mapping[str, Any]) -> None:
+        """Process a successful answer: advance the stream to the first failure, or redeliver the batch.
+
+        Args:
+            batch: the batch.
+            answer: the answer of the function.
+        """
         failed = [int(failure["itemIdentifier"]) - 1 for failure in answer["batchItemFailures"]]
-        again = self._random.random() < self._accidents.violence.loss and self._accidents.happens()
+        again = self._random.random() < self._faults.rates.loss and self._faults.happens()
         if not again:
             self._position = min(failed, default=batch.end)
         self._size = BATCH
 
     def failed(self, batch: Batch, now_s: float) -> None:
-        """An invocation has failed: half of it is handed out, later."""
+        """Process a failed invocation: redeliver half of the batch after a delay.
+
+        Args:
+            batch: the batch.
+            now_s: the virtual time, s.
+        """
         self._size = max(1, (batch.end - batch.first) // 2)
         self._due_s = now_s + RETRY_S
 
     # ------------------------------------------------------------------------------------------ EventBridge's and SNS's
 
     def put_events(self, *, Entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:  # noqa: N803 - boto3's name
-        """EventBridge's client, as far as it is needed: it may take some of the entries only."""
+        """The EventBridge call; may accept only some of the entries."""
 
         def work() -> dict[str, Any]:
             answers = []
             for entry in Entries:
-                if self._turned_away():
+                if self._is_rejected():
                     answers.append({"ErrorCode": "InternalFailure"})
                 else:
-                    self._hear(json.loads(entry["Detail"]))
+                    self._record_event(json.loads(entry["Detail"]))
                     answers.append({"EventId": "1"})
             return {"FailedEntryCount": sum("ErrorCode" in each for each in answers), "Entries": answers}
 
@@ -105,12 +123,12 @@ class StreamConsumers:
         TopicArn: str,  # noqa: ARG002, N803 - boto3's name; there is one topic
         PublishBatchRequestEntries: Sequence[Mapping[str, Any]],  # noqa: N803 - boto3's name
     ) -> dict[str, Any]:
-        """SNS's client, as far as it is needed: it may take some of the messages only."""
+        """The SNS call; may accept only some of the messages."""
 
         def work() -> dict[str, Any]:
             failed = []
             for entry in PublishBatchRequestEntries:
-                if self._turned_away():
+                if self._is_rejected():
                     failed.append({"Id": entry["Id"], "Code": "InternalError", "SenderFault": False})
                 else:
                     self._mail.add(entry["Message"].rpartition("Event: ")[2].strip())
@@ -130,28 +148,28 @@ class StreamConsumers:
         )
         return answer
 
-    def _turned_away(self) -> bool:
-        if self.turned_away:
-            self.turned_away -= 1
+    def _is_rejected(self) -> bool:
+        if self.rejections:
+            self.rejections -= 1
             return True
-        return self._random.random() < self._accidents.violence.refusal and self._accidents.happens()
+        return self._random.random() < self._faults.rates.refusal and self._faults.happens()
 
-    def _hear(self, detail: Mapping[str, Any]) -> None:
+    def _record_event(self, detail: Mapping[str, Any]) -> None:
         name, version = detail["id"].rpartition("/")[::2]
-        heard = self._events[name]
-        if version in map(str, heard):
+        accepted = self._events[name]
+        if version in map(str, accepted):
             return
-        if heard and int(version) < heard[-1]:
-            raise Violated(f"the bus got {name}/{heard[-1]} before {name}/{version}")
-        heard.append(int(version))
+        if accepted and int(version) < accepted[-1]:
+            raise Violated(f"the bus accepted {name}/{accepted[-1]} before {name}/{version}")
+        accepted.append(int(version))
 
     # -------------------------------------------------------------------------------------------------- what must hold
 
     def check_end(self) -> None:
-        """Every step of every job was published, and unrequested steps were sent as messages.
+        """Check that every transition was published, and that a message was sent where required.
 
         Raises:
-            Violated: it was not.
+            Violated: an event or a message is missing.
         """
         for key, before, after in self._table.written:
             if key.sk != "job" or after is None or (before or {}).get("history") == after["history"]:

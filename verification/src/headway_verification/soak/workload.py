@@ -1,4 +1,4 @@
-"""The users of a simulated queue: their requests, and their actions outside of the queue."""
+"""The actions of users on a queue, through the API and outside of it."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ from headway_verification.soak.invariants import FORGED
 T = TypeVar("T")
 
 FOREIGN = "ml.c5.xlarge"
-"""The instance type of other owners' training jobs: not a pool of the queue."""
+"""The instance type of unrelated training jobs, which is not a pool of the queue."""
 
 NAMES = [attempt_name(f"j{number}", attempt) for number in range(10) for attempt in (1, 2)]
-"""Half are what the queue calls the second attempts of the others."""
+"""Half are the names that the queue gives to the second attempts of the others."""
 
 SMALL = [[(P5, 1)], [(G5, 1)]]
 LARGE = [[(P5, 2)], [(G5, 2)], [(G5, 3)], [(P5, 1), (G5, 1)]]
-"""What jobs demand."""
+"""Instances requested by jobs."""
 
 WATCHES = [
     {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": warm_up_s, "action": action}}
     for action in ("stop", "requeue", "notify")
     for warm_up_s in (0, 120)
 ]
-"""Soon enough to find the idle ones before they end."""
+"""Short periods, so that idle jobs are detected before they end."""
 
 PROFILES = ["0:720", "0:720,200:0", "0:0", "0:100", "0:0,400:720"]
-"""How much of their GPUs jobs use."""
+"""GPU utilization profiles of jobs."""
 
 RETRIES = {"capacity": {"maxPerJob": 2}, "code": {"maxPerJob": 1, "backoffSeconds": 0}}
-"""Fewer and sooner than usual, so that they come to an end within a life."""
+"""Fewer and earlier retries than usual, so that they end within a run."""
 
 SMALL_ONLY = {"small": {"require": {"maxInstances": 1}, "onStart": "stop"}}
 
 TIGHT = {P5: 2, G5: 3}
-"""Quotas no larger than the pools: a start right after an end is refused while the ended job still counts."""
+"""Quotas equal to the pools: a start right after an end is refused while the ended job still counts."""
 
 THROTTLED = ["CreateTrainingJob", "DescribeTrainingJob", "StopTrainingJob", "ListTrainingJobs", "ListTags"]
-"""Operations of SageMaker that may be throttled by a rate."""
+"""SageMaker operations that may be throttled by a rate."""
 
 ACTS = 40
-"""Things that people do in one life."""
+"""User actions in one run."""
 
 TEAMS: list[dict[str, Any]] = [
     {},
@@ -61,22 +61,27 @@ TEAMS: list[dict[str, Any]] = [
 
 
 class Workload:
-    """The users of the queue, and other users of the account.
+    """Users of the queue, and of the same account outside of it.
+
+    Args:
+        queue: the queue.
+        random: determines the actions.
 
     Attributes:
-        acts: the number of their actions, by kind.
+        acts: the actions performed, by kind.
     """
 
     def __init__(self, queue: Deployment, random: Random) -> None:
         self.queue = queue
         self.random = random
         self.acts: Counter[str] = Counter()
-        #: In some runs later jobs have a higher priority and are larger, so that many are preempted.
+        #: In some runs later jobs have higher priorities and demands, so that many are preempted.
         self._rises = random.random() < 0.5
         self._acts: dict[str, tuple[int, Callable[[], None]]] = {
             "submit": (12, self._submit),
             "stop": (2, self._stop),
             "priority": (2, self._prioritise),
+            "change": (2, self._change),
             "hold": (2, self._hold),
             "release": (2, self._release),
             "look": (2, self._look),
@@ -95,11 +100,11 @@ class Workload:
         }
 
     def act(self) -> None:
-        """Do one random action."""
+        """Perform an action."""
         weights = [weight for weight, _ in self._acts.values()]
         name = self.random.choices(list(self._acts), weights)[0]
         self.acts[name] += 1
-        if self.queue.accidents.happens():
+        if self.queue.faults.happens():
             self.queue.note("people", name)
             self._acts[name][1]()
 
@@ -132,12 +137,12 @@ class Workload:
         return self.random.choice(likely if likely and self.random.random() < 0.9 else others)
 
     def _new_name(self) -> str:
-        """Mostly an unused name."""
+        """Return a name, usually an unused one."""
         used = {item["jobName"] for item in self.queue.table.items() if item["sk"] == "job"}
         return self._mostly([name for name in NAMES if name not in used], NAMES)
 
     def _some_job(self) -> str:
-        """Mostly one that something is about to happen to, as of those only few are there at a time."""
+        """Return a name, usually of a job that is about to change: there are only few of those at a time."""
         items = self.queue.table.items()
         attempts = [item for item in items if item["sk"].startswith("attempt#")]
         launching = sorted(str(item["jobName"]) for item in attempts if item["attemptState"] == "launching")
@@ -151,8 +156,18 @@ class Workload:
     def _prioritise(self) -> None:
         self.queue.ask("PATCH", f"/jobs/{self._some_job()}", {"priority": self.random.randint(0, 3)})
 
+    def _change(self) -> None:
+        """Change a job, usually one that waits first, or that instances are freed for."""
+        random, items = self.random, self.queue.table.items()
+        waiting = sorted({str(item["jobName"]) for item in items if item["pk"].startswith("line#")})
+        name = random.choice(waiting) if waiting and random.random() < 0.7 else self._some_job()
+        # At most as many as fit at rest, whatever the sizes of the pools are now.
+        wanted = {"instances": random.choice([1, 1, 2, 2]), "maxRuntimeSeconds": random.choice([1800, 86_400, 90_000])}
+        kept = random.choice([{*wanted}, {"instances"}, {"instances"}, {"maxRuntimeSeconds"}])
+        self.queue.ask("POST", f"/jobs/{name}/change", {key: wanted[key] for key in sorted(kept)})
+
     def _hold(self) -> None:
-        """Mostly a job that instances are freed for: these have the most concurrent changes."""
+        """Hold a job, usually one with a reservation: those change the most at the same time."""
         attempts = [item for item in self.queue.table.items() if item["sk"].startswith("attempt#")]
         owed = sorted({str(item["freedFor"]) for item in attempts if item.get("freedFor")})
         name = self.random.choice(owed) if owed and self.random.random() < 0.5 else self._some_job()
@@ -177,7 +192,7 @@ class Workload:
 
     def _configure(self) -> None:
         random, newest = self.random, self.queue.store.version
-        # Mostly of the newest version, now and then of an older one, or whatever it is.
+        # Usually based on the newest version, sometimes on an older one, or unconditional.
         made_from = random.choice([newest, newest, max(1, newest - 1), None])
         self.queue.ask(
             "PUT",
@@ -197,7 +212,7 @@ class Workload:
         )
 
     def _edit_parameter(self) -> None:
-        """Change a size in the parameter itself."""
+        """Change a pool size directly in the parameter."""
         document, store = self.queue.store.document, self.queue.store
         document["pools"][P5]["size"] = self.random.choice([2, 3])
         store.edit(document)
@@ -231,22 +246,22 @@ class Workload:
         ).with_changes(self.queue.temper)
 
     def _rates(self) -> dict[str, dict[str, float]]:
-        """SageMaker takes fewer calls of some operations than the queue would make."""
+        """Return rate limits of SageMaker below the queue's call rate."""
         rare = {"per_s": 0.1, "burst": 1}
         return {operation: rare for operation in THROTTLED if self.random.random() < 0.15}
 
     def _take_name(self) -> None:
-        """Another owner creates a training job of that name, outside of the queue."""
+        """Create an unrelated training job with a name that the queue uses."""
         name = self.random.choice([attempt_name(name, self.random.choice([1, 2])) for name in NAMES])
         with contextlib.suppress(AwsError):
             self.queue.fleet.create(training_request(name, [(FOREIGN, 1)], run_s=60), now=self.queue.now_s)
 
     def _bypass(self) -> None:
-        """Create a training job on the queue's instances, perhaps with a forged mark of the queue."""
+        """Create an unmanaged training job on the queue's instances, sometimes with the queue's tags."""
         random = self.random
         forged = random.random() < 0.3
         tags = {JOB_TAG: random.choice(NAMES), ATTEMPT_TAG: FORGED} if forged else {}
-        # A job with the queue's mark is not stopped, so it has to end by itself.
+        # A job with the queue's tags is not stopped, so it has to end by itself.
         run_s = random.choice([60, 900] if forged else [60, 900, 1_000_000])
         name = self._mostly([f"r{number}" for number in range(20)], NAMES)
         with contextlib.suppress(AwsError):
@@ -254,7 +269,7 @@ class Workload:
             self.queue.fleet.create(request, now=self.queue.now_s)
 
     def _interrupt(self) -> None:
-        """Spot takes the instances of a training job."""
+        """Interrupt a training job on spot instances."""
         spot = [each.name for each in self.queue.fleet.jobs(now=self.queue.now_s) if each.spot and not each.ended]
         with contextlib.suppress(AwsError, IndexError):
             self.queue.fleet.interrupt(self.random.choice(spot), now=self.queue.now_s)
@@ -271,7 +286,13 @@ class Workload:
 
 
 def document_of(sizes: Mapping[str, int], teams: Mapping[str, Any], **rules: Any) -> dict[str, Any]:
-    """A configuration document."""
+    """Return a configuration document.
+
+    Args:
+        sizes: the number of instances of each pool.
+        teams: the teams.
+        rules: further members of the document.
+    """
     pools = {pool: {"size": size} for pool, size in sizes.items()}
     usual = {"retries": RETRIES, "spot": {"maxInterruptions": 1}, "watches": WATCHES[0]}
     return {"pools": pools, "teams": teams, **usual, **rules}

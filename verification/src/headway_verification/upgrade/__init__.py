@@ -1,5 +1,5 @@
-"""`make deploy-sandbox`: a release from beginning to end, with what an operator types and people at work meanwhile.
+"""`make deploy-sandbox`: a release from the first deployment to the deletion, with an operator's commands under load.
 
-The real Makefile, the real sam and the real template; CloudFormation is the sandbox's. It is typed in a folder of its
-own, so neither builds nor settings of the checkout are touched.
+It uses the real Makefile, sam and template, and the sandbox's CloudFormation. The commands run in a separate folder, so
+the builds and settings of the checkout are not touched.
 """

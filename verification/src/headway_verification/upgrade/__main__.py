@@ -1,8 +1,8 @@
-"""`make deploy-sandbox`: rehearse a release on a sandbox.
+"""`make deploy-sandbox`: play a release on a separate sandbox.
 
-    python -m headway_verification.upgrade [--old COMMIT] [--seed 17] [--short]
+python -m headway_verification.upgrade [--old COMMIT] [--seed 17] [--short]
 
-Exit code 1 if a job was lost or doubled, the API did not respond when it had to, or a guard failed.
+Exit code 1 if a job was lost or duplicated, the API was unavailable when it must not be, or a guard failed.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ from headway_verification.upgrade.workspace import Workspace
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Deploy, update under load, roll back and delete, on this machine.")
-    parser.add_argument("--old", metavar="COMMIT", help="update from the sources of this commit (default: the present)")
-    parser.add_argument("--seed", type=int, help="of what is submitted; a new one by default")
-    parser.add_argument("--short", action="store_true", help="leave out the ways back and the next stack")
+    parser.add_argument(
+        "--old", metavar="COMMIT", help="update from the sources of this commit (default: the current sources)"
+    )
+    parser.add_argument("--seed", type=int, help="the random seed of the requests; a new one by default")
+    parser.add_argument("--short", action="store_true", help="leave out the rollbacks and the next stack")
     args = parser.parse_args(argv)
     before = signal.signal(signal.SIGTERM, _end)
     seed = SystemRandom().randrange(10**6) if args.seed is None else args.seed
@@ -41,33 +43,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         signal.signal(signal.SIGTERM, before)
     broken = [f"✗ {violation}" for violation in story.violations]
-    _tell("\n" + ("\n".join(broken) or "✓ nothing lost, nothing doubled, nothing replaced"))
+    _tell("\n" + ("\n".join(broken) or "✓ no job lost or duplicated, no resource replaced"))
     _tell(f"{time.monotonic() - began:.0f} s, seed {seed}")
     return 1 if broken else 0
 
 
 def _end(number: int, _frame: object) -> None:
-    """Leave by an exception, as Ctrl-C does, so that the sandbox is stopped and nothing stays behind."""
+    """Exit by an exception, as Ctrl-C does, so that the sandbox is stopped."""
     sys.exit(128 + number)
 
 
 def play(*, old: str | None = None, seed: int = 0, short: bool = False, tell: Tell = print) -> Scenario:
-    """Run the rehearsal and report its findings.
+    """Play the scenario.
 
     Args:
-        old: the commit to update from; None for the present sources.
-        seed: the seed of the submitted jobs.
-        short: leaves out the ways back, the stack's policy and the next stack.
-        tell: called with each line of progress.
+        old: the commit to update from; None for the current sources.
+        seed: the random seed of the requests.
+        short: leaves out the rollbacks, the stack policy and the next stack.
+        tell: called with each line of the report.
+
+    Returns:
+        The scenario, with its violations.
     """
     checkout = Checkout.here()
     with tempfile.TemporaryDirectory(prefix="headway-release-") as name:
         folder = Path(name)
         before, after = _builds(checkout, folder, old)
         plan = Plan(old=before, new=after, folder=folder, seed=seed, short=short)
-        # What another version's functions may is no proof of what the present ones need.
+        # The permissions of another version's functions prove nothing about the current ones.
         sources = f"from {old}" if old else None
-        with Sandbox(deploy=False, speed=SPEED, durations=DURATIONS, sources=sources) as sandbox:
+        with Sandbox(deploy=False, speed=SPEED, durations=DURATIONS, sources_hash=sources) as sandbox:
             workplace = Workspace(_made(folder / "workplace"), checkout=checkout, info=sandbox.info)
             story = Scenario(sandbox, workplace, plan, tell=tell)
             try:
@@ -79,7 +84,7 @@ def play(*, old: str | None = None, seed: int = 0, short: bool = False, tell: Te
 
 def _builds(checkout: Checkout, folder: Path, old: str | None) -> tuple[Path, Path]:
     built = deployment.build(checkout, region=manager.REGION)
-    # A copy, as the checkout keeps the youngest builds only.
+    # A copy, as the checkout keeps only the newest builds.
     present = Path(shutil.copytree(built, folder / "present"))
     if old is None:
         return present, builds.changed(present, folder / "new")

@@ -1,4 +1,4 @@
-"""Versions to update to: builds of the present sources in which something is different."""
+"""Versions to update to: variants of a build of the current sources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway_sandbox.local import deployment
 from headway_sandbox.local.checkout import Checkout
 
 STRAY_TABLE = "somebody-elses"
-"""A table that is there already when a version wants to make one of that name."""
+"""An existing table whose name a version's template also uses."""
 
 _CORE = "CoreLayer/python/headway/__init__.py"
 _STRAY = f"""\
@@ -29,10 +29,19 @@ _STRAY = f"""\
 
 
 def of_commit(checkout: Checkout, commit: str, *, folder: Path, region: str) -> Path:
-    """A build of the sources as they were at a commit.
+    """Build the sources of a commit.
+
+    Args:
+        checkout: the checkout with the commit.
+        commit: the commit.
+        folder: the folder for the sources.
+        region: the region for sam.
+
+    Returns:
+        The folder of the build.
 
     Raises:
-        DeployFailed: git knows no such commit, or sam refused.
+        DeployFailed: the commit does not exist, or the build failed.
     """
     try:
         archive = subprocess.run(
@@ -49,17 +58,17 @@ def of_commit(checkout: Checkout, commit: str, *, folder: Path, region: str) -> 
 
 
 def changed(built: Path, folder: Path) -> Path:
-    """The same with other code in a layer that all functions use."""
+    """Return a version with different code in a layer that all functions use."""
     return _with_core_code(built, folder, "\nRELEASE = 'the next one'\n")
 
 
 def broken(built: Path, folder: Path) -> Path:
-    """One of which no function can be imported."""
+    """Return a version whose functions cannot be imported."""
     return _with_core_code(built, folder, "\nraise ImportError('this version was never tried')\n")
 
 
 def refused(built: Path, folder: Path) -> Path:
-    """A build that CloudFormation rolls back half-way: it creates a table whose name is in use."""
+    """Return a version whose update fails halfway: it creates a table whose name is in use."""
     version = _with_core_code(built, folder, "\nRELEASE = 'one that never comes'\n")
     template = version / "template.yaml"
     before, resources, rest = template.read_text(encoding="utf-8").partition("\nResources:\n")
@@ -68,13 +77,13 @@ def refused(built: Path, folder: Path) -> Path:
 
 
 def rekeyed(built: Path, folder: Path) -> Path:
-    """One in which the table is found by another sort key, which takes a new table."""
+    """Return a version whose table has another sort key, which requires a replacement."""
     version = Path(shutil.copytree(built, folder))
     template = version / "template.yaml"
     text = template.read_text(encoding="utf-8")
     other = text.replace("- AttributeName: sk\n", "- AttributeName: sortKey\n")
     if other == text:
-        raise DeployFailed("The template that sam has written names no attribute sk.")
+        raise DeployFailed("The template written by sam has no attribute sk.")
     template.write_text(other, encoding="utf-8")
     return version
 

@@ -1,4 +1,4 @@
-"""Runs a command that prompts on a terminal, and answers its prompts."""
+"""Runs a command that asks questions on a terminal, and answers them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pathlib import Path
 from headway_sandbox.errors import DeployFailed
 
 TIMEOUT_S = 400.0
-"""How long a command may take, its questions included."""
+"""The time limit of a command, including its questions."""
 
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-# click's prompts: the default in brackets, a colon, and no line break.
+# As click prompts: the default in brackets and a colon, without a newline.
 _QUESTION = re.compile(r"([^\r\n]*\[[^\[\]]*\]):[ ]?$")
 _LONGEST_QUESTION = 500
 
 
 @dataclass(frozen=True, kw_only=True)
 class PromptDriver:
-    """The dialogue: `asked` has each prompt with its default in brackets, and the answer."""
+    """The result of a command: `asked` has each question as displayed, with its default in brackets, and the answer."""
 
     status: int
     text: str
@@ -33,13 +33,13 @@ class PromptDriver:
     took_s: float
 
     def tail(self, lines: int = 25) -> str:
-        """The last lines."""
+        """Return the last lines of the output."""
         return "\n".join([line for line in self.text.splitlines() if line.strip()][-lines:])
 
 
 @dataclass
-class _Listener:
-    """Reads the output, and detects prompts."""
+class _OutputReader:
+    """Reads the output, and recognizes questions."""
 
     said: str = ""
     answered: int = 0
@@ -57,16 +57,20 @@ class _Listener:
         self.answered = len(self.said)
 
 
-def hold(
+def run_command(
     words: Sequence[str], *, environment: Mapping[str, str], folder: Path, answers: Mapping[str, str]
 ) -> PromptDriver:
-    """Run a command on a new terminal and answer its prompts.
+    """Run a command on a pseudo-terminal and answer its questions.
 
     Args:
         words: the command.
-        environment: all of it.
-        folder: where it is typed.
-        answers: by what a question begins with; each other one is answered with Enter, which takes the default.
+        environment: all environment variables.
+        folder: the working directory.
+        answers: answers by the beginning of the question; all others are answered with Enter, which selects the
+            default.
+
+    Returns:
+        The result of the command.
 
     Raises:
         DeployFailed: it did not end in time.
@@ -78,7 +82,7 @@ def hold(
         start_new_session=True,
     )  # fmt: skip
     os.close(theirs)
-    listener = _Listener()
+    listener = _OutputReader()
     try:
         _listen(listener, ours, answers, until=began + TIMEOUT_S)
         status = process.wait(timeout=max(1.0, began + TIMEOUT_S - time.monotonic()))
@@ -93,7 +97,7 @@ def hold(
     return PromptDriver(status=status, text=listener.said, asked=listener.asked, took_s=took_s)
 
 
-def _listen(listener: _Listener, terminal: int, answers: Mapping[str, str], *, until: float) -> None:
+def _listen(listener: _OutputReader, terminal: int, answers: Mapping[str, str], *, until: float) -> None:
     while True:
         ready, _, _ = select.select([terminal], [], [], max(0.0, until - time.monotonic()))
         if not ready:
@@ -101,7 +105,7 @@ def _listen(listener: _Listener, terminal: int, answers: Mapping[str, str], *, u
         try:
             data = os.read(terminal, 65536)
         except OSError:
-            return  # Linux's error when the other end is closed
+            return  # Linux raises this when the other end is closed
         if not data:
             return
         listener.hear(data)

@@ -1,4 +1,4 @@
-"""The rehearsal of a release: its steps, their expected results, and the reported figures."""
+"""The chapters of the release: the actions, the checks, and the figures reported."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ from headway_verification.upgrade.workspace import STACK, Workspace
 TABLE = "sagemaker-queue"
 OTHER_TABLE = "sagemaker-queue-2"
 MOST_SILENCE_S = 60.0
-"""The longest time without a response while functions are replaced, with the clients' own retries."""
+"""The longest time the API may be unavailable while functions are replaced, including the clients' retries."""
 
 ALARM_S = 150.0
-"""How long an alarm with a period of a minute may take to ring."""
+"""The longest delay of an alarm with a period of a minute."""
 
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The builds of a rehearsal: the old one, the new one, and the folder of others."""
+    """The builds to update from and to, and the folder for other versions."""
 
     old: Path
     new: Path
     folder: Path
     seed: int
     short: bool
-    """Leaves out the ways back, the stack's policy and the next stack: what takes minutes."""
+    """Leaves out the rollbacks, the stack policy and the next stack, which take minutes."""
 
 
 class Scenario:
-    """Plays a release on a sandbox to which nothing has been deployed.
+    """Plays a release on a sandbox without a deployment.
 
     Args:
         sandbox: with the speed and the durations of chaos.
-        workplace: from where it is deployed.
+        workplace: the folder to deploy from.
         plan: the builds.
-        tell: called with each line of progress.
+        tell: called with each line of the report.
 
     Attributes:
-        violations: what did not come as it has to.
-        asked: the prompts of the guided deployment, and the answers.
+        violations: failed checks.
+        asked: the questions of the guided deployment, and the answers.
     """
 
     def __init__(self, sandbox: Sandbox, workplace: Workspace, plan: Plan, *, tell: Tell = print) -> None:
@@ -66,7 +66,7 @@ class Scenario:
         self.asked: list[tuple[str, str]] = []
 
     def play(self) -> None:
-        """All chapters."""
+        """Play all chapters."""
         self._deploy_first()
         self._work()
         self._replace()
@@ -81,7 +81,7 @@ class Scenario:
         self._workplace.install(self._plan.old)
         ours = aws_account.template_parameters(self._sandbox.info)
         parameters = {name: ours[name] for name in ("VpcEndpointIds", "TrainingRoleArns")}
-        # The reconciler runs more often, as training is faster here.
+        # Lost events are recovered sooner, as training is faster here.
         parameters["ReconcileAfterSeconds"] = "1"
         answers = {f"Parameter {name} ": value for name, value in parameters.items()}
         guided = self._workplace.deploy_guided(answers)
@@ -91,7 +91,7 @@ class Scenario:
         again = self._workplace.deploy_without_make()
         self._expect_success(again, "CREATE_COMPLETE")
         self._expect("No changes to deploy" in again.text, "a second deployment changes nothing", again)
-        self._say("sam deploy, by the answers that were written down: nothing to change")
+        self._say("sam deploy with the saved answers: nothing to change")
         self._sandbox.use_stack(STACK)
 
     def _work(self) -> None:
@@ -99,7 +99,7 @@ class Scenario:
         traffic.begin()
         try:
             work = traffic.wait_for_work()
-            self._title(f"People work: {_listed(work)}")
+            self._title(f"Users at work: {_listed(work)}")
             traffic.answers()
             self._update(traffic)
             if not self._plan.short:
@@ -108,7 +108,7 @@ class Scenario:
         except BaseException:
             traffic.stop()
             raise
-        self._title("Everything comes to rest")
+        self._title("The queue comes to rest")
         self._come_to_rest(traffic)
 
     def _update(self, traffic: Traffic) -> None:
@@ -124,34 +124,34 @@ class Scenario:
         self._expect(not same, f"all functions run the new code; {same} do not", update)
         self._expect(overlap.side_by_side_s > 0, "old and new code ran side by side", update)
         self._expect_answers(traffic)
-        both = f"; {len(overlap.in_both)} functions ran both at once" if overlap.in_both else ""
+        both = f"; {len(overlap.in_both)}  functions ran both concurrently" if overlap.in_both else ""
         self._say(f"old and new code ran side by side for {overlap.side_by_side_s:.1f} s{both}")
 
     def _refused_half_way(self, traffic: Traffic) -> None:
-        self._title("An update that CloudFormation gives up on half-way, after the functions")
+        self._title("An update that CloudFormation rolls back halfway, after the functions")
         self._make_stray_table()
         before = self._stack.codes()
         self._workplace.install(builds.refused(self._plan.new, self._plan.folder / "refused"))
         refused = self._workplace.deploy()
         self._expect_rolled_back(refused, "already exists")
-        self._expect(self._stack.codes() == before, "the functions run the code of before again", refused)
+        self._expect(self._stack.codes() == before, "the functions run the previous code again", refused)
         self._expect_answers(traffic)
-        self._say("rolled back by CloudFormation: the functions run the code of before")
+        self._say("rolled back by CloudFormation: the functions run the previous code")
 
     def _bad_version(self, traffic: Traffic) -> None:
         self._title("A version that no function can import")
         self._workplace.install(builds.broken(self._plan.new, self._plan.folder / "broken"))
         self._expect_success(self._workplace.deploy_without_make(), "UPDATE_COMPLETE")
         traffic.until_unanswered()
-        self._say("CloudFormation says UPDATE_COMPLETE: it runs no function. The API answers 502.")
+        self._say("CloudFormation reports UPDATE_COMPLETE: it does not run the functions. The API answers 502.")
         down_since = time.monotonic()
         running = len(traffic.look().running)
         self._wait_for_alarm("ApiFunctionErrors")
-        self._say(f"meanwhile {running} training jobs run on in SageMaker")
+        self._say(f"{running} training jobs continue in SageMaker")
         self._workplace.install(self._plan.new)
         self._expect_success(self._workplace.deploy(), "UPDATE_COMPLETE")
         traffic.until_answered()
-        self._say(f"the version of before is deployed; the API was down for {time.monotonic() - down_since:.0f} s")
+        self._say(f"the previous version is deployed; the API was down for {time.monotonic() - down_since:.0f} s")
 
     def _come_to_rest(self, traffic: Traffic) -> None:
         look = traffic.end()
@@ -159,19 +159,19 @@ class Scenario:
         lost = [name for name in people.accepted if name not in look.jobs]
         self.violations += [violation.sentence for violation in traffic.violations]
         self._say(f"{len(look.jobs)} jobs: {_listed(look)}; {_preemptions(look)} preemptions")
-        self._say(f"requests of people: {people.asked['submissions']} submissions, {_others(traffic)}")
-        self._say(f"accepted {len(people.accepted)}, lost {len(lost)}, broken promises {len(traffic.violations)}")
+        self._say(f"user requests: {people.asked['submissions']} submissions, {_others(traffic)}")
+        self._say(f"accepted {len(people.accepted)}, lost {len(lost)}, violations {len(traffic.violations)}")
 
     def _replace(self) -> None:
         self._title("An update that would replace the table")
         with self._nothing_may_happen("make deploy with another TableName"):
             self._workplace.set_parameter("TableName", OTHER_TABLE)
             self._expect_refusal(self._workplace.deploy(), "would replace JobsTable")
-        self._say("make deploy refuses another TableName before anything is touched")
+        self._say("make deploy refuses another TableName before any change")
         if not self._plan.short:
             past = self._workplace.deploy_without_make()
             self._expect_rolled_back(past, "Action denied by stack policy")
-            self._say("sam deploy past it: CloudFormation refuses by the stack's policy, and rolls back")
+            self._say("sam deploy bypasses that: CloudFormation refuses by the stack policy, and rolls back")
         self._workplace.set_parameter("TableName", TABLE)
         if not self._plan.short:
             self._rekey()
@@ -188,37 +188,41 @@ class Scenario:
         items = self._stack.items(TABLE)
         deleted = self._workplace.delete()
         self._expect(deleted.status == 0, "sam delete succeeds", deleted)
-        self._expect(self._stack.status() == "DELETE_COMPLETE", "the stack is gone", deleted)
+        self._expect(self._stack.status() == "DELETE_COMPLETE", "the stack is deleted", deleted)
         kept = [fate for fate in self._stack.fates() if fate.kept]
         gone = [fate for fate in self._stack.fates() if not fate.kept]
         self._expect("JobsTable" in {fate.logical_id for fate in kept}, "the table is kept", deleted)
         self._expect(self._stack.items(TABLE) == items, "all its items are kept", deleted)
-        self._expect(not self._stack.leftovers(), f"nothing else runs: {self._stack.leftovers()}", deleted)
+        self._expect(not self._stack.leftovers(), f"nothing else remains: {self._stack.leftovers()}", deleted)
         kinds = sorted({fate.kind for fate in kept})
-        self._say(f"{len(gone)} resources are gone, the table exists with its {items} items")
+        self._say(f"{len(gone)} resources are deleted, the table remains with its {items} items")
         self._say(f"kept: {', '.join(kinds)}")
 
     def _deploy_again(self) -> None:
-        self._title("Deployed again while the table is still there")
+        self._title("A deployment while the table still exists")
         items = self._stack.items(TABLE)
         self._stack.forget()
-        again = self._workplace.deploy()
-        self._expect(again.status != 0 and "already exists" in again.text, "a table is not made over another", again)
-        self._expect(self._stack.items(TABLE) == items, "it keeps its items", again)
-        self._say("CloudFormation refuses: the table exists already. Its items are unchanged")
-        self._expect(self._workplace.delete().status == 0, "what is left of the stack can be deleted", again)
+        self._expect_refusal(self._workplace.deploy(), f"The table {TABLE} already exists and has items")
+        self._say("make deploy refuses before any change: the table already exists")
+        again = self._workplace.deploy_without_make()
+        self._expect(
+            again.status != 0 and "already exists" in again.text, "an existing table is not overwritten", again
+        )
+        self._expect(self._stack.items(TABLE) == items, "the table keeps its items", again)
+        self._say("sam deploy bypasses that: CloudFormation refuses. The table's items are unchanged")
+        self._expect(self._workplace.delete().status == 0, "the rest of the stack can be deleted", again)
         self._stack.forget()
         table_adoption.adopt(self._sandbox, self._workplace)
         self._sandbox.use_stack(STACK)
         self._expect(self._stack.items(TABLE) >= items, "the stack has the table with its items", again)
-        self._say("a change set with --import-existing-resources takes the table over, with all jobs")
+        self._say("a change set with --import-existing-resources imports the table with all jobs")
 
     # ---------------------------------------------------------------------------------------------------- checking
 
-    def _expect(self, holds: bool, what: str, said: PromptDriver) -> None:  # noqa: FBT001  reads as a sentence
+    def _expect(self, holds: bool, what: str, said: PromptDriver) -> None:  # noqa: FBT001 - positional for readability
         if not holds:
             self.violations.append(what)
-            self._tell(f"  ✗ not so: {what}\n{said.tail()}")
+            self._tell(f"  ✗ failed: {what}\n{said.tail()}")
 
     def _expect_success(self, said: PromptDriver, status: str) -> None:
         found = self._stack.status() if said.status == 0 else f"exit code {said.status}"
@@ -233,16 +237,16 @@ class Scenario:
         self._expect(any(why in reason for reason in reasons), f"the reason is: {why}", said)
 
     def _expect_refusal(self, said: PromptDriver, why: str) -> None:
-        self._expect(said.status != 0 and why in said.text, f"make deploy refuses: {why}", said)
+        self._expect(said.status != 0 and why in said.text, f"make deploy refuses with: {why}", said)
 
     def _expect_answers(self, traffic: Traffic) -> None:
         answers = traffic.answers()
         missing = ", ".join(f"{count} {kind}" for kind, count in sorted(answers.unanswered.items())) or "none"
         silence = f"{answers.longest_silence_s:.1f} s"
         if answers.longest_silence_s > MOST_SILENCE_S:
-            self.violations.append(f"the API did not respond for {silence}; no response: {missing}")
+            self.violations.append(f"the API was unavailable for {silence}; without an answer: {missing}")
         self._say(
-            f"the API answered {answers.answered} readers, the longest silence was {silence}; not answered: {missing}"
+            f"the API answered {answers.answered} reads, the longest outage was {silence}; not answered: {missing}"
         )
 
     @contextmanager
@@ -250,7 +254,7 @@ class Scenario:
         before = len(self._stack.events())
         yield
         if len(self._stack.events()) != before:
-            self.violations.append(f"{what} touched the stack")
+            self.violations.append(f"{what} changed the stack")
 
     def _wait_for_alarm(self, name: str) -> None:
         alarms = self._sandbox.client("cloudwatch")
@@ -258,10 +262,10 @@ class Scenario:
         while time.monotonic() < deadline:
             ringing = alarms.describe_alarms(StateValue="ALARM")["MetricAlarms"]
             if any(name in alarm["AlarmName"] for alarm in ringing):
-                self._say(f"the alarm {name} rings")
+                self._say(f"the alarm {name} fires")
                 return
             time.sleep(1)
-        self.violations.append(f"the alarm {name} did not ring within {ALARM_S:g} s")
+        self.violations.append(f"the alarm {name} did not fire within {ALARM_S:g} s")
 
     def _make_stray_table(self) -> None:
         self._sandbox.client("dynamodb").create_table(

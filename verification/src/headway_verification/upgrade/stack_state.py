@@ -1,4 +1,4 @@
-"""The stack as CloudFormation and the other services show it."""
+"""The stack as reported by CloudFormation and the other services."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Event = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Fate:
-    """What became of a resource when its stack was deleted."""
+    """The result of a resource's deletion with its stack."""
 
     logical_id: str
     kind: str
@@ -30,22 +30,25 @@ class StackView:
         self._id = STACK
 
     def status(self) -> str:
-        """Such as UPDATE_ROLLBACK_COMPLETE. Remembers the stack, which has no name any more once it is deleted."""
+        """Return the status, such as UPDATE_ROLLBACK_COMPLETE.
+
+        Caches the stack's id, as a deleted stack cannot be read by name.
+        """
         (stack,) = self._formation.describe_stacks(StackName=self._id)["Stacks"]
         self._id = stack["StackId"]
         return str(stack["StackStatus"])
 
     def forget(self) -> None:
-        """Read the next stack of that name."""
+        """Select the next stack of that name."""
         self._id = STACK
 
     def events(self) -> list[Event]:
-        """All events, the youngest first."""
+        """Return all events, the newest first."""
         pages = self._formation.get_paginator("describe_stack_events").paginate(StackName=self._id)
         return [event for page in pages for event in page["StackEvents"]]
 
     def fates(self) -> list[Fate]:
-        """What became of each resource, after the stack's deletion."""
+        """Return the result of each resource after the stack's deletion."""
         ends = {"DELETE_COMPLETE": False, "DELETE_SKIPPED": True}
         last = {event["LogicalResourceId"]: event for event in reversed(self.events())}
         return [
@@ -55,7 +58,7 @@ class StackView:
         ]
 
     def codes(self) -> dict[str, str]:
-        """What each function runs, as `headway_sandbox.emulator.patches.Worker.code` has it."""
+        """Return the code of each function, as in `headway_sandbox.emulator.patches.Worker.code`."""
         pages = self._sandbox.client("lambda").get_paginator("list_functions").paginate()
         functions = [entry for page in pages for entry in page["Functions"]]
         return {
@@ -64,12 +67,12 @@ class StackView:
         }
 
     def items(self, table: str) -> int:
-        """How many items a table has."""
+        """Return the number of items in a table."""
         pages = self._sandbox.client("dynamodb").get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
         return sum(len(page["Items"]) for page in pages)
 
     def leftovers(self) -> list[str]:
-        """All functions, queues, topics, APIs and parameters of the sandbox, of any stack."""
+        """Return all functions, queues, topics, APIs and parameters that exist."""
         sandbox = self._sandbox
         return [
             *(entry["FunctionName"] for entry in sandbox.client("lambda").list_functions()["Functions"]),

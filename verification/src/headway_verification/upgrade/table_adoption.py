@@ -1,4 +1,4 @@
-"""A new stack takes over the table that a deleted one has left: what docs/how-to/release.md does with the AWS CLI."""
+"""The import of a deleted stack's table into a new stack, as docs/how-to/release.md does with the AWS CLI."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ _PATIENCE = {"Delay": 1, "MaxAttempts": 180}
 
 
 def adopt(sandbox: Sandbox, workplace: Workspace) -> None:
-    """Create the stack with a change set that imports the existing table.
+    """Create the stack with a change set that imports existing resources.
+
+    Args:
+        sandbox: the sandbox with the table.
+        workplace: the folder with the build.
 
     Raises:
-        DeployFailed: CloudFormation makes no such change set, or no such stack.
+        DeployFailed: CloudFormation rejected the change set or the stack.
     """
     info, parameters = sandbox.info, workplace.parameters()
     template = _literal(workplace.package(), parameters["TableName"])
@@ -40,17 +44,22 @@ def adopt(sandbox: Sandbox, workplace: Workspace) -> None:
         formation.get_waiter("stack_create_complete").wait(StackName=STACK, WaiterConfig=_PATIENCE)
     except WaiterError as error:
         why = error.last_response.get("StatusReason", "")
-        raise DeployFailed(f"The table can't be taken over: {error} {why}") from error
+        raise DeployFailed(f"The table can't be imported: {error} {why}") from error
 
 
 def _literal(template: str, table: str) -> str:
-    """CloudFormation imports resources whose name and DeletionPolicy are literals in the template."""
+    """Replace the parameter and the condition by literals, which an import into CloudFormation requires.
+
+    Args:
+        template: the packaged template.
+        table: the name of the table.
+    """
     words = {
         "TableName:\n        Ref: TableName\n": f"TableName: {table}\n",
         _KEPT_IF: "DeletionPolicy: Retain\n",
     }
     for computed, word in words.items():
         if computed not in template:
-            raise DeployFailed(f"The packaged template does not contain {computed.split(':', 1)[0]} as before.")
+            raise DeployFailed(f"The packaged template has an unexpected {computed.split(':', 1)[0]}.")
         template = template.replace(computed, word, 1)
     return template

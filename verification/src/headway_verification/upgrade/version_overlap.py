@@ -1,4 +1,4 @@
-"""For how long functions of two versions ran side by side."""
+"""The time for which functions of two versions ran side by side."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from headway_sandbox.errors import SandboxError
 from headway_sandbox.local.sandbox import Sandbox
 
 LOOK_S = 0.05
-"""The time between two observations of the processes."""
+"""The interval between two observations of the processes."""
 
 
 class Overlap:
-    """Watches the processes of functions while a stack is updated.
+    """Observes the processes of functions while a stack is updated.
 
     Args:
-        sandbox: the sandbox of the processes.
+        sandbox: the sandbox.
         before: the code of each function before the update.
 
     Attributes:
-        side_by_side_s: how long processes of both versions were alive at once.
-        in_both: functions of which one process was at work on the old code while another was on the new.
+        side_by_side_s: how long processes of both versions were alive concurrently.
+        in_both: functions with busy processes of the old and the new code at the same time.
     """
 
     def __init__(self, sandbox: Sandbox, before: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""People at work while stacks are updated, and whether they are answered."""
+"""Users at work while stacks are updated, and the availability of the API."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from headway_verification.chaos.run import LOOK_S, POOLS
 from headway_verification.chaos.workload import Workload
 
 READ_S = 1.0
-"""The time between two reads of the queue through the API."""
+"""The interval between two reads of the queue through the API."""
 
 MINUTE_S = 5.0
-"""Between two runs of the reconciler. A schedule starts it once a minute, and training is faster by more than this."""
+"""The interval between two runs of the reconcile function: a schedule's minute, reduced like the training times."""
 
 SUBMIT_S = 2.0
-"""Between two submissions, on average."""
+"""The mean interval between two submissions."""
 
 MOST_JOBS = 1000
-"""More are not submitted, however long the updates take."""
+"""The maximum number of jobs, regardless of the duration of the updates."""
 
 REST_S = 240.0
-"""The longest time until all jobs have ended after the last submission."""
+"""The time limit for the queue to come to rest without submissions."""
 
 _WAKE = "-wake.fifo"
 _OUTAGES = (OSError, SandboxError, BotoCoreError, ClientError)
@@ -45,7 +45,7 @@ _OUTAGES = (OSError, SandboxError, BotoCoreError, ClientError)
 
 @dataclass
 class Answers:
-    """The number of responses to reads of the queue, and the longest time without one."""
+    """The number of answered and unanswered reads, and the longest outage."""
 
     answered: int = 0
     unanswered: Counter[str] = field(default_factory=Counter)
@@ -53,16 +53,16 @@ class Answers:
 
 
 class Traffic:
-    """Submits jobs, stops them, changes priorities and reads, until it is ended.
+    """Submits jobs, stops them, changes priorities and reads until it ends.
 
     Args:
-        sandbox: with a queue that is deployed.
-        seed: the seed of the submitted jobs.
+        sandbox: a sandbox with a deployed queue.
+        seed: the random seed of the requests.
     """
 
     def __init__(self, sandbox: Sandbox, *, seed: int) -> None:
         self._sandbox = sandbox
-        self._onlooker = StateReader(sandbox)
+        self._reader = StateReader(sandbox)
         self._functions = Functions(sandbox)
         self._invariants = Invariants(POOLS)
         self._over = threading.Event()
@@ -70,8 +70,8 @@ class Traffic:
         self._answered_at = time.monotonic()
         self.people = Workload(sandbox, Random(seed), jobs=MOST_JOBS, pause_s=SUBMIT_S)
         acts: Sequence[Callable[[], None]] = (
-            self.people.hand_in,
-            self.people.change_minds,
+            self.people.submit_all,
+            self.people.change_jobs,
             self._read,
             lambda: self._repeat(LOOK_S, self._look),
             lambda: self._repeat(MINUTE_S, lambda: self._functions.begin(RECONCILE)),
@@ -82,57 +82,57 @@ class Traffic:
 
     @property
     def violations(self) -> list[Violation]:
-        """The violations until now."""
+        """The violations so far."""
         return self._invariants.violations
 
     def begin(self) -> None:
-        """Set the pools, and start all users."""
+        """Set the pools, and start the workload."""
         self.people.set_pools(POOLS)
-        self._until(lambda: {item["pool"]: item["size"] for item in self._onlooker.look().pools} == POOLS)
+        self._until(lambda: {item["pool"]: item["size"] for item in self._reader.look().pools} == POOLS)
         self._tasks = [self._executor.submit(act) for act in self._acts]
 
     def wait_for_work(self) -> RawState:
-        """Wait until jobs wait and run at once."""
-        self._until(lambda: self._onlooker.look().states.keys() >= {"running", "pending"})
-        return self._onlooker.look()
+        """Wait until jobs are waiting and running."""
+        self._until(lambda: self._reader.look().states.keys() >= {"running", "pending"})
+        return self._reader.look()
 
     def look(self) -> RawState:
-        """Observe the table and SageMaker."""
-        return self._onlooker.look()
+        """Read the table and SageMaker."""
+        return self._reader.look()
 
     def answers(self) -> Answers:
-        """The responses since the last call."""
+        """Return the answers since the previous call."""
         answers, self._answers = self._answers, Answers()
         answers.longest_silence_s = max(answers.longest_silence_s, time.monotonic() - self._answered_at)
         return answers
 
     def until_answered(self) -> None:
-        """Wait until the queue has answered since the call."""
+        """Wait until a read has been answered since this call."""
         self._answers = Answers()
         self._until(lambda: self._answers.answered > 0)
 
     def until_unanswered(self) -> None:
-        """Wait until a request to the queue fails."""
+        """Wait until a read has failed since this call."""
         self._answers = Answers()
         self._until(lambda: self._answers.unanswered.total() > 0)
 
     def end(self) -> RawState:
-        """Stop submitting, wait until all jobs have ended, and check the final invariants."""
-        self.people.submit_no_more()
-        # What a version that failed held of the wake-ups comes back now, not after the queue's visibility timeout.
+        """Stop submitting, wait until all jobs have ended, and check the invariants at rest."""
+        self.people.stop_submitting()
+        # Wake-ups received by a failed version are redelivered now, not after the queue's visibility timeout.
         self._sandbox.release_messages(_WAKE)
-        self._until(self.people.all_handed_in.is_set)
-        self.people.go_home()
-        self._until(lambda: self._onlooker.look().is_at_rest)
+        self._until(self.people.all_submitted.is_set)
+        self.people.end()
+        self._until(lambda: self._reader.look().is_at_rest)
         self.stop()
-        look = self._onlooker.look()
+        look = self._reader.look()
         self._invariants.check_end(look, self.people.accepted)
         return look
 
     def stop(self) -> None:
-        """Stop all users."""
-        self.people.submit_no_more()
-        self.people.go_home()
+        """End the workload."""
+        self.people.stop_submitting()
+        self.people.end()
         self._over.set()
         self._executor.shutdown()
         for task in self._tasks:
@@ -140,7 +140,7 @@ class Traffic:
 
     def _look(self) -> None:
         accepted = set(self.people.accepted)
-        self._invariants.check(self._onlooker.look(), accepted)
+        self._invariants.check(self._reader.look(), accepted)
 
     def _read(self) -> None:
         info = self._sandbox.info
@@ -167,7 +167,9 @@ class Traffic:
         deadline = time.monotonic() + REST_S
         while not condition():
             if time.monotonic() > deadline:
-                raise SandboxError(f"The queue did not come there within {REST_S:g} s: {self._onlooker.look().states}")
+                raise SandboxError(
+                    f"The queue did not reach the state within {REST_S:g} s: {self._reader.look().states}"
+                )
             for task in self._tasks:
                 if task.done():
                     task.result()

@@ -1,4 +1,4 @@
-"""The folder that an operator deploys from, and the commands there."""
+"""The folder that an operator deploys from, and the commands."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from headway_verification.upgrade import prompt_driver
 from headway_verification.upgrade.prompt_driver import PromptDriver
 
 STACK = "headway"
-"""The name that samconfig.toml gives to the stack of ENV=prod."""
+"""The stack name in samconfig.toml for ENV=prod."""
 
 CONFIRM = "Deploy this changeset?"
 
 _SETTINGS = "samconfig.local.toml"
 _COPIED = ("Makefile", "samconfig.toml", "deploy")
-# An outer make passes its own settings to the commands that it starts.
+# An outer make passes its settings on to child processes.
 _OUTER_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
 
 
 class Workspace:
-    """A checkout without sources: builds are put there, and deployed to a sandbox with the real Makefile.
+    """A checkout without sources: builds are installed there, and deployed to a sandbox with the real Makefile.
 
     Args:
-        folder: an empty one.
-        checkout: the checkout whose Makefile, settings and sam are used.
+        folder: an empty folder.
+        checkout: provides the Makefile, settings and sam.
         info: the sandbox.
     """
 
@@ -56,25 +56,25 @@ class Workspace:
         place.symlink_to(built, target_is_directory=True)
 
     def deploy_guided(self, answers: Mapping[str, str]) -> PromptDriver:
-        """`make deploy ENV=prod GUIDED=1`, with these answers to its prompts; all changes are confirmed."""
+        """Run `make deploy ENV=prod GUIDED=1` with these answers to its questions; all changes are confirmed."""
         return self._make("GUIDED=1", answers=answers)
 
     def deploy(self) -> PromptDriver:
-        """`make deploy ENV=prod`; all changes are confirmed."""
+        """Run `make deploy ENV=prod`; all changes are confirmed."""
         return self._make()
 
     def deploy_without_make(self) -> PromptDriver:
-        """`sam deploy` as typed by a user who does not know the Makefile."""
+        """Run `sam deploy` without the Makefile."""
         config = ["--config-file", str(self._folder / _SETTINGS), "--config-env", "prod"]
         return self._type([str(self._sam), "deploy", *config], {CONFIRM: "y"})
 
     def delete(self) -> PromptDriver:
-        """`sam delete`."""
+        """Run `sam delete`."""
         words = [str(self._sam), "delete", "--stack-name", STACK, "--region", self._info.region, "--no-prompts"]
         return self._type(words, {})
 
     def package(self) -> str:
-        """`sam package`: uploads the build, and returns the template that names the uploads."""
+        """Run `sam package`, which uploads the build; return the template with the uploaded locations."""
         packaged = self._folder / "packaged.yaml"
         where = ["--template-file", ".aws-sam/build/template.yaml", "--output-template-file", str(packaged)]
         said = self._type([str(self._sam), "package", *where, "--resolve-s3", "--region", self._info.region], {})
@@ -83,21 +83,25 @@ class Workspace:
         return packaged.read_text(encoding="utf-8")
 
     def parameters(self) -> dict[str, str]:
-        """The template's parameters as the settings have them."""
+        """Return the template's parameters from the settings."""
         settings = tomllib.loads((self._folder / _SETTINGS).read_text(encoding="utf-8"))
         overrides: str = settings["prod"]["deploy"]["parameters"]["parameter_overrides"]
         return dict(word.split("=", 1) for word in shlex.split(overrides))
 
     def set_parameter(self, name: str, value: str) -> None:
-        """Edit a parameter of the template in the settings that the guided deployment has written.
+        """Change a template parameter in the settings written by the guided deployment.
+
+        Args:
+            name: the parameter.
+            value: its new value.
 
         Raises:
-            DeployFailed: they do not have it.
+            DeployFailed: the settings do not contain it.
         """
         settings = self._folder / _SETTINGS
         before, found, rest = settings.read_text(encoding="utf-8").rpartition(f'{name}=\\"')
         if not found:
-            raise DeployFailed(f"{settings} sets no parameter {name}.")
+            raise DeployFailed(f"{settings} has no parameter {name}.")
         settings.write_text(f'{before}{found}{value}\\"{rest.partition(chr(92) + chr(34))[2]}', encoding="utf-8")
 
     def _make(self, *variables: str, answers: Mapping[str, str] | None = None) -> PromptDriver:
@@ -106,4 +110,4 @@ class Workspace:
         return self._type(words, {CONFIRM: "y", **(answers or {})})
 
     def _type(self, words: list[str], answers: Mapping[str, str]) -> PromptDriver:
-        return prompt_driver.hold(words, environment=self._environment, folder=self._folder, answers=answers)
+        return prompt_driver.run_command(words, environment=self._environment, folder=self._folder, answers=answers)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from headway_client.cli.command import Command
+from headway_client.cli.interruption import UNCHANGED
 
 VARIABLE = "_HEADWAY_COMPLETE"
 """The environment variable with which a completion script requests completions from `headway`."""
 
 
-@click.command("completion", cls=Command)
+@click.command("completion", cls=Command, interrupted=UNCHANGED)
 @click.argument("shell", metavar="SHELL", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:

@@ -10,15 +10,22 @@ import click
 from headway.sanitize import strip_control_characters
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import connection, show_json, wants_json
-from headway_client.cli.params import Host, job_name
-from headway_client.errors import ConflictError, UsageError
+from headway_client.cli.hosts import Host, require_host
+from headway_client.cli.interruption import UNCHANGED
+from headway_client.cli.params import job_name
+from headway_client.errors import ConflictError
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
     from headway_client.models import JobDetails
 
 
-@click.command("connect", cls=Command, help="Print the command that opens a shell in the running container of a job.")
+@click.command(
+    "connect",
+    cls=Command,
+    interrupted=UNCHANGED,
+    help="Print the command that opens a shell in the running container of a job.",
+)
 @job_name
 @click.option("--host", type=Host(), default=1, metavar="algo-N", help="The host (default algo-1).")
 @pass_common
@@ -51,9 +58,7 @@ def _attempt_name(details: JobDetails, number: int) -> str:
             "CreateControlChannel, CreateDataChannel, OpenControlChannel and OpenDataChannel.",
             code="NoRemoteDebugging",
         )
-    hosts = sum(job.demand.values())
-    if number > hosts:
-        raise UsageError(f"{job.name} has no host algo-{number}; its hosts are algo-1 to algo-{hosts}.")
+    require_host(job, number)
     attempt = next((each for each in details.attempts if each.name == job.live_attempt), None)
     if attempt is None:
         raise ConflictError(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import open_api, show_json, show_rows, wants_json
 from headway_client.cli.exit_codes import EXIT_BUSY, EXIT_OK
+from headway_client.cli.interruption import UNCHANGED
 from headway_client.text import to_stderr
 
 dlq = Group("dlq", help="Show or redrive dead letters.")
 
 
-@dlq.command("show", rows=True)
+@dlq.command("show", rows=True, interrupted=UNCHANGED)
 @pass_common
 def show(common: CommonOptions) -> None:
     """Show the events and wake-up messages that could not be handled."""

@@ -9,13 +9,14 @@ import click
 from headway.sanitize import strip_control_characters
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import colour, show_rows, worst
+from headway_client.cli.interruption import UNCHANGED
 
 if TYPE_CHECKING:
     from headway_client.cli.diagnostics import Finding
     from headway_client.cli.output.table import Table
 
 
-@click.command("doctor", cls=Command, rows=True)
+@click.command("doctor", cls=Command, rows=True, interrupted=UNCHANGED)
 @pass_common
 def doctor(common: CommonOptions) -> int:
     """Check endpoint, network, credentials, clock and versions, and say how to fix problems."""

@@ -10,6 +10,7 @@ import click
 from headway_client.cli import input_files
 from headway_client.cli.command import Command, CommonOptions, OrderedCommand, pass_common
 from headway_client.cli.context import colour, open_api, show_json, show_rows, wants_json, width
+from headway_client.cli.interruption import UNCHANGED
 from headway_client.cli.params import FILE, PRIORITY, WholeNumber, job_name
 from headway_client.errors import UsageError
 from headway_client.text import to_stderr
@@ -21,7 +22,7 @@ MAX_FORECAST_JOBS = 100
 """Maximum number of jobs in the server's forecast."""
 
 
-@click.command("why", cls=Command)
+@click.command("why", cls=Command, interrupted=UNCHANGED)
 @job_name
 @pass_common
 def why(common: CommonOptions, name: str) -> None:
@@ -35,7 +36,7 @@ def why(common: CommonOptions, name: str) -> None:
         print(explanation_sheet(explanation, width=width(common), colour=colour()))
 
 
-@click.command("forecast", cls=Command, rows=True)
+@click.command("forecast", cls=Command, rows=True, interrupted=UNCHANGED)
 @click.argument("name", metavar="[NAME]", required=False, help="Only this job.")
 @click.option(
     "--limit",
@@ -51,7 +52,7 @@ def forecast(common: CommonOptions, name: str | None, limit: int) -> None:
 
     found = open_api(common).forecast(name, limit=limit)
     empty = "No jobs are waiting." if name is None else f"{name} is not waiting."
-    show_rows(common, found.document, lambda *, wide: forecast_rows(found), empty=empty)  # noqa: ARG005
+    show_rows(common, found.document, lambda *, wide: forecast_rows(found, wide=wide), empty=empty)
     if wants_json(common) or not found.jobs:
         return
     to_stderr(found.note)
@@ -59,7 +60,7 @@ def forecast(common: CommonOptions, name: str | None, limit: int) -> None:
         to_stderr(f"Only the first {len(found.jobs)} jobs are shown.")
 
 
-@click.command("what-if", cls=OrderedCommand)
+@click.command("what-if", cls=OrderedCommand, interrupted=UNCHANGED)
 @click.option("--submit", multiple=True, metavar="FILE", type=FILE, help="A request is submitted; - is standard input.")
 @click.option("--withdraw", multiple=True, metavar="NAME", help="A job leaves the queue.")
 @click.option("--priority", multiple=True, metavar="NAME=N", help="The priority of a job changes.")

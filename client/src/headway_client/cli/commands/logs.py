@@ -15,7 +15,9 @@ import click
 from headway.sanitize import strip_control_characters
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import connection, wants_json
-from headway_client.cli.params import Host, WholeNumber, job_name
+from headway_client.cli.hosts import Host, require_host
+from headway_client.cli.interruption import UNCHANGED, if_interrupted
+from headway_client.cli.params import WholeNumber, job_name
 from headway_client.errors import BusyError, NotReachableError, ServerFaultError
 from headway_client.text import to_stderr
 
@@ -38,7 +40,7 @@ _clock = time.monotonic
 Show = Callable[[Iterable["LogEvent"]], None]
 
 
-@click.command("logs", cls=Command, rows=True)
+@click.command("logs", cls=Command, rows=True, interrupted=UNCHANGED)
 @job_name
 @click.option("--follow", "-f", is_flag=True, help="Continue until the job has ended, or until Ctrl-C.")
 @click.option("--host", type=Host(), metavar="algo-N", help="Only the lines of this host.")
@@ -55,7 +57,9 @@ def logs(common: CommonOptions, name: str, host: int | None, tail: int | None, *
     found = connection(common)
     api = HeadwayApi.connect(found)
     details = api.get_job(name)
-    reader = JobLogs(found.aws_client("logs"))
+    if host is not None:
+        require_host(details.job, host)
+    reader = JobLogs(found.aws_client("logs"), now_s=api.now_s)
     show = _show(common.output, name_hosts=host is None and sum(details.job.demand.values()) > 1)
     # The existing lines, or the last ones of them with --tail.
     existing: deque[LogEvent] = deque(maxlen=tail)
@@ -73,11 +77,8 @@ def logs(common: CommonOptions, name: str, host: int | None, tail: int | None, *
             to_stderr(f"{job.name} has no logs yet; it is {job.state}: {job.reason.message}")
         return
     progress = Progress(None if wants_json(common) else to_stderr)
-    try:
+    with if_interrupted(f"the job continues; `headway logs --follow {name}` shows its logs again."):
         _follow(api, name, reader, progress, lambda events: show(_of_host(events, host)))
-    except KeyboardInterrupt:
-        # Ctrl-C is the regular way to exit, not a failure.
-        print()
 
 
 def _follow(api: HeadwayApi, name: str, reader: JobLogs, progress: Progress, show: Show) -> None:

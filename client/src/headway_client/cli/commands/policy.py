@@ -17,6 +17,7 @@ from headway_client.cli import input_files
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import show_json, wants_json, width
 from headway_client.cli.exit_codes import EXIT_OK, EXIT_REFUSED
+from headway_client.cli.interruption import UNCHANGED
 from headway_client.cli.params import FILE
 from headway_client.errors import ClientError, FieldMessage, RefusedError, UsageError
 
@@ -26,7 +27,7 @@ _DOCUMENT = click.argument("file", metavar="FILE", type=FILE, help="The document
 policy = Group("policy", help="Try out pools and rules before they are set.")
 
 
-@policy.command("lint")
+@policy.command("lint", interrupted=UNCHANGED)
 @_DOCUMENT
 @pass_common
 def lint(common: CommonOptions, file: str) -> None:
@@ -42,7 +43,7 @@ def lint(common: CommonOptions, file: str) -> None:
     print(f"The queue would accept this document; {count}.")
 
 
-@policy.command("test")
+@policy.command("test", interrupted=UNCHANGED)
 @_DOCUMENT
 @click.option("--request", required=True, metavar="JOB.json", type=FILE, help="The CreateTrainingJob request.")
 @click.option("--team", metavar="NAME", help="Replaces the team that the request names.")

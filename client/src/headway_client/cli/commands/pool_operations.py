@@ -12,6 +12,7 @@ from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.commands.wait import MAX_WAIT_S
 from headway_client.cli.context import open_api, show_rows
 from headway_client.cli.exit_codes import EXIT_OK, EXIT_TIMEOUT
+from headway_client.cli.interruption import if_interrupted
 from headway_client.cli.params import WholeNumber
 from headway_client.errors import UsageError
 from headway_client.text import to_stderr
@@ -75,7 +76,8 @@ def drain(common: CommonOptions, pool: str, reason: str, timeout: int | None, *,
     api = open_api(common)
     answer = api.drain(pool, reason, stop=stop)
     if wait:
-        answer = _until_empty(api, answer, timeout)
+        with if_interrupted(f"{pool} stays paused and drains; `headway resume {pool}` ends that."):
+            answer = _until_empty(api, answer, timeout)
     _show(common, answer)
     return EXIT_TIMEOUT if wait and any(pool.allocated for pool in answer.pools) else EXIT_OK
 
@@ -113,7 +115,7 @@ def _show(common: CommonOptions, answer: Capacity) -> None:
     from headway_client.cli.output import pool_rows, pool_sentence
 
     if common.output in {"json", "csv"}:
-        show_rows(common, answer.document, lambda *, wide: pool_rows(answer.pools))  # noqa: ARG005
+        show_rows(common, answer.document, lambda *, wide: pool_rows(answer.pools, wide=wide))
         return
     for pool in answer.pools:
         print(pool_sentence(pool))

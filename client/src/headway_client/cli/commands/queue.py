@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway_client.cli.columns import column_options, require_rows
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_rows
 from headway_client.cli.filters import job_filters
+from headway_client.cli.interruption import UNCHANGED, if_interrupted
 from headway_client.cli.params import ExclusiveOption, WholeNumber
 from headway_client.errors import BusyError, NotReachableError, ServerFaultError, UsageError
-from headway_client.job_states import ENDED_STATES, JOB_STATES
+from headway_client.job_states import ENDED_STATES, HELD, JOB_STATES, WAITING_STATES
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
+    from headway_client.cli.output.table import Table
     from headway_client.http.api import HeadwayApi
     from headway_client.models import Job
 
@@ -37,8 +40,8 @@ _REDRAW = "\x1b[H\x1b[J"
 _pause = time.sleep
 
 
-@click.command("queue", cls=Command, rows=True)
-@click.option("--state", multiple=True, type=click.Choice(JOB_STATES), help="Only this state; repeatable.")
+@click.command("queue", cls=Command, rows=True, interrupted=UNCHANGED)
+@click.option("--state", multiple=True, type=click.Choice((*JOB_STATES, HELD)), help="Only this state; repeatable.")
 @click.option(
     "--all",
     "everything",
@@ -48,6 +51,7 @@ _pause = time.sleep
     help="Also ended jobs, and training jobs that bypassed the queue.",
 )
 @job_filters(default_limit=DEFAULT_LIMIT)
+@column_options
 @click.option(
     "--watch",
     is_flag=False,
@@ -58,38 +62,46 @@ _pause = time.sleep
 )
 @pass_common
 def queue(
-    common: CommonOptions, state: Sequence[str], limit: int, watch: int | None, *, everything: bool, **filters: Any
+    common: CommonOptions,
+    state: Sequence[str],
+    limit: int,
+    columns: Sequence[str],
+    sort: Sequence[str],
+    watch: int | None,
+    *,
+    everything: bool,
+    **filters: Any,
 ) -> None:
     """Show running and waiting jobs, and why they wait."""
     if watch is not None and common.output in {"json", "csv"}:
         raise UsageError(f"--watch does not support --output {common.output}; call the command repeatedly.")
-    listing = _Listing(states=state, everything=everything, limit=limit, filters=filters)
+    require_rows(columns, common.output)
+    listing = _Listing(states=state, everything=everything, limit=limit, filters=filters, columns=columns, order=sort)
     api = open_api(common)
     if watch is None:
         _show(common, api, listing)
         return
-    try:
+    with if_interrupted(UNCHANGED):
         _watch(common, api, listing, watch)
-    except KeyboardInterrupt:
-        # Ctrl-C is the regular way to exit, not a failure.
-        print()
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Listing:
-    """The selection of jobs to show."""
+    """The selection of jobs to show, their columns, and the columns that they are sorted by."""
 
     states: Sequence[str]
     everything: bool
     limit: int
     filters: dict[str, Any]
+    columns: Sequence[str]
+    order: Sequence[str]
 
 
 def _watch(common: CommonOptions, api: HeadwayApi, listing: _Listing, every_s: int) -> None:
     while True:
         # On a terminal each refresh replaces the previous one; elsewhere they are printed one after the other.
         print(_REDRAW if sys.stdout.isatty() else "", end="")
-        print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}, every {every_s} s")
+        print(f"{datetime.now(UTC).astimezone():%Y-%m-%d %H:%M:%S %Z}, every {every_s} s")
         try:
             _show(common, api, listing)
         except (BusyError, NotReachableError, ServerFaultError) as error:
@@ -99,17 +111,21 @@ def _watch(common: CommonOptions, api: HeadwayApi, listing: _Listing, every_s: i
 
 
 def _show(common: CommonOptions, api: HeadwayApi, listing: _Listing) -> None:
-    from headway_client.cli.output import job_rows
+    from headway_client.cli.output import job_rows, sorted_jobs
     from headway_client.models import RogueJobs
 
     jobs = list(islice(_jobs(api, listing), listing.limit + 1))
-    shown = jobs[: listing.limit]
+    shown = sorted_jobs(jobs[: listing.limit], listing.order)
     truncated = len(jobs) > len(shown)
     rogues = api.rogue_jobs() if listing.everything else RogueJobs(jobs=(), more=False)
     document: dict[str, Any] = {"jobs": [job.document for job in shown], "truncated": truncated}
     if listing.everything:
         document |= {"rogueJobs": [rogue.document for rogue in rogues.jobs], "moreRogueJobs": rogues.more}
-    show_rows(common, document, lambda *, wide: job_rows(shown, rogues.jobs, wide=wide), empty="No jobs.")
+
+    def rows(*, wide: bool) -> Table:
+        return job_rows(shown, rogues.jobs, wide=wide, names=listing.columns)
+
+    show_rows(common, document, rows, empty="No jobs.")
     if common.output == "json":
         return
     if truncated:
@@ -121,6 +137,13 @@ def _show(common: CommonOptions, api: HeadwayApi, listing: _Listing) -> None:
 def _jobs(api: HeadwayApi, listing: _Listing) -> Iterator[Job]:
     # One more than shown, to detect that there are more.
     limit = listing.limit + 1
+    if HELD in listing.states:
+        # To the server a held job is a waiting one.
+        asked = dict.fromkeys([*(each for each in listing.states if each != HELD), *WAITING_STATES])
+        for job in api.list_jobs(states=asked, **listing.filters):
+            if job.held or job.state in listing.states:
+                yield job
+        return
     if listing.states:
         yield from api.list_jobs(states=listing.states, limit=limit, **listing.filters)
         return

@@ -1,4 +1,4 @@
-"""The commands of the sandbox, which are implemented in the package `headway_sandbox` of a checkout."""
+"""The commands of the sandbox, which are implemented in the package `headway_sandbox`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import show_json, wants_json
 from headway_client.cli.exit_codes import EXIT_NOT_REACHABLE, EXIT_OK
+from headway_client.cli.interruption import UNCHANGED
 from headway_client.cli.params import Decimal, WholeNumber
 from headway_client.errors import ClientError, UsageError
 from headway_client.text import to_stderr
@@ -34,20 +35,22 @@ sandbox = Group("sandbox", help="Run the whole service on this machine, with a f
 @click.option(
     "--port", type=WholeNumber(1, 65_535), metavar="N", help="The port to listen on (default: 4566, or a free one)."
 )
-@click.option("--speed", type=_Factor(), default=1.0, metavar="X", help="How much faster than real time.")
+@click.option("--speed", type=_Factor(), metavar="X", help="How much faster than real time (default: as before, or 1).")
 @pass_common
-def up(common: CommonOptions, port: int | None, speed: float) -> None:
-    """Start the sandbox with its last state, and deploy the checkout's sources to it."""
+def up(common: CommonOptions, port: int | None, speed: float | None) -> None:
+    """Start the sandbox with its last state, and deploy this version of Headway to it."""
     from dataclasses import asdict
 
     with _sandbox_errors():
-        info = _load("local.manager").up(port=port, speed=speed, report=to_stderr)
+        manager = _load("local.manager")
+        info = manager.up(port=port, speed=speed, report=to_stderr)
     if wants_json(common):
         show_json(asdict(info))
         return
+    folder = manager.default_state_dir().parent
     print(
         f"The sandbox runs at {info.endpoint}\n"
-        "In this checkout `headway queue` finds it by itself. From elsewhere, and for the AWS SDKs, set:\n"
+        f"In {folder} `headway queue` finds it by itself. From elsewhere, and for the AWS SDKs, set:\n"
         f"  export HEADWAY_ENDPOINT={info.endpoint} HEADWAY_REGION={info.region}\n"
         f"  export AWS_ENDPOINT_URL={info.aws_endpoint} AWS_DEFAULT_REGION={info.region}\n"
         f"  export AWS_ACCESS_KEY_ID={info.access_key} AWS_SECRET_ACCESS_KEY={info.secret_key}\n"
@@ -67,7 +70,7 @@ def down(common: CommonOptions) -> None:
         print("The sandbox has stopped; its state is kept." if was_running else "No sandbox was running.")
 
 
-@sandbox.command("status")
+@sandbox.command("status", interrupted=UNCHANGED)
 @pass_common
 def status(common: CommonOptions) -> int:
     """Show whether the sandbox runs, and where; exit code 0 if it runs."""
@@ -96,8 +99,8 @@ def _load(module: str) -> Any:
         return import_module(f"headway_sandbox.{module}")
     except ModuleNotFoundError as error:
         raise UsageError(
-            f"The sandbox is not installed here ({error.name} is missing). It runs in a checkout of Headway: "
-            "type `make setup` there, then use its .venv/bin/headway.",
+            f"The sandbox is not installed here ({error.name} is missing): run `pip install 'headway[sandbox]'`, "
+            "or type `make setup` in a checkout and use its .venv/bin/headway.",
             code="NoSandbox",
         ) from error
 

@@ -6,10 +6,11 @@ import click
 
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import colour, open_api, show_json, wants_json, width
+from headway_client.cli.interruption import UNCHANGED
 from headway_client.cli.params import job_name
 
 
-@click.command("show", cls=Command)
+@click.command("show", cls=Command, interrupted=UNCHANGED)
 @job_name
 @pass_common
 def show(common: CommonOptions, name: str) -> None:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway.sanitize import strip_control_characters
 from headway_client.cli import input_files
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, print_failure, show_job, show_json, show_rows, wants_json, width, worst
 from headway_client.cli.exit_codes import EXIT_OK, error_document, exit_code_of
+from headway_client.cli.interruption import if_interrupted
 from headway_client.cli.params import FILE, PRIORITY, ExclusiveOption
 from headway_client.errors import UsageError
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
+    from headway_client.cli.input_files import Located
     from headway_client.http.api import HeadwayApi
     from headway_client.models import BatchResult
 
@@ -25,6 +29,9 @@ MAX_REQUESTS = 10_000
 
 MAX_DRY_RUNS = 100
 """Maximum number of dry runs in one command; each is a separate call."""
+
+
+_AGAIN = " Submit the same again to continue: what the queue already has is not submitted twice."
 
 
 @click.command("submit", cls=Command, rows=True)
@@ -67,37 +74,44 @@ def submit(
     wait: bool,
 ) -> int:
     """Submit CreateTrainingJob requests."""
-    requests = _requests(files, changes, name, priority, limit=MAX_DRY_RUNS if dry_run else MAX_REQUESTS)
+    found = _requests(files, changes, name, priority, limit=MAX_DRY_RUNS if dry_run else MAX_REQUESTS)
+    requests = [each.value for each in found]
     if dry_run:
         _dry_run(common, requests)
         return EXIT_OK
     api = open_api(common)
     if len(requests) == 1:
         return _submit_one(common, api, requests[0], wait=wait)
-    return _submit_many(common, api, requests, wait=wait)
+    return _submit_many(common, api, found, wait=wait)
 
 
 def _requests(
     files: Sequence[str], texts: Sequence[str], name: str | None, priority: int | None, *, limit: int
-) -> list[dict[str, Any]]:
+) -> list[Located]:
     from headway_client.cli import overrides
     from headway_client.request_tags import with_priority
 
     if files.count(input_files.STANDARD_INPUT) > 1:
         raise UsageError("Standard input (-) can be read only once.")
     changes = [overrides.parse(text) for text in texts]
-    requests = [overrides.apply(request, changes) for source in files for request in input_files.read_objects(source)]
-    if len(requests) > limit:
-        raise UsageError(f"{len(requests)} requests are too many; a command takes up to {limit}.")
-    if name is not None:
-        if len(requests) > 1:
-            raise UsageError(f"--name is for one request; there are {len(requests)}.")
-        requests[0]["TrainingJobName"] = name
-    return requests if priority is None else [with_priority(request, priority) for request in requests]
+    found = [each for source in files for each in input_files.read_objects(source)]
+    if len(found) > limit:
+        raise UsageError(f"{len(found)} requests are too many; a command takes up to {limit}.")
+    if name is not None and len(found) > 1:
+        raise UsageError(f"--name is for one request; there are {len(found)}.")
+
+    def changed(request: dict[str, Any]) -> dict[str, Any]:
+        result = overrides.apply(request, changes)
+        if name is not None:
+            result["TrainingJobName"] = name
+        return result if priority is None else with_priority(result, priority)
+
+    return [replace(each, value=changed(each.value)) for each in found]
 
 
 def _submit_one(common: CommonOptions, api: HeadwayApi, request: dict[str, Any], *, wait: bool) -> int:
-    submission = api.submit(request)
+    with if_interrupted("the request may have been accepted; `headway queue --mine` shows it." + _AGAIN):
+        submission = api.submit(request)
     if not submission.created and not wants_json(common):
         to_stderr(f"The queue already has this request as {submission.job.name}; nothing was added.")
     if wait:
@@ -106,31 +120,46 @@ def _submit_one(common: CommonOptions, api: HeadwayApi, request: dict[str, Any],
     return EXIT_OK
 
 
-def _submit_many(common: CommonOptions, api: HeadwayApi, requests: Sequence[dict[str, Any]], *, wait: bool) -> int:
+def _submit_many(common: CommonOptions, api: HeadwayApi, found: Sequence[Located], *, wait: bool) -> int:
     from headway_client.cli.output import job_rows
 
-    with click.progressbar(
-        length=len(requests),
-        file=sys.stderr,
-        hidden=not sys.stderr.isatty(),
-        bar_template="[%(bar)s] %(info)s",
-        empty_char=".",
-        width=30,
-        show_pos=True,
-        show_percent=False,
-        show_eta=False,
-    ) as bar:
-        results = api.submit_many(requests, on_result=lambda _: bar.update(1))
+    requests = [each.value for each in found]
+    settled: list[BatchResult] = []
+
+    def progress() -> str:
+        count = sum(result.submission is not None for result in settled)
+        return f"{count} of {len(requests)} requests are accepted so far; `headway queue --mine` shows them." + _AGAIN
+
+    with (
+        if_interrupted(progress),
+        click.progressbar(
+            length=len(requests),
+            file=sys.stderr,
+            hidden=not sys.stderr.isatty(),
+            bar_template="[%(bar)s] %(info)s",
+            empty_char=".",
+            width=30,
+            show_pos=True,
+            show_percent=False,
+            show_eta=False,
+        ) as bar,
+    ):
+
+        def settle(result: BatchResult) -> None:
+            settled.append(result)
+            bar.update(1)
+
+        results = api.submit_many(requests, on_result=settle, stop_when_full=True)
     accepted = [result.submission for result in results if result.submission is not None]
     # In JSON the errors are part of the results, unless the document of the wait replaces these.
     if wait or not wants_json(common):
-        for result in results:
-            if result.error is not None:
-                print_failure(common, result.error, about=result.name)
+        _print_refusals(common, results, [each.place for each in found])
     if not wants_json(common):
         created = sum(submission.created for submission in accepted)
         known = f", {len(accepted) - created} already in the queue" if len(accepted) > created else ""
         to_stderr(f"{created} submitted{known}, {len(results) - len(accepted)} not accepted.")
+        if any(result.error is not None and result.error.code == "QueueFull" for result in results):
+            to_stderr(f"The queue is full, so that no more requests were sent.{_AGAIN}")
     code = worst(exit_code_of(result.error) for result in results if result.error is not None)
     if wait:
         return worst([code, _wait(common, api, [submission.job.name for submission in accepted])])
@@ -138,6 +167,24 @@ def _submit_many(common: CommonOptions, api: HeadwayApi, requests: Sequence[dict
     jobs = [submission.job for submission in accepted]
     show_rows(common, document, lambda *, wide: job_rows(jobs, wide=wide), empty="No job was accepted.")
     return code
+
+
+def _print_refusals(common: CommonOptions, results: Sequence[BatchResult], places: Sequence[str]) -> None:
+    from headway_client.cli.output.refusals import places_line, refusal_groups
+
+    if wants_json(common):
+        for result in results:
+            if result.error is not None:
+                print_failure(common, result.error, about=result.name)
+        return
+    for group in refusal_groups(results):
+        first = results[group.indexes[0]]
+        count = len(group.indexes)
+        print_failure(
+            common, group.error, about=first.name if count == 1 else f"{count} requests, such as {first.name}"
+        )
+        line = places_line([places[index] for index in group.indexes])
+        print(f"  {strip_control_characters(line)}", file=sys.stderr)
 
 
 def _document(result: BatchResult) -> dict[str, Any]:

@@ -1,47 +1,85 @@
-"""The commands for changing jobs: stop, priority, hold, release."""
+"""The commands for changing jobs: stop, priority, change, comment, hold, release."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import click
 
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import act_on_jobs, act_on_rogue_jobs, open_api, show_job
-from headway_client.cli.params import PRIORITY, job_name, job_names
+from headway_client.cli.context import act_on_jobs, act_on_rogue_jobs, open_api
+from headway_client.cli.params import PRIORITY, Duration, WholeNumber
+from headway_client.cli.selection import Selection, job_selection
+from headway_client.errors import UsageError
 
 
 @click.command("stop", cls=Command, rows=True)
-@job_names
+@job_selection
+@click.option("--reason", metavar="TEXT", help="Why, in one line; stored with the stop and shown with the jobs.")
 @click.option("--rogue", is_flag=True, help="The names are training jobs that bypassed the queue; for administrators.")
 @pass_common
-def stop(common: CommonOptions, names: Sequence[str], *, rogue: bool) -> int:
+def stop(common: CommonOptions, selection: Selection, reason: str | None, *, rogue: bool) -> int:
     """Stop jobs, waiting or running."""
+    if rogue and reason is not None:
+        raise UsageError("--reason is not available with --rogue; the queue stores who requested the stop.")
+    if rogue and selection.by_filter:
+        raise UsageError("--rogue needs the names of the training jobs.")
+    api = open_api(common)
     if rogue:
-        return act_on_rogue_jobs(common, names, open_api(common).stop_rogue_job)
-    return act_on_jobs(common, names, open_api(common).stop_job)
+        return act_on_rogue_jobs(common, selection.names, api.stop_rogue_job)
+    return act_on_jobs(common, selection.find(common, api, "Stop"), lambda name: api.stop_job(name, reason))
 
 
 @click.command("priority", cls=Command, rows=True)
-@job_name
+@job_selection
 @click.argument("value", metavar="N", type=PRIORITY, help="0 to 9999; a higher priority goes first.")
 @pass_common
-def priority(common: CommonOptions, name: str, value: int) -> None:
-    """Change the priority of a job."""
-    show_job(common, open_api(common).set_priority(name, value))
+def priority(common: CommonOptions, selection: Selection, value: int) -> int:
+    """Change the priority of jobs."""
+    api = open_api(common)
+    names = selection.find(common, api, f"Give priority {value} to")
+    return act_on_jobs(common, names, lambda name: api.set_priority(name, value))
+
+
+@click.command("change", cls=Command, rows=True)
+@job_selection
+@click.option("--limit", type=Duration(), metavar="TIME", help="The maximum run time, such as 90m, 2h or 1d12h.")
+@click.option("--instances", type=WholeNumber(1, 999_999), metavar="N", help="The number of instances.")
+@pass_common
+def change(common: CommonOptions, selection: Selection, limit: int | None, instances: int | None) -> int:
+    """Change the run time or the instances of waiting jobs.
+
+    A job that asks for no more than before keeps its place in the queue; another one waits as if submitted now.
+    """
+    if limit is None and instances is None:
+        raise UsageError("Give --limit, --instances or both.")
+    api = open_api(common)
+    names = selection.find(common, api, "Change")
+    return act_on_jobs(common, names, lambda name: api.change_job(name, max_runtime_s=limit, instances=instances))
+
+
+@click.command("comment", cls=Command, rows=True)
+@job_selection
+@click.argument("text", metavar="TEXT", help="One line of up to 256 characters; empty removes the comment.")
+@pass_common
+def comment(common: CommonOptions, selection: Selection, text: str) -> int:
+    """Change the comment of jobs, which show and the column comment show."""
+    api = open_api(common)
+    names = selection.find(common, api, "Comment on")
+    return act_on_jobs(common, names, lambda name: api.set_comment(name, text))
 
 
 @click.command("hold", cls=Command, rows=True)
-@job_names
+@job_selection
 @pass_common
-def hold(common: CommonOptions, names: Sequence[str]) -> int:
+def hold(common: CommonOptions, selection: Selection) -> int:
     """Keep waiting jobs from starting; they keep their place in the queue."""
-    return act_on_jobs(common, names, open_api(common).hold)
+    api = open_api(common)
+    return act_on_jobs(common, selection.find(common, api, "Hold"), api.hold)
 
 
 @click.command("release", cls=Command, rows=True)
-@job_names
+@job_selection
 @pass_common
-def release(common: CommonOptions, names: Sequence[str]) -> int:
+def release(common: CommonOptions, selection: Selection) -> int:
     """Let held jobs start again."""
-    return act_on_jobs(common, names, open_api(common).release)
+    api = open_api(common)
+    return act_on_jobs(common, selection.find(common, api, "Release"), api.release)

@@ -8,9 +8,10 @@ from headway.sanitize import strip_control_characters
 from headway_client import __version__
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_json, wants_json
+from headway_client.cli.interruption import UNCHANGED
 
 
-@click.command("version", cls=Command)
+@click.command("version", cls=Command, interrupted=UNCHANGED)
 @click.option("--client", is_flag=True, help="Only the version of this client; sends no request.")
 @pass_common
 def version(common: CommonOptions, *, client: bool) -> None:

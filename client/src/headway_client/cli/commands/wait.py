@@ -11,6 +11,7 @@ import click
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import act_on_jobs, open_api, wants_json, worst
 from headway_client.cli.exit_codes import EXIT_JOB_FAILED, EXIT_OK, EXIT_TIMEOUT
+from headway_client.cli.interruption import UNCHANGED, if_interrupted
 from headway_client.cli.params import WholeNumber, job_names
 from headway_client.text import to_stderr
 
@@ -24,7 +25,7 @@ _pause = time.sleep
 _clock = time.monotonic
 
 
-@click.command("wait", cls=Command, rows=True)
+@click.command("wait", cls=Command, rows=True, interrupted=UNCHANGED)
 @job_names
 @click.option(
     "--timeout",
@@ -57,7 +58,8 @@ def wait_for(common: CommonOptions, api: HeadwayApi, names: Iterable[str], *, ti
     def wait_for_one(name: str) -> Job:
         remaining = None if until is None else max(until - _clock(), 0)
         queued = QueuedJob(api, name, pause=_pause, clock=_clock)
-        job = queued.wait(remaining, tell=None if wants_json(common) else to_stderr).job
+        with if_interrupted(f"the jobs continue; `headway wait {name}` waits again, `headway stop {name}` stops it."):
+            job = queued.wait(remaining, tell=None if wants_json(common) else to_stderr).job
         outcomes.append(_job_exit_code(job))
         return job
 

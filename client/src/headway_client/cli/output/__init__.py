@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from headway_client.cli.output.columns import sorted_jobs
 from headway_client.cli.output.dead_letters import letter_rows, redrive_sentence
 from headway_client.cli.output.forecast import dry_run_sheet, explanation_sheet, forecast_rows, what_if_sheet
 from headway_client.cli.output.jobs import history_rows, job_rows, job_sentence, job_sheet, jobs_table, rogue_sentence
 from headway_client.cli.output.policy import rehearsal_sheet
 from headway_client.cli.output.pools import pool_rows, pool_sentence
+from headway_client.cli.output.teams import team_rows
 from headway_client.cli.output.values import output_width
 
 __all__ = [
@@ -25,5 +27,7 @@ __all__ = [
     "redrive_sentence",
     "rehearsal_sheet",
     "rogue_sentence",
+    "sorted_jobs",
+    "team_rows",
     "what_if_sheet",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headway_client.cli.output import values
+from headway_client.cli.output import times
 from headway_client.cli.output.table import NONE, Table
 from headway_client.models import DeadLetter, Redrive
 
@@ -29,7 +29,7 @@ def redrive_sentence(done: Redrive) -> str:
 
 
 def _letter_row(letter: DeadLetter, *, wide: bool) -> list[str]:
-    row = [letter.queue, values.time(letter.sent_time), letter.about or NONE]
+    row = [letter.queue, times.moment(letter.sent_time, wide=wide), letter.about or NONE]
     if wide:
         row += [letter.id, str(letter.receive_count)]
     stuck = f"can't be redriven: {letter.problem}" if letter.problem else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from headway.sanitize import strip_control_characters
-from headway_client.cli.output import values
+from headway_client.cli.output import times, values
 from headway_client.cli.output.jobs import job_sentence
 from headway_client.cli.output.pools import pool_rows
 from headway_client.cli.output.table import Table
@@ -30,9 +30,9 @@ def explanation_sheet(explanation: Explanation, *, width: int | None = None, col
         lines.append(("Place", str(explanation.place)))
     lines.append(("Why", explanation.reason.message))
     if explanation.expected_start is not None:
-        lines.append(("Starts", values.time(explanation.expected_start)))
+        lines.append(("Starts", times.both(explanation.expected_start)))
     if explanation.expected_end is not None:
-        lines.append(("Ends by", values.time(explanation.expected_end)))
+        lines.append(("Ends by", times.both(explanation.expected_end)))
     lines.append(("Assumed", explanation.note))
     if explanation.remedy is not None:
         lines.append(("To do", explanation.remedy))
@@ -45,8 +45,13 @@ def explanation_sheet(explanation: Explanation, *, width: int | None = None, col
     return "\n\n".join(parts)
 
 
-def forecast_rows(forecast: Forecast) -> Table:
-    """Return the expected starts of waiting jobs as a table."""
+def forecast_rows(forecast: Forecast, *, wide: bool = False) -> Table:
+    """Return the expected starts of waiting jobs as a table.
+
+    Args:
+        forecast: the forecast.
+        wide: write times in full.
+    """
     headers = ["Job Name", "State", "Place", "Priority", "Demand", "Expected Start"]
     rows = [
         [
@@ -55,7 +60,7 @@ def forecast_rows(forecast: Forecast) -> Table:
             values.optional(job.place),
             str(job.priority),
             values.demand(job.demand),
-            values.time(job.expected_start),
+            times.moment(job.expected_start, wide=wide),
         ]
         for job in forecast.jobs
     ]
@@ -69,7 +74,7 @@ def dry_run_sheet(run: DryRun, *, width: int | None = None) -> str:
         run: the result of the dry run.
         width: maximum length of a line; None for no limit.
     """
-    start = values.time(run.expected_start) if run.expected_start is not None else _UNPREDICTABLE
+    start = times.both(run.expected_start) if run.expected_start is not None else _UNPREDICTABLE
     lines = ["This was a dry run; nothing was submitted.", job_sentence(run.job), f"Expected start: {start}."]
     lines.append(f"It would preempt {_listed(run.preempts)}." if run.preempts else "It would preempt no job.")
     lines.append(run.note)
@@ -105,8 +110,8 @@ def _ahead_rows(ahead: Iterable[Ahead]) -> Table:
             job.job_name,
             job.job_state,
             str(job.priority),
-            values.time(job.started_time),
-            values.time(job.expected_end),
+            times.relative(job.started_time),
+            times.relative(job.expected_end),
             values.demand(job.demand),
         ]
         for job in ahead
@@ -117,7 +122,7 @@ def _ahead_rows(ahead: Iterable[Ahead]) -> Table:
 def _shifts(title: str, shifts: Sequence[Shift], *, width: int | None) -> str:
     if not shifts:
         return ""
-    rows = [[shift.job_name, values.time(shift.before), values.time(shift.after)] for shift in shifts]
+    rows = [[shift.job_name, times.relative(shift.before), times.relative(shift.after)] for shift in shifts]
     return f"\n\n{title}\n" + Table(headers=["Job Name", "Before", "After"], rows=rows).text(width=width)
 
 

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from headway.sanitize import strip_control_characters
-from headway_client.cli.output import values
+from headway_client import job_sentences as sentences
+from headway_client.cli.output import columns, times, values
 from headway_client.cli.output.table import NONE, Table
 from headway_client.models import Attempt, HistoryEntry, Job, JobDetails, RogueJob
 
 
-def job_rows(jobs: Iterable[Job], rogues: Iterable[RogueJob] = (), *, wide: bool = False) -> Table:
+def job_rows(
+    jobs: Iterable[Job], rogues: Iterable[RogueJob] = (), *, wide: bool = False, names: Sequence[str] = ()
+) -> Table:
     """Return jobs as a table in the given order.
 
     Args:
         jobs: the jobs.
         rogues: unmanaged training jobs, which follow the jobs.
-        wide: also show place, demand, entry time, team, owner and attempt.
+        wide: also show place, times, team, owner and attempt.
+        names: the columns, in place of these.
     """
-    headers = ["Job Name", "State", "Priority"]
-    if wide:
-        headers += ["Place", "Demand", "Entered", "Team", "Owner", "Attempt"]
-    rows = [_job_row(job, wide=wide) for job in jobs] + [_rogue_row(rogue, wide=wide) for rogue in rogues]
-    return Table(headers=[*headers, "Why"], rows=rows)
+    chosen = names or (columns.QUEUE_WIDE if wide else columns.QUEUE)
+    return columns.job_table(chosen, jobs, rogues, wide=wide)
 
 
 def jobs_table(
@@ -39,18 +40,15 @@ def jobs_table(
     return job_rows(jobs, rogues, wide=wide).text(width=width)
 
 
-def history_rows(jobs: Iterable[Job], *, wide: bool = False) -> Table:
+def history_rows(jobs: Iterable[Job], *, wide: bool = False, names: Sequence[str] = ()) -> Table:
     """Return ended jobs with their times and usage as a table in the given order.
 
     Args:
         jobs: the jobs.
-        wide: also show priority, team, owner and the reason of the end.
+        wide: also show all times, the use by pool, priority, team, owner and the reason of the end.
+        names: the columns, in place of these.
     """
-    headers = ["Job Name", "State", "Entered", "Started", "Ended", "Wait", "Run", "Attempts", "Preemptions"]
-    headers += ["Instance Hours"]
-    if wide:
-        headers += ["Priority", "Team", "Owner", "Why"]
-    return Table(headers=headers, rows=[_ended_row(job, wide=wide) for job in jobs])
+    return columns.job_table(names or (columns.HISTORY_WIDE if wide else columns.HISTORY), jobs, wide=wide)
 
 
 def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = False) -> str:
@@ -71,12 +69,15 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         ("Demand", values.demand(job.demand)),
         ("Team", values.optional(job.team)),
         ("Owner", values.optional(job.owner)),
-        ("Entered", values.time(job.entry_time)),
-        ("Started", values.time(job.started_time)),
-        ("Ended", values.time(job.ended_time)),
+        ("Entered", times.both(job.entry_time)),
+        ("Started", times.both(job.started_time)),
+        ("Ended", times.both(job.ended_time)),
+        _time_spent(details),
         ("Preempted", f"{job.preemptions} time{'' if job.preemptions == 1 else 's'}"),
         ("Used", f"{values.instance_hours(job.instance_seconds)} (instance-hours)" if job.instance_seconds else NONE),
     ]
+    if job.comment:
+        lines.insert(3, ("Comment", job.comment))
     if details.withheld:
         lines.append(("Withheld", f"{' and '.join(details.withheld)} of the request"))
     parts = ["\n".join(f"{name:<10}{strip_control_characters(value)}" for name, value in lines)]
@@ -96,8 +97,7 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
 
 def job_sentence(job: Job) -> str:
     """Return one line about the state of a job."""
-    place = f", place {job.place} in the queue" if job.place is not None else ""
-    return strip_control_characters(f"{job.name} is {job.state} (priority {job.priority}{place}): {job.reason.message}")
+    return strip_control_characters(sentences.job_sentence(job))
 
 
 def rogue_sentence(rogue: RogueJob) -> str:
@@ -110,48 +110,15 @@ def _state(job: Job) -> str:
     return f"{job.state} (held)" if job.held else job.state
 
 
-def _job_row(job: Job, *, wide: bool) -> list[str]:
-    row = [job.name, "held" if job.held else job.state, str(job.priority)]
-    if wide:
-        row += [
-            values.optional(job.place),
-            values.demand(job.demand),
-            values.time(job.entry_time),
-            values.optional(job.team),
-            values.optional(job.owner),
-            values.optional(job.live_attempt),
-        ]
-    return [*row, job.reason.message]
-
-
-def _rogue_row(rogue: RogueJob, *, wide: bool) -> list[str]:
-    row = [rogue.name, "rogue", NONE]
-    if wide:
-        row += [
-            NONE,
-            values.demand(rogue.demand),
-            values.time(rogue.created_time),
-            values.optional(rogue.team),
-            NONE,
-            rogue.name,
-        ]
-    return [*row, rogue.reason.message]
-
-
-def _ended_row(job: Job, *, wide: bool) -> list[str]:
-    row = [
-        job.name,
-        job.state,
-        *(values.time(each) for each in (job.entry_time, job.started_time, job.ended_time)),
-        values.duration(job.entry_time, job.started_time or job.ended_time),
-        values.duration(job.started_time, job.ended_time),
-        str(job.attempt_count),
-        str(job.preemptions),
-        values.instance_hours(job.instance_seconds),
-    ]
-    if wide:
-        row += [str(job.priority), values.optional(job.team), values.optional(job.owner), job.reason.message]
-    return row
+def _time_spent(details: JobDetails) -> tuple[str, str]:
+    """Return for how long the live attempt runs, of its limit; or the limit if there is none."""
+    job = details.job
+    limit = NONE if job.limit_seconds is None else times.length(job.limit_seconds)
+    live = next((each for each in details.attempts if each.name == job.live_attempt), None)
+    seconds = times.since(live.started_time) if live else None
+    if seconds is None:
+        return "Limit", limit
+    return "Elapsed", times.length(seconds) + ("" if limit == NONE else f" of {limit}")
 
 
 def _attempt_row(attempt: Attempt) -> list[str]:
@@ -162,11 +129,11 @@ def _attempt_row(attempt: Attempt) -> list[str]:
         attempt.name,
         attempt.state,
         seen or NONE,
-        values.time(attempt.started_time),
-        values.time(attempt.ended_time),
+        times.local(attempt.started_time),
+        times.local(attempt.ended_time),
         " ".join(part for part in why if part) or NONE,
     ]
 
 
 def _step_row(entry: HistoryEntry) -> list[str]:
-    return [values.time(entry.time), entry.state, values.optional(entry.attempt_name), entry.reason.message]
+    return [times.local(entry.time), entry.state, values.optional(entry.attempt_name), entry.reason.message]

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from headway.sanitize import strip_control_characters
-from headway_client.cli.output import values
+from headway_client.cli.output import times
 from headway_client.cli.output.table import Table
 from headway_client.models import Pause, PoolUse
 
 
-def pool_rows(pools: Iterable[PoolUse]) -> Table:
-    """Return the pools and the use of their instances as a table."""
-    headers = ["Pool", "Size", "Allocated", "Stopping", "Reserved", "Rogue", "Free", "Waiting Jobs", "Paused"]
+def pool_rows(pools: Sequence[PoolUse], *, wide: bool = False) -> Table:
+    """Return the pools and the use of their instances as a table, with a sentence below for each pause.
+
+    Args:
+        pools: the pools.
+        wide: have a column for the pauses in place of these sentences.
+    """
+    headers = ["Pool", "Size", "Allocated", "Stopping", "Reserved", "Rogue", "Free", "Waiting"]
     rows = [
         [
             pool.pool,
             *map(str, (pool.size, pool.allocated, pool.stopping, pool.reserved, pool.rogue, pool.free, pool.waiting)),
-            _why(pool.pause) if pool.pause else "",
         ]
         for pool in pools
     ]
-    return Table(headers=headers, rows=rows)
+    if wide:
+        paused = [_why(pool.pause) if pool.pause else "" for pool in pools]
+        return Table(headers=[*headers, "Paused"], rows=[[*row, why] for row, why in zip(rows, paused, strict=True)])
+    note = [f"{pool.pool} {_state(pool)}." for pool in pools if pool.pause]
+    return Table(headers=headers, rows=rows, note=note)
 
 
 def pool_sentence(pool: PoolUse) -> str:
     """Return a sentence about the pause of a pool and the use of its instances."""
-    if pool.pause is None:
-        state = "is open"
-    else:
-        state = f"{'is paused with everything' if pool.pause.everything else 'is paused'} {_why(pool.pause)}"
     stopping = f", {pool.stopping} of them stopping" if pool.stopping else ""
     use = f"{pool.allocated} of {pool.size} instances in use{stopping}; waiting jobs: {pool.waiting}"
     over = f"\nNothing is stopped, and nothing starts until {-pool.free} of them are free." if pool.free < 0 else ""
-    return strip_control_characters(f"{pool.pool} {state}; {use}.") + over
+    return strip_control_characters(f"{pool.pool} {_state(pool)}; {use}.") + over
+
+
+def _state(pool: PoolUse) -> str:
+    if pool.pause is None:
+        return "is open"
+    return f"{'is paused with everything' if pool.pause.everything else 'is paused'} {_why(pool.pause)}"
 
 
 def _why(pause: Pause) -> str:
-    return f"since {values.time(pause.since)} by {pause.by}: {pause.reason}"
+    return f"since {times.local(pause.since)} by {pause.by}: {pause.reason}"

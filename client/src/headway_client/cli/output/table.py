@@ -8,16 +8,22 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Self, TextIO
 
 from headway.sanitize import strip_control_characters
-from headway_client.text import shorten
+from headway_client.text import shorten, shorten_middle
 
 NONE = "-"
 """The placeholder for a missing value."""
 
-_MIN_LAST_COLUMN = 24
+_MIN_LAST_COLUMN = 20
 """Minimum width of the last column, a sentence, in narrow terminals."""
+
+_MIN_FIRST_COLUMN = 20
+"""Minimum width of the first column, a name, in narrow terminals; it is cut where the last column does not suffice."""
+
+_GAP = 2
+"""Spaces between columns."""
 
 _STATE = "State"
 """The header of columns with colored words."""
@@ -43,43 +49,79 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 _FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
+class Figure(str):
+    """A cell or a header that is written in another way in CSV.
+
+    Attributes:
+        raw: what CSV has: a number without a unit, a time in UTC, the header with the unit.
+    """
+
+    raw: str
+
+    def __new__(cls, text: str, raw: object) -> Self:
+        """Create the cell.
+
+        Args:
+            text: what tables show.
+            raw: what CSV has; None if the value is missing.
+        """
+        figure = super().__new__(cls, text)
+        figure.raw = "" if raw is None else str(raw)
+        return figure
+
+
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Rows of strings, each of the same length as the headers."""
+    """Rows of strings, each of the same length as the headers.
+
+    Attributes:
+        headers: the headers.
+        rows: the rows.
+        note: lines below the table, which CSV does not have.
+    """
 
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
+    note: Sequence[str] = ()
 
     def text(self, *, width: int | None = None, colour: bool = False) -> str:
         """Return the table as lines of text.
 
         Args:
-            width: maximum length of a line, to which the last column is truncated; None for no limit.
+            width: maximum length of a line, to which the last column and then the first are truncated; None for no
+                limit.
             colour: color the states.
         """
         from tabulate import tabulate
 
         safe = [[strip_control_characters(cell) for cell in row] for row in self.rows]
-        if width is not None and safe:
-            # In tabulate a column is at least two wider than its header, with two spaces between columns.
-            columns = list(zip([header + "  " for header in self.headers], *safe, strict=True))
-            used = sum(max(len(cell) for cell in column) + 2 for column in columns[:-1])
-            available = max(width - used, _MIN_LAST_COLUMN)
-            safe = [[*row[:-1], shorten(row[-1], available)] for row in safe]
+        widths = [max(map(len, column)) for column in zip(self.headers, *safe, strict=True)]
+        if width is not None:
+            used = sum(each + _GAP for each in widths[:-1])
+            widths[-1] = min(widths[-1], max(width - used, _MIN_LAST_COLUMN))
+            widths[0] = min(widths[0], max(width - used - widths[-1] + widths[0], _MIN_FIRST_COLUMN))
+            safe = [
+                [shorten_middle(row[0], widths[0]), *row[1:-1], shorten(row[-1], widths[-1])] if row[1:] else row
+                for row in safe
+            ]
         if colour:
             coloured_columns = {index for index, header in enumerate(self.headers) if header == _STATE}
             safe = [
                 [coloured(cell) if index in coloured_columns else cell for index, cell in enumerate(row)]
                 for row in safe
             ]
+        # Below headers of its own, tabulate makes each column two characters wider than the header.
+        lines = [self.headers, ["-" * each for each in widths], *safe]
         # Names such as 1e5 or 007 are not numbers.
-        return tabulate(safe, headers=self.headers, tablefmt="simple", disable_numparse=True)
+        text = tabulate(lines, tablefmt="plain", disable_numparse=True)
+        notes = [strip_control_characters(line) for line in self.note]
+        return "\n".join([text, *([""] if notes else []), *notes])
 
     def csv(self) -> str:
         """Return the table as CSV (RFC 4180) in which no cell is a formula."""
         file = io.StringIO()
         writer = csv.writer(file)
-        writer.writerow(self.headers)
+        writer.writerow([_raw(header) for header in self.headers])
         writer.writerows([as_csv_cell(cell) for cell in row] for row in self.rows)
         return file.getvalue()
 
@@ -89,9 +131,13 @@ def as_csv_cell(value: str) -> str:
 
     Job names and messages come from other users (source: OWASP, "CSV Injection": put an apostrophe before such cells).
     """
-    safe = "" if value == NONE else strip_control_characters(value)
+    safe = "" if value == NONE else strip_control_characters(_raw(value))
     is_formula = safe.lstrip(" '\"").startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(safe)
     return f"'{safe}" if is_formula else safe
+
+
+def _raw(cell: str) -> str:
+    return cell.raw if isinstance(cell, Figure) else cell
 
 
 def coloured(word: str) -> str:

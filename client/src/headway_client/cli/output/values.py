@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from datetime import datetime
 
 from headway_client.cli.output.table import NONE
 
@@ -24,31 +23,9 @@ def instance_hours(seconds: Mapping[str, int]) -> str:
     return ", ".join(f"{held:.2f} {pool}" for pool, held in hours.items()) or NONE
 
 
-def time(value: str | None) -> str:
-    """Return a time such as 2026-01-02T03:04:05.678Z as 2026-01-02 03:04:05Z, and any other text unchanged."""
-    if value is None:
-        return NONE
-    if len(value) == 24 and value[10] == "T" and value.endswith("Z"):
-        return f"{value[:10]} {value[11:19]}Z"
-    return value
-
-
-def duration(start: str | None, end: str | None) -> str:
-    """Return the duration between two times as hours:minutes:seconds.
-
-    Args:
-        start: the first time, or None if it is unknown.
-        end: the second time, or None if it is unknown.
-    """
-    if start is None or end is None:
-        return NONE
-    try:
-        seconds = int((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
-    except (TypeError, ValueError):
-        return NONE
-    minutes, second = divmod(max(seconds, 0), 60)
-    hour, minute = divmod(minutes, 60)
-    return f"{hour}:{minute:02}:{second:02}"
+def total_hours(seconds: Mapping[str, int]) -> str:
+    """Return the instance-hours of all pools as one number."""
+    return f"{sum(seconds.values()) / _SECONDS_PER_HOUR:.2f}" if seconds else NONE
 
 
 def optional(value: object) -> str:

@@ -265,11 +265,12 @@ def _enum_decoder(kind: type[StrEnum]) -> _Decode:
 
 
 def _plain_decoder(kind: type[Any]) -> _Decode:
-    what = {str: "text", int: "whole number", bool: "boolean"}[kind]
+    what = {str: "text", int: "whole number", float: "number", bool: "boolean"}[kind]
+    # JSON has one kind of number. Types are compared, as bool is a subclass of int.
+    kinds = {float, int} if kind is float else {kind}
 
     def decode(value: Any) -> Any:
-        # bool is a subclass of int.
-        if type(value) is not kind:
+        if type(value) not in kinds:
             raise WrongDocument(f"is no {what}, but {_kind_of(value)}")
         return value
 

@@ -33,7 +33,10 @@ class Job(ApiDocument):
     owner: Annotated[str | None, Member("ARN of who submitted it.")]
     place: Annotated[
         int | None,
-        Member("Position in the queue, 1 being next; null if it does not wait, is held, or is beyond 1000."),
+        Member(
+            "Position in the queue, 1 being next; null if it does not wait, is held, demands more than its pools hold "
+            "or its team may use, or is beyond 1000."
+        ),
     ]
     reason: Reason
     attempt_count: int
@@ -41,6 +44,10 @@ class Job(ApiDocument):
     preemptions: Annotated[int, Member("How often it was preempted.")] = field(default_factory=int)
     started_time: Annotated[Time | None, Member("Start of its first attempt.")]
     ended_time: Time | None
+    comment: Annotated[str | None, Member("A note of its owner, or of an administrator; everybody sees it.")] = None
+    limit_seconds: Annotated[
+        int | None, Member("How long each attempt may hold its instances; null if nothing limits it.")
+    ] = None
     instance_seconds: Annotated[Mapping[str, int], Member("What its ended attempts held, per pool.")] = field(
         default_factory=dict
     )
@@ -92,7 +99,7 @@ class JobDetails(Job):
     attempts: Annotated[tuple[Attempt, ...], Member("The newest 20 that ended, and the live one.")]
     history: Annotated[tuple[HistoryEntry, ...], Member("The first and the newest 49 steps.")]
     watches: tuple[WatchOf, ...]
-    request: Annotated[Mapping[str, Any], Member("The CreateTrainingJob request as it was submitted.")]
+    request: Annotated[Mapping[str, Any], Member("The CreateTrainingJob request as submitted, or changed since.")]
     withheld: Annotated[tuple[str, ...], Member("Parts of the request that the caller may not see.")] = field(
         default_factory=tuple
     )

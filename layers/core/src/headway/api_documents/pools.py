@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from headway.api_documents.codec import ApiDocument, Member
-from headway.api_documents.values import Time
+from headway.api_documents.values import Instances, Time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +37,26 @@ class PoolUse(ApiDocument):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TeamUse(ApiDocument):
+    """What a team may use and uses, in instances per pool."""
+
+    team: Annotated[str, Member("Empty for jobs without a team.")]
+    weight: Annotated[float, Member("Its use is divided by this before it is compared with that of other teams.")]
+    guaranteed: Instances
+    limit: Annotated[Mapping[str, int], Member("At most; a pool that is not named has no limit.")]
+    used: Annotated[Mapping[str, int], Member("Held by its jobs.")]
+    borrowed: Annotated[Mapping[str, int], Member("Part of used, beyond what it is guaranteed.")]
+    waiting: Annotated[Mapping[str, int], Member("Jobs that wait; counted until a pool has 1000 over all teams.")]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Capacity(ApiDocument):
     """How the pools are used."""
 
     pools: tuple[PoolUse, ...]
+    teams: Annotated[tuple[TeamUse, ...], Member("By name; none if the configuration has no teams.")] = field(
+        default_factory=tuple
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,11 @@ MAX_HOSTS = 100
 """The most hosts of a job that a watch covers; a job with more is reported as not monitored."""
 
 TRAINING_JOBS = "/aws/sagemaker/TrainingJobs"
-"""Where SageMaker publishes the figures of training jobs, each minute (guide, "Amazon SageMaker AI metrics")."""
+"""Where SageMaker publishes the figures of training jobs (guide, "Amazon SageMaker AI metrics")."""
+
+PUBLISHED_EVERY_S = 60
+"""Time between two of these figures (guide, as above). An alarm of a shorter period has periods without data, which
+count as normal, so it does not fire (API reference, PutMetricAlarm, Period)."""
 
 HOST = "Host"
 """The dimension of these figures: ``<training job>/algo-<n>``."""

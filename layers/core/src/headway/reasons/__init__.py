@@ -4,6 +4,7 @@ from headway.reasons.codes import MAX_MESSAGE_CHARS, Reason, ReasonCode
 from headway.reasons.outcomes import (
     adopted,
     breaks_rules,
+    changed,
     completed,
     entered,
     failed,
@@ -60,6 +61,7 @@ __all__ = [
     "adopted",
     "backs_off",
     "breaks_rules",
+    "changed",
     "clock_time",
     "completed",
     "entered",

@@ -35,6 +35,7 @@ class ReasonCode(StrEnum):
     RETURNED_TO_LINE = "ReturnedToLine"
     RESERVATION_RELEASED = "ReservationReleased"
     PRIORITY_CHANGED = "PriorityChanged"
+    CHANGED = "Changed"
     HELD = "Held"
     RELEASED = "Released"
     STOP_REQUESTED = "StopRequested"

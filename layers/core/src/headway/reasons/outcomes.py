@@ -119,15 +119,25 @@ def outside_gone(charged: Demand) -> Reason:
     return Reason(code=ReasonCode.OUTSIDE_GONE, message=f"has ended or was deleted; {gives}")
 
 
-def stop_requested(by: str) -> Reason:
-    """A caller has requested the stop of a running job."""
-    message = f"stop requested by {by}; its instances are freed when it has stopped"
+def stop_requested(by: str, why: str = "") -> Reason:
+    """A caller has requested the stop of a running job.
+
+    Args:
+        by: the caller, as in ``user/ada``.
+        why: the caller's reason; may be empty.
+    """
+    message = f"stop requested by {by}{_because(why)}; its instances are freed when it has stopped"
     return Reason(code=ReasonCode.STOP_REQUESTED, message=message)
 
 
-def stopped_while_waiting(by: str) -> Reason:
-    """A caller has stopped a job that was waiting."""
-    return Reason(code=ReasonCode.STOPPED, message=f"stopped by {by} while it waited")
+def stopped_while_waiting(by: str, why: str = "") -> Reason:
+    """A caller has stopped a job that was waiting.
+
+    Args:
+        by: the caller, as in ``user/ada``.
+        why: the caller's reason; may be empty.
+    """
+    return Reason(code=ReasonCode.STOPPED, message=f"stopped by {by} while it waited{_because(why)}")
 
 
 def priority_changed(before: int, after: int, by: str) -> Reason:
@@ -139,6 +149,18 @@ def priority_changed(before: int, after: int, by: str) -> Reason:
         by: the caller.
     """
     return Reason(code=ReasonCode.PRIORITY_CHANGED, message=f"priority changed from {before} to {after} by {by}")
+
+
+def changed(what: str, by: str, *, keeps_place: bool) -> Reason:
+    """A caller has changed the request of a waiting job.
+
+    Args:
+        what: the change, as in ``instances from 4 to 2``.
+        by: the caller, as in ``user/ada``.
+        keeps_place: whether the job keeps its place in the queue.
+    """
+    place = "it keeps its place in the queue" if keeps_place else "as it asks for more, it waits as if submitted now"
+    return Reason(code=ReasonCode.CHANGED, message=f"{what} changed by {by}; {place}")
 
 
 def launch_refused(error: object) -> Reason:
@@ -176,10 +198,15 @@ def name_taken(attempt: str) -> Reason:
     return Reason(code=ReasonCode.NAME_TAKEN, message=message)
 
 
-def stopped_before_launch(*, requeued: bool) -> Reason:
-    """An attempt was stopped before its launch; its job is requeued, or else has stopped."""
+def stopped_before_launch(*, requeued: bool, why: str = "") -> Reason:
+    """An attempt was stopped before its launch; its job is requeued, or else has stopped.
+
+    Args:
+        requeued: whether its job is requeued.
+        why: the reason of the caller who requested the stop; may be empty.
+    """
     code = ReasonCode.RETURNED_TO_LINE if requeued else ReasonCode.STOPPED
-    return Reason(code=code, message="stopped before SageMaker launched it")
+    return Reason(code=code, message=f"stopped before SageMaker launched it{_because(why)}")
 
 
 def paused_before_launch() -> Reason:
@@ -236,9 +263,9 @@ def stopped_at_limit(limit: str) -> Reason:
     return Reason(code=ReasonCode.STOPPED, message=message)
 
 
-def stopped_on_request() -> Reason:
-    """A running job has stopped, as a caller requested."""
-    return Reason(code=ReasonCode.STOPPED, message="stopped on request")
+def stopped_on_request(why: str = "") -> Reason:
+    """A running job has stopped, as a caller requested, perhaps with a reason (``why``)."""
+    return Reason(code=ReasonCode.STOPPED, message=f"stopped on request{_because(why)}")
 
 
 def stopped_outside(status: str, cause: str | None) -> Reason:

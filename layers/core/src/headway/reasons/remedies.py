@@ -59,6 +59,7 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
     ),
     ReasonCode.RETURNED_TO_LINE: Remedy(),
     ReasonCode.PRIORITY_CHANGED: Remedy(),
+    ReasonCode.CHANGED: Remedy(),
     ReasonCode.HELD: Remedy(),
     ReasonCode.RELEASED: Remedy(),
     ReasonCode.STOP_REQUESTED: Remedy(),

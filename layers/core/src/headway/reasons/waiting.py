@@ -147,9 +147,12 @@ def waits_in_line(ahead: int, *, at_least: bool = False) -> Reason:
         ahead: the number of jobs ahead.
         at_least: whether there may be more.
     """
-    return Reason(
-        code=ReasonCode.WAITS_BEHIND, message=f"waits behind {'at least ' if at_least else ''}{ahead} jobs in the queue"
-    )
+    if not ahead:
+        message = "is next in the queue; no decision has considered it yet, which takes a minute at most"
+    else:
+        jobs = "1 job" if ahead == 1 else f"{ahead} jobs"
+        message = f"waits behind {'at least ' if at_least else ''}{jobs} in the queue"
+    return Reason(code=ReasonCode.WAITS_BEHIND, message=message)
 
 
 def backs_off(seconds: int, held_by: str = "") -> Reason:
@@ -214,14 +217,14 @@ def unknown_pool(pool: str, known: tuple[str, ...]) -> Reason:
 
 
 def clock_time(time_ms: int, now_ms: int) -> str:
-    """A time of day, with the date if that is another one than today's; UTC.
+    """A time of day in UTC, with the date if that is another one than today's.
 
     Args:
         time_ms: the time, ms.
         now_ms: the current time, ms.
     """
     time, now = datetime.fromtimestamp(time_ms / 1000, UTC), datetime.fromtimestamp(now_ms / 1000, UTC)
-    return f"{time:%H:%M}" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M}"
+    return f"{time:%H:%M} UTC" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M} UTC"
 
 
 def _first_to_end(holders: tuple[Allocation, ...]) -> list[Allocation]:

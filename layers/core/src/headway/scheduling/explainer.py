@@ -46,25 +46,24 @@ class Explainer:
         #: By pool, how many of the considered jobs continue to wait for it.
         self._ahead: dict[str, int] = {}
 
-    def add(self, job: WaitingJob, why: Why, start: ReservedStart | None = None, *, blocks: bool = True) -> None:
+    def add(self, job: WaitingJob, why: Why, start: ReservedStart | None = None, *, in_line: bool = True) -> None:
         """Record that a job continues to wait.
 
         Args:
             job: the job.
             why: makes the reason.
             start: the start that is reserved for it, if there is one.
-            blocks: whether it counts as ahead of later jobs.
+            in_line: whether it has a place in the queue; a job that no free instances suffice for has none.
         """
         if not self._enabled:
             return
-        ahead = 0
-        for pool in job.demand:
-            ahead = max(ahead, self._ahead.get(pool, 0))
-        start_ms = start.start_ms if start else None
-        self.waits.append(Wait(job=job.name, reason=why(), ahead=ahead, start_by_ms=start_ms))
-        if blocks:
+        ahead = None
+        if in_line:
+            ahead = max(self._ahead.get(pool, 0) for pool in job.demand)
             for pool in job.demand:
                 self._ahead[pool] = self._ahead.get(pool, 0) + 1
+        start_ms = start.start_ms if start else None
+        self.waits.append(Wait(job=job.name, reason=why(), ahead=ahead, start_by_ms=start_ms))
 
     def behind(self, pools: Combination) -> Reason:
         """The job waits behind the first blocked job of its combination of pools. There must be one."""

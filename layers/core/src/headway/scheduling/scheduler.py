@@ -127,7 +127,7 @@ class _Pass:
             return
         never_fits = self._never_fits(job)
         if never_fits is not None:
-            self.explainer.add(job, never_fits, blocks=False)
+            self.explainer.add(job, never_fits, in_line=False)
             return
         takes = state.beyond_reservation(job)
         earmarked = state.earmarked.get(job.name, [])

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headway.jobpolicy.rules import DEFAULT_RUN_TIME_S, TrainingJob, violations
+from headway.jobpolicy.rules import violations
 from headway.vectors import describe
-from headway_service.admission import team_access
+from headway_service.admission import sagemaker_rules, team_access, unsupported
+from headway_service.admission.policy_view import allocation_limit_ms, charged_team, job_for_rules
 from headway_service.config.authorization import Caller
-from headway_service.config.document import DEFAULT_TEAM, Configuration, WarmPools
+from headway_service.config.document import Configuration, WarmPools
 from headway_service.errors import (
     FieldError,
     ImpossibleDemand,
@@ -23,7 +24,7 @@ from headway_service.errors import (
 )
 from headway_service.sagemaker_api import request_schema
 from headway_service.sagemaker_api.launch_request import on_demand
-from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, PREEMPTIBLE_TAG, TEAM_TAGS
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, PREEMPTIBLE_TAG
 from headway_service.sagemaker_api.training_request import TrainingRequest
 
 MAX_REQUEST_BYTES = 400_000
@@ -67,13 +68,14 @@ class Review:
     impossible: Sequence[FieldError]
 
 
-def admit(request: Any, configuration: Configuration, caller: Caller) -> Admitted:
+def admit(request: Any, configuration: Configuration, caller: Caller, home: str | None = None) -> Admitted:
     """Check a CreateTrainingJob request. A refusal names each field that is wrong, for whatever reason.
 
     Args:
         request: the request as decoded from JSON.
         configuration: the pools and the rules in force.
         caller: the caller.
+        home: the team if the tags name none; None for that of the caller's jobs.
 
     Raises:
         InvalidRequest: it is not a request that SageMaker would take, or the queue cannot run it.
@@ -91,10 +93,11 @@ def admit(request: Any, configuration: Configuration, caller: Caller) -> Admitte
             f"the request has {size_bytes} bytes, the queue takes {MAX_REQUEST_BYTES}: "
             "move large hyperparameters or environment values to S3 and pass their location"
         )
-    home = team_access.default_team(caller, configuration)
+    if home is None:
+        home = team_access.default_team(caller, configuration)
     training = TrainingRequest.parse(request)
     _refuse(_review(training, configuration, caller, home))
-    team = _team(training.tags, configuration, home)
+    team = charged_team(training.tags, configuration, home)
     return Admitted(
         name=training.name,
         request=canonical,
@@ -103,9 +106,9 @@ def admit(request: Any, configuration: Configuration, caller: Caller) -> Admitte
         priority=_priority(training, team, configuration),
         checkpoints="CheckpointConfig" in request,
         team=team,
-        limit_ms=limit_ms(request, configuration),
+        limit_ms=allocation_limit_ms(request, configuration),
         preemptible=training.preemptible,
-        on_demand_limit_ms=limit_ms(on_demand(request), configuration) if training.spot else None,
+        on_demand_limit_ms=allocation_limit_ms(on_demand(request), configuration) if training.spot else None,
         warm_pool=training.warm_pool,
     )
 
@@ -132,9 +135,14 @@ def _review(request: TrainingRequest, configuration: Configuration, caller: Call
         errors += _tag_errors(request, home, configuration)
     if _sound("ResourceConfig", errors):
         errors += _resource_errors(request, configuration)
+    errors += unsupported.errors(request.raw)
     if _sound("EnableManagedSpotTraining", errors) and _sound("StoppingCondition", errors):
-        errors += _spot_errors(request.raw)
-    job = as_ruled(request.raw, request.tags, configuration, home)
+        errors += sagemaker_rules.spot_errors(request.raw)
+    if _sound("AlgorithmSpecification", errors):
+        errors += sagemaker_rules.algorithm_errors(request.raw)
+    if _sound("InputDataConfig", errors):
+        errors += sagemaker_rules.channel_errors(request.raw)
+    job = job_for_rules(request.raw, request.tags, configuration, home)
     broken = violations(configuration.job_rules(), job)
     forbidden = (
         team_access.access_errors(request.role, named, job.team, caller, configuration) if caller and not errors else ()
@@ -145,21 +153,6 @@ def _review(request: TrainingRequest, configuration: Configuration, caller: Call
         violations=[FieldError(field=each.field, message=each.message) for each in broken],
         impossible=[] if errors else list(_impossible(request, job.team, configuration)),
     )
-
-
-def as_ruled(
-    description: Mapping[str, Any], tags: Mapping[str, str], configuration: Configuration, home: str = DEFAULT_TEAM
-) -> TrainingJob:
-    """A training job as the rules see it.
-
-    Args:
-        description: a CreateTrainingJob request, or DescribeTrainingJob's answer.
-        tags: its tags, which DescribeTrainingJob does not return.
-        configuration: names the teams.
-        home: the team that it is charged to if its tags name none.
-    """
-    team = _team(tags, configuration, home)
-    return TrainingJob(description=description, tags=tags, team=team, preemptible=tags.get(PREEMPTIBLE_TAG) != "false")
 
 
 def _refuse(found: Review) -> None:
@@ -200,7 +193,7 @@ def _tag_errors(request: TrainingRequest, home: str, configuration: Configuratio
 
 def _priority_errors(request: TrainingRequest, home: str, configuration: Configuration) -> Iterator[FieldError]:
     found = request.priorities
-    team = _team(request.tags, configuration, home)
+    team = charged_team(request.tags, configuration, home)
     most = configuration.max_priority(team)
     of_team = f" for the team {team}" if most < configuration.priority.maximum else ""
     for i, value in found:
@@ -226,18 +219,11 @@ def _preemptible_errors(request: TrainingRequest, configuration: Configuration) 
 def _resource_errors(request: TrainingRequest, configuration: Configuration) -> Iterator[FieldError]:
     resources = request.raw.get("ResourceConfig")
     if resources is None:
-        yield FieldError(
-            field="ResourceConfig",
-            message="is required: the queue cannot count serverless training; name a type and count",
-        )
+        if "ServerlessJobConfig" not in request.raw:
+            yield FieldError(field="ResourceConfig", message="is required: name an instance type and a count")
         return
     if "InstancePreferences" in resources:
-        yield FieldError(
-            field="ResourceConfig.InstancePreferences",
-            message="is not supported by this version of the queue, which has to know the type that it counts: "
-            "use InstanceType and InstanceCount, or InstanceGroups",
-        )
-        return
+        return  # not supported
     if "InstanceGroups" in resources:
         yield from _group_errors(resources)
         return
@@ -276,20 +262,6 @@ def _group_errors(resources: Mapping[str, Any]) -> Iterator[FieldError]:
             )
 
 
-def _spot_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
-    """SageMaker's own rules for managed spot training, which its model does not hold (API reference)."""
-    spot = request.get("EnableManagedSpotTraining", False)
-    stopping = request.get("StoppingCondition", {})
-    wait_s = stopping.get("MaxWaitTimeInSeconds")
-    field = "StoppingCondition.MaxWaitTimeInSeconds"
-    if not spot and wait_s is not None:
-        yield FieldError(field=field, message="is only for spot: remove it or set EnableManagedSpotTraining to true")
-    if spot and wait_s is None:
-        yield FieldError(field=field, message="is required when EnableManagedSpotTraining is true")
-    if spot and wait_s is not None and wait_s < stopping.get("MaxRuntimeInSeconds", 0):
-        yield FieldError(field=field, message=f"is {wait_s}; it must be at least MaxRuntimeInSeconds")
-
-
 def _impossible(request: TrainingRequest, team: str, configuration: Configuration) -> Iterator[FieldError]:
     """What the pools, or the limit of a team, could never give."""
     problems: dict[str, tuple[str, str]] = {}
@@ -311,29 +283,6 @@ def _impossible(request: TrainingRequest, team: str, configuration: Configuratio
             yield FieldError(field=f"{each.part}.{member}", message=f"{problem}; {possible}")
 
 
-def limit_ms(request: Mapping[str, Any], configuration: Configuration) -> int:
-    """The longest time, ms, for which a training job may hold instances, by its request or its description.
-
-    MaxRuntimeInSeconds counts from when SageMaker has the instances; for spot, MaxWaitTimeInSeconds includes the wait
-    for them (API reference, StoppingCondition). The queue counts from the intent to launch, so the time for which
-    SageMaker may search for instances is added, and the overhead: provisioning, stopping and uploading.
-
-    Args:
-        request: the CreateTrainingJob request, or the description of a training job.
-        configuration: the configuration in effect.
-    """
-    stopping = request.get("StoppingCondition", {})
-    limit_s = stopping.get("MaxWaitTimeInSeconds") or stopping.get("MaxRuntimeInSeconds", DEFAULT_RUN_TIME_S)
-    limit_s += stopping.get("MaxPendingTimeInSeconds", 0) + configuration.overhead_seconds
-    return int(limit_s) * 1000
-
-
 def _priority(request: TrainingRequest, team: str, configuration: Configuration) -> int:
     given = request.priorities
     return int(given[0][1]) if given else min(configuration.priority.default, configuration.max_priority(team))
-
-
-def _team(tags: Mapping[str, str], configuration: Configuration, home: str) -> str:
-    """The configured team that tags name, or ``home``; empty if that is none that is configured."""
-    named = next((tags[key] for key in TEAM_TAGS if key in tags), home)
-    return named if named in configuration.teams else ""

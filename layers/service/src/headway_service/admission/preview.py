@@ -11,8 +11,9 @@ from typing import Any
 
 from headway.jobpolicy.rule_conflicts import find_conflicts
 from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, Rule, Violation, matches
-from headway_service.admission.admit import as_ruled, review
-from headway_service.config.document import Configuration, parse, text_to_keep
+from headway_service.admission.admit import review
+from headway_service.admission.policy_view import job_for_rules
+from headway_service.config.document import Configuration, new_text_to_keep, parse
 from headway_service.errors import FieldError
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, TEAM_TAGS
 from headway_service.sagemaker_api.training_request import TrainingRequest
@@ -50,8 +51,13 @@ def lint(document: Any) -> list[FieldError]:
     Raises:
         InvalidConfiguration: the queue would refuse it.
     """
-    configuration = parse(text_to_keep(document))
-    return [*_never_for_a_request(configuration), *_no_pool_left(configuration), *_contradictions(configuration)]
+    configuration = parse(new_text_to_keep(document))
+    return [
+        *_never_for_a_request(configuration),
+        *_no_pool_left(configuration),
+        *_contradictions(configuration),
+        *_bypassed_priorities(configuration),
+    ]
 
 
 def preview(document: Any, request: Mapping[str, Any], team: str | None = None) -> Preview:
@@ -65,10 +71,10 @@ def preview(document: Any, request: Mapping[str, Any], team: str | None = None) 
     Raises:
         InvalidConfiguration: the queue would refuse the document.
     """
-    configuration = parse(text_to_keep(document))
+    configuration = parse(new_text_to_keep(document))
     asked = request if team is None else _with_team(request, team)
     training = TrainingRequest.parse(asked)
-    job = as_ruled(training.raw, training.tags, configuration)
+    job = job_for_rules(training.raw, training.tags, configuration)
     found = review(training, configuration)
     return Preview(
         team=job.team,
@@ -111,6 +117,21 @@ def _contradictions(configuration: Configuration) -> Iterator[FieldError]:
         whom, under = ("itself", "it") if one == other else (f"the rule {other}", "both")
         message = f"contradicts {whom} about {found.subject}, so that every job under {under} is refused"
         yield FieldError(field=f"rules.{one}.require", message=message)
+
+
+def _bypassed_priorities(configuration: Configuration) -> Iterator[FieldError]:
+    """Limits of priority that any caller can avoid, by naming a team that accepts every caller's jobs."""
+    people = configuration.access_rules().teams
+    most = {team: configuration.max_priority(team) for team in sorted(people)}
+    for team, limit in most.items():
+        highest = max((other for other in most if not people[other].listed), key=most.__getitem__, default=team)
+        if configuration.teams[team].max_priority is not None and most[highest] > limit:
+            message = (
+                f"does not bind the team's callers: they may submit for the team {highest}, which accepts every "
+                f"caller's jobs, with priorities up to {most[highest]}; list the members of {highest}, or set its "
+                "maxPriority"
+            )
+            yield FieldError(field=f"teams.{team}.maxPriority", message=message)
 
 
 def _with_team(request: Mapping[str, Any], team: str) -> dict[str, Any]:

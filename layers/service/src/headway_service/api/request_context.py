@@ -17,6 +17,7 @@ from headway_service.bootstrap import Container
 from headway_service.config.authorization import Caller, known_caller
 from headway_service.forecast.service import ForecastService
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS, NAME_PATTERN
+from headway_service.validation_messages import explained
 
 MAX_KEY_CHARS = 128
 """The longest idempotency key."""
@@ -69,7 +70,7 @@ IdempotencyKey = Annotated[
         description="A repeated call with the same key gets the response of the first one.",
         min_length=1,
         max_length=MAX_KEY_CHARS,
-        pattern=r"^[A-Za-z0-9_.:-]+$",
+        pattern=explained(r"^[A-Za-z0-9_.:-]+$", "made of letters, digits and _ . : - only"),
     ),
 ]
 """What the caller knows this call by."""

@@ -19,7 +19,13 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 VERSION_HEADER = "Headway-Version"
 """Header of every answer: the version of the queue's code."""
 
-_HEADERS: Any = {VERSION_HEADER: {"description": "Version of the queue.", "schema": {"type": "string"}}}
+TIME_HEADER = "Headway-Time"
+"""Header of every answer: the queue's time, by which all times in the answer are."""
+
+_HEADERS: Any = {
+    VERSION_HEADER: {"description": "Version of the queue.", "schema": {"type": "string"}},
+    TIME_HEADER: {"description": "Time of the answer.", "schema": {"type": "string", "format": "date-time"}},
+}
 _RETRY_AFTER: Any = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
 _FORBIDDEN = "API Gateway's own: the call is not signed, or no IAM policy allows it."
 _THROTTLED = "API Gateway's own: the calls exceed the rate limit of the method."

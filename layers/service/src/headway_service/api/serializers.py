@@ -18,7 +18,7 @@ from headway.api_documents.forecast import Ahead, Forecast, ForecastEntry, Shift
 from headway.api_documents.forecast import DryRun as DryRunDocument
 from headway.api_documents.forecast import Explanation as ExplanationDocument
 from headway.api_documents.jobs import Attempt, HistoryEntry, Job, JobDetails, Reason, WatchOf
-from headway.api_documents.pools import Pause
+from headway.api_documents.pools import Capacity, Pause, TeamUse
 from headway.api_documents.pools import PoolUse as PoolDocument
 from headway.api_documents.refusals import Error, Refusal, WrongField
 from headway.api_documents.unmanaged_jobs import RogueJob
@@ -30,6 +30,7 @@ from headway_service.errors import RequestError
 from headway_service.forecast.results import Consequences, DryRun, Explanation, Move, Outlook
 from headway_service.jobs.position import JobView
 from headway_service.jobs.submit_batch import Accepted
+from headway_service.pools.capacity import Capacity as CapacityFound
 from headway_service.pools.capacity import PoolUse
 from headway_service.sagemaker_api.redaction import Shown
 from headway_service.store.records.attempt import AttemptRecord
@@ -64,7 +65,7 @@ def job_details_document(
         attempts=tuple(attempts),
         history=tuple(
             HistoryEntry(
-                time=_time(step.time_ms),
+                time=time_text(step.time_ms),
                 state=step.job_state,
                 reason=_reason(step.reason),
                 attempt_name=step.attempt_name,
@@ -89,7 +90,7 @@ def _job(kind: type[_AnyJob], seen: JobView, **more: Any) -> _AnyJob:
         state=job.job_state,
         held=job.held,
         priority=job.priority,
-        entry_time=_time(job.entry_time),
+        entry_time=time_text(job.accepted_time),
         demand=job.demand,
         team=job.team or None,
         owner=job.owner,
@@ -97,9 +98,11 @@ def _job(kind: type[_AnyJob], seen: JobView, **more: Any) -> _AnyJob:
         reason=_reason(seen.reason),
         attempt_count=job.attempt_count,
         live_attempt=job.live_attempt,
+        comment=job.comment or None,
         preemptions=job.preemption_count,
-        started_time=_time(job.usage.started_ms),
-        ended_time=_time(job.ended_ms),
+        started_time=time_text(job.usage.started_ms),
+        ended_time=time_text(job.ended_ms),
+        limit_seconds=None if job.limit_ms is None else job.limit_ms // 1000,
         instance_seconds={pool: held_ms // 1000 for pool, held_ms in job.usage.instance_ms.items()},
         **more,
     )
@@ -120,6 +123,25 @@ def pool_document(use: PoolUse) -> PoolDocument:
     )
 
 
+def capacity_document(found: CapacityFound) -> Capacity:
+    """The use of the pools, by pool and by team."""
+    return Capacity(
+        pools=tuple(pool_document(use) for use in found.pools),
+        teams=tuple(
+            TeamUse(
+                team=use.team,
+                weight=use.policy.weight,
+                guaranteed=use.policy.guaranteed,
+                limit=use.policy.limit,
+                used=use.used,
+                borrowed=use.borrowed,
+                waiting=use.waiting,
+            )
+            for use in found.teams
+        ),
+    )
+
+
 def rogue_document(rogue: UnmanagedJobRecord) -> RogueJob:
     """An unmanaged training job: one that did not come through the queue."""
     return RogueJob(
@@ -128,8 +150,8 @@ def rogue_document(rogue: UnmanagedJobRecord) -> RogueJob:
         demand=rogue.demand,
         charged=rogue.charged,
         team=rogue.team or None,
-        created_time=_time(rogue.created_ms),
-        seen_time=_time(rogue.since_ms),
+        created_time=time_text(rogue.created_ms),
+        seen_time=time_text(rogue.since_ms),
         stop_asked_by=rogue.stop_asked_by or None,
         reason=_reason(rogue.reason),
     )
@@ -141,7 +163,7 @@ def letter_document(read: ReadLetter) -> DeadLetter:
     return DeadLetter(
         id=read.letter.message_id,
         queue=read.queue,
-        sent_time=_time(read.letter.sent_ms),
+        sent_time=time_text(read.letter.sent_ms),
         receive_count=read.letter.receive_count,
         about=content.about,
         error_type=content.error_type,
@@ -174,7 +196,7 @@ def dry_run_document(found: DryRun) -> DryRunDocument:
     return DryRunDocument(
         dry_run=True,
         job=job_document(found.seen),
-        expected_start=_time(found.expected_start_ms),
+        expected_start=time_text(found.expected_start_ms),
         preempts=tuple(found.preempts),
         delays=tuple(_shift(move) for move in found.delays),
         note=found.note,
@@ -195,8 +217,8 @@ def explanation_document(found: Explanation) -> ExplanationDocument:
         held=job.held,
         place=found.seen.place,
         reason=_reason(found.seen.reason),
-        expected_start=_time(found.expected_start_ms),
-        expected_end=_time(found.expected_end_ms),
+        expected_start=time_text(found.expected_start_ms),
+        expected_end=time_text(found.expected_end_ms),
         note=found.note,
         ahead=tuple(
             Ahead(
@@ -204,8 +226,8 @@ def explanation_document(found: Explanation) -> ExplanationDocument:
                 job_state=each.job_state,
                 priority=each.priority,
                 demand=each.demand,
-                started_time=_time(each.started_ms),
-                expected_end=_time(each.expected_end_ms),
+                started_time=time_text(each.started_ms),
+                expected_end=time_text(each.expected_end_ms),
             )
             for each in found.ahead
         ),
@@ -218,8 +240,8 @@ def explanation_document(found: Explanation) -> ExplanationDocument:
 def forecast_document(found: Outlook) -> Forecast:
     """When waiting jobs are expected to start."""
     return Forecast(
-        as_of=_time(found.as_of_ms),
-        until=_time(found.until_ms),
+        as_of=time_text(found.as_of_ms),
+        until=time_text(found.until_ms),
         note=found.note,
         jobs=tuple(
             ForecastEntry(
@@ -229,7 +251,7 @@ def forecast_document(found: Outlook) -> Forecast:
                 priority=each.seen.job.priority,
                 demand=each.seen.job.demand,
                 held=each.seen.job.held,
-                expected_start=_time(each.start_ms),
+                expected_start=time_text(each.start_ms),
             )
             for each in found.jobs
         ),
@@ -277,14 +299,14 @@ def _pause(pause: PauseRecord) -> Pause:
     return Pause(
         everything=pause.pool == PauseRecord.EVERYTHING,
         by=pause.by,
-        since=_time(pause.since_ms),
+        since=time_text(pause.since_ms),
         reason=pause.reason,
         stops=pause.stops,
     )
 
 
 def _shift(move: Move) -> Shift:
-    return Shift(job_name=move.job, before=_time(move.before_ms), after=_time(move.after_ms))
+    return Shift(job_name=move.job, before=time_text(move.before_ms), after=time_text(move.after_ms))
 
 
 def _ended_attempt(ended: EndedAttempt) -> Attempt:
@@ -294,8 +316,8 @@ def _ended_attempt(ended: EndedAttempt) -> Attempt:
         state=AttemptState.ENDED,
         status=ended.training_job_status,
         secondary_status=ended.secondary_status,
-        started_time=_time(ended.since_ms),
-        ended_time=_time(ended.ended_ms),
+        started_time=time_text(ended.since_ms),
+        ended_time=time_text(ended.ended_ms),
         failure_reason=ended.failure_reason,
         reason=_reason(ended.reason),
     )
@@ -308,7 +330,7 @@ def _live_attempt(attempt: AttemptRecord) -> Attempt:
         state=attempt.attempt_state,
         status=attempt.training_job_status,
         secondary_status=attempt.secondary_status,
-        started_time=_time(attempt.since_ms),
+        started_time=time_text(attempt.since_ms),
         ended_time=None,
         failure_reason=None,
         reason=None,
@@ -320,14 +342,15 @@ def _reason(reason: ReasonRecord) -> Reason:
 
 
 @overload
-def _time(time_ms: int) -> str: ...
+def time_text(time_ms: int) -> str: ...
 
 
 @overload
-def _time(time_ms: int | None) -> str | None: ...
+def time_text(time_ms: int | None) -> str | None: ...
 
 
-def _time(time_ms: int | None) -> str | None:
+def time_text(time_ms: int | None) -> str | None:
+    """A time as documents have it; ``time_ms`` is ms since the epoch, or None."""
     if time_ms is None:
         return None
     return datetime.fromtimestamp(time_ms / 1000, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

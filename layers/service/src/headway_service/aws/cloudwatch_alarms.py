@@ -1,13 +1,16 @@
 """The alarms on running jobs, in CloudWatch.
 
 An alarm's name holds the attempt, the watch and the host that it is for. So nothing need be kept of it elsewhere, and
-one that is no longer wanted is found by its name.
+one that is no longer wanted is found by its name. Where the name would be too long, a digest replaces the end of the
+watch's name, which the alarm's description has in full.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from headway.jobpolicy.utilization import Alarm
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.type_defs import MetricAlarmTypeDef
 
 # PutMetricAlarm: the account has as many alarms as it may have, and jobs that end give theirs back (API reference).
-_answering = partial(raise_retry_later, "CloudWatch", {"LimitExceeded"})
+_retry_later = partial(raise_retry_later, "CloudWatch", {"LimitExceeded"})
 
 _MAX_DELETED = 100
 """Alarms that one DeleteAlarms call takes (API reference)."""
@@ -29,12 +32,24 @@ _PAGE = 100
 """The most that one DescribeAlarms call gives (API reference)."""
 
 
+MAX_NAME_CHARS = 255
+"""The longest name of an alarm (API reference, PutMetricAlarm)."""
+
+_DIGEST_CHARS = 16
+"""Part of a SHA-256 digest, in hexadecimal digits."""
+
+# No watch is named with a tilde, so no shortened name is that of another watch.
+_SHORTENED = "~"
+_WATCH_IN_DESCRIPTION = re.compile(r"watch `([^`]+)` on ")
+
+
 class CloudWatchAlarms:
     """:class:`headway_service.ports.alarms.Alarms` on CloudWatch.
 
     Args:
         client: of CloudWatch.
-        prefix: what the names of this queue's alarms begin with, and no others.
+        prefix: what the names of this queue's alarms begin with, and no others. A stack's name and what follows it, 135
+            characters at most, leave room for the longest name of an attempt and the digest.
         topic_arn: the SNS topic that a firing alarm notifies.
     """
 
@@ -46,9 +61,9 @@ class CloudWatchAlarms:
 
     def put(self, alarm: Alarm) -> None:
         """See :class:`headway_service.ports.alarms.Alarms`."""
-        with _answering():
+        with _retry_later():
             self._client.put_metric_alarm(
-                AlarmName=f"{self._prefix}{alarm.attempt}/{alarm.watch}/{alarm.number}",
+                AlarmName=self._name(alarm.attempt, alarm.watch, alarm.number),
                 AlarmDescription=f"Headway's watch `{alarm.watch}` on {alarm.host}; gone when that has ended",
                 Namespace=alarm.namespace,
                 MetricName=alarm.metric,
@@ -68,7 +83,7 @@ class CloudWatchAlarms:
         """See :class:`headway_service.ports.alarms.Alarms`."""
         all_of = sorted(names)
         for start in range(0, len(all_of), _MAX_DELETED):
-            with _answering():
+            with _retry_later():
                 self._client.delete_alarms(AlarmNames=all_of[start : start + _MAX_DELETED])
 
     def seen(self, attempt: str | None = None) -> tuple[SeenAlarm, ...]:
@@ -77,7 +92,7 @@ class CloudWatchAlarms:
         pages = self._client.get_paginator("describe_alarms").paginate(
             AlarmNamePrefix=prefix, AlarmTypes=["MetricAlarm"], PaginationConfig={"PageSize": _PAGE}
         )
-        with _answering():
+        with _retry_later():
             return tuple(self._read(each) for page in pages for each in member(page, "MetricAlarms"))
 
     def attempt_of(self, name: str) -> str | None:
@@ -85,11 +100,23 @@ class CloudWatchAlarms:
         attempt, _, rest = name.removeprefix(self._prefix).partition("/")
         return attempt if name.startswith(self._prefix) and rest else None
 
+    def _name(self, attempt: str, watch: str, number: int) -> str:
+        start, end = f"{self._prefix}{attempt}/", f"/{number}"
+        room = MAX_NAME_CHARS - len(start) - len(end)
+        if len(watch) > room:
+            digest = sha256(watch.encode()).hexdigest()[:_DIGEST_CHARS]
+            watch = f"{watch[: room - len(_SHORTENED) - len(digest)]}{_SHORTENED}{digest}"
+        return f"{start}{watch}{end}"
+
     def _read(self, document: MetricAlarmTypeDef) -> SeenAlarm:
         name = document["AlarmName"]
         firing = document["StateValue"] == "ALARM"
         try:
             attempt, watch, number = name.removeprefix(self._prefix).rsplit("/", 2)
+            if _SHORTENED in watch:
+                (watch,) = _WATCH_IN_DESCRIPTION.findall(document["AlarmDescription"])
+            if name != self._name(attempt, watch, int(number)):
+                return SeenAlarm(name=name, alarm=None, firing=firing)
             ((dimension, _),) = [(each["Name"], each["Value"]) for each in document["Dimensions"]]
             alarm = Alarm(
                 attempt=attempt,

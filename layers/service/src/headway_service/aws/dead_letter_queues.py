@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 HIDDEN_S = 30
 """How long a letter that was taken is hidden from others, s: longer than the API function lives."""
 
-_answering = partial(raise_retry_later, "the dead-letter queue")
+_retry_later = partial(raise_retry_later, "the dead-letter queue")
 
 _BATCH = 10
 """SQS's limit of messages in one call (service quota)."""
@@ -43,7 +43,7 @@ class SqsDeadLetterQueue:
 
     def take(self, most: int) -> Sequence[DeadLetter]:
         """See :class:`headway_service.ports.messaging.DeadLetterQueue`."""
-        with _answering():
+        with _retry_later():
             answer = self._client.receive_message(
                 QueueUrl=self._url,
                 MaxNumberOfMessages=min(most, _BATCH),
@@ -56,20 +56,20 @@ class SqsDeadLetterQueue:
 
     def remove(self, letter: DeadLetter) -> None:
         """See :class:`headway_service.ports.messaging.DeadLetterQueue`."""
-        with _answering():
+        with _retry_later():
             self._client.delete_message(QueueUrl=self._url, ReceiptHandle=letter.receipt)
 
     def give_back(self, letters: Sequence[DeadLetter]) -> None:
         """See :class:`headway_service.ports.messaging.DeadLetterQueue`."""
         for letter in letters:
-            with _answering():
+            with _retry_later():
                 self._client.change_message_visibility(
                     QueueUrl=self._url, ReceiptHandle=letter.receipt, VisibilityTimeout=0
                 )
 
     def count(self) -> int:
         """See :class:`headway_service.ports.messaging.DeadLetterQueue`."""
-        with _answering():
+        with _retry_later():
             answer = self._client.get_queue_attributes(
                 QueueUrl=self._url,
                 AttributeNames=["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"],

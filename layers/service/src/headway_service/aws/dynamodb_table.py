@@ -52,7 +52,7 @@ _FIRST_RETRY_S = 0.02
 _PASSING_CANCELLATIONS = {None, "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 """Reasons of a cancelled transaction that pass by themselves (API reference, TransactionCanceledException)."""
 
-_answering = partial(raise_retry_later, "the queue's table")
+_retry_later = partial(raise_retry_later, "the queue's table")
 
 _serialize = TypeSerializer().serialize
 
@@ -68,7 +68,7 @@ class DynamoDBTable:
 
     def get(self, key: Key) -> Item | None:
         """See :class:`headway_service.ports.table.Table`."""
-        with _answering():
+        with _retry_later():
             answer = self._client.get_item(TableName=self._name, Key=_key(key), ConsistentRead=True)
         return decode_item(answer["Item"]) if "Item" in answer else None
 
@@ -161,7 +161,7 @@ class DynamoDBTable:
         aliases = _Aliases()
         filters = " AND ".join(_condition(each, aliases) for each in where)
         aliases.values[":listing"] = _serialize(name)
-        with _answering():
+        with _retry_later():
             page = self._client.query(
                 TableName=self._name,
                 IndexName=LISTING_INDEX,
@@ -185,7 +185,7 @@ class DynamoDBTable:
                 # Full jitter, as AWS's architecture blog recommends against synchronised retries.
                 time.sleep(random.uniform(0, _FIRST_RETRY_S * 2**attempt))
             try:
-                with _answering():
+                with _retry_later():
                     self._write_once(writes)
             except ClientError as error:
                 if not _contended(error):
@@ -262,7 +262,7 @@ class DynamoDBTable:
         # A page ends at 1 MB whatever the limit (API reference, Query).
         start = {"ConsistentRead": True, **options}
         while True:
-            with _answering():
+            with _retry_later():
                 page = self._client.query(
                     TableName=self._name,
                     KeyConditionExpression=condition,

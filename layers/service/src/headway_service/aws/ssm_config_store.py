@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # API reference, GetParameter. How IAM evaluates a name with a version is not documented.
 _NOT_SHOWN = {"ParameterNotFound", "ParameterVersionNotFound", "AccessDeniedException"}
 # PutParameter: more writes at once than the parameter takes (API reference).
-_answering = partial(
+_retry_later = partial(
     raise_retry_later, "the parameter store, which holds the queue's configuration,", {"TooManyUpdates"}
 )
 
@@ -34,13 +34,13 @@ class ParameterStore:
 
     def read(self) -> ConfigurationText:
         """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
-        with _answering():
+        with _retry_later():
             return _text_of(member(self._client.get_parameter(Name=self._name), "Parameter"))
 
     def read_version(self, version: int) -> ConfigurationText | None:
         """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
         try:
-            with _answering():
+            with _retry_later():
                 return _text_of(member(self._client.get_parameter(Name=f"{self._name}:{version}"), "Parameter"))
         except ClientError as error:
             if code_of(error) in _NOT_SHOWN:
@@ -49,7 +49,7 @@ class ParameterStore:
 
     def write(self, text: str) -> int:
         """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
-        with _answering():
+        with _retry_later():
             # A standard parameter, until the document outgrows its 4096 characters.
             answer = self._client.put_parameter(
                 Name=self._name, Value=text, Type="String", Overwrite=True, Tier="Intelligent-Tiering"

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, Strict, StringConstraints, model_val
 
 from headway_service.config import authorization
 from headway_service.config.authorization import Details
-from headway_service.config.base import ConfigModel, TeamName
+from headway_service.config.base import ConfigModel, Name
 
 MAX_PEOPLE = 50
 """Patterns of one list of callers."""
@@ -59,7 +59,7 @@ class TrainingRoles(ConfigModel):
 
     roles: list[_Role] = Field(min_length=1, max_length=MAX_GRANTED)
     callers: Callers = Field(default_factory=list)
-    teams: list[TeamName] = Field(default_factory=list, max_length=MAX_GRANTED)
+    teams: list[Name] = Field(default_factory=list, max_length=MAX_GRANTED)
 
     @model_validator(mode="after")
     def _granted_to_somebody(self) -> TrainingRoles:

@@ -36,6 +36,8 @@ class Action(StrEnum):
     HOLD = "hold"
     RELEASE = "release"
     REPRIORITISE = "reprioritise"
+    COMMENT = "comment on"
+    CHANGE = "change"
 
 
 class Details(StrEnum):
@@ -122,7 +124,7 @@ class Access:
         return not self._people(team).listed or self.belongs(caller, team) or self.is_admin(caller)
 
     def may_change(self, caller: Caller, owner: str | None, team: str) -> bool:
-        """Whether a caller may stop, hold, release or reprioritise a job of that owner (ARN) and that team.
+        """Whether a caller may stop, hold, release, change or reprioritise a job of that owner (ARN) and that team.
 
         Args:
             caller: the caller.

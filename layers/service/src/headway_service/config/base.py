@@ -7,7 +7,18 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, StringConstraints
 from pydantic.alias_generators import to_camel
 
-TeamName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$")]
+from headway_service.validation_messages import explained
+
+Name = Annotated[
+    str,
+    StringConstraints(
+        pattern=explained(
+            r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$",
+            "a name of up to 63 letters, digits and . _ -, the first a letter or a digit",
+        )
+    ),
+]
+"""The name of a team, a rule or a watch."""
 
 
 class ConfigModel(BaseModel):

@@ -21,9 +21,10 @@ from headway_service.config import access as access_notation
 from headway_service.config import rules as rule_notation
 from headway_service.config import utilization
 from headway_service.config.authorization import Access, People
-from headway_service.config.base import ConfigModel, TeamName
+from headway_service.config.base import ConfigModel, Name
 from headway_service.config.notifications import Notifications
 from headway_service.errors import FieldError, InvalidConfiguration
+from headway_service.validation_messages import explained, message_of
 
 MAX_DOCUMENT_CHARS = 8192
 """The largest document: what an advanced SSM parameter holds (API reference, PutParameter).
@@ -50,7 +51,7 @@ DEFAULT_TEAM = "default"
 _LONGEST_S = 30 * 86_400
 """No training job runs longer (API reference, StoppingCondition), so no rule needs a higher limit."""
 
-POOL_PATTERN = r"^ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}$"
+POOL_PATTERN = explained(r"^ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}$", "an instance type, such as ml.p5.48xlarge")
 """What pools are called: instance types."""
 
 InstanceType = Annotated[str, StringConstraints(pattern=POOL_PATTERN)]
@@ -189,7 +190,7 @@ class Configuration(ConfigModel):
     version: int | None = Field(default=None, ge=0)
     pools: dict[InstanceType, Pool] = Field(min_length=1, max_length=MAX_POOLS)
     priority: Priorities = Priorities()
-    teams: dict[TeamName, Team] = Field(default_factory=dict, max_length=MAX_TEAMS)
+    teams: dict[Name, Team] = Field(default_factory=dict, max_length=MAX_TEAMS)
     limits: Limits = Limits()
     preemption: Preemption = Preemption()
     backfill: Backfill = Backfill()
@@ -199,9 +200,7 @@ class Configuration(ConfigModel):
     spot: Spot = Spot()
     warm_pools: Annotated[WarmPools, Strict(strict=False)] = WarmPools.LEAVE_OUT
     #: Utilization rules by name. An entry replaces the default of that name; null switches it off.
-    watches: dict[utilization.WatchName, utilization.Watch | None] = Field(
-        default_factory=dict, max_length=utilization.MAX_WATCHES
-    )
+    watches: dict[Name, utilization.Watch | None] = Field(default_factory=dict, max_length=utilization.MAX_WATCHES)
     #: Permissions.
     access: access_notation.Access = access_notation.Access()
     #: The job events that are sent as messages.
@@ -210,9 +209,7 @@ class Configuration(ConfigModel):
     overhead_seconds: int = Field(default=1800, ge=0, le=_LONGEST_S)
     rogues: Rogues = Rogues()
     #: What training jobs have to keep, by name.
-    rules: dict[rule_notation.RuleName, rule_notation.Rule] = Field(
-        default_factory=dict, max_length=rule_notation.MAX_RULES
-    )
+    rules: dict[Name, rule_notation.Rule] = Field(default_factory=dict, max_length=rule_notation.MAX_RULES)
 
     def policy(self) -> Policy:
         """The rules that decisions are made under."""
@@ -311,7 +308,7 @@ def validate(document: Any) -> Configuration:
         fields = [
             FieldError(
                 field=".".join(str(part) for part in problem["loc"] if part != "[key]") or "(the document)",
-                message=problem["msg"].removeprefix("Value error, "),
+                message=message_of(problem),
             )
             for problem in error.errors(include_url=False)
         ]
@@ -333,6 +330,21 @@ def text_to_keep(document: Any) -> str:
     return text
 
 
+def new_text_to_keep(document: Any) -> str:
+    """As :func:`text_to_keep`, for a document that a caller wrote.
+
+    It refuses more than a stored document is refused for, so that an update of the queue makes no stored one invalid.
+
+    Raises:
+        InvalidConfiguration: as :func:`parse`.
+    """
+    text = text_to_keep(document)
+    fields = list(utilization.too_fast(parse(text).watches))
+    if fields:
+        raise _invalid(fields)
+    return text
+
+
 def text_of(configuration: Configuration) -> str:
     """The document as it is stored: without defaults, as compact as its limit in characters requires."""
     document = configuration.model_dump(mode="json", exclude_unset=True, exclude={"version"})
@@ -348,10 +360,10 @@ def _invalid(fields: list[FieldError]) -> InvalidConfiguration:
 def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
     """The errors in the teams beyond the shape of the document."""
     pools, teams = configuration.pools, configuration.teams
-    lines = len(pools) * (len(teams) + 1)
-    if lines > MAX_QUEUES:
+    queues = len(pools) * (len(teams) + 1)
+    if queues > MAX_QUEUES:
         message = (
-            f"{len(teams)} teams and {len(pools)} pools make {lines} queues (pools times teams, plus one per pool "
+            f"{len(teams)} teams and {len(pools)} pools make {queues} queues (pools times teams, plus one per pool "
             f"for jobs without a team); at most {MAX_QUEUES} are possible"
         )
         yield FieldError(field="teams", message=message)

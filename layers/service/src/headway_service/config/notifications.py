@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from headway.reasons.remedies import NOTIFIED_BY_DEFAULT, REMEDIES
-from headway_service.config.base import ConfigModel, TeamName
+from headway_service.config.base import ConfigModel, Name
 
 MAX_TOLD_TEAMS = 20
 """Teams that messages may be limited to: as many as there can be."""
@@ -27,7 +27,7 @@ class Notifications(ConfigModel):
         default_factory=lambda: [str(code) for code in NOTIFIED_BY_DEFAULT], max_length=len(REMEDIES)
     )
     #: Only of jobs of these teams; None for all jobs.
-    teams: list[TeamName] | None = Field(default=None, min_length=1, max_length=MAX_TOLD_TEAMS)
+    teams: list[Name] | None = Field(default=None, min_length=1, max_length=MAX_TOLD_TEAMS)
 
     def tell(self, code: str, team: str | None) -> bool:
         """Whether a message is sent of a change for that reason, of a job of that team.

@@ -18,7 +18,8 @@ from pydantic import (
 
 from headway.jobpolicy import rules
 from headway.jobpolicy.rules import OnStart, Requirement
-from headway_service.config.base import ConfigModel, TeamName
+from headway_service.config.base import ConfigModel, Name
+from headway_service.validation_messages import explained
 
 MAX_RULES = 50
 
@@ -51,7 +52,8 @@ _Listed = Annotated[list[_T], Field(min_length=1, max_length=MAX_PATTERNS)]
 _Pattern = Annotated[str, StringConstraints(min_length=1, max_length=MAX_PATTERN_CHARS)]
 # The length is separate from the pattern: as part of it, 128 Unicode classes would be compiled at each cold start, for
 # each model with tag keys. That took a tenth of a cold start.
-_TagKey = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=rf"^[{_TAG}]+$")]
+_TAG_KEY = explained(rf"^[{_TAG}]+$", "a tag's key: letters, digits, spaces and . : / = + @ - _")
+_TagKey = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=_TAG_KEY)]
 _TagKeys = _Listed[Annotated[_Pattern, _like(rf"[{_TAG}*?\[\]!]+\Z", "a tag's key")]]
 _Tags = Annotated[
     dict[_TagKey, _Listed[Annotated[_Pattern, _like(rf"[{_TAG}*?\[\]!]+\Z", "a tag's value")]]],
@@ -63,7 +65,6 @@ _Outputs = _Listed[Annotated[_Pattern, _like(r"s3://|\*", "a place such as s3://
 _Subnets = _Listed[Annotated[_Pattern, _like(r"subnet-|\*", "a subnet's id")]]
 _SecurityGroups = _Listed[Annotated[_Pattern, _like(r"sg-|\*", "a security group's id")]]
 
-RuleName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$")]
 
 _ALLOWED = {
     "instance_types": rules.INSTANCE_TYPE,
@@ -92,7 +93,7 @@ class _Sparse(ConfigModel):
 class When(_Sparse):
     """Which jobs a rule is for: all of it has to hold."""
 
-    teams: _Listed[TeamName] | None = None
+    teams: _Listed[Name] | None = None
     tags: _Tags | None = None
     #: Spot instances only, or with false on demand only.
     spot: bool | None = None

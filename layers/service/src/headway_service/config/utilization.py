@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 from pydantic import Field, Strict, StringConstraints, model_validator
 
 from headway.errors import InvalidPolicy
 from headway.jobpolicy import utilization
-from headway.jobpolicy.utilization import Action
+from headway.jobpolicy.utilization import PUBLISHED_EVERY_S, TRAINING_JOBS, Action
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.config.base import ConfigModel
 from headway_service.config.rules import InstanceTypes, When
+from headway_service.errors import FieldError
 
 MAX_WATCHES = 10
 """Each costs an alarm for each host that trains."""
@@ -23,7 +25,6 @@ MAX_WINDOW_S = 86_400
 
 _Metric = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
-WatchName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$")]
 
 _DEFAULT = utilization.UtilizationRule(name="")
 
@@ -66,6 +67,11 @@ class Watch(ConfigModel):
             raise ValueError(f"fullScale is missing: {error}") from None
         return self
 
+    @property
+    def is_too_fast(self) -> bool:
+        """Whether the period is shorter than the time between two figures of SageMaker's."""
+        return self.namespace == TRAINING_JOBS and self.period_seconds < PUBLISHED_EVERY_S
+
     def watch(self, name: str) -> utilization.UtilizationRule:
         """The watch as it is decided on."""
         return utilization.UtilizationRule(
@@ -75,7 +81,8 @@ class Watch(ConfigModel):
             dimension=self.dimension,
             below_percent=self.below_percent,
             full_scale=self.full_scale,
-            period_s=self.period_seconds,
+            # Documents of earlier versions may have shorter ones.
+            period_s=PUBLISHED_EVERY_S if self.is_too_fast else self.period_seconds,
             periods=self.periods,
             warm_up_ms=self.warm_up_seconds * 1000,
             action=self.action,
@@ -88,3 +95,15 @@ class Watch(ConfigModel):
 
 DEFAULT_WATCHES = {"idle": Watch()}
 """The default: 1 % over five minutes, three in a row, as in the founding article."""
+
+
+def too_fast(watches: Mapping[str, Watch | None]) -> Iterator[FieldError]:
+    """The watches of a new document whose alarms would not fire."""
+    for name, watch in watches.items():
+        if watch is not None and watch.is_too_fast:
+            message = (
+                f"{watch.period_seconds} must be {PUBLISHED_EVERY_S} or a multiple of it, as SageMaker publishes "
+                f"{watch.metric} once in {PUBLISHED_EVERY_S} s; shorter periods need metrics of your own, in another "
+                "namespace"
+            )
+            yield FieldError(field=f"watches.{name}.periodSeconds", message=message)

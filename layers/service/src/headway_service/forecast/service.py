@@ -12,6 +12,7 @@ from typing import Any
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
 from headway.plan import Preempt
+from headway.policy import Policy
 from headway.reasons.remedies import remedy_for
 from headway.scheduling import forecast as core
 from headway.scheduling.forecast import Cancel, Forecast, Reprioritize, Resize, Submit, UnknownEdit, WhatIf
@@ -21,7 +22,7 @@ from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration, Pool
 from headway_service.errors import FieldError, InvalidRequest, JobNotFound, NameInUse, RequestError
 from headway_service.forecast.results import Ahead, Consequences, DryRun, Expected, Explanation, Move, Outlook
-from headway_service.forecast.snapshot import MAX_FORESEEN, build_snapshot
+from headway_service.forecast.snapshot import MAX_FORESEEN, ForecastSnapshot, build_snapshot
 from headway_service.jobs.commands import require_priority
 from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import JobView, PositionExplainer, reasons_from_plan
@@ -60,15 +61,24 @@ class ForecastService:
 
     Args:
         table: the table.
-        clock: now, ms.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms.
         configuration: the configuration in effect.
     """
 
-    def __init__(self, *, table: Table, clock: Callable[[], int], configuration: Callable[[], Configuration]) -> None:
+    def __init__(
+        self,
+        *,
+        table: Table,
+        clock: Callable[[], int],
+        machine_clock: Callable[[], int],
+        configuration: Callable[[], Configuration],
+    ) -> None:
         self._table = table
         self._clock = clock
+        self._machine_clock = machine_clock
         self._configuration = configuration
-        self._explainer = PositionExplainer(table, clock, lambda: configuration().policy())
+        self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
 
     def dry_run(self, request: Any, caller: Caller) -> DryRun:
         """What :meth:`headway_service.jobs.submit.Submitter.submit` would answer, and the effect on other jobs.
@@ -86,7 +96,7 @@ class ForecastService:
         job = new_job(admitted, configuration.policy(), owner=caller.arn, key=None, now_ms=self._clock())
         room = QueueLimits(self._table, configuration.limits, caller.arn)
         room.require(job)
-        queue = build_snapshot(self._table, job.entry_time, configuration.policy())
+        queue = self._snapshot(job.entry_time, configuration.policy())
         result = queue.what_if([Submit(job=job.waiting())])
         told = reasons_from_plan(result.plan).get(job.job_name)
         place = self._explainer.places([job], read=room.tails)[job.job_name]
@@ -117,7 +127,7 @@ class ForecastService:
             return Explanation(
                 seen=seen, expected_start_ms=None, expected_end_ms=None, note="The job has ended.", remedy=remedy
             )
-        pools = [use for use in read_capacity(self._table, self._configuration) if use.pool in job.demand]
+        pools = [use for use in read_capacity(self._table, self._configuration).pools if use.pool in job.demand]
         if job.is_queued:
             return self._explain_waiting(seen, pools, remedy)
         attempt = find_live_attempt(self._table, job)
@@ -149,7 +159,7 @@ class ForecastService:
             listed, more = [get_job(self._table, name)], None
         else:
             listed, more = list_jobs(self._table, JobFilter(states=WAITING), MAX_FORESEEN, None)
-        queue = build_snapshot(self._table, self._clock(), self._configuration().policy(), also=listed if name else ())
+        queue = self._snapshot(self._clock(), self._configuration().policy(), also=listed if name else ())
         seen = queue.forecast([name] if name else None)
         # The listing may lag behind: jobs that have started since do not wait.
         started = {attempt.job_name for attempt in queue.ledger.attempts}
@@ -195,7 +205,7 @@ class ForecastService:
                         applied.append(change)
             except RequestError as error:
                 raise _within(error, index, "request." if isinstance(change, SubmitRequest) else "") from None
-        queue = build_snapshot(self._table, self._clock(), configuration.policy(), also=also)
+        queue = self._snapshot(self._clock(), configuration.policy(), also=also)
         try:
             result = queue.what_if(applied)
         except UnknownEdit as error:
@@ -207,6 +217,9 @@ class ForecastService:
             moved=_moves(result)[:MAX_MOVED],
             note=queue.note(result.after),
         )
+
+    def _snapshot(self, now_ms: int, policy: Policy, also: Iterable[JobRecord] = ()) -> ForecastSnapshot:
+        return build_snapshot(self._table, now_ms, self._machine_clock(), policy, also)
 
     def _admit(self, request: Any, caller: Caller, configuration: Configuration) -> Admitted:
         """Check a request as a submission that makes a new job."""
@@ -248,7 +261,7 @@ class ForecastService:
 
     def _explain_waiting(self, seen: JobView, pools: Sequence[PoolUse], remedy: str | None) -> Explanation:
         job = seen.job
-        queue = build_snapshot(self._table, self._clock(), self._configuration().policy(), also=[job])
+        queue = self._snapshot(self._clock(), self._configuration().policy(), also=[job])
         forecast = queue.forecast([job.job_name])
         start_ms = forecast.starts.get(job.job_name)
         holders = sorted(

@@ -90,7 +90,7 @@ class ForecastSnapshot:
             )
         if seen.until_ms is not None and (job is None or seen.starts.get(job.name) is None):
             until = clock_time(seen.until_ms, self.snapshot.now_ms)
-            sentences.append(f"Simulated until {until} UTC: jobs that start later have no expected start.")
+            sentences.append(f"Simulated until {until}: jobs that start later have no expected start.")
         if self.cut is not None and (job is None or not self.covers(job)):
             sentences.append(
                 f"Only the first {MAX_FORESEEN} jobs in the queue were simulated; the others have no expected start."
@@ -104,16 +104,19 @@ class ForecastSnapshot:
         return Forecast(starts=starts, until_ms=seen.until_ms)
 
 
-def build_snapshot(table: Table, now_ms: int, policy: Policy, also: Iterable[JobRecord] = ()) -> ForecastSnapshot:
+def build_snapshot(
+    table: Table, now_ms: int, machine_ms: int, policy: Policy, also: Iterable[JobRecord] = ()
+) -> ForecastSnapshot:
     """Read the queue to forecast from.
 
     Args:
         table: the table.
-        now_ms: now.
+        now_ms: the training time, ms.
+        machine_ms: the machine time, ms.
         policy: the policy in effect.
         also: jobs to include if they are queued, however far back.
     """
-    ledger = read_ledger_for_display(table)
+    ledger = read_ledger_for_display(table).in_training_time(now_ms, machine_ms)
     lengths = {
         (pool.pool, team): table.count_before(QueueEntry.partition(pool.pool, team), "~", limit=MAX_FORESEEN + 1)
         for pool in ledger.pools

@@ -1,4 +1,4 @@
-"""Changes jobs at the request of users: stop, hold, release, set the priority."""
+"""Changes jobs at the request of users: stop, hold, release, set the priority or the comment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway_service.admission.queue_limits import QueueLimits
 from headway_service.config.authorization import Action, Caller
 from headway_service.config.document import Configuration
-from headway_service.errors import Conflict, FieldError, InvalidRequest, JobEnded, NotWaiting, RetryLater
+from headway_service.errors import Conflict, FieldError, InvalidRequest, JobEnded, NotWaiting
+from headway_service.jobs.editor import JobEditor, JobUpdate
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table, Write
@@ -22,11 +23,13 @@ from headway_service.store.repository import (
     find_reservation,
     find_team,
     get_job,
-    retry_on_conflict,
 )
 
-JobUpdate = tuple[JobRecord, list[Write]]
-"""A job as it is after a change, and the writes that make it."""
+MAX_STOP_REASON_CHARS = 256
+"""Length of the reason that a caller gives for a stop, which the reasons of the job repeat."""
+
+MAX_COMMENT_CHARS = 256
+"""Length of the comment of a job, which every listing shows."""
 
 
 class JobCommands:
@@ -35,7 +38,8 @@ class JobCommands:
     Args:
         table: the table.
         wake: requests a tick.
-        clock: now, ms.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms.
         configuration: the configuration in effect.
         retention_s: how long an ended job is kept, s.
     """
@@ -46,22 +50,25 @@ class JobCommands:
         table: Table,
         wake: Wake,
         clock: Callable[[], int],
+        machine_clock: Callable[[], int],
         configuration: Callable[[], Configuration],
         retention_s: int,
     ) -> None:
         self._table = table
-        self._wake = wake
         self._clock = clock
+        self._machine_clock = machine_clock
         self._configuration = configuration
         self._retention_s = retention_s
-        self._explainer = PositionExplainer(table, clock, lambda: configuration().policy())
+        self._editor = JobEditor(table, wake, configuration)
+        self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
 
-    def stop(self, name: str, caller: Caller) -> tuple[JobView, bool]:
+    def stop(self, name: str, caller: Caller, why: str = "") -> tuple[JobView, bool]:
         """Stop a job: a waiting job leaves the queue, a running one is stopped.
 
         Args:
             name: of the job.
             caller: the caller.
+            why: the caller's reason, which the reasons of the job repeat; that of the first stop counts.
 
         Returns:
             The job, and whether it is still stopping.
@@ -79,11 +86,11 @@ class JobCommands:
             if job.job_state in TERMINAL:
                 raise JobEnded(f"`{name}` has {job.job_state} already: there is nothing to stop")
             try:
-                return job, self._stop(job, caller)
+                return job, self._stop(job, caller, why)
             except InvalidTransition:
                 raise Conflict([0]) from None
 
-        job, changed = self._change(name, caller, Action.STOP, change, "stop requested")
+        job, changed = self._editor.edit(name, caller, Action.STOP, change, "stop requested")
         if changed:
             job = get_job(self._table, name)
         return self._seen(job), job.job_state not in TERMINAL
@@ -117,7 +124,26 @@ class JobCommands:
             reason = reasons.priority_changed(job.priority, priority, caller.name)
             return transitions.change_priority(job, attempt, priority, reason, self._clock())
 
-        return self._seen(self._change(name, caller, Action.REPRIORITISE, change, "priority changed")[0])
+        return self._seen(self._editor.edit(name, caller, Action.REPRIORITISE, change, "priority changed")[0])
+
+    def set_comment(self, name: str, text: str, caller: Caller) -> JobView:
+        """Give a job, in whichever state, a comment in place of the one that it has.
+
+        Args:
+            name: of the job.
+            text: the comment; empty for none.
+            caller: the caller.
+
+        Raises:
+            JobNotFound: there is none of that name.
+            NotAllowed: the caller may not change it.
+            RetryLater: others keep changing it.
+        """
+
+        def change(job: JobRecord) -> JobUpdate | None:
+            return None if job.comment == text else transitions.comment(job, text)
+
+        return self._seen(self._editor.edit(name, caller, Action.COMMENT, change)[0])
 
     def hold(self, name: str, caller: Caller) -> JobView:
         """Take a waiting job out of the queue until it is released. To hold a held job is no error.
@@ -147,7 +173,7 @@ class JobCommands:
             return transitions.hold(job, reservation, reasons.held(name, caller.name), self._clock())
 
         # The wake-up is for the jobs behind it, which may now start.
-        return self._seen(self._change(name, caller, Action.HOLD, change, "held")[0])
+        return self._seen(self._editor.edit(name, caller, Action.HOLD, change, "held")[0])
 
     def release(self, name: str, caller: Caller) -> JobView:
         """Put a held job back into the queue. To release a job that is not held is no error.
@@ -170,60 +196,25 @@ class JobCommands:
                 return None
             QueueLimits(self._table, self._configuration().limits, job.owner).require(job)
             team = find_team(self._table, job.team) if job.team else None
-            return transitions.release(job, team, reasons.released(caller.name), self._clock())
+            reason, machine_ms = reasons.released(caller.name), self._machine_clock()
+            return transitions.release(job, team, reason, self._clock(), machine_ms=machine_ms)
 
-        return self._seen(self._change(name, caller, Action.RELEASE, change, "released")[0])
+        return self._seen(self._editor.edit(name, caller, Action.RELEASE, change, "released")[0])
 
-    def _change(
-        self,
-        name: str,
-        caller: Caller,
-        action: Action,
-        change: Callable[[JobRecord], JobUpdate | None],
-        why: str,
-    ) -> tuple[JobRecord, bool]:
-        """Change a job as it is now, and wake the scheduler.
-
-        Args:
-            name: of the job.
-            caller: the caller.
-            action: what the caller needs permission for.
-            change: gives the change, or None if the job is already as wanted.
-            why: the reason of the wake-up.
-
-        Returns:
-            The job, and whether it was to be changed.
-        """
-
-        def once() -> tuple[JobRecord, bool]:
-            job = get_job(self._table, name)
-            self._configuration().access_rules().require_change(caller, action, name, job.owner, job.team)
-            changed = change(job)
-            if changed is None:
-                return job, False
-            after, writes = changed
-            if writes:
-                self._table.write(writes)
-            return after, True
-
-        job, changed = retry_on_conflict(once, otherwise=RetryLater(f"`{name}` keeps changing; try again in a moment"))
-        if changed:
-            self._wake(why)
-        return job, changed
-
-    def _stop(self, job: JobRecord, caller: Caller) -> list[Write]:
+    def _stop(self, job: JobRecord, caller: Caller, why: str) -> list[Write]:
         """The writes that stop a job; none if its attempt is already stopping for good."""
         now_ms = self._clock()
         if job.job_state in WAITING:
-            reason = reasons.stopped_while_waiting(caller.name)
+            reason = reasons.stopped_while_waiting(caller.name, why)
             reservation = find_reservation(self._table, job.job_name)
-            return transitions.stop_waiting(job, reservation, reason, now_ms, now_ms // 1000 + self._retention_s)
+            expires_at = self._machine_clock() // 1000 + self._retention_s
+            return transitions.stop_waiting(job, reservation, reason, now_ms, expires_at)
         attempt = find_live_attempt(self._table, job)
         if attempt is None:
             raise Conflict([0])
         if attempt.stop_cause is StopCause.REQUEST:
             return []
-        return transitions.stop_active(job, attempt, reasons.stop_requested(caller.name), now_ms)
+        return transitions.stop_active(job, attempt, reasons.stop_requested(caller.name, why), now_ms, given=why)
 
     def _seen(self, job: JobRecord) -> JobView:
         return self._explainer.explain([job])[0]

@@ -44,13 +44,21 @@ class PositionExplainer:
 
     Args:
         table: the table.
-        clock: now, ms.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms.
         policy: the policy in effect.
     """
 
-    def __init__(self, table: Table, clock: Callable[[], int], policy: Callable[[], Policy]) -> None:
+    def __init__(
+        self,
+        table: Table,
+        clock: Callable[[], int],
+        machine_clock: Callable[[], int],
+        policy: Callable[[], Policy],
+    ) -> None:
         self._table = table
         self._clock = clock
+        self._machine_clock = machine_clock
         self._policy = policy
 
     def explain(self, jobs: Sequence[JobRecord]) -> list[JobView]:
@@ -58,10 +66,9 @@ class PositionExplainer:
         waiting = [job for job in jobs if job.is_queued]
         if not waiting:
             return [JobView(job=job, place=None, reason=job.reason) for job in jobs]
-        ledger = read_ledger_for_display(self._table)
-        snapshot = read_snapshot(
-            self._table, ledger, self._clock(), policy=self._policy(), also=waiting, heads=MAX_EXPLAINED
-        )
+        now_ms = self._clock()
+        ledger = read_ledger_for_display(self._table).in_training_time(now_ms, self._machine_clock())
+        snapshot = read_snapshot(self._table, ledger, now_ms, policy=self._policy(), also=waiting, heads=MAX_EXPLAINED)
         explained = reasons_from_plan(schedule(snapshot))
         further_back = [job for job in waiting if job.job_name not in explained]
         places = _QueueView(self._table, ledger.queue_teams, snapshot).places(further_back)
@@ -105,9 +112,9 @@ def reasons_from_plan(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
                 ahead[pool] = ahead.get(pool, 0) + 1
     for wait in plan.waits:
         # Jobs further back than the part that is always read may be missing from the snapshot.
-        if wait.ahead < MAX_EXPLAINED:
+        if wait.ahead is None or wait.ahead < MAX_EXPLAINED:
             reason = Reason(code=wait.reason.code, message=wait.sentence, jobs=wait.reason.jobs)
-            explained[wait.job] = (wait.ahead + 1, ReasonRecord.of(reason))
+            explained[wait.job] = (None if wait.ahead is None else wait.ahead + 1, ReasonRecord.of(reason))
     return explained
 
 

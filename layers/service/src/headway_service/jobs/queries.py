@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from headway.jobpolicy.utilization import Coverage
-from headway_service.admission.coverage import coverage_of
+from headway_service.admission.policy_view import utilization_coverage
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
 from headway_service.jobs.position import JobView, PositionExplainer
@@ -26,14 +26,22 @@ class JobQueries:
 
     Args:
         table: the table.
-        clock: now, ms.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms.
         configuration: the configuration in effect.
     """
 
-    def __init__(self, *, table: Table, clock: Callable[[], int], configuration: Callable[[], Configuration]) -> None:
+    def __init__(
+        self,
+        *,
+        table: Table,
+        clock: Callable[[], int],
+        machine_clock: Callable[[], int],
+        configuration: Callable[[], Configuration],
+    ) -> None:
         self._table = table
         self._configuration = configuration
-        self._explainer = PositionExplainer(table, clock, lambda: configuration().policy())
+        self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
 
     def show(self, name: str, caller: Caller) -> tuple[JobView, AttemptRecord | None, Shown, tuple[Coverage, ...]]:
         """A job.
@@ -53,7 +61,7 @@ class JobQueries:
         attempt = find_live_attempt(self._table, job)
         request = find_request(self._table, name) or {}
         configuration = self._configuration()
-        covered = coverage_of(attempt, request, configuration) if attempt else ()
+        covered = utilization_coverage(attempt, request, configuration) if attempt else ()
         details = configuration.access_rules().may_see_details(caller, job.owner, job.team)
         return self._explainer.explain([job])[0], attempt, shown(request, details=details), covered
 

@@ -51,18 +51,25 @@ class Submitter:
     Args:
         table: the table.
         wake: requests a tick.
-        clock: now, ms.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms.
         in_force: the configuration in effect.
     """
 
     def __init__(
-        self, *, table: Table, wake: Wake, clock: Callable[[], int], in_force: Callable[[], EffectiveConfig]
+        self,
+        *,
+        table: Table,
+        wake: Wake,
+        clock: Callable[[], int],
+        machine_clock: Callable[[], int],
+        in_force: Callable[[], EffectiveConfig],
     ) -> None:
         self._table = table
         self._wake = wake
         self._clock = clock
         self._in_force = in_force
-        self._explainer = PositionExplainer(table, clock, self._policy)
+        self._explainer = PositionExplainer(table, clock, machine_clock, self._policy)
 
     def submit(self, request: Any, caller: Caller, key: str | None = None) -> tuple[JobView, bool]:
         """Submit a CreateTrainingJob request.

@@ -42,23 +42,24 @@ _MAX_NAMED = 10
 """Attempts, jobs or pools that one log entry names."""
 
 
-def gauges(table: Table, ledger: Ledger, now_ms: int, after_s: int) -> list[MetricValue]:
+def gauges(table: Table, ledger: Ledger, now_ms: int, machine_ms: int, after_s: int) -> list[MetricValue]:
     """All gauges; none if the table cannot answer now.
 
     Args:
         table: the table.
         ledger: the ledger as just read.
-        now_ms: now.
+        now_ms: the training time, ms.
+        machine_ms: the machine time, ms.
         after_s: the reconciler asks SageMaker about an attempt whose status was not confirmed for this long.
     """
     try:
         queues = list(backlogs(table, ledger))
-        startable = startable_jobs(table, ledger, queues, now_ms)
+        startable = startable_jobs(table, ledger.in_training_time(now_ms, machine_ms), queues, now_ms)
     except RetryLater as error:
         logger.warning("no gauges this time", extra={"error": str(error)})
         return []
-    stuck = stuck_attempts(ledger.attempts, now_ms)
-    drift = drift_by_pool(ledger, now_ms, after_s)
+    stuck = stuck_attempts(ledger.attempts, now_ms, machine_ms)
+    drift = drift_by_pool(ledger, machine_ms, after_s)
     for what, names in (
         ("jobs could start now", startable),
         ("attempts are stuck", [each.attempt_name for each in stuck]),
@@ -139,17 +140,18 @@ def startable_jobs(table: Table, ledger: Ledger, queues: Collection[Backlog], no
     return [action.job for action in plan.actions if isinstance(action, Start)]
 
 
-def stuck_attempts(attempts: Iterable[AttemptRecord], now_ms: int) -> list[AttemptRecord]:
+def stuck_attempts(attempts: Iterable[AttemptRecord], now_ms: int, machine_ms: int) -> list[AttemptRecord]:
     """Attempts that neither train nor end within the limits above.
 
     Args:
         attempts: the attempts.
-        now_ms: the current time, ms.
+        now_ms: the training time, ms.
+        machine_ms: the machine time, ms.
     """
-    return [each for each in attempts if _is_stuck(each, now_ms)]
+    return [each for each in attempts if _is_stuck(each, now_ms, machine_ms)]
 
 
-def drift_by_pool(ledger: Ledger, now_ms: int, after_s: int) -> dict[str, int]:
+def drift_by_pool(ledger: Ledger, machine_ms: int, after_s: int) -> dict[str, int]:
     """Instances by which the ledger and SageMaker seem to differ, for the pools where they do.
 
     These are: instances of attempts whose status was not confirmed for three times the reconciler's interval; instances
@@ -158,10 +160,10 @@ def drift_by_pool(ledger: Ledger, now_ms: int, after_s: int) -> dict[str, int]:
 
     Args:
         ledger: the ledger.
-        now_ms: now.
+        machine_ms: the machine time, ms.
         after_s: see :func:`gauges`.
     """
-    unheard_ms = now_ms - max(UNCONFIRMED_S, 3 * after_s) * 1000
+    unheard_ms = machine_ms - max(UNCONFIRMED_S, 3 * after_s) * 1000
     found: Counter[str] = Counter()
     for attempt in ledger.attempts:
         if attempt.attempt_state is not AttemptState.LAUNCHING and attempt.seen_ms < unheard_ms:
@@ -182,16 +184,16 @@ def drift_by_pool(ledger: Ledger, now_ms: int, after_s: int) -> dict[str, int]:
     return {pool: count for pool, count in sorted(found.items()) if count and pool in pools}
 
 
-def _is_stuck(attempt: AttemptRecord, now_ms: int) -> bool:
-    held_s = (now_ms - attempt.since_ms) / 1000
+def _is_stuck(attempt: AttemptRecord, now_ms: int, machine_ms: int) -> bool:
     if attempt.attempt_state is AttemptState.STOPPING:
         since_ms = now_ms if attempt.stopping_since_ms is None else attempt.stopping_since_ms
         return (now_ms - since_ms) / 1000 > STUCK_STOPPING_S
     if attempt.attempt_state is AttemptState.LAUNCHING:
-        return held_s > STUCK_LAUNCHING_S
+        # Leases and back-offs, which it waits for, are in machine time; so is the time of its intent.
+        return (machine_ms - attempt.seen_ms) / 1000 > STUCK_LAUNCHING_S
     # An interrupted spot job starts again when SageMaker has capacity, so it does not count as stuck.
     starts = attempt.secondary_status is None or attempt.secondary_status in STARTING
-    return starts and not attempt.interruptions and held_s > STUCK_STARTING_S
+    return starts and not attempt.interruptions and (now_ms - attempt.since_ms) / 1000 > STUCK_STARTING_S
 
 
 def _longest_s(queues: Iterable[Backlog], now_ms: int) -> float:

@@ -15,15 +15,14 @@ from dataclasses import dataclass
 
 from headway.jobpolicy.utilization import Alarm, Coverage
 from headway.lifecycle import AttemptState
-from headway_service.admission.coverage import coverage_of
+from headway_service.admission.policy_view import utilization_coverage
 from headway_service.config.document import Configuration
 from headway_service.errors import Conflict, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
-from headway_service.store import policy_actions as measures
-from headway_service.store import transitions
+from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.repository import find_attempt, find_job, find_request
@@ -65,7 +64,8 @@ class UtilizationMonitor:
         table: the table.
         alarms: the alarms.
         configuration: the configuration in effect.
-        clock: now, ms since the epoch.
+        clock: the training time, ms since the epoch.
+        machine_clock: the machine time, ms since the epoch.
         wake: requests a tick, which stops attempts.
     """
 
@@ -76,14 +76,16 @@ class UtilizationMonitor:
         alarms: Alarms,
         configuration: Callable[[], Configuration],
         clock: Callable[[], int],
+        machine_clock: Callable[[], int],
         wake: Wake,
     ) -> None:
         self._table = table
         self._alarms = alarms
         self._configuration = configuration
         self._clock = clock
+        self._machine_clock = machine_clock
         self._wake = wake
-        #: When there was no alarm and none was wanted, ms; None if the last run found otherwise.
+        #: When there was no alarm and none was wanted, machine time, ms; None if the last run found otherwise.
         self._none_there_ms: int | None = None
 
     def run(self) -> MonitorReport:
@@ -105,15 +107,16 @@ class UtilizationMonitor:
         self._none_there_ms = None
         there = self._alarms.seen()
         if not wanted and not there:
-            self._none_there_ms = self._clock()
+            self._none_there_ms = self._machine_clock()
+        # First, whatever becomes of the rest of this run: an alarm is reported once, and a lost report is not repeated.
+        firing = {each.alarm for each in there if each.firing and each.alarm is not None}
+        taken = sum(self._judge(attempt, covered[attempt.attempt_name], firing) for attempt in training)
         left_over = [each.name for each in there if each.alarm not in wanted]
         self._alarms.delete(left_over)
         known = {each.alarm for each in there}
         missing = [alarm for alarm in wanted if alarm not in known]
         room = max(0, MAX_ALARMS - (len(wanted) - len(missing)))
         made = self._make(missing[: min(room, MAX_PUTS)])
-        firing = {each.alarm for each in there if each.firing and each.alarm is not None}
-        taken = sum(self._judge(attempt, covered[attempt.attempt_name], firing) for attempt in training)
         report = MonitorReport(made=made, removed=len(left_over), missing=len(missing) - made, measures=taken)
         lacking = sorted({alarm.attempt for alarm in missing[made:]})[:_MAX_NAMED]
         logger.info("watched", extra={"made": made, "removed": len(left_over), "measures": taken, "lacking": lacking})
@@ -135,7 +138,7 @@ class UtilizationMonitor:
 
     def _is_idle(self) -> bool:
         """Whether alarms need not be listed if none is wanted."""
-        return self._none_there_ms is not None and self._clock() - self._none_there_ms < REST_MS
+        return self._none_there_ms is not None and self._machine_clock() - self._none_there_ms < REST_MS
 
     def _make(self, missing: Iterable[Alarm]) -> int:
         made = 0
@@ -159,7 +162,7 @@ class UtilizationMonitor:
             job = find_job(self._table, attempt.job_name)
             if job is None or job.live_attempt != attempt.attempt_name:
                 return False
-            action = measures.on_underuse(job, attempt, each.watch)
+            action = policy_actions.on_underuse(job, attempt, each.watch)
             if action is None:
                 continue
             try:
@@ -178,7 +181,7 @@ class UtilizationMonitor:
 
     def _coverage(self, attempt: AttemptRecord, configuration: Configuration) -> tuple[Coverage, ...]:
         request = find_request(self._table, attempt.job_name)
-        return coverage_of(attempt, request, configuration) if request is not None else ()
+        return utilization_coverage(attempt, request, configuration) if request is not None else ()
 
 
 def _trains(attempt: AttemptRecord) -> bool:

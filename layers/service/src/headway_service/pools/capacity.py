@@ -1,11 +1,12 @@
-"""How each pool is used."""
+"""How the pools are used, by pool and by team."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headway.vectors import total
+from headway.policy import Policy, Team
+from headway.vectors import minus, positive, total
 from headway_service.config.document import Configuration
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display
@@ -41,16 +42,48 @@ class PoolUse:
     pause: PauseRecord | None = None
 
 
-def read_capacity(table: Table, configuration: Callable[[], Configuration]) -> list[PoolUse]:
-    """How each pool is used now, strongly consistent except for the number of waiting jobs.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TeamUse:
+    """What a team may use and uses, in instances per pool; ``waiting`` in jobs per pool.
+
+    Attributes:
+        team: the team; empty for jobs without one.
+        policy: its guarantee, its limit and its weight.
+        used: held by its attempts.
+        borrowed: the part of ``used`` beyond its guarantee.
+        waiting: how many of its jobs wait.
+    """
+
+    team: str
+    policy: Team
+    used: Mapping[str, int]
+    borrowed: Mapping[str, int]
+    waiting: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capacity:
+    """How the pools are used, by pool and by team."""
+
+    pools: list[PoolUse]
+    teams: list[TeamUse]
+
+
+def read_capacity(table: Table, configuration: Callable[[], Configuration]) -> Capacity:
+    """How the pools are used now, strongly consistent except for the numbers of waiting jobs.
 
     Args:
         table: the table.
         configuration: the configuration in effect.
     """
     # Before the first tick or submission, this puts the configured pools into the ledger.
-    configuration()
+    policy = configuration().policy()
     ledger = read_ledger_for_display(table)
+    waiting = {pool.pool: _waiting(table, pool.pool, ledger) for pool in ledger.pools}
+    return Capacity(pools=_pools(ledger, waiting), teams=_teams(ledger, policy, waiting))
+
+
+def _pools(ledger: Ledger, waiting: Mapping[str, Mapping[str, int]]) -> list[PoolUse]:
     allocated = total(attempt.demand for attempt in ledger.attempts)
     stopping = total(attempt.demand for attempt in ledger.attempts if attempt.stop_cause)
     reserved = total(reservation.demand for reservation in ledger.reservations)
@@ -64,17 +97,43 @@ def read_capacity(table: Table, configuration: Callable[[], Configuration]) -> l
             reserved=reserved.get(pool.pool, 0),
             rogue=rogue.get(pool.pool, 0),
             free=pool.size - sum(used.get(pool.pool, 0) for used in (allocated, reserved, rogue)),
-            waiting=_waiting(table, pool.pool, ledger),
+            waiting=sum(waiting[pool.pool].values()),
             pause=ledger.pause_of(pool.pool),
         )
         for pool in ledger.pools
     ]
 
 
-def _waiting(table: Table, pool: str, ledger: Ledger) -> int:
-    """How many jobs of all teams wait for a pool, counted up to :data:`MAX_PLACE`."""
-    found = 0
+def _teams(ledger: Ledger, policy: Policy, waiting: Mapping[str, Mapping[str, int]]) -> list[TeamUse]:
+    """The configured teams, those that still have jobs, and the jobs without a team if there are any."""
+    if not policy.teams:
+        return []
+    used = {
+        team: total(each.demand for each in ledger.attempts if each.team == team)
+        for team in {each.team for each in ledger.attempts}
+    }
+    waits = {
+        team: {pool: counts[team] for pool, counts in waiting.items() if counts.get(team)}
+        for team in ledger.queue_teams
+    }
+    busy = {team for found in (used, waits) for team, counts in found.items() if counts}
+    return [
+        TeamUse(
+            team=team,
+            policy=policy.team(team),
+            used=used.get(team, {}),
+            borrowed=positive(minus(used.get(team, {}), policy.team(team).guaranteed)),
+            waiting=waits.get(team, {}),
+        )
+        for team in sorted({*policy.teams, *busy})
+    ]
+
+
+def _waiting(table: Table, pool: str, ledger: Ledger) -> dict[str, int]:
+    """How many jobs of each team wait for a pool, counted until there are :data:`MAX_PLACE` of all teams."""
+    found: dict[str, int] = {}
     for team in ledger.queue_teams:
-        if found < MAX_PLACE:
-            found += table.count_before(QueueEntry.partition(pool, team), "~", limit=MAX_PLACE - found)
+        left = MAX_PLACE - sum(found.values())
+        if left > 0:
+            found[team] = table.count_before(QueueEntry.partition(pool, team), "~", limit=left)
     return found

@@ -70,7 +70,7 @@ class ConfigEditor:
             ConfigurationChanged: another version is stored than the document was made from.
             RetryLater: another call changes the document now, or it is unknown whether it was stored.
         """
-        text = configuration.text_to_keep(document)
+        text = configuration.new_text_to_keep(document)
         with self._alone():
             if made_from is None:
                 return self._overwrite(text)

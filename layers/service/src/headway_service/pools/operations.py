@@ -45,7 +45,7 @@ class PoolOperations:
             by: the name of the caller.
             reason: why.
             stops: whether its running jobs are stopped and requeued. For a pool that is paused already, only the first
-                such request is recorded, with its reason; the pause continues.
+                such request is recorded, beside the caller and the reason of the pause, which continues.
 
         Raises:
             PoolNotFound: there is no such pool.
@@ -61,7 +61,8 @@ class PoolOperations:
             elif known.restored_ms is not None and not known.stays:
                 self._table.write(transitions.change_pause(known, self._staying(known, by, reason)))
             elif stops and not known.stops:
-                changed = known.model_copy(update={"by": by, "reason": reason, "stops": True})
+                # The pause keeps its reason: it may have to continue after the drain.
+                changed = known.model_copy(update={"stops": True, "drained_by": by, "drain_reason": reason})
                 self._table.write(transitions.change_pause(known, changed))
 
         retry_on_conflict(pause, otherwise=_busy(pool))

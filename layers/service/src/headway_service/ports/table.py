@@ -42,7 +42,7 @@ class Equals:
 class AllEqual:
     """The item exists and each of these attributes has its value."""
 
-    values: tuple[tuple[str, str | int], ...]
+    values: tuple[tuple[str, str | int | Mapping[str, int]], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 
+from headway_service.validation_messages import explained
+
 MAX_NAME_CHARS = 63
 """TrainingJobName's maximum (service model of CreateTrainingJob)."""
 
-NAME_PATTERN = r"^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$"
+NAME_PATTERN = explained(
+    r"^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$",
+    "a name of up to 63 letters, digits and hyphens, with a letter or a digit at both ends",
+)
 """TrainingJobName's pattern (service model of CreateTrainingJob)."""
 
 

@@ -60,6 +60,22 @@ def input_shape() -> StructureShape:
     return shape
 
 
+_FORMS = {
+    "ChannelName": "letters, digits and . _ - only",
+    "FileSystemId": "a file system's id, such as fs-0123456789abcdef0",
+    "KmsKeyId": "a key's id, its ARN or an alias",
+    "RoleArn": "a role's ARN, such as arn:aws:iam::123456789012:role/Training",
+    "S3Uri": "a place such as s3://bucket/prefix",
+    "SecurityGroupId": "a security group's id, such as sg-0123456789abcdef0",
+    "SubnetId": "a subnet's id, such as subnet-0123456789abcdef0",
+    "TagKey": "letters, digits, spaces and . : / = + @ - _ only",
+    "TagValue": "letters, digits, spaces and . : / = + @ - _ only",
+    "TrainingEnvironmentKey": "letters, digits and _, the first no digit",
+    "TrainingJobName": "up to 63 letters, digits and hyphens, with a letter or a digit at both ends",
+}
+"""What the patterns of the service model ask for, by shape; the patterns themselves are up to 200 characters long."""
+
+
 def check(request: Mapping[str, Any]) -> list[FieldError]:
     """The errors of a request by SageMaker's model; empty if it is valid.
 
@@ -110,6 +126,9 @@ def _beyond(value: Any, shape: Shape, path: str) -> Iterator[FieldError]:
         case StringShape() if isinstance(value, str):
             yield from _too_long(value, shape, path, "characters")
             yield from _wrong_text(value, shape, path)
+        case Shape(type_name="integer" | "long") if isinstance(value, bool):
+            # A bool is an int in Python, so botocore's validator accepts it. SageMaker does not.
+            yield FieldError(field=path, message=f"is {str(value).lower()}; use a whole number")
         case Shape(type_name="integer" | "long") if isinstance(value, int):
             most = shape.metadata.get("max", _MAXIMA.get(shape.name, MAX_INTEGER))
             if value > most:
@@ -153,4 +172,5 @@ def _wrong_text(value: str, shape: StringShape, path: str) -> Iterator[FieldErro
         yield FieldError(field=path, message=f"is {value!r:.60}; use one of {', '.join(enum)}")
     pattern = shape.metadata.get("pattern")
     if pattern and not _compiled(pattern).fullmatch(value):
-        yield FieldError(field=path, message=f"is {value!r:.80}, which does not match {pattern}")
+        wanted = _FORMS.get(shape.name, f"what SageMaker's API reference says of {shape.name}")
+        yield FieldError(field=path, message=f"is {value!r:.80}; use {wanted}")

@@ -1,14 +1,20 @@
-"""Lets a pool back off after SageMaker gave no clear answer to a launch there: more calls help no outage."""
+"""How long a pool waits after a launch without a clear answer, and a job after SageMaker postponed its launch.
+
+More calls help neither an outage nor an exhausted quota.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 
 from headway.model import Demand
+from headway.reasons import ReasonCode
 from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.store import transitions
+from headway_service.store.records.job import Step
 from headway_service.store.records.ledger import PoolRecord
 from headway_service.store.repository import find_pool
 
@@ -18,8 +24,18 @@ FIRST_BACK_OFF_S = 10
 MAX_BACK_OFF_S = 600
 """The longest back-off. A failure that occurs this long after the end of a back-off starts again with the first one."""
 
+FIRST_POSTPONEMENT_S = 10
+"""How long a job waits after its launch was postponed for the first time. A quota is often used up only because
+SageMaker still counts instances that were just freed, such as those of a preempted attempt."""
+
+MAX_POSTPONEMENT_S = 60
+"""How long it waits at most: each postponement in a row takes twice as long as the one before."""
+
 MAX_CAUSE_CHARS = 200
 """The stored length of an error's text."""
+
+# All that a job's history gets while its launch is tried and postponed. Each other step begins a new row.
+_POSTPONED_STEPS = frozenset({ReasonCode.STARTED, ReasonCode.LAUNCH_POSTPONED})
 
 
 def next_back_off(pool: PoolRecord, now_ms: int, jitter: float) -> tuple[int, int]:
@@ -34,6 +50,17 @@ def next_back_off(pool: PoolRecord, now_ms: int, jitter: float) -> tuple[int, in
     backoffs = pool.backoffs + 1 if goes_on else 1
     longest_ms = min(MAX_BACK_OFF_S, FIRST_BACK_OFF_S * 2 ** min(backoffs - 1, 10)) * 1000
     return now_ms + round(longest_ms * (1 - jitter / 2)), backoffs
+
+
+def next_postponement_s(history: Sequence[Step]) -> int:
+    """How long a job waits after its launch was postponed again, s.
+
+    Args:
+        history: the steps of the job up to that launch.
+    """
+    row = takewhile(lambda step: step.reason.code in _POSTPONED_STEPS, reversed(history))
+    postponed = sum(step.reason.code is ReasonCode.LAUNCH_POSTPONED for step in row)
+    return min(MAX_POSTPONEMENT_S, FIRST_POSTPONEMENT_S << postponed)
 
 
 class PoolBackoff:

@@ -1,4 +1,4 @@
-"""The decision on what the table holds, reading no more of the lines than it takes."""
+"""Computes a plan from the table, reading only as much of the queues as it needs."""
 
 from __future__ import annotations
 

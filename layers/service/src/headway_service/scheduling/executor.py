@@ -61,9 +61,10 @@ class Executor:
     Args:
         table: the table.
         launcher: launches and stops attempts.
-        clock: now, ms.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms.
         marks: makes the marks of attempts.
-        deadline_ms: when this invocation ends, ms.
+        deadline_ms: when this invocation ends, machine time, ms.
         policy: the policy in force.
         has_rules: whether the configuration has rules on jobs, which each new attempt is checked against.
 
@@ -78,6 +79,7 @@ class Executor:
         table: Table,
         launcher: Launcher,
         clock: Callable[[], int],
+        machine_clock: Callable[[], int],
         marks: Marks,
         deadline_ms: int,
         policy: Policy,
@@ -86,6 +88,7 @@ class Executor:
         self._table = table
         self._launcher = launcher
         self._clock = clock
+        self._machine_clock = machine_clock
         self._marks = marks
         self._deadline_ms = deadline_ms
         self._policy = policy
@@ -99,7 +102,7 @@ class Executor:
 
     def has_time(self) -> bool:
         """Whether this invocation has time for another action."""
-        return self._clock() < self._deadline_ms - RESERVED_MS
+        return self._machine_clock() < self._deadline_ms - RESERVED_MS
 
     def recover(self, ledger: Ledger) -> bool:
         """Finish what an earlier invocation left, and stop the attempts in drained pools.
@@ -109,9 +112,7 @@ class Executor:
         """
         self._launcher.update(ledger)
         due = [
-            each
-            for each in ledger.attempts
-            if each.attempt_name not in self._unclear and self._launcher.pending(each, self._clock())
+            each for each in ledger.attempts if each.attempt_name not in self._unclear and self._launcher.pending(each)
         ]
         drained = [(each, pause) for each in ledger.attempts if (pause := ledger.drained(each)) is not None]
         for attempt in due:
@@ -133,9 +134,7 @@ class Executor:
         for action in decision.plan.actions:
             if not self.has_time():
                 return False
-            if not isinstance(action, Release) and self._launcher.backoff.is_backing_off(
-                _for_launch(action), self._clock()
-            ):
+            if not isinstance(action, Release) and self._launcher.is_backing_off(_for_launch(action)):
                 # SageMaker stopped answering after this was decided.
                 as_decided = False
                 continue
@@ -149,7 +148,7 @@ class Executor:
             if attempt is None:
                 # The same plan may start the job that lost its reservation, on other instances.
                 decision = replace(decision, ledger=decision.ledger.without_reservation(action.job))
-            elif self._launcher.pending(attempt, self._clock()):
+            elif self._launcher.pending(attempt):
                 as_decided &= self._execute(attempt)
         return as_decided
 
@@ -194,7 +193,7 @@ class Executor:
             case Start():
                 job = self._job(action.job)
                 attempt = self._attempt(job, now_ms)
-                self._table.write(self._start(job, attempt, action, ledger, now_ms))
+                self._table.write(self._start(job, attempt, action, decision, now_ms))
                 self._started[job.team] += 1
                 self.report.started.append(action.job)
                 self.figures += metrics.time_to_start(job, now_ms)
@@ -212,16 +211,19 @@ class Executor:
         return AttemptRecord.next_of(
             job,
             attempt_state=AttemptState.LAUNCHING,
-            mark=self._marks.of(job.job_name, name, job.entry_time),
+            mark=self._marks.of(job.job_name, name, job.accepted_time),
             ruled=not self._has_rules,
             since_ms=now_ms,
             lease_holder=self._launcher.holder,
             lease_until_ms=self._launcher.lease_until_ms,
-            seen_ms=now_ms,
+            seen_ms=self._machine_clock(),
         )
 
-    def _start(self, job: JobRecord, attempt: AttemptRecord, action: Start, ledger: Ledger, now_ms: int) -> list[Write]:
-        limited = None
+    def _start(
+        self, job: JobRecord, attempt: AttemptRecord, action: Start, decision: Decision, now_ms: int
+    ) -> list[Write]:
+        _require_as_decided(job, decision.waiting[job.job_name])
+        ledger, limited = decision.ledger, None
         if self._policy.team(job.team).limit:
             team = next((each for each in ledger.teams if each.team == job.team), None)
             if team is None:
@@ -243,6 +245,16 @@ class Executor:
         if job is None:
             raise Conflict([0])
         return job
+
+
+def _require_as_decided(job: JobRecord, decided: WaitingJob) -> None:
+    """Check that a job still asks for what the decision to start it was about.
+
+    Raises:
+        Conflict: its request was changed since.
+    """
+    if (job.demand, job.team, job.limit_ms) != (dict(decided.demand), decided.team, decided.limit_ms):
+        raise Conflict([0])
 
 
 def _for_launch(action: Start | Preempt) -> Demand:

@@ -17,6 +17,7 @@ from typing import Any
 
 from headway import reasons
 from headway.lifecycle import AttemptState, JobState, JobTrigger
+from headway.model import Demand
 from headway.reasons import Reason
 from headway.vectors import describe
 from headway_service.errors import (
@@ -35,15 +36,12 @@ from headway_service.ports.training_jobs import TrainingJobs, TrainingJobStatus
 from headway_service.sagemaker_api.launch_request import on_demand, without_warm_pool
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import is_proven
-from headway_service.scheduling.backoff import PoolBackoff
+from headway_service.scheduling.backoff import PoolBackoff, next_postponement_s
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.repository import find_attempt, find_job, find_request, retry_on_conflict
 from headway_service.tracking.observer import Observer, StatusOutcome
-
-POSTPONED_FOR_S = 60
-"""How long a job waits after SageMaker postponed its launch (an account quota, a permission)."""
 
 LEASE_MARGIN_MS = 5_000
 """A lease outlives its invocation by this much, for clocks that differ."""
@@ -60,7 +58,8 @@ class Launcher:
         training_jobs: SageMaker.
         observer: applies SageMaker's status of an attempt.
         holder: names this invocation, and no other.
-        deadline_ms: when this invocation dies, ms; bounds the leases it takes.
+        machine_clock: the machine time, ms.
+        deadline_ms: when this invocation dies, machine time, ms; bounds the leases it takes.
         jitter: a random number from 0 to 1, for back-offs.
     """
 
@@ -71,6 +70,7 @@ class Launcher:
         observer: Observer,
         *,
         holder: str,
+        machine_clock: Callable[[], int],
         deadline_ms: int,
         jitter: Callable[[], float],
     ) -> None:
@@ -78,6 +78,7 @@ class Launcher:
         self._training_jobs = training_jobs
         self._observer = observer
         self.holder = holder
+        self._machine_clock = machine_clock
         self.lease_until_ms = deadline_ms + LEASE_MARGIN_MS
         self.backoff = PoolBackoff(table, jitter)
         self._paused: frozenset[str] = frozenset()
@@ -89,18 +90,17 @@ class Launcher:
         self.backoff.update(ledger.pools)
         self._paused = frozenset(pool.pool for pool in ledger.pools if ledger.pause_of(pool.pool) is not None)
 
-    def pending(self, attempt: AttemptRecord, now_ms: int) -> bool:
-        """Whether there is anything to do for an attempt that this invocation may do.
+    def is_backing_off(self, demand: Demand) -> bool:
+        """Whether any of the pools of a demand backs off."""
+        return self.backoff.is_backing_off(demand, self._machine_clock())
 
-        Args:
-            attempt: the attempt.
-            now_ms: the current time, ms.
-        """
+    def pending(self, attempt: AttemptRecord) -> bool:
+        """Whether there is anything to do for an attempt that this invocation may do."""
         if attempt.attempt_state is AttemptState.LAUNCHING:
             launches = attempt.stop_cause is None and not self._is_paused(attempt)
-            if launches and self.backoff.is_backing_off(attempt.demand, now_ms):
+            if launches and self.is_backing_off(attempt.demand):
                 return False
-            return attempt.lease_holder == self.holder or attempt.lease_until_ms < now_ms
+            return attempt.lease_holder == self.holder or attempt.lease_until_ms < self._machine_clock()
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
 
     def reconcile_intent(self, attempt: AttemptRecord, now_ms: int) -> bool:
@@ -108,7 +108,7 @@ class Launcher:
 
         Args:
             attempt: the attempt.
-            now_ms: the current time, ms.
+            now_ms: the training time, ms.
 
         Returns:
             Whether it went as it was decided: SageMaker launches it, or stops it. Otherwise instances may have come
@@ -144,7 +144,7 @@ class Launcher:
             # A permanent refusal ends the job, so SageMaker is asked about it too: a restored table does not know each
             # earlier launch, and a name in use may be answered with any refusal.
             describes = isinstance(error, NameTaken | LaunchRefused)
-            found = self._find(attempt, now_ms, describes=describes, in_use=isinstance(error, NameTaken))
+            found = self._find(attempt, describes=describes, in_use=isinstance(error, NameTaken))
             if found is not None and attempt.unanswered_ms is None:
                 self._adopt_found(attempt, found, now_ms)
             elif found is not None:
@@ -155,12 +155,12 @@ class Launcher:
         except Throttled as error:
             # No call is in progress: the next invocation may retry without waiting for the lease to expire.
             self._table.write(transitions.return_lease(attempt, 0))
-            self._back_off(attempt, error, now_ms)
+            self._back_off(attempt, error)
             raise
         except OutcomeUnknown as error:
             # Whether it was launched is unknown, so the intent and its lease stay.
             logger.warning("launch unclear; the intent stays", extra=log)
-            self._back_off(attempt, error, now_ms)
+            self._back_off(attempt, error)
             raise
         logger.info("launched", extra=log)
         self._created.add(attempt.attempt_name)
@@ -175,8 +175,10 @@ class Launcher:
                 self._pass_name(attempt, now_ms)
             case LaunchPostponed():
                 logger.warning("launch postponed", extra={**log, "error": error.code})
-                reason = reasons.launch_postponed(error, retry_in_s=POSTPONED_FOR_S)
-                self._postpone(attempt, reason, now_ms, wait_s=POSTPONED_FOR_S)
+                job = find_job(self._table, attempt.job_name)
+                wait_s = next_postponement_s(job.history if job else ())
+                reason = reasons.launch_postponed(error, retry_in_s=wait_s)
+                self._postpone(attempt, reason, now_ms, wait_s=wait_s)
             case _:
                 logger.warning("launch refused", extra={**log, "error": error.code})
                 self._observer.end(attempt, JobTrigger.FAIL, reasons.launch_refused(error), None, now_ms)
@@ -192,7 +194,7 @@ class Launcher:
             OutcomeUnknown: it is stopping; it is checked again later.
         """
         if found.status == "Stopping":
-            self._table.write(transitions.return_lease(attempt, now_ms + ASK_AGAIN_S * 1000))
+            self._ask_again(attempt)
             raise OutcomeUnknown(f"`{attempt.attempt_name}` was launched before, and is stopping")
         if found.ended and found.status != "Completed":
             self._pass_name(attempt, now_ms)
@@ -208,9 +210,13 @@ class Launcher:
         logger.info("launched by an earlier call", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
         self._confirm(attempt, now_ms)
 
-    def _back_off(self, attempt: AttemptRecord, error: OutcomeUnknown, now_ms: int) -> None:
+    def _ask_again(self, attempt: AttemptRecord) -> None:
+        not_before_ms = self._machine_clock() + ASK_AGAIN_S * 1000
+        self._table.write(transitions.return_lease(attempt, not_before_ms))
+
+    def _back_off(self, attempt: AttemptRecord, error: OutcomeUnknown) -> None:
         cause = f"SageMaker gave no answer to a launch on {describe(attempt.demand)} ({error})"
-        self.backoff.begin(attempt.demand, cause, now_ms)
+        self.backoff.begin(attempt.demand, cause, self._machine_clock())
 
     def _confirm(self, attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> bool:
         """Record that SageMaker has the attempt, and stop it if a stop was requested meanwhile.
@@ -223,16 +229,16 @@ class Launcher:
         Returns:
             Whether it went as it was decided.
         """
-        confirmed, writes = transitions.confirm(attempt, now_ms, created=created)
+        confirmed, writes = transitions.confirm(attempt, self._machine_clock(), created=created)
         try:
             self._table.write(writes)
         except Conflict:
-            confirmed, created = self._confirm_changed(attempt, now_ms), False
+            confirmed, created = self._confirm_changed(attempt), False
         if confirmed.attempt_state is AttemptState.STOPPING:
             return self._stop(confirmed, now_ms)
         return created or not self._refresh(confirmed, now_ms)
 
-    def _confirm_changed(self, attempt: AttemptRecord, now_ms: int) -> AttemptRecord:
+    def _confirm_changed(self, attempt: AttemptRecord) -> AttemptRecord:
         """Confirm an attempt that was changed since it was read: its job was stopped, or its end observed.
 
         SageMaker's acceptance is stored nevertheless, as only this invocation knows it.
@@ -243,7 +249,7 @@ class Launcher:
             # If it is not launching, the answer to the write was lost, and its retry met its own effect.
             if found is None or found.attempt_state is not AttemptState.LAUNCHING:
                 return found
-            confirmed, writes = transitions.confirm(found, now_ms)
+            confirmed, writes = transitions.confirm(found, self._machine_clock())
             self._table.write(writes)
             return confirmed
 
@@ -254,12 +260,12 @@ class Launcher:
 
     def _cancel(self, attempt: AttemptRecord, now_ms: int) -> None:
         """A launch that has to stop: perhaps an earlier invocation called CreateTrainingJob before it died."""
-        if self._find(attempt, now_ms) is not None:
+        if self._find(attempt) is not None:
             self._confirm(attempt, now_ms)
             return
         requested = attempt.stop_cause is StopCause.REQUEST
         trigger = JobTrigger.END_STOPPED if requested else JobTrigger.PREEMPTED_ENDED
-        reason = reasons.stopped_before_launch(requeued=not requested)
+        reason = reasons.stopped_before_launch(requeued=not requested, why=attempt.stop_reason)
         self._observer.end(attempt, trigger, reason, None, now_ms)
 
     def _cancel_for_pause(self, attempt: AttemptRecord, now_ms: int) -> None:
@@ -267,7 +273,7 @@ class Launcher:
 
         If that invocation called CreateTrainingJob before it died, the attempt runs; otherwise it is never called.
         """
-        if self._find(attempt, now_ms) is not None:
+        if self._find(attempt) is not None:
             self._adopt(attempt, now_ms)
             return
         self._postpone(attempt, reasons.paused_before_launch(), now_ms)
@@ -290,13 +296,12 @@ class Launcher:
         return True
 
     def _find(
-        self, attempt: AttemptRecord, now_ms: int, *, describes: bool = False, in_use: bool = False
+        self, attempt: AttemptRecord, *, describes: bool = False, in_use: bool = False
     ) -> TrainingJobStatus | None:
         """The attempt as SageMaker has it, where no call of this invocation has launched it; None if it has none.
 
         Args:
             attempt: the attempt, whose lease this invocation holds.
-            now_ms: now.
             describes: whether to describe it even if no known call could have launched it.
             in_use: whether SageMaker reports that its name is in use.
 
@@ -309,10 +314,10 @@ class Launcher:
         mark = None if sighting is None else self._training_jobs.mark_of(sighting.arn)
         if mark is not None:
             return sighting if mark == attempt.mark else None
-        proven = attempt.unanswered_ms is None or is_proven(attempt.unanswered_ms, now_ms)
+        proven = attempt.unanswered_ms is None or is_proven(attempt.unanswered_ms, self._machine_clock())
         if proven and (sighting is not None or not in_use):
             return None
-        self._table.write(transitions.return_lease(attempt, now_ms + ASK_AGAIN_S * 1000))
+        self._ask_again(attempt)
         shown = "not found" if sighting is None else "shown without its tags"
         raise OutcomeUnknown(f"`{attempt.attempt_name}` is {shown}; SageMaker may have launched it")
 
@@ -349,7 +354,15 @@ class Launcher:
         # Of a launch that is only taken for failed, SageMaker may still show a training job of that name.
         name_is_free = name_is_free and attempt.unanswered_ms is None
         self._table.write(
-            transitions.defer_launch(job, attempt, reason, not_before_ms, now_ms, name_is_free=name_is_free)
+            transitions.defer_launch(
+                job,
+                attempt,
+                reason,
+                not_before_ms,
+                now_ms,
+                name_is_free=name_is_free,
+                machine_ms=self._machine_clock(),
+            )
         )
 
     def _request(self, attempt: AttemptRecord) -> Mapping[str, Any]:

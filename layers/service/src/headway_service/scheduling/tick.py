@@ -29,9 +29,10 @@ class Scheduler:
         table: the table.
         store: where the configuration document is.
         launcher: launches and stops attempts.
-        clock: now, ms.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms.
         marks: makes the marks of attempts.
-        deadline_ms: when this invocation ends, ms.
+        deadline_ms: when this invocation ends, machine time, ms.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Scheduler:
         store: ConfigurationStore,
         launcher: Launcher,
         clock: Callable[[], int],
+        machine_clock: Callable[[], int],
         marks: Marks,
         deadline_ms: int,
     ) -> None:
@@ -48,17 +50,19 @@ class Scheduler:
         self._store = store
         self._launcher = launcher
         self._clock = clock
+        self._machine_clock = machine_clock
         self._marks = marks
         self._deadline_ms = deadline_ms
 
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
-        configuration = apply_configuration(self._table, self._store, self._clock).configuration
+        configuration = apply_configuration(self._table, self._store, self._machine_clock).configuration
         policy = configuration.policy()
         executor = Executor(
             table=self._table,
             launcher=self._launcher,
             clock=self._clock,
+            machine_clock=self._machine_clock,
             marks=self._marks,
             deadline_ms=self._deadline_ms,
             policy=policy,
@@ -71,7 +75,9 @@ class Scheduler:
                 ledger = read_ledger(self._table)
                 if executor.recover(ledger):
                     continue
-                snapshot, plan = decide(self._table, ledger, self._clock(), policy=policy)
+                now_ms = self._clock()
+                at_now = ledger.in_training_time(now_ms, self._machine_clock())
+                snapshot, plan = decide(self._table, at_now, now_ms, policy=policy)
                 _check_ledger(ledger, snapshot)
                 check_plan(snapshot, plan)
                 report.waiting = len(snapshot.waiting)

@@ -58,6 +58,19 @@ class Ledger:
         """The ledger without the reservation of a job."""
         return replace(self, reservations=tuple(each for each in self.reservations if each.job_name != job))
 
+    def in_training_time(self, now_ms: int, machine_ms: int) -> Ledger:
+        """The ledger with the ends of back-offs in training time, by which decisions are made and times are shown.
+
+        Args:
+            now_ms: the training time, ms.
+            machine_ms: the machine time at the same moment, ms.
+        """
+        ahead_ms = now_ms - machine_ms
+        if not ahead_ms:
+            return self
+        pools = (pool.model_copy(update={"backoff_until_ms": pool.backoff_until_ms + ahead_ms}) for pool in self.pools)
+        return replace(self, pools=tuple(pools))
+
     def attempt_of(self, job: str) -> AttemptRecord | None:
         """The attempt of a job."""
         return next((each for each in self.attempts if each.job_name == job), None)

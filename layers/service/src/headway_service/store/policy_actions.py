@@ -64,7 +64,7 @@ def on_interruption(job: JobRecord, interruptions: int, most: int | None) -> Pol
 
 def on_drain(pause: PauseRecord) -> PolicyAction:
     """The action for an attempt in a pool that is drained."""
-    text = f"{pause.by} drains {pause.pool}: {pause.reason}"
+    text = f"{pause.drained_by or pause.by} drains {pause.pool}: {pause.drain_reason or pause.reason}"
     ends = f"waits again in its old place in the queue, as {text}"
     return PolicyAction(reason=reasons.stopping_for_drain(text), cause=StopCause.REQUEUE, ends=ends)
 

@@ -15,7 +15,7 @@ from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
 
 def adoption(
-    ledger: Ledger, policy: Policy, rogue: UnmanagedJobRecord, job: JobRecord, mark: str, now_ms: int
+    ledger: Ledger, policy: Policy, rogue: UnmanagedJobRecord, job: JobRecord, mark: str, now_ms: int, machine_ms: int
 ) -> list[Write] | None:
     """The writes that adopt a training job; None while its team is at its limit.
 
@@ -25,7 +25,8 @@ def adoption(
         rogue: the training job, as it is charged.
         job: the job that waits for exactly this attempt.
         mark: of the attempt.
-        now_ms: now.
+        now_ms: the training time, ms.
+        machine_ms: the machine time, ms.
     """
     limited = None
     if policy.team(job.team).limit:
@@ -39,7 +40,7 @@ def adoption(
         since_ms=rogue.created_ms,
         lease_holder=NOBODY,
         lease_until_ms=0,
-        seen_ms=now_ms,
+        seen_ms=machine_ms,
     )
     reason = reasons.adopted(attempt.attempt_name)
     reservation = ledger.reservation_of(job.job_name)

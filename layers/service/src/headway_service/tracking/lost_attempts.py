@@ -65,7 +65,7 @@ def origin_of(table: Table, marks: Marks, name: str, tags: Mapping[str, str]) ->
     if given_up is not None and given_up.mark == mark:
         return Lost(origin=Origin.GIVEN_UP, job_name=job_name)
     job = find_job(table, job_name) if job_name else None
-    if job is not None and marks.of(job.job_name, name, job.entry_time) == mark and _is_awaited(job, name):
+    if job is not None and marks.of(job.job_name, name, job.accepted_time) == mark and _is_awaited(job, name):
         return Lost(origin=Origin.AWAITED, job_name=job_name, job=job)
     return Lost(origin=Origin.STRAY, job_name=job_name, job=job)
 

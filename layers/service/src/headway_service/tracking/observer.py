@@ -11,7 +11,7 @@ from headway.jobpolicy.retry import Failure, decide_retry
 from headway.jobpolicy.rules import violations
 from headway.lifecycle import AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
-from headway_service.admission.admit import as_ruled
+from headway_service.admission.policy_view import job_for_rules
 from headway_service.config.document import DEFAULT_TEAM, Configuration
 from headway_service.errors import Conflict, RetryLater
 from headway_service.observability import metrics
@@ -56,12 +56,20 @@ class Observer:
         table: the table.
         retention_s: how long an ended job is kept, s.
         configuration: what the policy does about jobs that run or fail.
+        machine_clock: the machine time, ms.
     """
 
-    def __init__(self, table: Table, retention_s: int, configuration: Callable[[], Configuration]) -> None:
+    def __init__(
+        self,
+        table: Table,
+        retention_s: int,
+        configuration: Callable[[], Configuration],
+        machine_clock: Callable[[], int],
+    ) -> None:
         self._table = table
         self._retention_s = retention_s
         self._configuration = configuration
+        self._machine_clock = machine_clock
 
     def apply_status(self, sighting: TrainingJobStatus, now_ms: int, *, asked: bool = False) -> StatusOutcome:
         """Apply the status of a training job.
@@ -84,7 +92,7 @@ class Observer:
                 # Ended already, or no training job of ours.
                 return StatusOutcome.NOT_OURS
             if attempt.attempt_state is AttemptState.LAUNCHING:
-                if sighting.ended and not self._touch_unsettled(attempt, now_ms):
+                if sighting.ended and not self._touch_unsettled(attempt):
                     raise Conflict([0])
                 # Until the launch is reconciled, this may be another user's training job with that name.
                 return StatusOutcome.NOT_OURS
@@ -119,9 +127,9 @@ class Observer:
         if record is None or record.attempt_state is AttemptState.LAUNCHING:
             return StatusOutcome.NOT_OURS
         if record.missing_since_ms is None:
-            self._table.write(transitions.note_missing(record, now_ms))
+            self._table.write(transitions.note_missing(record, self._machine_clock()))
             return StatusOutcome.RECORDED
-        if not is_proven(record.missing_since_ms, now_ms):
+        if not is_proven(record.missing_since_ms, self._machine_clock()):
             return StatusOutcome.IGNORED
         gone = TrainingJobStatus(attempt=attempt, status="Deleting", secondary_status="", modified_ms=now_ms)
         self.end(record, JobTrigger.FAIL, reasons.vanished(attempt), gone, now_ms, vanished=True)
@@ -159,6 +167,7 @@ class Observer:
         if preemptor is not None and not preemptor.is_queued:
             preemptor = None
         reservation = find_reservation(self._table, preemptor.job_name) if preemptor is not None else None
+        machine_ms = self._machine_clock()
         writes = transitions.end(
             job,
             attempt,
@@ -168,7 +177,8 @@ class Observer:
             preemptor=preemptor,
             reservation=reservation,
             now_ms=now_ms,
-            expires_at=now_ms // 1000 + self._retention_s,
+            machine_ms=machine_ms,
+            expires_at=machine_ms // 1000 + self._retention_s,
             retry=retry,
             vanished=vanished,
         )
@@ -179,14 +189,14 @@ class Observer:
         )
         record([metrics.ended(trigger)])
 
-    def _touch_unsettled(self, attempt: AttemptRecord, now_ms: int) -> bool:
+    def _touch_unsettled(self, attempt: AttemptRecord) -> bool:
         """Record for the reconciliation of a launch that a training job with its name has ended.
 
         The end is not reported again; the changed attempt makes the reconciliation describe the training job. Returns
         False if the launch was reconciled meanwhile.
         """
         try:
-            self._table.write(transitions.touch(attempt, now_ms))
+            self._table.write(transitions.touch(attempt, self._machine_clock()))
         except Conflict:
             return False
         return True
@@ -202,7 +212,9 @@ class Observer:
             ruled = True
             job = self._require_job(attempt)
             measure = self._measure(job, attempt, sighting)
-        writes = transitions.record_status(attempt, sighting, now_ms, ruled=ruled, action=measure, job=job)
+        writes = transitions.record_status(
+            attempt, sighting, now_ms, machine_ms=self._machine_clock(), ruled=ruled, action=measure, job=job
+        )
         self._table.write(writes)
         if measure is not None:
             log = {"job": attempt.job_name, "attempt": attempt.attempt_name, "reason": measure.reason.code}
@@ -219,7 +231,7 @@ class Observer:
         if request is None:
             return None
         parsed = TrainingRequest.parse(request)
-        ruled = as_ruled(parsed.raw, parsed.tags, configuration, job.team or DEFAULT_TEAM)
+        ruled = job_for_rules(parsed.raw, parsed.tags, configuration, job.team or DEFAULT_TEAM)
         return policy_actions.on_start(violations(configuration.job_rules(), ruled))
 
     def _outcome(
@@ -302,5 +314,5 @@ def _end(
     if sighting.status == "Failed":
         return JobTrigger.FAIL, reasons.failed(sighting.failure_reason), None
     if attempt.stop_cause is StopCause.REQUEST:
-        return JobTrigger.END_STOPPED, reasons.stopped_on_request(), None
+        return JobTrigger.END_STOPPED, reasons.stopped_on_request(attempt.stop_reason), None
     return JobTrigger.END_STOPPED, reasons.stopped_outside(sighting.status, sighting.failure_reason), None

@@ -50,6 +50,7 @@ def reconcile(
     training_jobs: AllTrainingJobs,
     observer: Observer,
     clock: Callable[[], int],
+    machine_clock: Callable[[], int],
     sleep: Callable[[float], None],
     wake: Wake,
     after_s: int,
@@ -62,7 +63,8 @@ def reconcile(
         table: the table.
         training_jobs: SageMaker.
         observer: applies the statuses.
-        clock: now, ms.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms.
         sleep: sleeps for a time, s.
         wake: requests a tick.
         after_s: the age of a status from which it is checked, s.
@@ -70,8 +72,8 @@ def reconcile(
     Returns:
         How many attempts have ended, and the ledger that was read.
     """
-    now_ms = clock()
-    unheard = now_ms - after_s * 1000
+    machine_ms = machine_clock()
+    unheard = machine_ms - after_s * 1000
     ledger = read_ledger(table)
     silent = sorted(
         (
@@ -87,7 +89,7 @@ def reconcile(
     for attempt in same[:MAX_NOTED]:
         try:
             # The state before the list was requested.
-            table.write(transitions.touch(attempt, now_ms))
+            table.write(transitions.touch(attempt, machine_ms))
         except (RetryLater, Conflict) as error:
             logger.warning("not noted now", extra={"attempt": attempt.attempt_name, "error": str(error)})
     ended = 0

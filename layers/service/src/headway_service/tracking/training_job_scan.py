@@ -16,8 +16,10 @@ from headway_service.store.repository import find_scan
 MAX_PAGES = 10
 """Calls of ListTrainingJobs in one run; each gives up to a hundred training jobs, ended ones too."""
 
-PAGE_INTERVAL_S = 1.0
-"""Time between two of them: users report a limit of two a second, which others in the account want a part of."""
+PAGE_INTERVAL_S = 2.0
+"""Time between two of them. Users report a limit of two calls a second, which cannot be raised. The patrol and the
+reconciler may list at the same time: together they make one call a second, and leave the other one to the account's
+users."""
 
 LONGEST_S = 60 * 86_400
 """Training jobs that are older have ended: one waits for 28 days and runs for 30 at most (API reference,
@@ -33,6 +35,7 @@ def scan(
     training_jobs: AllTrainingJobs,
     *,
     clock: Callable[[], int],
+    machine_clock: Callable[[], int],
     sleep: Callable[[float], None],
     has_time: Callable[[], bool],
     completed: Callable[[int], None],
@@ -45,10 +48,11 @@ def scan(
     Args:
         table: the table.
         training_jobs: SageMaker.
-        clock: now, ms.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms.
         sleep: sleeps for a time, s.
         has_time: whether another page may be begun.
-        completed: is called when a round has come to its end, with the time at which it began, ms.
+        completed: is called when a round has come to its end, with the machine time at which it began, ms.
 
     Raises:
         OutcomeUnknown: SageMaker did not respond; the next run continues.
@@ -58,7 +62,7 @@ def scan(
         recent = training_jobs.live(clock() - RECENT_S * 1000, None)
         yield tuple(each.name for each in recent.jobs)
         sleep(PAGE_INTERVAL_S)
-    began_ms = place.began_ms if place else clock()
+    began_ms = place.began_ms if place else machine_clock()
     for number in range(MAX_PAGES):
         if number:
             sleep(PAGE_INTERVAL_S)

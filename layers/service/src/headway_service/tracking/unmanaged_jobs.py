@@ -9,7 +9,7 @@ that repeat, come late or out of order change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from headway import reasons
 from headway.jobpolicy.rules import OnStart, Violation, violations
 from headway.model import Demand
 from headway.vectors import shortfall
-from headway_service.admission.admit import as_ruled, limit_ms
+from headway_service.admission.policy_view import allocation_limit_ms, job_for_rules
 from headway_service.config.document import Configuration
 from headway_service.errors import Conflict, LacksPermission, NothingToStop, OutcomeUnknown, RetryLater
 from headway_service.observability.logging import logger
@@ -84,13 +84,23 @@ class UnmanagedJobs:
         table: the table.
         training_jobs: SageMaker.
         marks: this deployment's.
+        machine_clock: the machine time, ms.
         stops: whether this function is the one that stops them.
     """
 
-    def __init__(self, table: Table, training_jobs: AllTrainingJobs, marks: Marks, *, stops: bool = False) -> None:
+    def __init__(
+        self,
+        table: Table,
+        training_jobs: AllTrainingJobs,
+        marks: Marks,
+        machine_clock: Callable[[], int],
+        *,
+        stops: bool = False,
+    ) -> None:
         self._table = table
         self._training_jobs = training_jobs
         self._marks = marks
+        self._machine_clock = machine_clock
         self._stops = stops
 
     def on_status(self, sighting: TrainingJobStatus, now_ms: int) -> bool:
@@ -156,7 +166,7 @@ class UnmanagedJobs:
                 return False
             rogue = self._charge(found, verdict, force, now_ms)
         else:
-            rogue = self._change(known, found, verdict, force, now_ms)
+            rogue = self._change(known, found, verdict, force)
         awaiting = lost.job if lost.origin is Origin.AWAITED and _may_go_on(rogue) else None
         if awaiting is not None and self._adopt(rogue, awaiting, tags[ATTEMPT_TAG], force, now_ms):
             return True
@@ -172,7 +182,8 @@ class UnmanagedJobs:
     def _adopt(self, rogue: UnmanagedJobRecord, job: JobRecord, mark: str, force: EffectiveConfig, now_ms: int) -> bool:
         """Make a training job the live attempt of the job that waits for it. False if there is no room for it now."""
         names = {"rogue": rogue.training_job_name, "job": job.job_name}
-        writes = adoption(read_ledger(self._table), force.configuration.policy(), rogue, job, mark, now_ms)
+        policy, machine_ms = force.configuration.policy(), self._machine_clock()
+        writes = adoption(read_ledger(self._table), policy, rogue, job, mark, now_ms, machine_ms)
         try:
             if writes is not None:
                 self._table.write(writes)
@@ -201,17 +212,19 @@ class UnmanagedJobs:
             arn=found.arn,
             created_ms=found.created_ms,
             since_ms=now_ms,
-            **_told(found, verdict, "", force, now_ms),
+            **_told(found, verdict, "", force, self._machine_clock()),
         )
         self._table.write(transitions.charge_unmanaged(rogue))
         logger.info("a rogue job is seen", extra={"rogue": found.name, "demand": rogue.demand, "stop": rogue.stop})
         return rogue
 
     def _change(
-        self, known: UnmanagedJobRecord, found: Description, verdict: _Verdict, force: EffectiveConfig, now_ms: int
+        self, known: UnmanagedJobRecord, found: Description, verdict: _Verdict, force: EffectiveConfig
     ) -> UnmanagedJobRecord:
         problem = known.stop_problem if verdict.stop else ""
-        rogue, writes = transitions.update_unmanaged(known, **_told(found, verdict, problem, force, now_ms))
+        rogue, writes = transitions.update_unmanaged(
+            known, **_told(found, verdict, problem, force, self._machine_clock())
+        )
         self._table.write(writes)
         return rogue
 
@@ -291,7 +304,7 @@ def _judge(
     lost: Lost,
     known: UnmanagedJobRecord | None,
 ) -> _Verdict:
-    job = as_ruled(found.document, tags, configuration)
+    job = job_for_rules(found.document, tags, configuration)
     outside = lost.origin is Origin.OUTSIDE
     broken = violations(configuration.job_rules(), job) if outside else ()
     stop, protection = "", ""
@@ -330,7 +343,9 @@ def _stop_by_policy(configuration: Configuration, broken: Sequence[Violation]) -
     return ""
 
 
-def _told(found: Description, verdict: _Verdict, problem: str, force: EffectiveConfig, now_ms: int) -> dict[str, Any]:
+def _told(
+    found: Description, verdict: _Verdict, problem: str, force: EffectiveConfig, machine_ms: int
+) -> dict[str, Any]:
     """The current record of an unmanaged job."""
     return {
         "training_job_status": found.status,
@@ -338,8 +353,8 @@ def _told(found: Description, verdict: _Verdict, problem: str, force: EffectiveC
         "charged": dict(verdict.charged),
         "team": verdict.team,
         "marked": verdict.marked,
-        "limit_ms": limit_ms(found.document, force.configuration),
-        "seen_ms": now_ms,
+        "limit_ms": allocation_limit_ms(found.document, force.configuration),
+        "seen_ms": machine_ms,
         "reason": verdict.reason(problem),
         "stop": bool(verdict.stop),
         "stop_problem": problem,

@@ -33,6 +33,7 @@ def scan_unmanaged_jobs(
     training_jobs: AllTrainingJobs,
     rogues: UnmanagedJobs,
     clock: Callable[[], int],
+    machine_clock: Callable[[], int],
     sleep: Callable[[float], None],
     wake: Wake,
     after_s: int,
@@ -47,11 +48,12 @@ def scan_unmanaged_jobs(
         table: the table.
         training_jobs: SageMaker.
         rogues: applies the statuses.
-        clock: now, ms.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms.
         sleep: sleeps for a time, s.
         wake: requests a tick.
         after_s: the age of a status from which it is checked, s.
-        deadline_ms: when this invocation is ended, ms.
+        deadline_ms: when this invocation is ended, machine time, ms.
 
     Returns:
         How many training jobs were checked.
@@ -60,13 +62,13 @@ def scan_unmanaged_jobs(
     if force is None:
         return 0
     ledger = read_ledger(table)
-    now_ms = clock()
+    now_ms, machine_ms = clock(), machine_clock()
 
     def is_due(rogue: UnmanagedJobRecord) -> bool:
-        unheard = rogue.seen_ms <= now_ms - after_s * 1000
+        unheard = rogue.seen_ms <= machine_ms - after_s * 1000
         return unheard or rogue.config_version != force.version or is_stop_due(rogue, now_ms)
 
-    run = _Run(table, rogues, ledger, clock, deadline_ms)
+    run = _Run(table, rogues, ledger, clock, machine_clock, deadline_ms)
 
     def order(rogue: UnmanagedJobRecord) -> tuple[bool, int, str]:
         # Requests of operators come first, so that they are processed within a minute.
@@ -79,7 +81,13 @@ def scan_unmanaged_jobs(
     all(run.refresh(rogue.training_job_name) for rogue in due[: MAX_LOOKS // 2])
     try:
         for page in scan(
-            table, training_jobs, clock=clock, sleep=sleep, has_time=run.has_time, completed=run.round_completed
+            table,
+            training_jobs,
+            clock=clock,
+            machine_clock=machine_clock,
+            sleep=sleep,
+            has_time=run.has_time,
+            completed=run.round_completed,
         ):
             if not all(run.refresh(name) for name in page if name not in known):
                 break
@@ -95,19 +103,26 @@ class _Run:
     """One run of the patrol: its remaining budget, and its results."""
 
     def __init__(
-        self, table: Table, rogues: UnmanagedJobs, ledger: Ledger, clock: Callable[[], int], deadline_ms: int
+        self,
+        table: Table,
+        rogues: UnmanagedJobs,
+        ledger: Ledger,
+        clock: Callable[[], int],
+        machine_clock: Callable[[], int],
+        deadline_ms: int,
     ) -> None:
         self._table = table
         self._rogues = rogues
         self._restored = ledger.restored
         self._clock = clock
+        self._machine_clock = machine_clock
         self._deadline_ms = deadline_ms
         self.looks = 0
         #: Whether instances became free, or may be launched on again.
         self.changed = False
 
     def has_time(self) -> bool:
-        return self._clock() < self._deadline_ms - RESERVED_MS
+        return self._machine_clock() < self._deadline_ms - RESERVED_MS
 
     def refresh(self, name: str) -> bool:
         """Check one training job. Returns whether to continue with others."""

@@ -12,7 +12,7 @@ from headway.api_documents.pools import Capacity
 from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
 from headway_service.api.request_context import caller, container
 from headway_service.api.router import DocumentedRouter
-from headway_service.api.serializers import pool_document, rogue_document
+from headway_service.api.serializers import capacity_document, rogue_document
 from headway_service.errors import InvalidRequest, NotAllowed, RogueJobNotFound
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS, NAME_PATTERN
 
@@ -32,7 +32,7 @@ RogueName = Annotated[
 @router.call("GET /capacity", {HTTPStatus.OK: "Each pool."})
 def show_capacity(request: Request) -> Capacity:
     """Show how the pools are used."""
-    return Capacity(pools=tuple(pool_document(use) for use in container(request).capacity()))
+    return capacity_document(container(request).capacity())
 
 
 @router.call("GET /rogue-jobs", {HTTPStatus.OK: "The first 100 by name."})

@@ -22,6 +22,7 @@ from headway_service.errors import (
 )
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, get_with_problem
+from headway_service.validation_messages import explained
 
 router = DocumentedRouter("Configuration")
 
@@ -33,7 +34,7 @@ IfMatch = Annotated[
     Header(
         alias="If-Match",
         description="The version that the document is based on, in quotes; `*` replaces any version.",
-        pattern=r'^(\*|"[0-9]{1,15}")$',
+        pattern=explained(r'^(\*|"[0-9]{1,15}")$', 'a version in quotes, such as "7", or *'),
     ),
 ]
 """Which configuration a call is meant for (RFC 9110)."""
@@ -46,7 +47,7 @@ def show_configuration(request: Request) -> Response[Configuration]:
     The document contains its version, so that it can be edited and put. The version is the `ETag`, too.
     """
     given = container(request)
-    return _answer(get_with_problem(given.table, given.store, given.clock))
+    return _answer(get_with_problem(given.table, given.store, given.machine_clock))
 
 
 @router.call(

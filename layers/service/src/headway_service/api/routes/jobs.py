@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Body, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
 
 from headway.api_documents.batches import BatchResults
 from headway.api_documents.forecast import DryRun
 from headway.api_documents.jobs import Job, JobDetails, JobPage
 from headway.lifecycle import TERMINAL, JobState
+from headway_service.api.add_job_body import training_request_in
 from headway_service.api.request_context import (
     SUBMITTED,
     IdempotencyKey,
@@ -26,6 +28,7 @@ from headway_service.api.request_context import (
 )
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import batch_document, dry_run_document, job_details_document, job_document
+from headway_service.api.visible_text import EMPTY_OR_VISIBLE_LINE, VISIBLE_LINE
 from headway_service.errors import (
     ImpossibleDemand,
     InvalidRequest,
@@ -36,12 +39,16 @@ from headway_service.errors import (
     NotWaiting,
     QueueFull,
     RequestTooLarge,
+    RestoreUnfinished,
     RuleViolation,
     UnsupportedMediaType,
 )
+from headway_service.jobs.commands import MAX_COMMENT_CHARS, MAX_STOP_REASON_CHARS
 from headway_service.jobs.submit_batch import MAX_BATCH, submit_all
 from headway_service.observability.request_log import job_named_in
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
+from headway_service.sagemaker_api.request_change import RequestChange
+from headway_service.sagemaker_api.tags import MAX_TAGS
 from headway_service.store.job_listing import MAX_LISTED, JobFilter
 
 router = DocumentedRouter("Jobs")
@@ -52,10 +59,27 @@ MAX_ARN_CHARS = 2048
 _NOT_ENDED = frozenset(JobState) - TERMINAL
 _ADMISSION = (InvalidRequest, RequestTooLarge, UnsupportedMediaType, NotAllowed, RuleViolation, ImpossibleDemand)
 _TRAINING_REQUEST = "A CreateTrainingJob request, with boto3's parameter names."
+_JOB = (
+    "A CreateTrainingJob request, or an object with `jobName`, `priority` and the request as `jobDetails`; its members "
+    "`entryTime` and `jobState` are ignored."
+)
 _SUBMITTED: Mapping[int, str] = {
     HTTPStatus.CREATED: "The job that this call, or an earlier one with the same key, has created.",
     HTTPStatus.OK: "The job of an equal request that is in the queue already; or the result of the dry run.",
 }
+
+
+DryRunSwitch = Annotated[bool, Query(alias="dryRun", description="Only simulate the submission; accept nothing.")]
+
+
+StopReason = Annotated[
+    str | None,
+    Query(
+        max_length=MAX_STOP_REASON_CHARS,
+        pattern=VISIBLE_LINE,
+        description="Why, in one line; the reasons of the job repeat it. That of the first stop counts.",
+    ),
+]
 
 
 class PriorityChange(BaseModel):
@@ -63,6 +87,52 @@ class PriorityChange(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
     priority: Annotated[int, Field(description="0 to 9999, or up to the configured maximum.")]
+
+
+class ChangedRequest(BaseModel):
+    """What changes about the request of a waiting job: at least one member."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, alias_generator=to_camel)
+    max_runtime_seconds: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="`StoppingCondition.MaxRuntimeInSeconds`; `MaxWaitTimeInSeconds`, of spot, changes by as much.",
+        ),
+    ] = None
+    instances: Annotated[
+        int | None, Field(ge=1, description="`ResourceConfig.InstanceCount`; not of a job with instance groups.")
+    ] = None
+    tags: Annotated[
+        dict[str, str],
+        Field(description="Tags to add, or to give another value.", max_length=MAX_TAGS),
+    ] = {}
+    remove_tags: Annotated[
+        list[str],
+        Field(description="Keys of tags to remove. Those that the job does not have are ignored.", max_length=MAX_TAGS),
+    ] = []
+
+    @model_validator(mode="after")
+    def _require_one(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("must have at least one of maxRuntimeSeconds, instances, tags and removeTags")
+        if both := sorted(self.tags.keys() & set(self.remove_tags)):
+            raise ValueError(f"has {both[0]} in tags and in removeTags")
+        return self
+
+
+class Comment(BaseModel):
+    """The new comment of a job."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    comment: Annotated[
+        str,
+        Field(
+            description="One line, which everybody who may list jobs sees; empty removes the comment.",
+            max_length=MAX_COMMENT_CHARS,
+            pattern=EMPTY_OR_VISIBLE_LINE,
+        ),
+    ]
 
 
 class Batch(BaseModel):
@@ -73,23 +143,12 @@ class Batch(BaseModel):
 
 
 @router.call("POST /jobs", _SUBMITTED, *_ADMISSION, NameInUse, QueueFull, models={HTTPStatus.CREATED: Job})
-@router.call(
-    "POST /add-job",
-    _SUBMITTED,
-    *_ADMISSION,
-    NameInUse,
-    QueueFull,
-    models={HTTPStatus.CREATED: Job},
-    operation="addJob",
-)
 def submit_job(
     *,
     training_request: Annotated[dict[str, Any], Body(description=_TRAINING_REQUEST)],
     request: Request,
     key: IdempotencyKey = None,
-    dry_run: Annotated[
-        bool, Query(alias="dryRun", description="Only simulate the submission; accept nothing.")
-    ] = False,
+    dry_run: DryRunSwitch = False,
 ) -> tuple[Job | DryRun, int]:
     """Submit a job."""
     request.context[SUBMITTED] = job_named_in(training_request)
@@ -97,6 +156,18 @@ def submit_job(
         return dry_run_document(forecast_service(request).dry_run(training_request, caller(request))), HTTPStatus.OK
     seen, new = container(request).submitter.submit(training_request, caller(request), key)
     return job_document(seen), HTTPStatus.CREATED if new else HTTPStatus.OK
+
+
+@router.call("POST /add-job", _SUBMITTED, *_ADMISSION, NameInUse, QueueFull, models={HTTPStatus.CREATED: Job})
+def add_job(
+    *,
+    job: Annotated[dict[str, Any], Body(description=_JOB)],
+    request: Request,
+    key: IdempotencyKey = None,
+    dry_run: DryRunSwitch = False,
+) -> tuple[Job | DryRun, int]:
+    """Submit a job, as the founding article's clients do."""
+    return submit_job(training_request=dict(training_request_in(job)), request=request, key=key, dry_run=dry_run)
 
 
 @router.call(
@@ -181,16 +252,17 @@ def show_job(name: JobName, request: Request) -> JobDetails:
 @router.call(
     "DELETE /jobs/<name>",
     {HTTPStatus.OK: "The job, which has stopped.", HTTPStatus.ACCEPTED: "The job, which is still stopping."},
+    InvalidRequest,
     NotAllowed,
     JobNotFound,
     JobEnded,
 )
-def stop_job(name: JobName, request: Request) -> tuple[Job, int]:
+def stop_job(name: JobName, request: Request, reason: StopReason = None) -> tuple[Job, int]:
     """Stop a job.
 
     A waiting job leaves the queue, a running job is stopped. Stopping a stopped job is no error.
     """
-    seen, stopping = container(request).job_commands.stop(name, caller(request))
+    seen, stopping = container(request).job_commands.stop(name, caller(request), (reason or "").strip())
     return job_document(seen), HTTPStatus.ACCEPTED if stopping else HTTPStatus.OK
 
 
@@ -206,6 +278,45 @@ def stop_job(name: JobName, request: Request) -> tuple[Job, int]:
 def change_job(name: JobName, change: Annotated[PriorityChange, Body()], request: Request) -> Job:
     """Change the priority of a job."""
     return job_document(container(request).job_commands.set_priority(name, change.priority, caller(request)))
+
+
+@router.call(
+    "PUT /jobs/<name>/comment",
+    {HTTPStatus.OK: "The job."},
+    InvalidRequest,
+    UnsupportedMediaType,
+    NotAllowed,
+    JobNotFound,
+)
+def comment_on_job(name: JobName, change: Annotated[Comment, Body()], request: Request) -> Job:
+    """Change the comment of a job, in whichever state it is."""
+    text = change.comment.strip()
+    return job_document(container(request).job_commands.set_comment(name, text, caller(request)))
+
+
+@router.call(
+    "POST /jobs/<name>/change",
+    {HTTPStatus.OK: "The job, which waits with the changed request."},
+    *_ADMISSION,
+    JobNotFound,
+    JobEnded,
+    NotWaiting,
+    RestoreUnfinished,
+    QueueFull,
+)
+def change_request(name: JobName, change: Annotated[ChangedRequest, Body()], request: Request) -> Job:
+    """Change the run time or the instances of a waiting job.
+
+    The changed request is checked as a submission of the job's owner is. A job that asks for no more keeps its place in
+    the queue; another one waits as if it was submitted now.
+    """
+    wanted = RequestChange(
+        max_runtime_s=change.max_runtime_seconds,
+        instances=change.instances,
+        tags=change.tags,
+        removed_tags=change.remove_tags,
+    )
+    return job_document(container(request).request_changes.change(name, wanted, caller(request)))
 
 
 @router.call("POST /jobs/<name>/hold", {HTTPStatus.OK: "The job, held."}, NotAllowed, JobNotFound, JobEnded, NotWaiting)

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from headway.api_documents.pools import Capacity, PoolUse
 from headway_service.api.request_context import caller, container, remaining_ms
 from headway_service.api.router import DocumentedRouter
-from headway_service.api.serializers import pool_document
+from headway_service.api.serializers import capacity_document, pool_document
+from headway_service.api.visible_text import VISIBLE_LINE
 from headway_service.config.document import MAX_POOL_SIZE, POOL_PATTERN
 from headway_service.errors import (
     InvalidConfiguration,
@@ -28,9 +29,6 @@ from headway_service.store.repository import pool_not_found
 
 router = DocumentedRouter("Pools")
 
-# No control characters, and none that change the direction of text: it is shown to all owners of waiting jobs.
-_HIDDEN = r"\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069"
-
 PoolName = Annotated[str, Path(description="The pool's instance type.", pattern=POOL_PATTERN)]
 """The pool that a call is about."""
 
@@ -44,7 +42,7 @@ class Why(BaseModel):
         Field(
             description="The reason, in one line; shown to the owners of waiting jobs.",
             max_length=MAX_REASON_CHARS,
-            pattern=rf"^[^{_HIDDEN}]*[^{_HIDDEN}\s][^{_HIDDEN}]*$",
+            pattern=VISIBLE_LINE,
         ),
     ]
 
@@ -124,11 +122,11 @@ def _show(request: Request, pool: str) -> PoolUse:
     Raises:
         PoolNotFound: it was removed meanwhile.
     """
-    uses = {use.pool: use for use in container(request).capacity()}
+    uses = {use.pool: use for use in container(request).capacity().pools}
     if pool not in uses:
         raise pool_not_found(pool, uses)
     return pool_document(uses[pool])
 
 
 def _show_all(request: Request) -> Capacity:
-    return Capacity(pools=tuple(pool_document(use) for use in container(request).capacity()))
+    return capacity_document(container(request).capacity())

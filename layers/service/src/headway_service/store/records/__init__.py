@@ -4,8 +4,8 @@
 partition ``pk``       sort key ``sk``             item
 =====================  ==========================  ============================================================
 ``job#<job>``          ``job``                     :class:`JobRecord`: state, reasons, ended attempts
-``job#<job>``          ``request``                 the CreateTrainingJob request; never changes, so that a
-                                                   change of state does not pay for writing it again
+``job#<job>``          ``request``                 the CreateTrainingJob request; a change of state does not
+                                                   pay for writing it again
 ``line#<pool>#<team>`` rank                        :class:`QueueEntry`: one per pool that a waiting job demands;
                                                    ``line#<pool>`` for jobs without a team
 ``ledger``             ``attempt#<attempt>``       :class:`AttemptRecord`: an attempt that holds instances
@@ -14,7 +14,7 @@ partition ``pk``       sort key ``sk``             item
 ``ledger``             ``pool#<pool>``             :class:`PoolRecord`: its size and its free instances
 ``ledger``             ``reservation#<job>``       :class:`ReservationRecord`: freed for a waiting job
 ``ledger``             ``rogue#<training job>``    :class:`UnmanagedJobRecord`: one that did not come through the queue
-``ledger``             ``team#<team>``             :class:`TeamRecord`: a team that has lines
+``ledger``             ``team#<team>``             :class:`TeamRecord`: a team that has queues
 ``config``             ``config``                  the last valid configuration
 ``config``             ``edit#<invocation>``       a write of the configuration that is not known to have ended well
 ``config``             ``lease``                   the current writer of the configuration

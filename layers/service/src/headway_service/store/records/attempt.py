@@ -53,17 +53,18 @@ class AttemptRecord(Record):
     since_ms: int
     #: While launching: the invocation that may settle the launch ...
     lease_holder: str
-    #: ... and when the lease expires, ms. No invocation outlives its leases.
+    #: ... and when the lease expires, machine time, ms. No invocation outlives its leases.
     lease_until_ms: int
-    #: While launching: the latest time at which a CreateTrainingJob without an answer may have taken effect, ms; None
-    #: if SageMaker clearly refused every call so far.
+    #: While launching: the latest time at which a CreateTrainingJob without an answer may have taken effect,
+    #: machine time, ms; None if SageMaker clearly refused every call so far.
     unanswered_ms: int | None = None
-    #: Since when SageMaker reports that there is no such training job, ms; None if it has not since it last showed it.
+    #: Since when SageMaker reports that there is no such training job, machine time, ms; None if it has not since it
+    #: last showed it.
     missing_since_ms: int | None = None
     stop_cause: StopCause | None = None
     #: When it was first decided that it stops, ms.
     stopping_since_ms: int | None = None
-    #: Why the policy stops it.
+    #: Why the policy, or a caller, stops it; empty if the caller gave no reason.
     stop_reason: str = ""
     #: The priority of its job after a requeue.
     requeue_priority: int | None = None
@@ -85,7 +86,7 @@ class AttemptRecord(Record):
     notified: tuple[str, ...] = ()
     #: LastModifiedTime of the newest status seen, ms.
     modified_ms: int = 0
-    #: When its status was last received from SageMaker, ms.
+    #: When its status was last received from SageMaker, machine time, ms.
     seen_ms: int
     version: int = 1
 

@@ -24,7 +24,7 @@ MAX_ENDED_ATTEMPTS = 20
 
 SUMMARY = (
     *("handicapMs", "limitMs", "preemptionCount", "attemptCount", "notBeforeMs", "heldBy", "endedMs"),
-    *("startedMs", "instanceMs"),
+    *("startedMs", "instanceMs", "comment", "acceptedMs"),
 )
 """Attributes that are stored in the map ``summary``: a listing shows them and does not filter by them.
 
@@ -69,8 +69,10 @@ class JobRecord(Record):
     job_name: str
     job_state: JobState
     priority: int
-    #: When it was accepted, ms.
+    #: When it was accepted, or when it was changed to ask for more, ms.
     entry_time: int
+    #: When it was accepted, ms, if it has another entry time since.
+    accepted_ms: int | None = None
     #: How much later than its entry its turn comes among jobs of its priority, ms.
     handicap_ms: int = 0
     demand: dict[str, int]
@@ -86,13 +88,15 @@ class JobRecord(Record):
     preemption_count: int = 0
     #: ARN of the caller that submitted it.
     owner: str | None = None
-    #: Digest of the canonical request, to recognize the same request with that name. Empty in a listing: the
-    #: index does not project it.
+    #: Digest of the canonical request as it was submitted, to recognize the same request with that name. Empty in a
+    #: listing: the index does not project it.
     request_digest: str = ""
     #: The idempotency key of its submission, if any.
     idempotency_key: str | None = None
     #: Whether it is held: it waits, but is in no queue until it is released.
     held: bool = False
+    #: A note for people, of its owner or an administrator; empty for none.
+    comment: str = ""
     usage: Usage = Field(default_factory=Usage)
     #: Launches so far; names the next attempt.
     attempt_count: int = 0
@@ -144,7 +148,7 @@ class JobRecord(Record):
         return "holding" if self.job_state in ACTIVE else "waiting", self.rank()
 
     def rank(self) -> str:
-        """Its place in a line, as a sort key."""
+        """Its place in a queue, as a sort key."""
         return rank_of(self)
 
     def put(self, *, was: int | None = None) -> Put:
@@ -153,6 +157,11 @@ class JobRecord(Record):
         listing, listing_key = self.listed()
         item = {"pk": key.pk, "sk": key.sk, "listing": listing, "listingKey": listing_key, **self.fields()}
         return Put(item=item, requires=None if was is None else Equals("version", was))
+
+    @property
+    def accepted_time(self) -> int:
+        """When it was accepted, ms; its training jobs are marked with it."""
+        return self.entry_time if self.accepted_ms is None else self.accepted_ms
 
     @property
     def is_queued(self) -> bool:

@@ -18,7 +18,7 @@ class PoolRecord(Record):
     pool: str
     size: int
     free: int
-    #: Nothing is launched in the pool before this, ms, because SageMaker rejected launches.
+    #: Nothing is launched in the pool before this machine time, ms, because SageMaker rejected launches.
     backoff_until_ms: int = 0
     #: Consecutive backoffs.
     backoffs: int = 0
@@ -49,6 +49,9 @@ class PauseRecord(Record):
     since_ms: int
     #: Whether running jobs are stopped and requeued.
     stops: bool = False
+    #: The caller and the reason of the drain, if the pool was paused before it was drained.
+    drained_by: str = ""
+    drain_reason: str = ""
     #: When the table was restored, ms: the pause lasts until the patrol has checked all training jobs since then.
     restored_ms: int | None = None
     #: Whether the pause continues after that, as all pools had been paused before.
@@ -100,10 +103,10 @@ class ReservationRecord(Record):
 
 
 class TeamRecord(Record):
-    """A team that has lines, or had them not long ago: they are read until they are empty."""
+    """A team that has queues, or had them recently: they are read until they are empty."""
 
     team: str
-    #: When the team was removed from the configuration, ms; None while it is in it.
+    #: When the team was removed from the configuration, machine time, ms; None while it is in it.
     left_ms: int | None = None
     #: Starts of its jobs while it has a limit. Each is conditional on the one before, so that two decisions at once
     #: cannot exceed the limit together.

@@ -1,4 +1,4 @@
-"""The entries of a waiting job in the lines of its pools."""
+"""The entries of a waiting job in the queues of its pools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class QueueEntry(Record):
-    """A waiting job in its team's line of one pool, with all that planning needs."""
+    """A waiting job in its team's queue for one pool, with all that planning needs."""
 
     pool: str
     job_name: str
@@ -32,7 +32,7 @@ class QueueEntry(Record):
 
     @staticmethod
     def partition(pool: str, team: str = "") -> str:
-        """The partition that holds a team's line of a pool.
+        """The partition that holds a team's queue for a pool.
 
         Args:
             pool: the instance type of the pool.
@@ -73,7 +73,7 @@ def owner_hash(owner: str | None) -> str:
 
 
 def rank_of(of: JobRecord | QueueEntry) -> str:
-    """The place in a line, as a sort key."""
+    """The place in a queue, as a sort key."""
     return rank_key(of.priority, of.entry_time + of.handicap_ms, of.job_name)
 
 

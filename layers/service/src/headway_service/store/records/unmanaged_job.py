@@ -26,7 +26,7 @@ class UnmanagedJobRecord(Record):
     team: str = ""
     #: It holds its instances no longer than this, from its creation on, ms.
     limit_ms: int
-    #: When it was first seen, ms, and last.
+    #: When it was first seen, ms, and last, in machine time.
     since_ms: int
     seen_ms: int
     reason: ReasonRecord

@@ -20,6 +20,7 @@ from headway_service.store.transitions.attempt import (
 from headway_service.store.transitions.job import (
     adopt,
     change_priority,
+    comment,
     defer_launch,
     end,
     enqueue,
@@ -42,6 +43,7 @@ from headway_service.store.transitions.ledger import (
     resume,
     take_out_team,
 )
+from headway_service.store.transitions.request_change import change_request
 from headway_service.store.transitions.retry_plan import RetryPlan
 from headway_service.store.transitions.unmanaged_job import (
     charge_unmanaged,
@@ -59,7 +61,9 @@ __all__ = [
     "back_off",
     "change_pause",
     "change_priority",
+    "change_request",
     "charge_unmanaged",
+    "comment",
     "confirm",
     "defer_launch",
     "drain",

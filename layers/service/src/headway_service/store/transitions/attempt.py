@@ -12,7 +12,7 @@ from headway.lifecycle import (
 from headway.model import Demand, WaitingJob
 from headway.reasons import Reason
 from headway_service.errors import Conflict
-from headway_service.ports.table import Check, Equals, Write
+from headway_service.ports.table import AllEqual, Check, Equals, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.policy_actions import PolicyAction, on_drain
 from headway_service.store.records.attempt import NOBODY, AttemptRecord, StopCause
@@ -49,12 +49,12 @@ def return_lease(attempt: AttemptRecord, not_before_ms: int) -> list[Write]:
     return [change_attempt(attempt, lease_holder=NOBODY, lease_until_ms=not_before_ms).put(was=attempt.version)]
 
 
-def confirm(attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> tuple[AttemptRecord, list[Write]]:
+def confirm(attempt: AttemptRecord, machine_ms: int, *, created: bool = False) -> tuple[AttemptRecord, list[Write]]:
     """SageMaker has accepted the attempt. If its stop was requested meanwhile, it is stopping.
 
     Args:
         attempt: the attempt.
-        now_ms: now.
+        machine_ms: the machine time, ms.
         created: whether that was a moment ago. A new training job is in progress and starting (API reference,
             DescribeTrainingJob), so the event for it need not be written.
     """
@@ -62,7 +62,7 @@ def confirm(attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> tu
     if attempt.stop_cause is not None:
         state = next_attempt_state(state, AttemptTrigger.STOP)
     begun = {"training_job_status": "InProgress", "secondary_status": "Starting"} if created else {}
-    moved = change_attempt(attempt, attempt_state=state, seen_ms=now_ms, unanswered_ms=None, **begun)
+    moved = change_attempt(attempt, attempt_state=state, seen_ms=machine_ms, unanswered_ms=None, **begun)
     return moved, [moved.put(was=attempt.version)]
 
 
@@ -71,7 +71,7 @@ def preempt(
 ) -> tuple[AttemptRecord, list[Write]]:
     """Ask an attempt to stop for a waiting job.
 
-    Fails if the preemptor has left its position in the queue, or waits for a paused pool.
+    Fails if the preemptor has left its position in the queue or demands other instances, or waits for a paused pool.
 
     Args:
         job: the job of the attempt.
@@ -89,12 +89,15 @@ def preempt(
     return stopping, [
         moved.put(was=job.version),
         stopping.put(was=attempt.version),
-        Check(key=QueueEntry.key_of(preemptor), requires=Equals("jobName", preemptor.name)),
+        Check(
+            key=QueueEntry.key_of(preemptor),
+            requires=AllEqual((("jobName", preemptor.name), ("demand", dict(preemptor.demand)))),
+        ),
         *require_not_paused(preemptor.demand),
     ]
 
 
-def stop_active(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> list[Write]:
+def stop_active(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int, *, given: str = "") -> list[Write]:
     """Ask the attempt of a job to stop for good.
 
     If it is being preempted, the preemptor still gets its instances.
@@ -104,9 +107,11 @@ def stop_active(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: 
         attempt: its live attempt.
         reason: why.
         now_ms: now.
+        given: the caller's own reason, which the end of the attempt repeats.
     """
     moved = move_job(job, JobTrigger.STOP, reason, now_ms, attempt=attempt.attempt_name)
-    stopping = _stopping(attempt, StopCause.REQUEST, now_ms)
+    # Also if the caller gave none: the policy's reason no longer applies.
+    stopping = _stopping(attempt, StopCause.REQUEST, now_ms, stop_reason=given)
     return [moved.put(was=job.version), stopping.put(was=attempt.version)]
 
 
@@ -125,6 +130,7 @@ def record_status(
     sighting: TrainingJobStatus,
     now_ms: int,
     *,
+    machine_ms: int,
     ruled: bool,
     action: PolicyAction | None,
     job: JobRecord | None,
@@ -134,7 +140,8 @@ def record_status(
     Args:
         attempt: the attempt.
         sighting: the status.
-        now_ms: now.
+        now_ms: the training time, ms.
+        machine_ms: the machine time, ms.
         ruled: whether the rules have been checked.
         action: the policy action, if there is one; needs the job.
         job: the job of the attempt.
@@ -146,7 +153,7 @@ def record_status(
             "training_since_ms": sighting.training_since_ms,
             "interruptions": max(attempt.interruptions, sighting.interruptions),
             "modified_ms": sighting.modified_ms,
-            "seen_ms": now_ms,
+            "seen_ms": machine_ms,
             "missing_since_ms": None,
             "ruled": ruled,
         }
@@ -156,24 +163,24 @@ def record_status(
     return apply_policy_action(job, seen, action, now_ms)
 
 
-def touch(attempt: AttemptRecord, now_ms: int) -> list[Write]:
+def touch(attempt: AttemptRecord, machine_ms: int) -> list[Write]:
     """SageMaker has reported the known status of the attempt again.
 
     Args:
         attempt: the attempt.
-        now_ms: the current time, ms.
+        machine_ms: the machine time, ms.
     """
-    return [change_attempt(attempt, seen_ms=now_ms, missing_since_ms=None).put(was=attempt.version)]
+    return [change_attempt(attempt, seen_ms=machine_ms, missing_since_ms=None).put(was=attempt.version)]
 
 
-def note_missing(attempt: AttemptRecord, now_ms: int) -> list[Write]:
+def note_missing(attempt: AttemptRecord, machine_ms: int) -> list[Write]:
     """SageMaker has no training job of the attempt, for the first time.
 
     Args:
         attempt: the attempt.
-        now_ms: the current time, ms.
+        machine_ms: the machine time, ms.
     """
-    return [change_attempt(attempt, missing_since_ms=now_ms).put(was=attempt.version)]
+    return [change_attempt(attempt, missing_since_ms=machine_ms).put(was=attempt.version)]
 
 
 def apply_policy_action(job: JobRecord, attempt: AttemptRecord, action: PolicyAction, now_ms: int) -> list[Write]:

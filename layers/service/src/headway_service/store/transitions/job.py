@@ -11,7 +11,7 @@ from headway.lifecycle import (
     next_job_state,
 )
 from headway.reasons import Reason
-from headway.vectors import minus, plus
+from headway.vectors import minus, overlap, plus, positive
 from headway_service.ports.table import Absent, Delete, Equals, Put, Update, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
@@ -103,6 +103,7 @@ def defer_launch(
     now_ms: int,
     *,
     name_is_free: bool,
+    machine_ms: int,
 ) -> list[Write]:
     """The attempt was not launched; the job returns to its position in the queue.
 
@@ -113,6 +114,7 @@ def defer_launch(
         not_before_ms: when to try again.
         now_ms: now.
         name_is_free: whether the next launch may use the same name.
+        machine_ms: the machine time, ms.
     """
     moved = move_job(
         job,
@@ -131,7 +133,7 @@ def defer_launch(
         attempt.delete(),
         *return_instances(attempt.demand),
         *(entry.put() for entry in moved.queue_entries()),
-        *_give_up(attempt, now_ms),
+        *_give_up(attempt, now_ms, machine_ms),
     ]
 
 
@@ -150,7 +152,9 @@ def hold(
     return moved, [moved.put(was=job.version), *_leave_queue(job), *(free(reservation) if reservation else [])]
 
 
-def release(job: JobRecord, team: TeamRecord | None, reason: Reason, now_ms: int) -> tuple[JobRecord, list[Write]]:
+def release(
+    job: JobRecord, team: TeamRecord | None, reason: Reason, now_ms: int, *, machine_ms: int
+) -> tuple[JobRecord, list[Write]]:
     """A held job returns to its position in the queue.
 
     Args:
@@ -158,12 +162,13 @@ def release(job: JobRecord, team: TeamRecord | None, reason: Reason, now_ms: int
         team: the team of the job; None if the job has none, or the ledger no longer has it.
         reason: why.
         now_ms: now.
+        machine_ms: the machine time, ms.
     """
     moved = note_step(job, job.job_state, reason, now_ms, held=False)
     return moved, [
         moved.put(was=job.version),
         *(entry.put() for entry in moved.queue_entries()),
-        *(_keep_team(job.team, team, now_ms) if job.team else []),
+        *(_keep_team(job.team, team, machine_ms) if job.team else []),
     ]
 
 
@@ -198,6 +203,7 @@ def end(
     preemptor: JobRecord | None,
     reservation: ReservationRecord | None,
     now_ms: int,
+    machine_ms: int,
     expires_at: int,
     retry: RetryPlan | None,
     vanished: bool,
@@ -212,7 +218,8 @@ def end(
         sighting: the final status; None if the attempt was never launched.
         preemptor: the job that the attempt was stopped for, if it is still queued.
         reservation: the reservation that the preemptor already has.
-        now_ms: now.
+        now_ms: the training time, ms.
+        machine_ms: the machine time, ms.
         expires_at: when the table may delete the job if it has ended, s since the epoch.
         retry: how the job continues, if it is retried.
         vanished: whether SageMaker no longer has the training job, so that its end is unknown.
@@ -243,7 +250,7 @@ def end(
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
     )
-    kept = attempt.freed if preemptor else {}
+    kept = _still_lacking(attempt.freed, preemptor, reservation) if preemptor else {}
     writes: list[Write] = [
         moved.put(was=job.version),
         attempt.delete(),
@@ -256,7 +263,7 @@ def end(
     if over:
         writes.append(_expire_request(job, expires_at))
     if vanished or sighting is None:
-        writes += _give_up(attempt, now_ms, vanished=vanished)
+        writes += _give_up(attempt, now_ms, machine_ms, vanished=vanished)
     return writes
 
 
@@ -282,6 +289,17 @@ def change_priority(
     else:
         writes += [*_leave_queue(job), *(entry.put() for entry in moved.queue_entries())]
     return moved, writes
+
+
+def comment(job: JobRecord, text: str) -> tuple[JobRecord, list[Write]]:
+    """A job, in whichever state, gets another comment. No decision depends on it, so its history has no step.
+
+    Args:
+        job: the job.
+        text: the comment; empty for none.
+    """
+    moved = job.model_copy(update={"comment": text, "version": job.version + 1})
+    return moved, [moved.put(was=job.version)]
 
 
 def adopt(
@@ -357,16 +375,16 @@ def _usage_after(job: JobRecord, attempt: AttemptRecord, ended_ms: int | None) -
     return job.usage.model_copy(update={"instance_ms": plus(job.usage.instance_ms, held)})
 
 
-def _keep_team(name: str, known: TeamRecord | None, now_ms: int) -> list[Write]:
+def _keep_team(name: str, known: TeamRecord | None, machine_ms: int) -> list[Write]:
     """Keep the queues of a team that has left as if it left now. Fails if the team is removed or returns meanwhile."""
     if known is None:
-        return [TeamRecord(team=name, left_ms=now_ms).put(requires=Absent())]
+        return [TeamRecord(team=name, left_ms=machine_ms).put(requires=Absent())]
     if known.left_ms is None:
         return []
-    return [known.model_copy(update={"left_ms": now_ms}).put(requires=Equals("leftMs", known.left_ms))]
+    return [known.model_copy(update={"left_ms": machine_ms}).put(requires=Equals("leftMs", known.left_ms))]
 
 
-def _give_up(attempt: AttemptRecord, now_ms: int, *, vanished: bool = False) -> list[Write]:
+def _give_up(attempt: AttemptRecord, now_ms: int, machine_ms: int, *, vanished: bool = False) -> list[Write]:
     """Record that a launch was given up, if its training job may still appear in SageMaker."""
     if attempt.unanswered_ms is None and not vanished:
         return []
@@ -375,7 +393,7 @@ def _give_up(attempt: AttemptRecord, now_ms: int, *, vanished: bool = False) -> 
         job_name=attempt.job_name,
         mark=attempt.mark,
         given_up_ms=now_ms,
-        expires_at=now_ms // 1000 + GIVEN_UP_KEPT_S,
+        expires_at=machine_ms // 1000 + GIVEN_UP_KEPT_S,
     )
     return [given_up.put()]
 
@@ -393,6 +411,13 @@ def _reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | Non
         return ReservationRecord(job_name=job, demand=dict(demand)).put(was=None)
     grown = ReservationRecord(job_name=job, demand=plus(known.demand, demand), version=known.version + 1)
     return grown.put(was=known.version)
+
+
+def _still_lacking(
+    freed: Mapping[str, int], preemptor: JobRecord, reservation: ReservationRecord | None
+) -> dict[str, int]:
+    """The part of freed instances that the preemptor, which may have been changed since, still lacks."""
+    return overlap(freed, positive(minus(preemptor.demand, reservation.demand if reservation else {})))
 
 
 def _expire_request(job: JobRecord, expires_at: int) -> Write:

@@ -1,0 +1,162 @@
+"""The columns of lists of jobs: their names for ``--columns`` and ``--sort``, headers and cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from headway_client.cli.output import times, values
+from headway_client.cli.output.table import NONE, Figure, Table
+from headway_client.models import Job, RogueJob
+
+SortKey = str | float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column.
+
+    Attributes:
+        header: the header.
+        cell: makes the cell of a job.
+        key: what jobs are sorted by; None for a missing value, which comes last.
+    """
+
+    header: str
+    cell: Callable[[Job], str]
+    key: Callable[[Job], SortKey]
+
+
+def elapsed_s(job: Job) -> int | None:
+    """Return for how long a job that has its first attempt has run; None if that is not known."""
+    # A list does not have the start of a later attempt.
+    if job.attempt_count > 1:
+        return None
+    return times.between(job.started_time, job.ended_time) if job.has_ended else times.since(job.started_time)
+
+
+def elapsed(job: Job) -> str:
+    """Return the elapsed time of a job, of its limit."""
+    limit = f" of {times.length(job.limit_seconds)}" if job.limit_seconds is not None else ""
+    seconds = elapsed_s(job)
+    return NONE if seconds is None else Figure(times.length(seconds) + limit, seconds)
+
+
+def _state(job: Job) -> str:
+    return "held" if job.held else job.state
+
+
+def _text(header: str, get: Callable[[Job], str | None]) -> Column:
+    return Column(header=header, cell=lambda job: values.optional(get(job)), key=get)
+
+
+def _count(header: str, get: Callable[[Job], int | None]) -> Column:
+    return Column(header=header, cell=lambda job: values.optional(get(job)), key=get)
+
+
+def _time(header: str, get: Callable[[Job], str | None], *, wide: bool) -> Column:
+    return Column(header=header, cell=lambda job: times.moment(get(job), wide=wide), key=get)
+
+
+def _duration(header: str, get: Callable[[Job], int | None]) -> Column:
+    return Column(header=Figure(header, f"{header} (s)"), cell=lambda job: times.duration(get(job)), key=get)
+
+
+def _columns(*, wide: bool) -> dict[str, Column]:
+    return {
+        "name": _text("Job Name", lambda job: job.name),
+        "state": _text("State", _state),
+        "priority": _count("Priority", lambda job: job.priority),
+        "place": _count("Place", lambda job: job.place),
+        "demand": Column(
+            header="Demand", cell=lambda job: values.demand(job.demand), key=lambda job: sum(job.demand.values())
+        ),
+        "instances": _count("Instances", lambda job: sum(job.demand.values())),
+        "age": _duration("Age", lambda job: times.since(job.entry_time)),
+        "elapsed": Column(header=Figure("Elapsed", "Elapsed (s)"), cell=elapsed, key=elapsed_s),
+        "limit": _duration("Limit", lambda job: job.limit_seconds),
+        "entered": _time("Entered", lambda job: job.entry_time, wide=wide),
+        "started": _time("Started", lambda job: job.started_time, wide=wide),
+        "ended": _time("Ended", lambda job: job.ended_time, wide=wide),
+        "wait": _duration("Wait", lambda job: times.between(job.entry_time, job.started_time or job.ended_time)),
+        "run": _duration("Run", lambda job: times.between(job.started_time, job.ended_time)),
+        "attempts": _count("Attempts", lambda job: job.attempt_count),
+        "preemptions": _count("Preemptions", lambda job: job.preemptions),
+        "hours": Column(
+            header=Figure("Hours", "Instance Hours"),
+            cell=lambda job: values.total_hours(job.instance_seconds),
+            key=lambda job: sum(job.instance_seconds.values()),
+        ),
+        "usage": Column(
+            header="Hours by Pool",
+            cell=lambda job: values.instance_hours(job.instance_seconds),
+            key=lambda job: sum(job.instance_seconds.values()),
+        ),
+        "team": _text("Team", lambda job: job.team),
+        "owner": _text("Owner", lambda job: job.owner),
+        "attempt": _text("Attempt", lambda job: job.live_attempt),
+        "comment": _text("Comment", lambda job: job.comment),
+        "why": _text("Why", lambda job: job.reason.message),
+    }
+
+
+QUEUE = ("name", "state", "priority", "demand", "age", "why")
+QUEUE_WIDE = (
+    *("name", "state", "priority", "place", "demand", "instances", "age", "elapsed", "limit", "entered", "team"),
+    *("owner", "attempt", "why"),
+)
+HISTORY = ("name", "state", "ended", "wait", "run", "attempts", "hours")
+HISTORY_WIDE = (
+    *("name", "state", "entered", "started", "ended", "wait", "run", "attempts", "preemptions", "hours", "usage"),
+    *("priority", "team", "owner", "why"),
+)
+
+
+def job_table(names: Sequence[str], jobs: Iterable[Job], rogues: Iterable[RogueJob] = (), *, wide: bool) -> Table:
+    """Return jobs as a table in the given order.
+
+    Args:
+        names: the columns.
+        jobs: the jobs.
+        rogues: unmanaged training jobs, which follow the jobs.
+        wide: write times in full.
+    """
+    columns = _columns(wide=wide)
+    shown = [columns[name] for name in names]
+    rows = [[column.cell(job) for column in shown] for job in jobs]
+    for rogue in rogues:
+        cells = _rogue_cells(rogue, wide=wide)
+        rows.append([cells.get(name, NONE) for name in names])
+    return Table(headers=[column.header for column in shown], rows=rows)
+
+
+def sorted_jobs(jobs: Sequence[Job], order: Sequence[str]) -> list[Job]:
+    """Return jobs sorted by columns; jobs without a value come last.
+
+    Args:
+        jobs: the jobs.
+        order: the columns, the first decides first; a leading minus sorts in descending order.
+    """
+    columns = _columns(wide=False)
+    found = list(jobs)
+    for name in reversed(order):
+        key, descending = columns[name.removeprefix("-")].key, name.startswith("-")
+        known = [job for job in found if key(job) is not None]
+        unknown = [job for job in found if key(job) is None]
+        # All values of a column are of one type.
+        found = sorted(known, key=key, reverse=descending) + unknown  # type: ignore[arg-type]
+    return found
+
+
+def _rogue_cells(rogue: RogueJob, *, wide: bool) -> dict[str, str]:
+    return {
+        "name": rogue.name,
+        "state": "rogue",
+        "demand": values.demand(rogue.demand),
+        "instances": str(sum(rogue.demand.values())),
+        "age": times.duration(times.since(rogue.created_time)),
+        "entered": times.moment(rogue.created_time, wide=wide),
+        "team": values.optional(rogue.team),
+        "attempt": rogue.name,
+        "why": rogue.reason.message,
+    }

@@ -1,0 +1,77 @@
+"""How the configuration applies to a training job: its team, its time limit, and the rules that cover it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from headway.jobpolicy.rules import DEFAULT_RUN_TIME_S, TrainingJob
+from headway.jobpolicy.utilization import Coverage, Watched, coverage
+from headway_service.config.document import DEFAULT_TEAM, Configuration
+from headway_service.sagemaker_api.tags import PREEMPTIBLE_TAG, TEAM_TAGS
+from headway_service.sagemaker_api.training_request import TrainingRequest
+
+if TYPE_CHECKING:
+    from headway_service.store.records.attempt import AttemptRecord
+
+
+def charged_team(tags: Mapping[str, str], configuration: Configuration, default: str) -> str:
+    """Return the configured team that a training job is charged to.
+
+    Args:
+        tags: the tags of the training job.
+        configuration: names the teams.
+        default: the team if the tags name none.
+
+    Returns:
+        The team; empty if it is not configured.
+    """
+    named = next((tags[key] for key in TEAM_TAGS if key in tags), default)
+    return named if named in configuration.teams else ""
+
+
+def job_for_rules(
+    description: Mapping[str, Any], tags: Mapping[str, str], configuration: Configuration, default: str = DEFAULT_TEAM
+) -> TrainingJob:
+    """Return a training job in the form that rules are evaluated on.
+
+    Args:
+        description: a CreateTrainingJob request, or the response of DescribeTrainingJob.
+        tags: its tags, separately, as DescribeTrainingJob does not return them.
+        configuration: names the teams.
+        default: the team that it is charged to if its tags name none.
+    """
+    team = charged_team(tags, configuration, default)
+    return TrainingJob(description=description, tags=tags, team=team, preemptible=tags.get(PREEMPTIBLE_TAG) != "false")
+
+
+def allocation_limit_ms(description: Mapping[str, Any], configuration: Configuration) -> int:
+    """Return the longest time for which a training job can hold its instances, in ms.
+
+    MaxRuntimeInSeconds counts from when SageMaker has the instances; for spot, MaxWaitTimeInSeconds includes the wait
+    for them (API reference, StoppingCondition). The queue counts from the intent to launch, so the time that SageMaker
+    may look for instances is added, and the overhead of provisioning, stopping and uploading.
+
+    Args:
+        description: a CreateTrainingJob request, or the response of DescribeTrainingJob.
+        configuration: gives the overhead.
+    """
+    stopping = description.get("StoppingCondition", {})
+    limit_s = stopping.get("MaxWaitTimeInSeconds") or stopping.get("MaxRuntimeInSeconds", DEFAULT_RUN_TIME_S)
+    limit_s += stopping.get("MaxPendingTimeInSeconds", 0) + configuration.overhead_seconds
+    return int(limit_s) * 1000
+
+
+def utilization_coverage(
+    attempt: AttemptRecord, request: Mapping[str, Any], configuration: Configuration
+) -> tuple[Coverage, ...]:
+    """Return how the utilization rules in effect cover an attempt.
+
+    Args:
+        attempt: the attempt.
+        request: the CreateTrainingJob request of its job.
+        configuration: the configuration in effect.
+    """
+    job = job_for_rules(request, TrainingRequest.parse(request).tags, configuration, attempt.team or DEFAULT_TEAM)
+    watched = Watched(attempt=attempt.attempt_name, hosts=job.hosts(), job=job)
+    return coverage(watched, configuration.active_watches())

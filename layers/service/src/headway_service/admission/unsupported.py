@@ -1,0 +1,42 @@
+"""Parts of a CreateTrainingJob request that the queue does not run: SageMaker would accept them.
+
+Without a refusal such a job would wait for days, and then fail at its launch or use capacity that no pool counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headway_service.errors import FieldError
+
+_RESOURCES: Mapping[str, str] = {
+    "InstancePreferences": "which has to know the type that it counts: use InstanceType and InstanceCount, or "
+    "InstanceGroups",
+    "InstancePlacementConfig": "which does not start jobs on UltraServers: remove it",
+}
+_SERVERLESS = "which counts instances: start serverless training with a client of SageMaker that is not attached"
+_SESSION_TAGS = "would pass on the session tags of the scheduler, not of the job's submitter: remove it"
+
+
+def errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
+    """The errors of a request in parts that this version of the queue does not run.
+
+    Args:
+        request: the request; members of a wrong shape are skipped, as another check refuses them.
+    """
+    resources = request.get("ResourceConfig")
+    for member, why in _RESOURCES.items():
+        if isinstance(resources, dict) and member in resources:
+            yield _unsupported(f"ResourceConfig.{member}", why)
+    if "ServerlessJobConfig" in request:
+        yield _unsupported("ServerlessJobConfig", _SERVERLESS)
+    chaining = request.get("SessionChainingConfig")
+    if isinstance(chaining, dict) and chaining.get("EnableSessionTagChaining"):
+        yield FieldError(
+            field="SessionChainingConfig.EnableSessionTagChaining", message=f"is not possible: {_SESSION_TAGS}"
+        )
+
+
+def _unsupported(field: str, why: str) -> FieldError:
+    return FieldError(field=field, message=f"is not supported by this version of the queue, {why}")

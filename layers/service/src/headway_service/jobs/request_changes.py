@@ -1,0 +1,178 @@
+"""Changes the requests of waiting jobs. A changed request passes the admission of a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headway import reasons
+from headway.lifecycle import TERMINAL, WAITING
+from headway.scheduling.ordering import handicap_ms
+from headway_service.admission.admit import Admitted, admit
+from headway_service.admission.policy_view import allocation_limit_ms
+from headway_service.admission.queue_limits import QueueLimits
+from headway_service.config.authorization import Action, Caller
+from headway_service.config.document import Configuration
+from headway_service.errors import Conflict, JobEnded, NotWaiting, RestoreUnfinished
+from headway_service.jobs.editor import JobEditor, JobUpdate
+from headway_service.jobs.position import JobView, PositionExplainer
+from headway_service.observability.logging import logger
+from headway_service.ports.messaging import Wake
+from headway_service.ports.table import Table
+from headway_service.sagemaker_api.launch_request import on_demand
+from headway_service.sagemaker_api.request_change import RequestChange
+from headway_service.store import transitions
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.queue_entry import QueueEntry
+from headway_service.store.repository import find_pause, find_request, find_reservation
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Terms:
+    """What of a job follows from its request, beside its name and its priority."""
+
+    demand: Mapping[str, int]
+    team: str
+    limit_ms: int
+
+    def ask_for_more(self, than: _Terms) -> bool:
+        """Whether a job with these terms may hold more than one with the others, or for longer, or for another team."""
+        more = any(count > than.demand.get(pool, 0) for pool, count in self.demand.items())
+        return more or self.limit_ms > than.limit_ms or self.team != than.team
+
+
+class RequestChanges:
+    """Changes the requests of waiting jobs.
+
+    Args:
+        table: the table.
+        wake: requests a tick.
+        clock: now in training time, ms.
+        machine_clock: now in machine time, ms.
+        configuration: the configuration in effect.
+    """
+
+    def __init__(
+        self,
+        *,
+        table: Table,
+        wake: Wake,
+        clock: Callable[[], int],
+        machine_clock: Callable[[], int],
+        configuration: Callable[[], Configuration],
+    ) -> None:
+        self._table = table
+        self._clock = clock
+        self._configuration = configuration
+        self._editor = JobEditor(table, wake, configuration)
+        self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
+
+    def change(self, name: str, wanted: RequestChange, caller: Caller) -> JobView:
+        """Change the request of a waiting job. To change nothing about it is no error.
+
+        The changed request is admitted as if the owner of the job submitted it. A job that then asks for no more
+        instances and no longer limit than before keeps its place in the queue; another one waits as if it was submitted
+        now. A submission is still compared with the first request.
+
+        Args:
+            name: of the job.
+            wanted: the change.
+            caller: the caller.
+
+        Raises:
+            JobNotFound: there is none of that name.
+            NotAllowed: the caller may not change it, or its owner may not have such a job.
+            JobEnded: it has ended.
+            NotWaiting: it holds instances.
+            RestoreUnfinished: the table was restored, and the job may run already.
+            InvalidRequest, RequestTooLarge, RuleViolation, ImpossibleDemand: see
+                :func:`headway_service.admission.admit.admit`.
+            QueueFull: see :meth:`headway_service.admission.queue_limits.QueueLimits.require`.
+            RetryLater: others keep changing it.
+        """
+
+        def change(job: JobRecord) -> JobUpdate | None:
+            self._require_changeable(job)
+            request = find_request(self._table, name)
+            if request is None:
+                raise Conflict([0])
+            changed = wanted.apply(request)
+            if changed == request:
+                return None
+            return self._update(job, request, changed, wanted, caller)
+
+        job, changed = self._editor.edit(name, caller, Action.CHANGE, change, "request changed")
+        if changed:
+            logger.info("changed", extra={"job": name, "demand": job.demand, "limit_ms": job.limit_ms})
+        return self._explainer.explain([job])[0]
+
+    def _update(
+        self, job: JobRecord, request: Mapping[str, Any], changed: Any, wanted: RequestChange, caller: Caller
+    ) -> JobUpdate:
+        """The change of a job from one request to another."""
+        configuration, now_ms = self._configuration(), self._clock()
+        # The job stays its owner's, and in its team, whoever changes it.
+        owner = Caller(arn=job.owner or caller.arn, account=caller.account)
+        admitted = admit(changed, configuration, owner, home=job.team or None)
+        before = _Terms(demand=job.demand, team=job.team, limit_ms=_limit_ms(job, request, configuration))
+        after = _Terms(demand=admitted.demand, team=admitted.team, limit_ms=_limit_ms(job, changed, configuration))
+        keeps_place = not after.ask_for_more(before)
+        place: dict[str, Any] = {}
+        if not keeps_place:
+            place = {
+                "entry_time": now_ms,
+                "accepted_ms": job.accepted_time,
+                "handicap_ms": handicap_ms(after.limit_ms, configuration.policy()),
+            }
+        loses_reservation = not keeps_place or dict(after.demand) != job.demand
+        moved, writes = transitions.change_request(
+            job,
+            admitted.request,
+            find_reservation(self._table, job.job_name) if loses_reservation else None,
+            reasons.changed(wanted.describe(request), caller.name, keeps_place=keeps_place),
+            now_ms,
+            demand=dict(after.demand),
+            team=after.team,
+            limit_ms=after.limit_ms,
+            **_other_fields(admitted),
+            **place,
+        )
+        if _queues(moved) - _queues(job):
+            QueueLimits(self._table, configuration.limits, job.owner).require(moved)
+        return moved, writes
+
+    def _require_changeable(self, job: JobRecord) -> None:
+        name = job.job_name
+        if job.job_state in TERMINAL:
+            raise JobEnded(f"`{name}` has {job.job_state} already: submit the changed request under a new name")
+        if job.job_state not in WAITING:
+            raise NotWaiting(
+                f"`{name}` is {job.job_state}, and only the request of a job that waits can be changed: stop it and "
+                "submit the changed request under a new name, or wait until it waits again"
+            )
+        pause = find_pause(self._table, PauseRecord.EVERYTHING)
+        if pause is not None and pause.restored_ms is not None:
+            raise RestoreUnfinished(
+                f"the table was restored, and `{name}` may run already: change it when the patrol has checked all "
+                "training jobs, mostly within minutes"
+            )
+
+
+def _limit_ms(job: JobRecord, request: Mapping[str, Any], configuration: Configuration) -> int:
+    """How long the next attempt of a job may hold its instances with a request, ms."""
+    return allocation_limit_ms(on_demand(request) if job.on_demand else request, configuration)
+
+
+def _other_fields(admitted: Admitted) -> dict[str, Any]:
+    return {
+        "checkpoints": admitted.checkpoints,
+        "preemptible": admitted.preemptible,
+        "on_demand_limit_ms": admitted.on_demand_limit_ms,
+    }
+
+
+def _queues(job: JobRecord) -> set[str]:
+    """The queues of a job, whether or not it is held."""
+    return {QueueEntry.partition(pool, job.team) for pool in job.demand}

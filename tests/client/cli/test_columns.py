@@ -1,0 +1,201 @@
+"""The columns of lists of jobs, and their order."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway_client.cli import columns as options
+from headway_client.cli.output import columns, times
+from tests.client.command_line import Run
+from tests.client.server import QUEUE_TIME, ContractServer
+
+ENTERED = "2026-01-02T05:15:00.000Z"
+
+
+@pytest.fixture
+def jobs(server: ContractServer) -> None:
+    server.queue.add("b", priority=2, entryTime=ENTERED, team="nlp")
+    server.queue.add(
+        "a", priority=2, jobState="running", entryTime="2026-01-02T03:30:00.000Z", limitSeconds=7200, attemptCount=1,
+        startedTime="2026-01-02T06:00:00.000Z", demand={"ml.a": 12, "ml.b": 1},
+    )  # fmt: skip
+    server.queue.add("c", priority=5, held=True, entryTime="2026-01-01T03:00:00.000Z")
+
+
+def names(out: str) -> list[str]:
+    return [line.split()[0] for line in out.splitlines()[2:]]
+
+
+@pytest.mark.usefixtures("jobs")
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("name", "abc"),
+        ("-name", "cba"),
+        ("-priority,name", "cab"),
+        ("age", "bac"),
+        ("-age", "cab"),
+        ("instances", "bca"),
+        ("-started", "abc"),
+        ("started", "abc"),
+        ("state,-name", "cba"),
+        ("TEAM, name", "bac"),
+    ],
+)
+def test_the_queue_is_sorted_by_columns_with_missing_values_last(run: Run, order: str, expected: str):
+    assert names(run("ls", "--sort", order)[1]) == list(expected)
+    shown = json.loads(run("queue", f"--sort={order}", "-o", "json")[1])
+    assert [job["jobName"] for job in shown["jobs"]] == list(expected)
+
+
+@pytest.mark.usefixtures("jobs")
+def test_the_chosen_columns_are_shown_in_their_order(run: Run):
+    assert run("queue", "-O", "elapsed,Name,limit,age,started")[1].splitlines() == [
+        "Elapsed        Job Name  Limit  Age     Started",
+        "-------------  --------  -----  ------  ----------",
+        "-              b         -      75 min  -",
+        "30 min of 2 h  a         2 h    3 h     30 min ago",
+        "-              c         -      27 h    -",
+    ]
+
+
+@pytest.mark.usefixtures("jobs")
+def test_csv_has_numbers_without_units_and_times_in_utc(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+
+    chosen = "name,instances,age,elapsed,limit,entered"
+    rows = list(csv.reader(io.StringIO(run("queue", "-O", chosen, "-o", "csv")[1])))
+
+    assert rows[0] == ["Job Name", "Instances", "Age (s)", "Elapsed (s)", "Limit (s)", "Entered"]
+    assert rows[1] == ["b", "1", "4500", "", "", ENTERED]
+    assert rows[2][:5] == ["a", "13", "10800", "1800", "7200"]
+    assert run("queue", "-O", "entered", "-o", "wide")[1].splitlines()[2] == "2026-01-02 06:15:00 CET"
+
+
+@pytest.mark.parametrize("command", ["queue", "history", "capacity", "teams", "forecast"])
+@pytest.mark.parametrize("length", [5, 20, 63])
+def test_a_list_fits_80_columns(
+    run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch, command: str, length: int
+):
+    name = "pytorch-training-" + "x" * 46
+    server.queue.add(name[:length])
+    server.queue.add(
+        f"z{name}"[:length], jobState="completed", attemptCount=10, instanceSeconds={"ml.a": 10**8},
+        startedTime="2026-01-02T04:54:05.000Z", endedTime="2026-01-02T06:00:00.000Z",
+    )  # fmt: skip
+    server.queue.pauses["ml.p5.48xlarge"] = {
+        "everything": False, "by": "user/ada", "since": ENTERED, "reason": "why", "stops": False,
+    }  # fmt: skip
+    monkeypatch.setenv("COLUMNS", "80")
+
+    code, out, _ = run(command)
+
+    assert code == 0
+    # A name of one job in the queue is cut to 20 characters, the sentence beside it to 20.
+    assert max(map(len, out.splitlines())) <= (85 if command == "queue" and length > 13 else 80)
+
+
+@pytest.mark.usefixtures("jobs")
+@pytest.mark.parametrize(
+    ("states", "expected"), [(["held"], "c"), (["held", "running"], "ac"), (["held", "pending"], "bc")]
+)
+def test_held_jobs_are_chosen_like_a_state(run: Run, states: list[str], expected: str):
+    arguments = [word for state in states for word in ("--state", state)]
+
+    assert sorted(names(run("queue", *arguments)[1])) == list(expected)
+
+
+def test_a_limit_counts_the_held_jobs_only(run: Run, server: ContractServer):
+    for number in range(5):
+        server.queue.add(f"waits{number}")
+    for number in range(3):
+        server.queue.add(f"held{number}", held=True)
+
+    code, out, err = run("queue", "--state", "held", "--limit", "2")
+
+    assert (code, names(out)) == (0, ["held0", "held1"])
+    assert "first 2" in err
+
+
+@pytest.mark.usefixtures("jobs")
+def test_how_long_a_later_attempt_has_run_is_not_in_the_list(run: Run, server: ContractServer):
+    server.queue.jobs["a"]["attemptCount"] = 2
+
+    assert "30 min" not in run("queue", "-O", "elapsed")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["-O", "nme"], "there is no column 'nme'; there are name, state"),
+        (["-O", "-name"], "there is no column '-name'"),
+        (["--sort", "--name"], "there is no column '-name'"),
+        (["-O", "name", "-o", "json"], "--columns does not support --output json"),
+    ],
+)
+@pytest.mark.parametrize("command", ["queue", "history"])
+def test_wrong_columns_are_refused_before_any_request(
+    run: Run, server: ContractServer, command: str, words: list[str], says: str
+):
+    code, _, err = run(command, *words)
+
+    assert code == 2
+    assert says in err
+    assert server.received == []
+
+
+def test_every_named_column_can_be_shown_and_no_other():
+    assert set(options.NAMES) == set(columns._columns(wide=False))
+    shown = {*columns.QUEUE, *columns.QUEUE_WIDE, *columns.HISTORY, *columns.HISTORY_WIDE}
+    assert shown <= set(options.NAMES)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0, "0 s"), (59, "59 s"), (60, "1 min"), (61, "61 s"), (119, "119 s"), (120, "2 min"), (3600, "1 h"),
+        (3661, "61 min"), (7199, "119 min"), (7200, "2 h"), (86_400, "1 d"), (100_000, "27 h"), (172_800, "2 d"),
+    ],
+)  # fmt: skip
+def test_a_duration_has_one_unit(seconds: int, expected: str):
+    assert times.length(seconds) == expected
+
+
+@given(st.integers(0, 10**9))
+def test_a_shown_duration_loses_less_than_half_of_it(seconds: int):
+    count, unit = times.length(seconds).split()
+    shown = int(count) * {"s": 1, "min": 60, "h": 3600, "d": 86_400}[unit]
+
+    assert shown <= seconds < max(1.5 * shown, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2026-01-02T09:30:00.000Z", "in 3 h"),
+        ("2026-01-02T06:30:00.000Z", "now"),
+        ("2026-01-02T06:29:50.000Z", "10 s ago"),
+        (None, "-"),
+        ("soon", "soon"),
+        ("2026-01-02T06:29:50", "2026-01-02T06:29:50"),
+    ],
+)
+def test_a_time_is_relative_to_now(value: str | None, expected: str):
+    assert times.relative(value) == expected
+
+
+def test_ages_are_counted_from_the_queues_time(run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(times, "now_s", time.time)
+    server.queue.add("job1")
+    entry = datetime.fromisoformat(server.queue.jobs["job1"]["entryTime"])
+    age_s = (datetime.fromisoformat(QUEUE_TIME) - entry).total_seconds()
+    assert run("queue", "--columns", "age", "-o", "csv")[1].splitlines() == ["Age (s)", str(int(age_s))]

@@ -1,0 +1,160 @@
+"""Actions on jobs that options select."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from headway_client.cli import selection
+from tests.client.command_line import Run
+from tests.client.server import ContractServer
+
+
+@pytest.fixture
+def jobs(server: ContractServer) -> None:
+    server.queue.add("sweep-1")
+    server.queue.add("sweep-2", team="nlp", jobState="running")
+    server.queue.add("Sweep-3", owner="arn:aws:iam::111111111111:user/bob")
+    server.queue.add("sweep-4", held=True)
+    server.queue.add("sweep-5", jobState="completed")
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Answer each question on a pretended terminal, after an action, and collect the questions."""
+
+    def use(*, answer: bool, meanwhile: Callable[[], object] = lambda: None) -> list[str]:
+        asked: list[str] = []
+
+        def confirm(question: str, **_: object) -> bool:
+            asked.append(question)
+            meanwhile()
+            return answer
+
+        monkeypatch.setattr("click.confirm", confirm)
+        monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+        return asked
+
+    return use
+
+
+def changed(server: ContractServer) -> set[str]:
+    return {each.target.split("/")[3] for each in server.received if each.method != "GET"}
+
+
+@pytest.mark.usefixtures("jobs")
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--mine"], {"sweep-1", "sweep-2", "sweep-4"}),
+        (["--owner", "arn:aws:iam::111111111111:user/bob"], {"Sweep-3"}),
+        (["--team", "nlp"], {"sweep-2"}),
+        (["--name", "sweep-[12]"], {"sweep-1", "sweep-2"}),
+        (["--name", "sweep-*"], {"sweep-1", "sweep-2", "sweep-4"}),
+        (["--state", "running"], {"sweep-2"}),
+        (["--state", "held"], {"sweep-4"}),
+        (["--state", "pending"], {"sweep-1", "Sweep-3", "sweep-4"}),
+        (["--state", "held", "--state", "running"], {"sweep-2", "sweep-4"}),
+        (["--mine", "--state", "running", "--name", "*-1"], set()),
+    ],
+)
+def test_all_the_options_select_jobs_that_have_not_ended(
+    run: Run, server: ContractServer, options: list[str], expected: set[str]
+):
+    code, out, err = run("stop", *options, "--yes")
+
+    assert code == 0
+    assert changed(server) == expected
+    assert len(out.splitlines()) == len(expected)
+    assert all(name in err for name in expected)
+    assert ("No job matches." in err) == (not expected)
+
+
+@pytest.mark.usefixtures("jobs")
+@pytest.mark.parametrize(
+    ("command", "field", "value"),
+    [(["hold"], "held", True), (["release"], "held", False), (["priority", "7"], "priority", 7)],
+)
+def test_each_command_acts_on_selected_jobs(
+    run: Run, server: ContractServer, command: list[str], field: str, value: object
+):
+    assert run(*command, "--name", "sweep-[14]", "-y")[0] == 0
+    assert [server.queue.jobs[name][field] for name in ("sweep-1", "sweep-4")] == [value, value]
+    assert changed(server) == {"sweep-1", "sweep-4"}
+
+
+@pytest.mark.usefixtures("jobs")
+def test_the_result_of_each_selected_job_is_reported(run: Run):
+    code, out, err = run("hold", "--mine", "--yes")
+
+    assert code == 5
+    assert [line.split()[0] for line in out.splitlines()] == ["sweep-1", "sweep-4"]
+    assert "headway: sweep-2 holds instances" in err
+    shown = json.loads(run("hold", "--mine", "--yes", "-o", "json")[1])
+    assert (len(shown["jobs"]), len(shown["errors"])) == (2, 1)
+
+
+@pytest.mark.usefixtures("jobs")
+@pytest.mark.parametrize("output", ["table", "json", "csv"])
+def test_without_a_terminal_a_selection_needs_yes(run: Run, server: ContractServer, output: str):
+    code, out, err = run("stop", "--mine", "-o", output)
+
+    assert (code, out) == (2, "")
+    assert "--yes" in err
+    assert changed(server) == set()
+
+
+@pytest.mark.usefixtures("jobs")
+def test_a_refusal_changes_nothing(run: Run, server: ContractServer, terminal: Callable[..., list[str]]):
+    asked = terminal(answer=False)
+
+    assert run("stop", "--mine")[0] == 2
+    assert asked == ["Stop 3 jobs?"]
+    assert changed(server) == set()
+
+
+@pytest.mark.usefixtures("jobs")
+def test_only_the_jobs_that_were_shown_and_have_not_changed_are_touched(
+    run: Run, server: ContractServer, terminal: Callable[..., list[str]]
+):
+    def meanwhile() -> None:
+        server.queue.add("sweep-6")
+        server.queue.jobs["sweep-1"]["jobState"] = "running"
+
+    terminal(answer=True, meanwhile=meanwhile)
+
+    code, _, err = run("stop", "--name", "sweep-*")
+
+    assert code == 0
+    assert changed(server) == {"sweep-2", "sweep-4"}
+    assert "sweep-1 has changed since it was shown" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["stop"], "Name a job, or select jobs"),
+        (["stop", "a", "--mine"], "not both"),
+        (["priority", "7"], "Name a job, or select jobs"),
+        (["stop", "--rogue", "--mine"], "--rogue needs the names"),
+        (["stop", "--state", "completed"], "completed"),
+    ],
+)
+def test_a_selection_is_by_names_or_by_options(run: Run, server: ContractServer, arguments: list[str], words: str):
+    code, _, err = run(*arguments)
+
+    assert code == 2
+    assert words in err
+    assert server.received == []
+
+
+@pytest.mark.usefixtures("jobs")
+def test_a_selection_of_too_many_jobs_touches_none(run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(selection, "MAX_SELECTED_JOBS", 2)
+
+    assert "More than 2 jobs match" in run("stop", "--mine", "--yes")[2]
+    assert changed(server) == set()
+    assert run("stop", "--state", "running", "--yes")[0] == 0

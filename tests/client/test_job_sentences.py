@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headway_client.job_sentences import end_sentence, job_sentence, progress_sentence
+from headway_client.models import Job
+from tests.client.contract import Queue
+
+
+def job(state: str, message: str, **members: Any) -> Job:
+    queue = Queue()
+    queue.add("job1")
+    document = queue.answer("GET", "/jobs/job1", b"")[1]
+    reason = {"code": "c", "message": message}
+    return Job.from_document({**document, "place": None, "jobState": state, "reason": reason, **members})
+
+
+@pytest.mark.parametrize(
+    ("state", "message", "expected"),
+    [
+        ("failed", "failed", "job1 has failed"),
+        ("failed", "failed: AlgorithmError", "job1 has failed: AlgorithmError"),
+        ("failed", "failedish", "job1 has failed: failedish"),
+        ("failed", "SageMaker refused the request", "job1 has failed: SageMaker refused the request"),
+        ("completed", "completed", "job1 has completed"),
+        ("completed", "anything", "job1 has completed"),
+        ("stopped", "stopped by user/ada while it waited", "job1 was stopped by user/ada while it waited"),
+        ("stopped", "SageMaker stopped it", "job1 was stopped: SageMaker stopped it"),
+    ],
+)
+def test_the_end_of_a_job_is_stated_once(state: str, message: str, expected: str):
+    ended = job(state, message)
+
+    assert [end_sentence(ended), job_sentence(ended), progress_sentence(ended)] == [expected] * 3
+
+
+@pytest.mark.parametrize(
+    ("members", "shown", "progress"),
+    [
+        ({}, "job1 is pending (priority 0): x", "job1 waits: x"),
+        ({"place": 2}, "job1 is pending (priority 0, place 2 in the queue): x", "job1 waits, place 2 in the queue: x"),
+        ({"held": True}, "job1 is pending (priority 0): x", "job1 is held: x"),
+        (
+            {"held": True, "reason": {"code": "c", "message": "held on request of ada"}},
+            "job1 is pending (priority 0): held on request of ada",
+            "job1 is held on request of ada",
+        ),
+        (
+            {"jobState": "preempted", "place": 1},
+            "job1 is preempted (priority 0, place 1 in the queue): x",
+            "job1 is preempted and waits for its next turn, place 1 in the queue: x",
+        ),
+        ({"jobState": "running", "liveAttempt": "a"}, "job1 is running (priority 0): x", "job1 runs as a: x"),
+        ({"jobState": "stopping"}, "job1 is stopping (priority 0): x", "job1 is stopping: x"),
+    ],
+)
+def test_a_job_that_has_not_ended_is_stated_with_its_place_and_reason(
+    members: dict[str, Any], shown: str, progress: str
+):
+    seen = job("pending", "x", **members)
+
+    assert (job_sentence(seen), progress_sentence(seen)) == (shown, progress)

@@ -1,0 +1,105 @@
+"""Starting a sandbox again: what is reported, and who can read its state. No server is started."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from headway_sandbox.errors import SetupMissing, StartFailed
+from headway_sandbox.local import aws_account, manager
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.installed_package import InstalledPackage
+
+
+def start_without_server(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, health: Mapping[str, object] | None = None
+) -> list[str]:
+    """Start a sandbox without its server, and return the reported lines.
+
+    Args:
+        folder: the state directory.
+        monkeypatch: replaces the server.
+        health: the server's health document; None if it does not start.
+    """
+
+    def serve(*_arguments: object) -> Mapping[str, object]:
+        if health is None:
+            raise StartFailed("no server in this test")
+        return health
+
+    def refuse(*_arguments: object) -> None:
+        raise StartFailed("no server in this test")
+
+    monkeypatch.setattr(manager, "_start_server", serve)
+    monkeypatch.setattr(aws_account, "create_resources", refuse)
+    monkeypatch.setattr(Checkout, "sandbox_python", lambda _self: Path("python"))
+    lines: list[str] = []
+    settings = manager.Settings(state_dir=folder, port=0, deploys=False, sources=Checkout.here(), report=lines.append)
+    with pytest.raises(StartFailed):
+        manager.start(settings)
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("recovered", "reported"),
+    [
+        (None, ["starting the sandbox"]),
+        (
+            {"items": 525, "trainingJobs": 2},
+            [
+                "starting the sandbox",
+                "the sandbox was killed: its 525 table items, 2 training jobs and its configuration are as they were",
+            ],
+        ),
+    ],
+)
+def test_a_start_after_a_kill_reports_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recovered: dict[str, int] | None, reported: list[str]
+) -> None:
+    lines = start_without_server(tmp_path, monkeypatch, {"pid": 1, "speed": 5.0, "recovered": recovered})
+    assert [line.partition(" on ")[0].partition(". ")[0] for line in lines] == reported
+
+
+def test_only_the_user_can_enter_the_state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o755)
+    start_without_server(folder, monkeypatch)
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("folder", [None, "calls"])
+def test_the_server_of_an_installed_package_records_calls_only_where_it_is_told_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str | None
+) -> None:
+    commands: list[list[str]] = []
+
+    def refuse(command: list[str], **_options: object) -> None:
+        commands.append(command)
+        raise StartFailed("no server in this test")
+
+    monkeypatch.delenv("HEADWAY_CALLS", raising=False)
+    if folder:
+        monkeypatch.setenv("HEADWAY_CALLS", str(tmp_path / folder))
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    settings = manager.Settings(state_dir=tmp_path, sources=InstalledPackage.here())
+    with pytest.raises(StartFailed):
+        manager._start_server(Path("python"), settings, 1)
+    (command,) = commands
+    told = dict(pairwise(command))
+    assert told.get("--calls-folder") == (str(tmp_path / folder) if folder else None)
+
+
+def test_an_installed_package_is_checked_before_its_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(_self: InstalledPackage) -> None:
+        raise SetupMissing("not installed")
+
+    monkeypatch.setattr(InstalledPackage, "check", missing)
+    monkeypatch.setattr(manager, "_start_server", lambda *_: pytest.fail("the server was started"))
+    with pytest.raises(SetupMissing):
+        manager.start(manager.Settings(state_dir=tmp_path, port=0, sources=InstalledPackage.here()))

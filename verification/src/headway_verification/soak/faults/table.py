@@ -1,0 +1,125 @@
+"""DynamoDB called through a fault injector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from headway_service.ports.table import (
+    Check,
+    Condition,
+    Delete,
+    Equals,
+    Item,
+    Key,
+    ListingPage,
+    Put,
+    Tally,
+    Update,
+    Write,
+)
+from headway_service.testing.memory_table import MemoryTable
+from headway_verification.soak.faults.injection import FaultInjector, busy_error
+from headway_verification.soak.faults.replica import Replica
+
+ITEM_ACTIONS = {Put: "PutItem", Update: "UpdateItem", Delete: "DeleteItem", Check: "ConditionCheckItem"}
+
+
+class FaultyTable:
+    """A table called through a fault injector.
+
+    Args:
+        table: the table.
+        edge: the fault injector.
+        random: determines the page sizes of DynamoDB and the age of eventually consistent answers.
+    """
+
+    def __init__(self, table: MemoryTable, edge: FaultInjector, random: Random) -> None:
+        self._table = table
+        self._edge = edge
+        #: DynamoDB's pages end at 1 MB. Runs have too few items for that.
+        self._page = random.choice([3, 1000])
+        self._replica = Replica(random)
+
+    def get(self, key: Key) -> Item | None:
+        """See :class:`headway_service.ports.table.Table`."""
+        return self._edge.call("GetItem", lambda: self._table.get(key), refused=busy_error)
+
+    def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`. The table may change between two pages."""
+        found: list[Item] = []
+        while len(found) < limit:
+            page = self._query(pk, prefix, found[-1]["sk"] if found else after, min(self._page, limit - len(found)))
+            found += page
+            if len(page) < self._page:
+                break
+        return tuple(found)
+
+    def _query(self, pk: str, prefix: str, after: str, limit: int) -> tuple[Item, ...]:
+        return self._edge.call(
+            "Query", lambda: self._table.query(pk, prefix=prefix, after=after, limit=limit), refused=busy_error
+        )
+
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
+        """See :class:`headway_service.ports.table.Table`."""
+        return self._edge.call(
+            "Query", lambda: self._replica.read().count_before(pk, sk, limit=limit), refused=busy_error
+        )
+
+    def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        return self._edge.call(
+            "Query", lambda: self._replica.read().keys_before(pk, sk, limit=limit), refused=busy_error
+        )
+
+    def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        return self._edge.call(
+            "Query", lambda: self._replica.read().tail(pk, attribute, limit=limit), refused=busy_error
+        )
+
+    def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
+        """See :class:`headway_service.ports.table.Table`."""
+        return self._edge.call(
+            "Query", lambda: self._replica.read().tally(pk, where, before=before, limit=limit), refused=busy_error
+        )
+
+    def listing(
+        self,
+        name: str,
+        *,
+        where: Sequence[Condition],
+        after: Mapping[str, str] | None,
+        limit: int,
+        descending: bool = False,
+    ) -> ListingPage:
+        """See :class:`headway_service.ports.table.Table`."""
+
+        def work() -> ListingPage:
+            page = min(limit, self._page)
+            return self._replica.read().listing(name, where=where, after=after, limit=page, descending=descending)
+
+        return self._edge.call("Query", work, refused=busy_error)
+
+    def write(self, writes: Sequence[Write]) -> None:
+        """See :class:`headway_service.ports.table.Table`.
+
+        A transaction carries a token, so that DynamoDB treats a repetition as the same call. A single write has none:
+        when it is repeated, its condition may fail because of its own effect.
+        """
+
+        def work() -> None:
+            self._table.write(writes)
+            self._replica.note(writes)
+
+        operation, again = ("PutItem", work) if len(writes) == 1 else ("TransactWriteItems", None)
+        # A transaction also needs the permission of each item's operation.
+        needs = [f"dynamodb:{ITEM_ACTIONS[type(write)]}" for write in writes]
+        self._edge.call(operation, work, about=_describe(writes), needs=needs, refused=busy_error, again=again)
+
+
+def _describe(writes: Sequence[Write]) -> str:
+    """Describe the written items and the kind of each write."""
+    kinds = {Put: "=", Update: "~", Delete: "-", Check: "?"}
+    keys = [(kinds[type(write)], write.key) for write in writes]
+    return " ".join(f"{kind}{key.sk if key.pk in {'ledger', 'config'} else key.pk}" for kind, key in keys)

@@ -1,0 +1,1 @@
+"""Which safeguards the service has, and which trial or run detects that one is missing."""

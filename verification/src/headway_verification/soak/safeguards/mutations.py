@@ -1,0 +1,322 @@
+"""The safeguards that maintain the invariants, and how to disable each: a soak test has to detect the removal."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest import mock
+
+from headway.lifecycle import AttemptState
+from headway.plan import Start
+from headway.reasons import Reason, ReasonCode
+from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
+from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
+from headway_service.events import publisher
+from headway_service.monitoring import utilization_monitor
+from headway_service.scheduling import executor, launcher
+from headway_service.store import policy_actions, transitions
+from headway_service.store.ledger import Ledger
+from headway_service.store.records.attempt import NOBODY, AttemptRecord
+from headway_service.store.transitions import attempt, job, ledger, request_change, unmanaged_job
+from headway_service.tracking import observer, reconciler, unmanaged_jobs, unmanaged_scan
+from headway_verification.soak import deployment
+
+_MODULES = (attempt, job, ledger, request_change, unmanaged_job)
+"""The modules of transitions."""
+
+
+@dataclass(frozen=True)
+class Patch:
+    """A safeguard that is not a condition of a write: a name in the code, and its replacement.
+
+    Attributes:
+        target: the module or class.
+        name: the name in it.
+        value: its value without the safeguard.
+        raises: whether the safeguard matters only if it raises an error.
+    """
+
+    target: Any
+    name: str
+    value: Any
+    raises: bool = False
+
+    def removed(self) -> AbstractContextManager[Any]:
+        """Return a context with the safeguard disabled."""
+        return mock.patch.object(self.target, self.name, self.value)
+
+    def watched(self, used: Callable[[], None]) -> AbstractContextManager[Any]:
+        """Return a context that reports uses of the safeguard: its calls, or always if it is not a function."""
+        whole = inspect.getattr_static(self.target, self.name)
+        if not inspect.isfunction(whole):
+            used()
+            return nullcontext()
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            if not self.raises:
+                used()
+            try:
+                return whole(*args, **kwargs)
+            except Exception:
+                used()
+                raise
+
+        return mock.patch.object(self.target, self.name, watched)
+
+
+@dataclass(frozen=True)
+class Omission(Patch):
+    """Writes of a transition helper that one of its callers omits.
+
+    Attributes:
+        function: the caller.
+    """
+
+    function: str = ""
+
+    def removed(self) -> AbstractContextManager[Any]:
+        """See :class:`Patch`."""
+        whole = getattr(self.target, self.name)
+
+        def omitted(*args: Any) -> Any:
+            return [] if self._is_caller() else whole(*args)
+
+        return mock.patch.object(self.target, self.name, omitted)
+
+    def watched(self, used: Callable[[], None]) -> AbstractContextManager[Any]:
+        """See :class:`Patch`."""
+        return super().watched(lambda: used() if self._is_caller() else None)
+
+    def _is_caller(self) -> bool:
+        frame = inspect.currentframe()
+        while frame is not None and frame.f_globals is not vars(self.target):
+            frame = frame.f_back
+        return frame is not None and frame.f_code.co_name == self.function
+
+
+def _omissions(name: str, what: str) -> dict[str, Patch]:
+    """Return a patch for each transition that calls the helper."""
+    return {
+        f"{function}: {what}": Omission(module, name, None, function=function)
+        for module in _MODULES
+        for function, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and name in value.__code__.co_names
+    }
+
+
+def _launch_first(whole: Any = executor.Executor._write) -> Patch:
+    """SageMaker is called before the intent is written."""
+
+    def write(self: Any, action: Any, decision: Any) -> Any:
+        if isinstance(action, Start):
+            job = self._job(action.job)
+            attempt = self._attempt(job, self._clock())
+            with mock.patch.object(self, "_attempt", return_value=attempt):
+                self._launcher._training_jobs.create(self._launcher._request(attempt))
+                return whole(self, action, decision)
+        return whole(self, action, decision)
+
+    return Patch(executor.Executor, "_write", write)
+
+
+def _unknown_outcome_is_failed() -> Patch:
+    """A launch without an answer counts as failed."""
+    whole = launcher.Launcher._launch
+
+    def launch(self: Any, attempt: Any, now_ms: int) -> bool:
+        try:
+            return whole(self, attempt, now_ms)
+        except OutcomeUnknown:
+            reason = Reason(code=ReasonCode.LAUNCH_POSTPONED, message="?")
+            self._postpone(attempt, reason, now_ms, name_is_free=True)
+            return False
+
+    return Patch(launcher.Launcher, "_launch", launch)
+
+
+def _applied_before_settlement() -> Patch:
+    """An event or answer is applied before the launch is settled."""
+    whole = observer.Observer._attempt
+
+    def attempt(self: Any, name: str) -> Any:
+        found = whole(self, name)
+        if found is not None and found.attempt_state is AttemptState.LAUNCHING:
+            return found.model_copy(update={"attempt_state": AttemptState.LIVE})
+        return found
+
+    return Patch(observer.Observer, "_attempt", attempt)
+
+
+def _retried_in_paused_pool() -> Patch:
+    """A launch found in a paused pool is retried, as in any other pool."""
+    return Patch(launcher.Launcher, "_cancel_for_pause", lambda self, attempt, now_ms: self._launch(attempt, now_ms))
+
+
+def _unordered_events() -> Patch:
+    """Several events of one job are sent concurrently."""
+
+    def together(news: Sequence[Any]) -> Iterator[list[Any]]:
+        for i in range(0, len(news), publisher.MAX_SENT):
+            yield list(news[i : i + publisher.MAX_SENT])
+
+    return Patch(publisher, "_together", together)
+
+
+def _rejected_entries_dropped(whole: Any = publisher.EventPublisher.publish) -> Patch:
+    """Rejected entries are not delivered again."""
+
+    def publish(self: Any, records: Any) -> Any:
+        return replace(whole(self, records), failed_from=None)
+
+    return Patch(publisher.EventPublisher, "publish", publish)
+
+
+def _alarm_not_read_again() -> Patch:
+    """An alarm message is acted on without reading the alarm, however old it is."""
+    whole = utilization_monitor.UtilizationMonitor._judge
+
+    def on_alarm(self: Any, alarm_name: str) -> bool:
+        item = self._table.get(AttemptRecord.key(self._alarms.attempt_of(alarm_name)))
+        attempt = AttemptRecord.parse(item) if item else None
+        if attempt is None or attempt.attempt_state is not AttemptState.LIVE:
+            return False
+        covered = self._coverage(attempt, self._configuration())
+        return whole(self, attempt, covered, {alarm for each in covered for alarm in each.alarms})
+
+    return Patch(utilization_monitor.UtilizationMonitor, "on_alarm", on_alarm)
+
+
+def _moved_again() -> Patch:
+    """A job that already runs on demand is moved to on-demand instances again."""
+    whole = policy_actions.on_interruption
+
+    def on_interruption(job: Any, interruptions: int, most: int | None) -> Any:
+        return whole(job.model_copy(update={"on_demand": False}), interruptions, most)
+
+    return Patch(policy_actions, "on_interruption", on_interruption)
+
+
+def _first_call_forgotten(whole: Any = transitions.take_lease) -> Patch:
+    """A process that takes over a launch assumes that CreateTrainingJob was not called before."""
+
+    def take_lease(attempt: Any, holder: str, lease_until_ms: int) -> Any:
+        return whole(attempt.model_copy(update={"lease_holder": NOBODY}), holder, lease_until_ms)
+
+    return Patch(transitions, "take_lease", take_lease)
+
+
+def _conflict(*_: Any) -> Any:
+    raise Conflict([0])
+
+
+def _missing_once_is_ended() -> Patch:
+    """A single "not found" answer ends a live attempt."""
+    whole = observer.Observer._attempt
+
+    def attempt(self: Any, name: str) -> Any:
+        found = whole(self, name)
+        return found and found.model_copy(update={"missing_since_ms": 0})
+
+    return Patch(observer.Observer, "_attempt", attempt)
+
+
+def _refused_stop_counts_as_sent() -> Patch:
+    """A refused StopTrainingJob counts as sent."""
+
+    def stop(self: Any, attempt: Any, now_ms: int) -> bool:
+        with suppress(NothingToStop):
+            self._training_jobs.stop(attempt.attempt_name)
+        self._table.write(transitions.stop_sent(attempt, now_ms))
+        return True
+
+    return Patch(launcher.Launcher, "_stop", stop)
+
+
+def _create_retried(whole: Any = sagemaker_training_jobs.SageMakerTrainingJobs.create) -> Patch:
+    """A retry hides the result of the first try."""
+
+    def create(self: Any, request: Any) -> None:
+        try:
+            whole(self, request)
+        except OutcomeUnknown:
+            whole(self, request)
+
+    return Patch(sagemaker_training_jobs.SageMakerTrainingJobs, "create", create)
+
+
+def _every_training_job_is_ours() -> Patch:
+    """A training job of an attempt's name counts as the attempt."""
+
+    def find(self: Any, attempt: Any, *_: Any, **__: Any) -> Any:
+        return self._training_jobs.describe(attempt.attempt_name)
+
+    return Patch(launcher.Launcher, "_find", find)
+
+
+_NOTHING = Ledger(pools=(), attempts=(), reservations=())
+
+PATCHES: dict[str, Patch] = {
+    **_omissions("take_instances", "takes instances from the pools"),
+    **_omissions("return_instances", "returns instances, or takes those of an unmanaged job"),
+    **_omissions("_leave_queue", "removes the job from the queue"),
+    "an unfinished launch in a paused pool is not retried": _retried_in_paused_pool(),
+    "a held job does not start": Patch(job, "_require_released", lambda _: None, raises=True),
+    "a job starts as it was decided": Patch(executor, "_require_as_decided", lambda *_: None, raises=True),
+    "a team is kept for a job that is released": Patch(job, "_keep_team", lambda *_: []),
+    "the intent is written before SageMaker is called": _launch_first(),
+    "the owner of a name in use is checked: always ours": _every_training_job_is_ours(),
+    "the owner of a name in use is checked: never ours": Patch(launcher.Launcher, "_find", lambda *_, **__: None),
+    "a launch that is not visible may become visible": Patch(launcher, "is_proven", lambda *_: True),
+    "a launch without an answer is recorded": _first_call_forgotten(),
+    "an accepted launch is recorded although its job changed": Patch(launcher.Launcher, "_confirm_changed", _conflict),
+    "a live attempt that is missing once has not ended": _missing_once_is_ended(),
+    "a stop is recorded as sent only if it was": _refused_stop_counts_as_sent(),
+    "CreateTrainingJob is sent once": _create_retried(),
+    "a launch without an answer stays an intent": _unknown_outcome_is_failed(),
+    "events before a launch is settled are ignored": _applied_before_settlement(),
+    "lost events are recovered by describing training jobs": Patch(reconciler, "read_ledger", lambda _: _NOTHING),
+    "a training job whose listing differs from the record is described": Patch(
+        reconciler, "find_unchanged", lambda attempts, *_, **__: attempts
+    ),
+    "a lost wake-up is recovered every minute": Patch(deployment, "EVERY_MINUTE", ("patrol", "watch")),
+    "an alarm is read again before a job is stopped": _alarm_not_read_again(),
+    "an orphaned alarm is deleted": Patch(cloudwatch_alarms.CloudWatchAlarms, "delete", lambda *_: None),
+    "a job on on-demand instances is not moved again": _moved_again(),
+    "an attempt of the queue is not an unmanaged job": Patch(unmanaged_jobs.UnmanagedJobs, "_attempt", lambda *_: None),
+    "a training job without an event is found in the listing": Patch(unmanaged_scan, "scan", lambda *_, **__: ()),
+    "events of one job are published in order": _unordered_events(),
+    "events that could not be published are retried": _rejected_entries_dropped(),
+}
+"""The safeguards that are not conditions of writes, by what they guarantee."""
+
+_OUTLIVES = "a pool's ledger entry outlives all its holds; only a manual deletion could reveal the condition"
+_SAVES_CALLS = "the lease only saves calls: each write compares the version that it was made from"
+_DELETED = "the job is read after its attempt, and changes of the attempt alone are deleted with it"
+_IS_FINAL = "an end is final, regardless of other changes of the attempt since it was read"
+_STAYS_PAUSED = "a pause of all pools that ended in the meantime begins again, as requested"
+_CHANGES_JOB = "a write of an attempt also changes its job, whose version is a condition of the same write"
+_FREES_MORE = "a preemption for more than the preemptor still demands stops a job without need, and breaks no invariant"
+_MAY_COME_AFTER = "a resume in progress when a pause begins may equally follow it"
+
+REASONS: dict[tuple[str, str, str], str] = {
+    **dict.fromkeys(
+        [
+            (function, "pool", "exists")
+            for function in ("back_off", "defer_launch", "free", "end", "update_unmanaged", "forget_unmanaged")
+        ],
+        _OUTLIVES,
+    ),
+    ("ConfigEditor._alone", "lease", "does not exist"): _SAVES_CALLS,
+    ("ConfigEditor._alone", "lease", "has the holder that was read"): _SAVES_CALLS,
+    ("end", "attempt", "has the version that was read"): _IS_FINAL,
+    ("defer_launch", "attempt", "has the version that was read"): _DELETED,
+    ("change_pause", "pause of all", "has the sinceMs that was read"): _STAYS_PAUSED,
+    ("adopt", "attempt", "does not exist"): _CHANGES_JOB,
+    ("preempt", "line", "has the demand that was read"): _FREES_MORE,
+    ("resume", "pause", "has the sinceMs that was read"): _MAY_COME_AFTER,
+    ("resume", "pause of all", "has the sinceMs that was read"): _MAY_COME_AFTER,
+}
+"""Conditions whose removal cannot be detected, by function, item and condition of their places, and why."""

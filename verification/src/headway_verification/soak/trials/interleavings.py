@@ -1,0 +1,401 @@
+"""Interleavings: situations, and other actors between two calls of their invocations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headway_sandbox.sagemaker.request_builder import G5, P5
+from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
+from headway_verification.soak.deployment import Deployment
+from headway_verification.soak.faults.tempers import ADVERSE
+from headway_verification.soak.trials.scenarios import (
+    CHANGE_HIGH,
+    DRAIN,
+    NOTIFIES,
+    PAUSE,
+    PAUSE_ALL,
+    RESUME,
+    RESUME_ALL,
+    SITUATIONS,
+    STOPPING,
+    TEAMS,
+    Scenario,
+    with_temper,
+)
+from headway_verification.soak.trials.steps import (
+    ENDLESS_S,
+    P4,
+    POOLS,
+    Begin,
+    Step,
+    ask,
+    complete_training,
+    configure,
+    configure_from,
+    crash_after_launch,
+    delay_config_reads,
+    deliver_end,
+    deliver_events,
+    edit_parameter,
+    hide_training_jobs,
+    patrol,
+    reconcile,
+    roll_back,
+    run_steps,
+    submit,
+    submit_idle,
+    tick,
+    tick_with_refused_launch,
+    wait,
+    watch,
+)
+
+RESIZE = ask("PATCH", f"/pools/{P5}", {"size": 3})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interleaving:
+    """A situation, and other actors between two calls of its invocation.
+
+    Attributes:
+        situation: what is about to happen.
+        rival: an invocation that begins in the middle of the situation's, and ends after it and after ``meanwhile``.
+        meanwhile: the actions of others: in the middle of the situation's invocation, or of the rival if there is one.
+    """
+
+    situation: Scenario
+    meanwhile: Callable[[Deployment], None]
+    rival: Begin | None = None
+
+
+def _interleaving(situation: str, *steps: Step) -> Interleaving:
+    return Interleaving(situation=SITUATIONS[situation], meanwhile=run_steps(*steps))
+
+
+_FORGOTTEN_TEAM = (
+    *(configure(POOLS, {"b": {}}), submit("j", team="b"), ask("POST", "/jobs/j/hold")),
+    *(configure(POOLS), wait(100_000)),
+)
+"""A job is on hold, and its team was removed from the configuration long ago."""
+
+_ENDLESS = (submit("j", run_s=ENDLESS_S), tick, wait(300))
+"""A job is training that does not end by itself; the events of its start are queued."""
+
+_STOP = ask("DELETE", "/jobs/j")
+
+_STARTS_FOR_GOOD = Scenario(prepare=run_steps(submit("j", run_s=ENDLESS_S)), begin=tick)
+"""A job is about to start that does not end by itself."""
+
+_ADOPTED = "an attempt missing from the table is adopted"
+
+INTERLEAVINGS: dict[str, Interleaving] = {
+    "two schedulers": _interleaving("jobs start", tick),
+    "two schedulers, and one stops the other's victims": _interleaving("two are preempted for one", tick),
+    "a start of a team, and of its other job": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(configure(POOLS, TEAMS), wait(300), submit("a1", team="a"), submit("a2", team="a")),
+            begin=tick,
+        ),
+        meanwhile=run_steps(ask("PATCH", "/jobs/a2", {"priority": 9}), tick),
+    ),
+    "a start of a team, and its removal": Interleaving(
+        situation=Scenario(prepare=run_steps(configure(POOLS, TEAMS), wait(300), submit("a1", team="a")), begin=tick),
+        rival=configure(POOLS),
+        meanwhile=run_steps(),
+    ),
+    "a team that is added twice, and its start": Interleaving(
+        situation=Scenario(prepare=run_steps(configure(POOLS)), begin=configure(POOLS, {"c": {"limit": {P5: 1}}})),
+        meanwhile=run_steps(tick, submit("j", team="c"), tick),
+    ),
+    "a restored team, and the release of its job": Interleaving(
+        situation=Scenario(prepare=run_steps(*_FORGOTTEN_TEAM), begin=configure(POOLS, {"b": {"limit": {P5: 2}}})),
+        meanwhile=run_steps(ask("POST", "/jobs/j/release"), configure(POOLS, {"b": {"limit": {P5: 2}}}), tick),
+    ),
+    "two submissions of one name": _interleaving("a job is submitted", submit("j", (P5, 2)), tick),
+    "a start and a stop": _interleaving("jobs start", ask("DELETE", "/jobs/b"), tick),
+    "a start and another priority": _interleaving("jobs start", ask("PATCH", "/jobs/b", {"priority": 7}), tick),
+    "another priority and a start": _interleaving("a waiting job gets another priority", tick),
+    "a stop and a start": _interleaving("a waiting job is stopped", tick),
+    "a preemption and its preemptor's stop": _interleaving("two are preempted for one", ask("DELETE", "/jobs/high")),
+    "a preemption and its preemptor's hold": _interleaving("two are preempted for one", ask("POST", "/jobs/high/hold")),
+    "a preemption and its preemptor's lower priority": _interleaving(
+        "two are preempted for one", ask("PATCH", "/jobs/high", {"priority": 0})
+    ),
+    "a start and a pause": _interleaving("jobs start", PAUSE),
+    "a start and a pause of everything": _interleaving("jobs start", PAUSE_ALL),
+    "a pause and a start": _interleaving("a pool is paused", tick),
+    "a preemption and a pause": _interleaving("two are preempted for one", PAUSE, tick),
+    "a preemption and a pause of everything": _interleaving("two are preempted for one", PAUSE_ALL, tick),
+    "a resume, and another with a pause after it": _interleaving("a pool is resumed", RESUME, wait(10), PAUSE),
+    "a resume of everything, and another with a pause after it": Interleaving(
+        situation=Scenario(prepare=run_steps(PAUSE_ALL, wait(100)), begin=RESUME_ALL),
+        meanwhile=run_steps(RESUME_ALL, wait(10), PAUSE_ALL),
+    ),
+    "the end of a restore, and a pause": _interleaving(
+        "the first scan after a restore completes", wait(10), PAUSE_ALL, wait(1)
+    ),
+    "the end of a restore, and another with a pause after it": _interleaving(
+        "the first scan after a restore completes", patrol, wait(10), PAUSE_ALL
+    ),
+    "the end of a restore of a paused queue, and its resume with a pause after it": _interleaving(
+        "the first scan after a restore completes of a paused queue", patrol, RESUME_ALL, wait(10), PAUSE_ALL
+    ),
+    "a drain and its end": _interleaving("a pool is drained", RESUME),
+    "a drain and another tick": _interleaving("a pool is drained", tick),
+    "a drain and an end": _interleaving("a pool is drained", complete_training, deliver_events),
+    "a launch that is settled, and a pause": _interleaving("a launch without an answer is settled", PAUSE),
+    "a launch in a paused pool that is settled twice": _interleaving(
+        "a launch that failed is found in a paused pool", tick
+    ),
+    "a launch in a paused pool, and a resume": _interleaving(
+        "a launch that failed is found in a paused pool", RESUME, tick
+    ),
+    "a resize of one pool, and a configuration": _interleaving("a pool is resized", configure({P5: 3, G5: 1})),
+    "a rejected launch and its stop": Interleaving(
+        situation=Scenario(prepare=run_steps(submit("j", run_s=ENDLESS_S)), begin=tick_with_refused_launch),
+        meanwhile=run_steps(_STOP),
+    ),
+    "a stop, and the launch that was rejected before": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(submit("j", run_s=ENDLESS_S), tick_with_refused_launch, wait(2 * FIRST_BACK_OFF_S)),
+            begin=_STOP,
+        ),
+        meanwhile=run_steps(tick),
+    ),
+    "a launch that a quota refuses, and its stop": _interleaving(
+        "a start is refused while its quota counts a job that has ended", ask("DELETE", "/jobs/second")
+    ),
+    "a stop and an end": _interleaving("a running job is stopped", complete_training, deliver_events),
+    "another priority and an end": _interleaving(
+        "a running job gets another priority", complete_training, deliver_events
+    ),
+    "an attempt that SageMaker does not show, and its stop": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(*_ENDLESS, deliver_events, wait(200), hide_training_jobs), begin=reconcile
+        ),
+        meanwhile=run_steps(_STOP),
+    ),
+    "a drain of a paused pool and its resume": _interleaving("a paused pool is drained", RESUME, PAUSE),
+    "a launch whose name is taken and its stop": _interleaving("a name is taken", ask("DELETE", "/jobs/j"), tick),
+    "a launch whose name is taken and another priority": _interleaving(
+        "a name is taken", ask("PATCH", "/jobs/j", {"priority": 5}), tick
+    ),
+    "a stop and the settlement of its launch": Interleaving(
+        situation=Scenario(prepare=run_steps(submit("j", run_s=ENDLESS_S), crash_after_launch, wait(90)), begin=_STOP),
+        meanwhile=run_steps(tick),
+    ),
+    "an event of a job and its stop": Interleaving(
+        situation=Scenario(prepare=run_steps(*_ENDLESS), begin=reconcile), meanwhile=run_steps(_STOP)
+    ),
+    "a description of a job and its stop": Interleaving(
+        situation=Scenario(prepare=run_steps(*_ENDLESS, deliver_events, wait(200)), begin=reconcile),
+        meanwhile=run_steps(_STOP),
+    ),
+    "an idle job that is notified and stopped": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(
+                *(
+                    configure(POOLS, watches=NOTIFIES),
+                    submit_idle("j", run_s=ENDLESS_S),
+                    tick,
+                    wait(400),
+                    deliver_events,
+                ),
+                *(watch, wait(400), deliver_events),
+            ),
+            begin=watch,
+        ),
+        meanwhile=run_steps(_STOP),
+    ),
+    "two changes of the configuration after one that crashed": Interleaving(
+        situation=SITUATIONS["the configuration is changed after a change that crashed"],
+        meanwhile=run_steps(configure({P5: 3, G5: 1})),
+    ),
+    "a preemption and an end": _interleaving("two are preempted for one", complete_training, deliver_events),
+    "a second end and the hold of its preemptor": Interleaving(
+        situation=Scenario(prepare=run_steps(*STOPPING, wait(200), deliver_end), begin=deliver_end),
+        meanwhile=run_steps(ask("POST", "/jobs/high/hold")),
+    ),
+    "a start on a reservation, and a short pause": _interleaving(
+        "a job starts on its reservation", PAUSE, tick, RESUME
+    ),
+    "a release of a reservation, and another": _interleaving("the reservation of a job that left is released", tick),
+    "a release, and its restored team": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(*_FORGOTTEN_TEAM, configure({P5: 1, G5: 2})), begin=ask("POST", "/jobs/j/release")
+        ),
+        meanwhile=run_steps(configure(POOLS, {"b": {}})),
+    ),
+    "a pause and a drain": _interleaving("a pool is paused", DRAIN),
+    "a pause of everything and another": Interleaving(
+        situation=Scenario(prepare=run_steps(wait(100)), begin=PAUSE_ALL),
+        meanwhile=run_steps(ask("POST", "/pause", {"reason": "and so"}), wait(1)),
+    ),
+    "an unmanaged job that is stopped and ends": _interleaving(
+        "an unmanaged job is stopped", complete_training, deliver_events
+    ),
+    "an unmanaged job that is stopped twice": _interleaving("an unmanaged job is stopped", patrol),
+    "a start and a hold": _interleaving("jobs start", ask("POST", "/jobs/b/hold")),
+    "a start and a change": _interleaving("jobs start", ask("POST", "/jobs/a/change", {"instances": 2})),
+    "a comment and a start": _interleaving("a waiting job gets a comment", tick),
+    "a change and a start": _interleaving("a waiting job is changed", tick),
+    "a change to ask for more and a start": _interleaving("a waiting job is changed to ask for more", tick),
+    "a start within a team's limit and a change": _interleaving(
+        "jobs of a limited team start", ask("POST", "/jobs/j/change", {"instances": 2})
+    ),
+    "a preemption and a change of its preemptor": _interleaving("two are preempted for one", CHANGE_HIGH, tick),
+    "an end and a change of its preemptor": _interleaving("a preempted attempt has ended", CHANGE_HIGH, tick),
+    "a change and the end that its job waits for": _interleaving(
+        "a job with a reservation is changed", deliver_end, tick
+    ),
+    "a hold and a start": _interleaving("a waiting job is held", tick),
+    "a hold and the end that its job waits for": _interleaving("a job with a reservation is held", deliver_end, tick),
+    "a release and a start": _interleaving("a held job is released", tick, ask("DELETE", "/jobs/j")),
+    "a release and another priority": _interleaving(
+        "a held job is released", ask("PATCH", "/jobs/j", {"priority": 5}), tick
+    ),
+    "an end and the hold of its preemptor": _interleaving(
+        "a preempted attempt has ended", ask("POST", "/jobs/high/hold"), tick
+    ),
+    "a release, and its team that is restored before it is deleted": Interleaving(
+        situation=Scenario(prepare=run_steps(*_FORGOTTEN_TEAM), begin=ask("POST", "/jobs/j/release")),
+        meanwhile=run_steps(configure(POOLS, {"b": {}})),
+    ),
+    "a release while its team is deleted": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(*_FORGOTTEN_TEAM),
+            begin=ask("POST", "/jobs/j/release"),
+        ),
+        meanwhile=run_steps(configure({P5: 1, G5: 2})),
+    ),
+    "a team that is deleted while its job is released": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(*_FORGOTTEN_TEAM),
+            begin=configure({P5: 1, G5: 2}),
+        ),
+        meanwhile=run_steps(ask("POST", "/jobs/j/release")),
+    ),
+    "the ends of two attempts for one job": _interleaving("a preempted attempt has ended", deliver_end),
+    "an end and the stop of its preemptor": _interleaving(
+        "a preempted attempt has ended", ask("DELETE", "/jobs/high"), tick
+    ),
+    "an end and a pool that shrinks": _interleaving(
+        "a preempted attempt has ended", deliver_end, configure({P5: 1, G5: 2}), tick
+    ),
+    "an end that is delivered twice": _interleaving("a job has completed", reconcile, tick),
+    "a launch and its stop": Interleaving(situation=_STARTS_FOR_GOOD, meanwhile=run_steps(_STOP, tick, tick)),
+    "a launch and the stop that it meets": Interleaving(situation=_STARTS_FOR_GOOD, rival=_STOP, meanwhile=run_steps()),
+    **{
+        f"a launch and its stop, where {title}": Interleaving(
+            situation=with_temper(_STARTS_FOR_GOOD, temper), meanwhile=run_steps(_STOP, tick, tick)
+        )
+        for title, temper in ADVERSE.items()
+    },
+    "a launch that is settled twice": _interleaving("a launch without an answer is settled", tick),
+    "a resize and another": _interleaving("pools and teams change", configure({P5: 3, G5: 1}, {"a": {}, "c": {}})),
+    "a configuration, and a resize since the version it was made from": _interleaving(
+        "a configuration is set that was made from the newest version", RESIZE, tick
+    ),
+    "a configuration, and an edit of the parameter": _interleaving(
+        "a configuration is set that was made from the newest version", edit_parameter, tick
+    ),
+    "a configuration that is read late, and a resize": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(configure(POOLS), tick, wait(600), delay_config_reads),
+            begin=configure_from(2, {P5: 1, G5: 2}),
+        ),
+        meanwhile=run_steps(RESIZE, tick),
+    ),
+    "a resize, and an edit of the parameter": _interleaving("a pool is resized", edit_parameter, tick),
+    "a configuration that two ticks apply": _interleaving(
+        "a tick applies a configuration", tick, submit("x", (P4, 1), team="a"), tick
+    ),
+    "a configuration that a tick applies, and a newer one": _interleaving(
+        "a tick applies a configuration", configure({P5: 3, G5: 2}), tick
+    ),
+    "a resize and a start": _interleaving("pools and teams change", tick),
+    "a start and a resize": _interleaving("jobs start", configure({P5: 1, G5: 2})),
+    "a pool that is added twice": _interleaving(
+        "pools and teams change",
+        configure({P5: 2, G5: 2, P4: 2}, {"a": {}, "c": {}}),
+        submit("x", (P4, 1)),
+        tick,
+    ),
+    "a pool that is restored while it is removed": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(configure({P5: 2, G5: 1}), submit("j", (G5, 1)), tick), begin=configure({P5: 2})
+        ),
+        meanwhile=run_steps(configure({P5: 2, G5: 1})),
+    ),
+    "a pool that is removed while it is restored and used": Interleaving(
+        situation=Scenario(prepare=run_steps(configure({P5: 2, G5: 1})), begin=configure({P5: 2})),
+        meanwhile=run_steps(configure({P5: 2, G5: 1}), submit("j", (G5, 1)), tick),
+    ),
+    "the first configuration, and a newer one": Interleaving(
+        situation=Scenario(prepare=run_steps(), begin=tick), meanwhile=run_steps(configure({P5: 3, G5: 2}))
+    ),
+    "two functions that create the first mark": Interleaving(
+        situation=Scenario(prepare=run_steps(submit("j"), submit("k")), begin=tick), meanwhile=run_steps(tick)
+    ),
+    "an adoption and another": _interleaving(_ADOPTED, patrol),
+    "an adoption and a tick": _interleaving(_ADOPTED, tick),
+    "an adoption and its job's stop": _interleaving(_ADOPTED, ask("DELETE", "/jobs/high"), tick),
+    "an adoption and another priority": _interleaving(_ADOPTED, ask("PATCH", "/jobs/high", {"priority": 7})),
+    "an adoption and an end": _interleaving(_ADOPTED, complete_training, deliver_events),
+    "an adoption and a start of its team": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(
+                *(configure(POOLS, TEAMS), wait(300), submit("k", (G5, 1), team="b"), tick),
+                *(submit("j", team="a"), roll_back(tick), wait(5)),
+            ),
+            begin=patrol,
+        ),
+        meanwhile=run_steps(submit("x", team="a", priority=9), tick),
+    ),
+    "an adoption and the end of its reservation": _interleaving(
+        _ADOPTED, ask("POST", "/jobs/high/hold"), tick, ask("POST", "/jobs/high/release"), submit("x"), tick
+    ),
+    "an unmanaged job that is found twice": _interleaving("an unmanaged job is found", patrol),
+    "an unmanaged job that is found while its name is launched": _interleaving(
+        "an unmanaged job is found", submit("j"), tick
+    ),
+    "an unmanaged job that is found while its pool goes": _interleaving(
+        "an unmanaged job is found", configure({G5: 2})
+    ),
+    "an end of an unmanaged job that is delivered twice": _interleaving(
+        "an unmanaged job has ended", patrol, submit("j", (P5, 2)), tick
+    ),
+    "a scan and a start": _interleaving("a job waits for a launch during a scan", tick, wait(5)),
+    "a scan and a start that ends": _interleaving(
+        "a job waits for a launch during a scan", tick, wait(900), deliver_end
+    ),
+    "a late alarm message, and the watch function": _interleaving(
+        "a late alarm message reports a job that is busy again", watch
+    ),
+    "a job that leaves spot, and its start": _interleaving(
+        "a job that leaves spot has ended", tick, wait(400), deliver_events, tick
+    ),
+    "an idle job that ends": _interleaving("an idle job is found", complete_training, deliver_events, tick),
+    "an idle job that its owner stops": _interleaving("an idle job is found", ask("DELETE", "/jobs/j"), tick),
+    "an idle job that is preempted": _interleaving("an idle job is found", submit("high", (P5, 2), priority=9), tick),
+    "an idle job that is found twice": _interleaving("an alarm message reports an idle job", watch, tick),
+    "an alarm that is made while its job ends": _interleaving(
+        "a job that trains gets its alarm", complete_training, deliver_events, watch
+    ),
+    "a job that leaves spot is stopped": _interleaving(
+        "spot interrupts a job more often than allowed", ask("DELETE", "/jobs/j"), tick
+    ),
+    "a job that leaves spot is preempted": _interleaving(
+        "spot interrupts a job more often than allowed", submit("high", (P5, 2), priority=9), tick
+    ),
+    "a team that is restored while it is deleted": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(configure(POOLS, {"b": {}}), configure(POOLS), wait(100_000)),
+            begin=configure(POOLS, {"b": {}}),
+        ),
+        rival=configure({P5: 1, G5: 2}),
+        meanwhile=run_steps(submit("j", team="b")),
+    ),
+}
+"""The interleavings, by title."""

@@ -1,0 +1,306 @@
+"""Situations in which something is about to happen, each with the invocation that causes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
+from headway_sandbox.sagemaker.request_builder import G5, P5
+from headway_service.events.publisher import MAX_TRIES
+from headway_service.scheduling.launcher import LEASE_MARGIN_MS
+from headway_verification.soak.deployment import Deployment
+from headway_verification.soak.faults.tempers import Temper
+from headway_verification.soak.trials.steps import (
+    P4,
+    POOLS,
+    Begin,
+    Step,
+    ask,
+    bypass_queue,
+    bypass_queue_endlessly,
+    complete_training,
+    configure,
+    configure_from,
+    crash_after_launch,
+    crash_before_launch,
+    crash_in_edit,
+    crash_in_team_update,
+    delay_quota_release,
+    deliver_alarm,
+    deliver_end,
+    deliver_events,
+    drop_events,
+    edit_pools,
+    interrupt_spot,
+    patrol,
+    publish_changes,
+    reconcile,
+    reject_entries,
+    restore,
+    roll_back,
+    run_steps,
+    submit,
+    submit_idle,
+    submit_spot,
+    take_name,
+    tick,
+    wait,
+    watch,
+)
+
+LEASE_S = TIMEOUT_S["schedule"] + LEASE_MARGIN_MS // 1000 + 1
+"""After this time the next tick may settle an unfinished launch, which SageMaker may not show yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """A situation.
+
+    Attributes:
+        prepare: brings a new queue into the situation.
+        begin: starts the invocation.
+    """
+
+    prepare: Callable[[Deployment], None]
+    begin: Begin
+
+
+def with_temper(situation: Scenario, temper: Temper) -> Scenario:
+    """Return the situation with this behavior of SageMaker, which may hide recent launches.
+
+    Args:
+        situation: the situation.
+        temper: SageMaker's behavior.
+    """
+
+    def prepare(queue: Deployment) -> None:
+        situation.prepare(queue)
+        queue.set_temper(temper)
+
+    return replace(situation, prepare=prepare)
+
+
+def _started(*submissions: Begin) -> tuple[Step, ...]:
+    """Return steps that submit and start jobs."""
+    return (*submissions, tick, wait(5))
+
+
+_BOTH_RUN = _started(submit("low-1"), submit("low-2"))
+STOPPING = (*_BOTH_RUN, submit("high", (P5, 2), priority=9), tick)
+_TRAILING = (
+    delay_quota_release,
+    *_started(submit("first", (P5, 2))),
+    submit("second", (P5, 2)),
+    complete_training,
+    deliver_events,
+)
+_REQUEUES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "requeue"}}
+NOTIFIES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "notify"}}
+
+
+def _idle(profile: str = "0:0", **rules: Any) -> tuple[Step, ...]:
+    """Return steps after which an idle job is training and its alarm fires."""
+    return (
+        configure(POOLS, **rules),
+        submit_idle("j", profile),
+        tick,
+        wait(400),
+        deliver_events,
+        watch,
+        wait(400),
+        deliver_events,
+    )
+
+
+_INTERRUPTED = (
+    *(configure(POOLS), submit_spot("j"), tick, wait(400), deliver_events, interrupt_spot, deliver_events),
+    *(wait(1000), deliver_events, interrupt_spot),
+)
+PAUSE = ask("POST", f"/pools/{P5}/pause", {"reason": "so it is"})
+DRAIN = ask("POST", f"/pools/{P5}/drain", {"reason": "so it is", "stop": True})
+RESUME = ask("POST", f"/pools/{P5}/resume")
+PAUSE_ALL = ask("POST", "/pause", {"reason": "so it is"})
+RESUME_ALL = ask("POST", "/resume")
+RULES = {"small": {"require": {"maxInstances": 4}, "onStart": "stop"}}
+TEAMS = {"a": {"limit": {P5: 1}}, "b": {"guaranteed": {P5: 1}}}
+
+CHANGE_HIGH = ask("POST", "/jobs/high/change", {"instances": 1})
+
+SITUATIONS: dict[str, Scenario] = {
+    "a job is submitted": Scenario(prepare=run_steps(), begin=submit("j", (P5, 1), (G5, 1))),
+    "a waiting job is stopped": Scenario(prepare=run_steps(submit("j")), begin=ask("DELETE", "/jobs/j")),
+    "a running job is stopped": Scenario(prepare=run_steps(*_started(submit("j"))), begin=ask("DELETE", "/jobs/j")),
+    "a waiting job gets another priority": Scenario(
+        prepare=run_steps(submit("j", (P5, 1), (G5, 1))), begin=ask("PATCH", "/jobs/j", {"priority": 5})
+    ),
+    "a running job gets another priority": Scenario(
+        prepare=run_steps(*_started(submit("j"))), begin=ask("PATCH", "/jobs/j", {"priority": 5})
+    ),
+    "a waiting job gets a comment": Scenario(
+        prepare=run_steps(submit("j")), begin=ask("PUT", "/jobs/j/comment", {"comment": "so it is"})
+    ),
+    "a waiting job is changed": Scenario(
+        prepare=run_steps(submit("j", (P5, 2))), begin=ask("POST", "/jobs/j/change", {"instances": 1})
+    ),
+    "a waiting job is changed to ask for more": Scenario(
+        prepare=run_steps(submit("j"), wait(5)), begin=ask("POST", "/jobs/j/change", {"instances": 2})
+    ),
+    "a job with a reservation is changed": Scenario(
+        prepare=run_steps(*STOPPING, wait(200), deliver_end), begin=CHANGE_HIGH
+    ),
+    "jobs of a limited team start": Scenario(
+        prepare=run_steps(
+            *(configure({P5: 3, G5: 2}, {"a": {"limit": {P5: 2}}}), wait(300)),
+            *(submit("i", team="a"), wait(5), submit("j", team="a")),
+        ),
+        begin=tick,
+    ),
+    "a waiting job is held": Scenario(
+        prepare=run_steps(submit("j", (P5, 1), (G5, 1))), begin=ask("POST", "/jobs/j/hold")
+    ),
+    "a job with a reservation is held": Scenario(
+        prepare=run_steps(*STOPPING, wait(200), deliver_end), begin=ask("POST", "/jobs/high/hold")
+    ),
+    "a held job is released": Scenario(
+        prepare=run_steps(submit("j", (P5, 1), (G5, 1)), ask("POST", "/jobs/j/hold"), tick),
+        begin=ask("POST", "/jobs/j/release"),
+    ),
+    "jobs are listed": Scenario(prepare=run_steps(*_BOTH_RUN, submit("j")), begin=ask("GET", "/jobs")),
+    "a job is shown": Scenario(prepare=run_steps(*_BOTH_RUN, submit("j")), begin=ask("GET", "/jobs/j")),
+    "pools and teams change": Scenario(
+        prepare=run_steps(configure(POOLS, {"a": {}, "c": {}}), submit("j", (G5, 1), team="c")),
+        begin=configure({P5: 1, P4: 1}, {"a": {}, "b": {}}),
+    ),
+    "a pool is paused": Scenario(prepare=run_steps(submit("j")), begin=PAUSE),
+    "a pool is drained": Scenario(prepare=run_steps(*_BOTH_RUN, DRAIN), begin=tick),
+    "a paused pool is drained": Scenario(prepare=run_steps(*_BOTH_RUN, PAUSE, wait(100)), begin=DRAIN),
+    "a pool is resumed": Scenario(prepare=run_steps(*_BOTH_RUN, DRAIN, tick), begin=RESUME),
+    "a pool is resized": Scenario(
+        prepare=run_steps(configure(POOLS), *_BOTH_RUN), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
+    ),
+    "the configuration is changed after a change that crashed": Scenario(
+        prepare=run_steps(configure(POOLS), crash_in_edit, wait(100)), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
+    ),
+    "a configuration is set that was made from the newest version": Scenario(
+        prepare=run_steps(configure(POOLS), tick), begin=configure_from(2, {P5: 1, G5: 2})
+    ),
+    "a tick applies a configuration": Scenario(
+        prepare=run_steps(configure(POOLS), tick, submit("j"), edit_pools), begin=tick
+    ),
+    "a configuration follows one that was not fully applied": Scenario(
+        prepare=run_steps(configure(POOLS, {"a": {}}), tick, crash_in_team_update, submit("j", team="c")),
+        begin=configure(POOLS, {"a": {}}),
+    ),
+    "a successful launch is found in a paused pool": Scenario(
+        prepare=run_steps(submit("j"), crash_after_launch, PAUSE, wait(LEASE_S)), begin=tick
+    ),
+    "a launch that failed is found in a paused pool": Scenario(
+        prepare=run_steps(submit("j"), crash_before_launch, PAUSE, wait(LEASE_S)), begin=tick
+    ),
+    # Far enough apart that the order is independent of clock errors: the first two start.
+    "jobs start": Scenario(
+        prepare=run_steps(submit("a"), wait(5), submit("b", (P5, 1), (G5, 2)), wait(5), submit("c", (G5, 1))),
+        begin=tick,
+    ),
+    "two are preempted for one": Scenario(
+        prepare=run_steps(*_BOTH_RUN, submit("high", (P5, 2), priority=9)), begin=tick
+    ),
+    "a job that was asked to stop is stopped": Scenario(
+        prepare=run_steps(*_started(submit("j")), ask("DELETE", "/jobs/j")), begin=tick
+    ),
+    "a launch without an answer is settled": Scenario(
+        prepare=run_steps(submit("j"), crash_after_launch, wait(LEASE_S)), begin=tick
+    ),
+    "a launch that has to stop is abandoned": Scenario(
+        prepare=run_steps(
+            submit("j"),
+            crash_after_launch,
+            ask("DELETE", "/jobs/j"),
+            wait(LEASE_S),
+        ),
+        begin=tick,
+    ),
+    "a name is taken": Scenario(prepare=run_steps(submit("j"), take_name), begin=tick),
+    "a training job of that name ends before a launch is settled": Scenario(
+        prepare=run_steps(submit("j"), take_name, crash_before_launch, complete_training, wait(5)), begin=deliver_end
+    ),
+    "the bus rejects the first of two events of a job": Scenario(
+        prepare=run_steps(submit("j"), tick, reject_entries(1)), begin=publish_changes
+    ),
+    "the bus rejects all events of a job in one invocation": Scenario(
+        prepare=run_steps(submit("j"), reject_entries(MAX_TRIES)), begin=publish_changes
+    ),
+    "a preempted attempt has ended": Scenario(prepare=run_steps(*STOPPING, wait(200)), begin=deliver_end),
+    "a job starts on its reservation": Scenario(
+        prepare=run_steps(*STOPPING, wait(200), deliver_end, deliver_end), begin=tick
+    ),
+    "a start is refused while its quota counts a job that has ended": Scenario(
+        prepare=run_steps(*_TRAILING), begin=tick
+    ),
+    "a start that a quota has refused is made": Scenario(prepare=run_steps(*_TRAILING, tick, wait(450)), begin=tick),
+    "the reservation of a job that left is released": Scenario(
+        prepare=run_steps(*STOPPING, wait(200), deliver_end, deliver_end, ask("DELETE", "/jobs/high")), begin=tick
+    ),
+    "a job has completed": Scenario(prepare=run_steps(*_started(submit("j")), wait(900)), begin=deliver_end),
+    "a job has failed": Scenario(
+        prepare=run_steps(*_started(submit("j", outcome="AlgorithmError: x")), wait(900)), begin=deliver_end
+    ),
+    "an unmanaged job is found": Scenario(
+        prepare=run_steps(drop_events, submit("a"), tick, bypass_queue, wait(5)), begin=patrol
+    ),
+    "an unmanaged job is stopped": Scenario(
+        prepare=run_steps(drop_events, configure(POOLS, rogues={"action": "stop"}), bypass_queue_endlessly, wait(300)),
+        begin=patrol,
+    ),
+    "an unmanaged job has ended": Scenario(
+        prepare=run_steps(configure(POOLS), bypass_queue, wait(5), patrol, wait(900)), begin=deliver_end
+    ),
+    "an attempt missing from the table is adopted": Scenario(
+        prepare=run_steps(
+            configure(POOLS, {"a": {"limit": {P5: 2}}, "b": {}}),
+            *(wait(300), *_started(submit("low-1", team="b"), submit("low-2", team="b"))),
+            submit("high", (P5, 2), priority=9, team="a"),
+            *(tick, wait(200), deliver_end, deliver_end, roll_back(tick), wait(5)),
+        ),
+        begin=patrol,
+    ),
+    "the first scan after a restore completes": Scenario(prepare=run_steps(configure(POOLS), restore()), begin=patrol),
+    "the first scan after a restore completes of a paused queue": Scenario(
+        prepare=run_steps(configure(POOLS), restore(stays=True)), begin=patrol
+    ),
+    "a job waits for a launch during a scan": Scenario(prepare=run_steps(submit("j")), begin=patrol),
+    "a job that trains gets its alarm": Scenario(prepare=run_steps(*_idle()[:5]), begin=watch),
+    "an idle job is found": Scenario(prepare=run_steps(*_idle()), begin=watch),
+    "an idle job is notified": Scenario(prepare=run_steps(*_idle(watches=NOTIFIES)), begin=watch),
+    "an alarm message reports an idle job": Scenario(prepare=run_steps(*_idle()), begin=deliver_alarm),
+    "a late alarm message reports a job that is busy again": Scenario(
+        prepare=run_steps(*_idle("0:0,600:720"), wait(300), wait(300)), begin=deliver_alarm
+    ),
+    "an alarm has outlived its job": Scenario(
+        prepare=run_steps(*_idle(), complete_training, deliver_events), begin=watch
+    ),
+    "an idle job that is requeued has ended": Scenario(
+        prepare=run_steps(*_idle(watches=_REQUEUES), watch, tick, wait(200)), begin=deliver_end
+    ),
+    "spot interrupts a job more often than allowed": Scenario(
+        prepare=run_steps(*_INTERRUPTED), begin=lambda queue: queue.deliver_event()
+    ),
+    "a job that leaves spot has ended": Scenario(
+        prepare=run_steps(*_INTERRUPTED, deliver_events, tick, wait(200)), begin=deliver_end
+    ),
+    "a job that has left spot trains, and there are rules": Scenario(
+        prepare=run_steps(
+            *_INTERRUPTED, deliver_events, tick, wait(200), configure(POOLS, rules=RULES), deliver_end, tick, wait(5)
+        ),
+        begin=lambda queue: queue.deliver_event(),
+    ),
+    "there was no event of jobs that have ended": Scenario(
+        prepare=run_steps(drop_events, *_BOTH_RUN, wait(900)), begin=reconcile
+    ),
+    "there was no event of a training job for a long time": Scenario(
+        prepare=run_steps(submit_spot("j"), tick, wait(300), deliver_events, wait(200)), begin=reconcile
+    ),
+}
+"""The situations, by title."""

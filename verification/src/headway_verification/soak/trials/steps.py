@@ -1,0 +1,320 @@
+"""Steps that bring a queue into a situation: invocations, and direct changes of its surroundings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headway_sandbox.inprocess.lambda_loader import event
+from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
+from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
+from headway_service.ports.table import Delete, Key, Put
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.store.records.ledger import PauseRecord
+from headway_verification.soak.cooperative_scheduler import Process
+from headway_verification.soak.deployment import Deployment
+from headway_verification.soak.faults.plan import Fault
+from headway_verification.soak.workload import document_of
+
+P4 = "ml.p4d.24xlarge"
+POOLS = {P5: 2, G5: 2}
+
+ENDLESS_S = 1_000_000
+"""The run time of a training job that does not end within a trial: it has to be stopped."""
+
+Begin = Callable[[Deployment], Process]
+"""Starts an invocation."""
+
+Step = Callable[[Deployment], Process | None]
+"""Starts an invocation, or performs an action immediately."""
+
+
+def tick(queue: Deployment) -> Process:
+    """Start the schedule function."""
+    return queue.begin("schedule", event("schedule"))
+
+
+def reconcile(queue: Deployment) -> Process:
+    """Start the reconcile function."""
+    return queue.begin("reconcile", event("reconcile"))
+
+
+def patrol(queue: Deployment) -> Process:
+    """Start the patrol function."""
+    return queue.begin("patrol", event("patrol"))
+
+
+def watch(queue: Deployment) -> Process:
+    """Start the watch function."""
+    return queue.begin("watch", event("watch"))
+
+
+def deliver_alarm(queue: Deployment) -> Process:
+    """Start the watch function with the next alarm message."""
+    return queue.deliver_alarm()
+
+
+def submit_idle(name: str, profile: str = "0:0", run_s: int = 3000) -> Begin:
+    """Submit a job that does not use its GPUs, at least initially.
+
+    Args:
+        name: the name of the job.
+        profile: its GPU utilization profile.
+        run_s: its run time, s.
+    """
+    request = training_request(name, [(P5, 1)], run_s=run_s)
+    request["Environment"][GPU_UTILIZATION] = profile
+
+    return lambda queue: queue.submit(request)
+
+
+def submit_spot(name: str) -> Begin:
+    """Submit a job on spot instances."""
+    request = training_request(name, [(P5, 1)], run_s=600)
+    request["EnableManagedSpotTraining"] = True
+    request["StoppingCondition"]["MaxWaitTimeInSeconds"] = request["StoppingCondition"]["MaxRuntimeInSeconds"]
+
+    return lambda queue: queue.submit(request)
+
+
+def submit(
+    name: str,
+    *demand: tuple[str, int],
+    priority: int = 0,
+    team: str = "",
+    outcome: str = "complete",
+    run_s: int = 30,
+) -> Begin:
+    """Submit a job.
+
+    Args:
+        name: the name of the job.
+        demand: its instances; one of the first pool by default.
+        priority: its priority.
+        team: its team; empty without one.
+        outcome: the outcome of its training.
+        run_s: its run time, s.
+    """
+    tags = {"priority": str(priority), **({"team": team} if team else {})}
+    request = training_request(name, demand or [(P5, 1)], run_s=run_s, outcome=outcome, tags=tags)
+
+    return lambda queue: queue.submit(request)
+
+
+def ask(method: str, path: str, body: Any = None) -> Begin:
+    """Call the API.
+
+    Args:
+        method: the HTTP method.
+        path: the path.
+        body: the JSON body; None without one.
+    """
+    return lambda queue: queue.ask(method, path, body)
+
+
+def configure(sizes: Mapping[str, int], teams: Mapping[str, Any] | None = None, **rules: Any) -> Begin:
+    """Replace the configuration unconditionally.
+
+    Args:
+        sizes: the number of instances of each pool.
+        teams: the teams.
+        rules: further members of the document.
+    """
+    document = document_of(sizes, teams or {}, **rules)
+
+    return lambda queue: queue.ask("PUT", "/config", document, headers={"If-Match": "*"})
+
+
+def configure_from(version: int, sizes: Mapping[str, int]) -> Begin:
+    """Replace the configuration, based on a version.
+
+    Args:
+        version: the base version.
+        sizes: the number of instances of each pool.
+    """
+    return ask("PUT", "/config", {**document_of(sizes, {}), "version": version})
+
+
+def deliver_end(queue: Deployment) -> Process:
+    """Start the observe function with the next event of a training job's end."""
+    return queue.deliver_event(ended=True)
+
+
+def publish_changes(queue: Deployment) -> Process:
+    """Start the function that publishes the events of the stream."""
+    return queue.deliver_changes()
+
+
+def run_steps(*steps: Step) -> Callable[[Deployment], None]:
+    """Run the steps in order, without disturbances."""
+
+    def prepare(queue: Deployment) -> None:
+        for step in steps:
+            process = step(queue)
+            if process is not None:
+                queue.finish(process)
+
+    return prepare
+
+
+def wait(seconds: float) -> Step:
+    """Let time pass, without the functions that run every minute."""
+    return lambda queue: queue.let_pass(seconds)
+
+
+def edit_parameter(queue: Deployment) -> None:
+    """Edit the parameter directly, as in the AWS console."""
+    queue.store.edit({**queue.store.document, "limits": {"waitingPerTeam": 900}})
+
+
+def edit_pools(queue: Deployment) -> None:
+    """Change the pools directly in the parameter."""
+    queue.store.edit(document_of({P5: 1, P4: 1}, {"a": {}}))
+
+
+def delay_config_reads(queue: Deployment) -> None:
+    """Delay the visibility of new configuration versions by some minutes."""
+    queue.store.lag_s = 300.0
+
+
+def crash_after_launch(queue: Deployment) -> None:
+    """Run a tick that crashes right after its first launch."""
+    queue.faults.planned = lambda operation: Fault.CRASH_AFTER if operation == "CreateTrainingJob" else Fault.NONE
+    queue.finish(tick(queue))
+    queue.faults.planned = None
+
+
+def crash_before_launch(queue: Deployment) -> None:
+    """Run a tick that crashes right before its first launch."""
+    queue.faults.planned = lambda operation: Fault.CRASH_BEFORE if operation == "CreateTrainingJob" else Fault.NONE
+    queue.finish(tick(queue))
+    queue.faults.planned = None
+
+
+def crash_in_edit(queue: Deployment) -> None:
+    """Run a configuration change that crashes right after it takes its lease."""
+    queue.faults.planned = lambda operation: Fault.CRASH_AFTER if operation == "PutItem" else Fault.NONE
+    queue.finish(configure(POOLS)(queue))
+    queue.faults.planned = None
+
+
+def crash_in_team_update(queue: Deployment) -> None:
+    """Add a team to the configuration, and run a tick that crashes before it applies it."""
+    queue.store.edit(document_of(POOLS, {"a": {}, "c": {}}))
+    queue.faults.planned = lambda operation: Fault.CRASH_BEFORE if operation == "TransactWriteItems" else Fault.NONE
+    queue.finish(tick(queue))
+    queue.faults.planned = None
+
+
+def tick_with_refused_launch(queue: Deployment) -> Process:
+    """Start a tick whose first launch SageMaker rejects."""
+
+    def first(operation: str) -> Fault:
+        if operation != "CreateTrainingJob":
+            return Fault.NONE
+        queue.faults.planned = None
+        return Fault.REFUSED
+
+    queue.faults.planned = first
+    return tick(queue)
+
+
+def deliver_events(queue: Deployment) -> None:
+    """Deliver all events that are due."""
+    while queue.has_events:
+        queue.finish(queue.deliver_event())
+
+
+def reject_entries(entries: int) -> Step:
+    """Let the event bus reject the next entries."""
+
+    def happen(queue: Deployment) -> None:
+        queue.consumers.rejections = entries
+
+    return happen
+
+
+def interrupt_spot(queue: Deployment) -> None:
+    """Interrupt all training jobs, as for spot instances."""
+    for job in queue.fleet.jobs(now=queue.now_s):
+        if job.secondary == "Training":
+            queue.fleet.interrupt(job.name, now=queue.now_s)
+    queue.let_pass(1)
+
+
+def complete_training(queue: Deployment) -> None:
+    """Complete all training jobs."""
+    for job in queue.fleet.jobs(now=queue.now_s):
+        if not job.ended:
+            queue.fleet.finish(job.name, now=queue.now_s)
+    queue.let_pass(1)
+
+
+def drop_events(queue: Deployment) -> None:
+    """Drop all further events."""
+    queue.fleet.faults = queue.fleet.faults.with_changes({"event_drop": 1.0})
+
+
+def hide_training_jobs(queue: Deployment) -> None:
+    """Hide the training jobs for a while."""
+    queue.fleet.faults = queue.fleet.faults.with_changes({"describe_lag_s": 10_000, "list_lag_s": 10_000})
+
+
+def delay_quota_release(queue: Deployment) -> None:
+    """Let ended jobs count for a while against a quota of the size of the pool."""
+    queue.fleet.faults = queue.fleet.faults.with_changes({"quotas": {P5: POOLS[P5]}, "quota_lag_s": 400})
+
+
+def take_name(queue: Deployment) -> None:
+    """Create an unrelated training job called ``j``."""
+    queue.fleet.create(training_request("j", [("ml.c5.xlarge", 1)], run_s=60), now=queue.now_s)
+
+
+def bypass_queue(queue: Deployment, run_s: int = 300) -> None:
+    """Create an unmanaged training job called ``j`` on an instance of the queue.
+
+    Args:
+        queue: the queue.
+        run_s: the run time of the training job, s.
+    """
+    queue.fleet.create(training_request("j", [(P5, 1)], run_s=run_s), now=queue.now_s)
+
+
+def bypass_queue_endlessly(queue: Deployment) -> None:
+    """Create an unmanaged training job as :func:`bypass_queue` does, which does not end by itself."""
+    bypass_queue(queue, ENDLESS_S)
+
+
+def roll_back(*steps: Step) -> Step:
+    """Run the steps, and then restore the table to its previous state."""
+
+    def happen(queue: Deployment) -> None:
+        before = {Key(item["pk"], item["sk"]): dict(item) for item in queue.table.items()}
+        run_steps(*steps)(queue)
+        queue.invariants.table_restored()
+        after = {Key(item["pk"], item["sk"]) for item in queue.table.items()}
+        for key in sorted(after - before.keys()):
+            queue.write_by_hand([Delete(key=key)])
+        for item in before.values():
+            queue.write_by_hand([Put(item=item)])
+
+    return happen
+
+
+def restore(*, stays: bool = False) -> Step:
+    """Pause all pools for a restore of the table.
+
+    Args:
+        stays: whether the pools were already paused before the restore.
+    """
+
+    def happen(queue: Deployment) -> None:
+        now_ms, key = queue.clock(), PauseRecord.key(PauseRecord.EVERYTHING)
+        pause = PauseRecord(
+            pool=PauseRecord.EVERYTHING, by="restore", reason="x", since_ms=now_ms, restored_ms=now_ms, stays=stays
+        )
+        queue.write_by_hand([Put(item={"pk": key.pk, "sk": key.sk, **pause.fields()})])
+        queue.check()
+        queue.let_pass(VISIBLE_AFTER_S + 1)
+
+    return happen
