@@ -28,6 +28,8 @@ PYTEST ?=
 # a debugger can be attached to.
 WORKERS ?= auto
 E2E_WORKERS ?= 2
+# After how many seconds an end-to-end test fails with the stacks of its threads: none takes half as long.
+E2E_TIMEOUT_S ?= 900
 
 VENV := .venv/bin
 # The environments with the SageMaker Python SDKs that the client is tested with.
@@ -88,7 +90,7 @@ $(SDKS:%=test-%-unit): test-%-unit: .envs/%/.made
 # The files that take longest come first, so that no worker is left alone with one.
 .PHONY: test-e2e
 test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made $(SDKS:%=.envs/%/.made) ## test end to end, on sandboxes of its own, and prove the functions' policies
-	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder -m e2e $(LONG) $(OTHERS) $(PYTEST)
+	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder --timeout $(E2E_TIMEOUT_S) -m e2e $(LONG) $(OTHERS) $(PYTEST)
 	$(MAKE) iam-proof
 
 .PHONY: test-sdk
