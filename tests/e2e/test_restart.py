@@ -65,9 +65,11 @@ def test_what_was_accepted_survives_a_kill_at_any_moment(sb: Sandbox, queue: Que
     endpoint, speed = sb.endpoint, sb.info.speed
     with ThreadPoolExecutor(3) as users:
         submissions = [users.submit(submit, user) for user in range(3)]
-        eventually(lambda: len(accepted) > 8, "jobs are accepted")
-        sb.restart(kill=True)
-        killed.set()
+        try:
+            eventually(lambda: len(accepted) > 8, "jobs are accepted")
+            sb.restart(kill=True)
+        finally:
+            killed.set()
     for submission in submissions:
         submission.result()
 

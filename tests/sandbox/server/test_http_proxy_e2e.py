@@ -39,6 +39,9 @@ def handler(event, context):
         time.sleep(event.get("sleep", 0))
         return {"pid": os.getpid()}
     detail = event["detail"]
+    if detail["TrainingJobName"] == "killed":
+        # Long enough to be observed while it is busy.
+        time.sleep(1)
     boto3.client("sqs").send_message(
         QueueUrl=os.environ["SEEN"], MessageBody=json.dumps([detail["TrainingJobName"], detail["SecondaryStatus"]])
     )
@@ -343,8 +346,10 @@ def test_an_environment_that_cannot_start_fails_only_its_own_invocation(sb, tmp_
     with ThreadPoolExecutor(1) as executor:
         first = executor.submit(invoke)
         until(mark.is_dir)
-        second = invoke()
-        mark.rmdir()
+        try:
+            second = invoke()
+        finally:
+            mark.rmdir()
         assert first.result() == {"body": "done", "error": None}
     assert second["error"] is not None
     assert "File exists" in second["body"]["errorMessage"]
@@ -404,8 +409,10 @@ def test_environments_killed_when_idle_also_restart_a_few_at_a_time(sb, tmp_path
         there = len(list(tmp_path.glob("*.ready")))
         with ThreadPoolExecutor(burst) as executor:
             answers = executor.map(invoke, range(burst))
-            until(lambda: len(list(tmp_path.glob("*.ready"))) == there + burst)
-            (tmp_path / mark).touch()
+            try:
+                until(lambda: len(list(tmp_path.glob("*.ready"))) == there + burst)
+            finally:
+                (tmp_path / mark).touch()
             return set(answers)
 
     before = started_by("first")
