@@ -10,6 +10,8 @@ from itertools import count
 from typing import Any
 from unittest import mock
 
+from headway.pool_names import SPOT_SUFFIX, on_demand_pool
+from headway.vectors import total
 from headway_sandbox.inprocess.deployment import SimulatedDeployment
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
@@ -210,9 +212,11 @@ class World(SimulatedDeployment[Table]):
             charged = sum(rogue.charged.get(pool.pool, 0) for rogue in ledger.rogues)
             assert pool.free == pool.size - held - reserved - charged, f"the ledger of {pool.pool} is off"
             assert pool.free + charged >= 0, f"{pool.pool} holds more than it has"
-            rogue = sum(rogue.demand.get(pool.pool, 0) for rogue in ledger.rogues)
-            used = self.fleet.in_use().get(pool.pool, 0)
-            assert used <= held + rogue, f"SageMaker runs more on {pool.pool} than is held"
+        holders = total([each.demand for each in ledger.attempts] + [each.demand for each in ledger.rogues])
+        of_type = total({on_demand_pool(pool): count} for pool, count in holders.items())
+        for kind, used in self.fleet.in_use().items():
+            pools = {kind, kind + SPOT_SUFFIX} & {pool.pool for pool in ledger.pools}
+            assert not pools or used <= of_type.get(kind, 0), f"SageMaker runs more {kind} than is held"
         jobs = [attempt.job_name for attempt in ledger.attempts]
         assert len(set(jobs)) == len(jobs), "a job has two live attempts"
 

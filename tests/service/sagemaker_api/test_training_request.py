@@ -29,8 +29,16 @@ def test_a_member_of_the_wrong_type_counts_as_missing(raw: dict[str, Any]) -> No
 def test_groups_of_one_type_add_up() -> None:
     groups = [{"InstanceType": "a", "InstanceCount": 1}, {"InstanceType": "a", "InstanceCount": 2}]
     parsed = TrainingRequest.parse({"ResourceConfig": {"InstanceGroups": groups}})
-    assert parsed.groups[1] == InstanceGroup(part="ResourceConfig.InstanceGroups[1]", pool="a", count=2)
-    assert parsed.demand == {"a": 3}
+    assert parsed.groups[1] == InstanceGroup(part="ResourceConfig.InstanceGroups[1]", instance_type="a", count=2)
+    assert parsed.demand((), spot=False) == {"a": 3}
+
+
+def test_spot_instances_come_from_a_pool_of_their_own_if_there_is_one() -> None:
+    groups = [{"InstanceType": "a", "InstanceCount": 1}, {"InstanceType": "b", "InstanceCount": 2}]
+    parsed = TrainingRequest.parse({"ResourceConfig": {"InstanceGroups": groups}})
+    pools = {"a", "a.spot", "b"}
+    assert parsed.demand(pools, spot=True) == {"a.spot": 1, "b": 2}
+    assert parsed.demand(pools, spot=False) == {"a": 1, "b": 2}
 
 
 def test_a_tag_that_repeats_keeps_its_places() -> None:

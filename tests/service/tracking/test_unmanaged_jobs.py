@@ -321,7 +321,7 @@ def test_a_new_training_job_is_unmanaged_only_if_it_is_live_in_two_descriptions(
     ids=["plain", "groups", "preferences, not yet picked", "preferences", "serverless"],
 )
 def test_the_demand_is_that_of_sagemakers_description(resources: dict[str, Any] | None, demand: dict[str, int]) -> None:
-    assert demand_of({} if resources is None else {"ResourceConfig": resources}) == demand
+    assert demand_of({} if resources is None else {"ResourceConfig": resources}, {P5, G5}) == demand
 
 
 def test_an_unmanaged_job_is_charged_in_all_existing_pools() -> None:

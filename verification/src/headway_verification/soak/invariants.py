@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
+from headway.pool_names import on_demand_pool
+from headway.vectors import total
 from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.training_job import TrainingJob
@@ -129,7 +131,10 @@ class Invariants:
         running: Counter[str] = Counter()
         for training_job in self._fleet.jobs(now=now_s):
             if self._is_accounted(training_job, attempts):
-                running.update(training_job.instances)
+                demand = attempts.get(training_job.name, {}).get("demand", training_job.instances)
+                types = total({on_demand_pool(pool): int(count)} for pool, count in demand.items())
+                require(types == training_job.instances, f"{training_job.name} holds other instances than it runs on")
+                running.update(demand)
         for pool, item in pools.items():
             held = sum(attempt["demand"].get(pool, 0) for attempt in attempts.values())
             reserved = sum(each["demand"].get(pool, 0) for each in reservations.values())

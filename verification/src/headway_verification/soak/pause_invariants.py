@@ -93,7 +93,8 @@ class PauseInvariants:
         for training_job in launched:
             if training_job.name not in self._launched:
                 self._launched.add(training_job.name)
-                since_s = self.paused_since_s(training_job.instances)
+                demand = attempts.get(training_job.name, {}).get("demand", training_job.instances)
+                since_s = self.paused_since_s(demand)
                 late = since_s is not None and now_s > since_s + LONGEST_INVOCATION_S
                 require(not late, f"{training_job.name} was launched in a paused pool")
 

@@ -16,9 +16,12 @@ from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults import tempers
 from headway_verification.soak.faults.plan import Fault, FaultPlan, FaultRates
 from headway_verification.soak.violations import Violated
-from headway_verification.soak.workload import ACTS, Workload, document_of
+from headway_verification.soak.workload import ACTS, G5_SPOT, Workload, document_of
 
 POOLS = {P5: 2, G5: 3}
+
+ALL_POOLS = {**POOLS, G5_SPOT: 3}
+"""The pools at rest: every job fits, also one that was accepted when there was a spot pool."""
 
 FAULTY_S = 2400
 """The minimum duration of the phase with faults, virtual s, so that much of the work meets faults."""
@@ -66,13 +69,13 @@ def make_run(seed: int, only: Collection[int] | None = None) -> Outcome:
     random = Random(seed)
     # Separate sources, so that leaving out a happening changes others as little as possible.
     faults = FaultPlan(Random(f"accidents {seed}"), FaultRates.draw(random), only=only)
-    queue = Deployment(random, POOLS, faults)
+    queue = Deployment(random, random.choice([POOLS, ALL_POOLS]), faults)
     queue.set_temper(tempers.draw(Random(f"temper {seed}")))
     people = Workload(queue, Random(f"people {seed}"))
     violation = None
     try:
         _run(queue, people, random)
-        rest(queue)
+        rest(queue, ALL_POOLS)
     except Violated as error:
         violation = str(error)
     finally:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, TypeVar
 
+from headway.pool_names import SPOT_SUFFIX
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
@@ -24,6 +25,10 @@ FOREIGN = "ml.c5.xlarge"
 
 NAMES = [attempt_name(f"j{number}", attempt) for number in range(10) for attempt in (1, 2)]
 """Half are the names that the queue gives to the second attempts of the others."""
+
+G5_SPOT = G5 + SPOT_SUFFIX
+ALL = [P5, G5, G5_SPOT]
+"""All pools that there may be."""
 
 SMALL = [[(P5, 1)], [(G5, 1)]]
 LARGE = [[(P5, 2)], [(G5, 2)], [(G5, 3)], [(P5, 1), (G5, 1)]]
@@ -198,7 +203,11 @@ class Workload:
             "PUT",
             "/config",
             document_of(
-                sizes := {P5: random.choice([1, 2, 2, 3]), **random.choice([{G5: 1}, {G5: 3}, {G5: 3}, {}])},
+                sizes := {
+                    P5: random.choice([1, 2, 2, 3]),
+                    **random.choice([{G5: 1}, {G5: 3}, {G5: 3}, {}]),
+                    **random.choice([{}, {}, {G5_SPOT: 1}, {G5_SPOT: 3}]),
+                },
                 random.choice(TEAMS if G5 in sizes else TEAMS[:2]),
                 backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},
                 preemption={"maxPerJob": random.choice([1, 10]), "minRunTimeSeconds": random.choice([0, 0, 200])},
@@ -219,16 +228,16 @@ class Workload:
 
     def _pause(self) -> None:
         """Pause a pool or all pools, or drain a pool."""
-        calls: list[tuple[str, dict[str, Any]]] = [("/pause", {}), *((f"/pools/{pool}/pause", {}) for pool in (P5, G5))]
-        calls += [(f"/pools/{pool}/drain", {"stop": stop}) for pool in (P5, G5) for stop in (False, True)]
+        calls: list[tuple[str, dict[str, Any]]] = [("/pause", {}), *((f"/pools/{pool}/pause", {}) for pool in ALL)]
+        calls += [(f"/pools/{pool}/drain", {"stop": stop}) for pool in ALL for stop in (False, True)]
         path, more = self.random.choice(calls)
         self.queue.ask("POST", path, {"reason": "so it is", **more})
 
     def _resume(self) -> None:
-        self.queue.ask("POST", self.random.choice(["/resume", f"/pools/{P5}/resume", f"/pools/{G5}/resume"]))
+        self.queue.ask("POST", self.random.choice(["/resume", *(f"/pools/{pool}/resume" for pool in ALL)]))
 
     def _resize(self) -> None:
-        self.queue.ask("PATCH", f"/pools/{self.random.choice([P5, G5])}", {"size": self.random.choice([1, 2, 3])})
+        self.queue.ask("PATCH", f"/pools/{self.random.choice(ALL)}", {"size": self.random.choice([1, 2, 3])})
 
     def _faults(self) -> None:
         random = self.random

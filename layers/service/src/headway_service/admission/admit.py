@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.jobpolicy.rules import violations
+from headway.pool_names import pool_of
 from headway.vectors import describe
 from headway_service.admission import sagemaker_rules, team_access, unsupported
 from headway_service.admission.policy_view import allocation_limit_ms, charged_team, job_for_rules
@@ -68,7 +69,9 @@ class Review:
     impossible: Sequence[FieldError]
 
 
-def admit(request: Any, configuration: Configuration, caller: Caller, home: str | None = None) -> Admitted:
+def admit(
+    request: Any, configuration: Configuration, caller: Caller, home: str | None = None, *, left_spot: bool = False
+) -> Admitted:
     """Check a CreateTrainingJob request. A refusal names each field that is wrong, for whatever reason.
 
     Args:
@@ -76,6 +79,7 @@ def admit(request: Any, configuration: Configuration, caller: Caller, home: str 
         configuration: the pools and the rules in force.
         caller: the caller.
         home: the team if the tags name none; None for that of the caller's jobs.
+        left_spot: whether the job has moved to on-demand instances, so that their pools count.
 
     Raises:
         InvalidRequest: it is not a request that SageMaker would take, or the queue cannot run it.
@@ -96,13 +100,13 @@ def admit(request: Any, configuration: Configuration, caller: Caller, home: str 
     if home is None:
         home = team_access.default_team(caller, configuration)
     training = TrainingRequest.parse(request)
-    _refuse(_review(training, configuration, caller, home))
+    _refuse(_review(training, configuration, caller, home, left_spot=left_spot))
     team = charged_team(training.tags, configuration, home)
     return Admitted(
         name=training.name,
         request=canonical,
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
-        demand=training.demand,
+        demand=training.demand(configuration.pools, spot=training.spot and not left_spot),
         priority=_priority(training, team, configuration),
         checkpoints="CheckpointConfig" in request,
         team=team,
@@ -124,7 +128,14 @@ def review(request: TrainingRequest, configuration: Configuration, caller: Calle
     return _review(request, configuration, caller, team_access.default_team(caller, configuration))
 
 
-def _review(request: TrainingRequest, configuration: Configuration, caller: Caller | None, home: str) -> Review:
+def _review(
+    request: TrainingRequest,
+    configuration: Configuration,
+    caller: Caller | None,
+    home: str,
+    *,
+    left_spot: bool = False,
+) -> Review:
     """See :func:`review`; ``home`` is the caller's team if the review is for all callers of all teams."""
     errors = request_schema.check(request.raw)
     named: team_access.Named = ()
@@ -151,7 +162,7 @@ def _review(request: TrainingRequest, configuration: Configuration, caller: Call
         invalid=errors,
         forbidden=list(forbidden),
         violations=[FieldError(field=each.field, message=each.message) for each in broken],
-        impossible=[] if errors else list(_impossible(request, job.team, configuration)),
+        impossible=[] if errors else list(_impossible(request, job.team, configuration, left_spot=left_spot)),
     )
 
 
@@ -262,10 +273,13 @@ def _group_errors(resources: Mapping[str, Any]) -> Iterator[FieldError]:
             )
 
 
-def _impossible(request: TrainingRequest, team: str, configuration: Configuration) -> Iterator[FieldError]:
+def _impossible(
+    request: TrainingRequest, team: str, configuration: Configuration, *, left_spot: bool
+) -> Iterator[FieldError]:
     """What the pools, or the limit of a team, could never give."""
     problems: dict[str, tuple[str, str]] = {}
-    for pool, count in request.demand.items():
+    spot = request.spot and not left_spot
+    for pool, count in request.demand(configuration.pools, spot=spot).items():
         known, most = configuration.pools.get(pool), configuration.most(pool, team)
         if known is None:
             problems[pool] = ("InstanceType", f"there is no pool {pool}")
@@ -278,8 +292,9 @@ def _impossible(request: TrainingRequest, team: str, configuration: Configuratio
     all_of = describe(sizes).replace(" and ", " or ")
     possible = f"a job may have up to {all_of}" if sizes else "all pools are empty now"
     for each in request.groups:
-        if each.pool in problems:
-            member, problem = problems.pop(each.pool)
+        pool = pool_of(each.instance_type, spot=spot, pools=configuration.pools)
+        if pool in problems:
+            member, problem = problems.pop(pool)
             yield FieldError(field=f"{each.part}.{member}", message=f"{problem}; {possible}")
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from headway.jobpolicy.rules import DEFAULT_RUN_TIME_S, TrainingJob
 from headway.jobpolicy.utilization import Coverage, Watched, coverage
+from headway.pool_names import on_demand_pool
+from headway.vectors import total
 from headway_service.config.document import DEFAULT_TEAM, Configuration
 from headway_service.sagemaker_api.tags import PREEMPTIBLE_TAG, TEAM_TAGS
 from headway_service.sagemaker_api.training_request import TrainingRequest
@@ -60,6 +62,21 @@ def allocation_limit_ms(description: Mapping[str, Any], configuration: Configura
     limit_s = stopping.get("MaxWaitTimeInSeconds") or stopping.get("MaxRuntimeInSeconds", DEFAULT_RUN_TIME_S)
     limit_s += stopping.get("MaxPendingTimeInSeconds", 0) + configuration.overhead_seconds
     return int(limit_s) * 1000
+
+
+def fits_on_demand(demand: Mapping[str, int], team: str, configuration: Configuration) -> bool:
+    """Return whether a spot job could ever have the on-demand instances in place of its spot instances.
+
+    A job in the pools of on-demand instances has them already.
+
+    Args:
+        demand: its instances per pool.
+        team: its team; empty for none.
+        configuration: the configuration in effect.
+    """
+    moved = total({on_demand_pool(pool): count} for pool, count in demand.items())
+    left = {on_demand_pool(pool) for pool in demand} - demand.keys()
+    return all(moved[pool] <= configuration.most(pool, team) for pool in left)
 
 
 def utilization_coverage(

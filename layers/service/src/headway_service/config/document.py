@@ -51,10 +51,13 @@ DEFAULT_TEAM = "default"
 _LONGEST_S = 30 * 86_400
 """No training job runs longer (API reference, StoppingCondition), so no rule needs a higher limit."""
 
-POOL_PATTERN = explained(r"^ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}$", "an instance type, such as ml.p5.48xlarge")
-"""What pools are called: instance types."""
+POOL_PATTERN = explained(
+    r"^ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}(\.spot)?$",
+    "an instance type, such as ml.p5.48xlarge, or one followed by .spot for a pool of spot instances",
+)
+"""How pools are named (:mod:`headway.pool_names`)."""
 
-InstanceType = Annotated[str, StringConstraints(pattern=POOL_PATTERN)]
+PoolName = Annotated[str, StringConstraints(pattern=POOL_PATTERN)]
 Instances = Annotated[int, Field(ge=0, le=MAX_POOL_SIZE)]
 
 
@@ -86,9 +89,9 @@ class Team(ConfigModel):
     """What a team is entitled to."""
 
     #: Instances per pool that it gets back whenever it needs them.
-    guaranteed: dict[InstanceType, Instances] = Field(default_factory=dict)
+    guaranteed: dict[PoolName, Instances] = Field(default_factory=dict)
     #: Instances per pool that it may use at most; a pool that is not named has no limit.
-    limit: dict[InstanceType, Instances] = Field(default_factory=dict)
+    limit: dict[PoolName, Instances] = Field(default_factory=dict)
     #: Its use is divided by this before it is compared with that of other teams.
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     #: The callers whose jobs it accepts; all callers if it lists neither members nor leads.
@@ -142,7 +145,7 @@ _RETRIES = {
 
 
 class Spot(ConfigModel):
-    """When a job that requested spot instances continues on demand, in the same pools."""
+    """When a job that requested spot instances continues on demand, if the pools and its team's limit can hold it."""
 
     #: After more interruptions than this over its life; null for never.
     max_interruptions: int | None = Field(default=3, ge=0, le=1000)
@@ -188,7 +191,7 @@ class Configuration(ConfigModel):
 
     #: The version that the document was made from. It is compared when the document is set, and not kept.
     version: int | None = Field(default=None, ge=0)
-    pools: dict[InstanceType, Pool] = Field(min_length=1, max_length=MAX_POOLS)
+    pools: dict[PoolName, Pool] = Field(min_length=1, max_length=MAX_POOLS)
     priority: Priorities = Priorities()
     teams: dict[Name, Team] = Field(default_factory=dict, max_length=MAX_TEAMS)
     limits: Limits = Limits()
@@ -273,7 +276,7 @@ class Configuration(ConfigModel):
         """How many instances of a pool one job of a team could ever have; 0 without such a pool.
 
         Args:
-            pool: the instance type of the pool.
+            pool: the name of the pool.
             team: the team; empty for jobs without one.
         """
         known = self.pools.get(pool)

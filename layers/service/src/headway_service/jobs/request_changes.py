@@ -115,7 +115,7 @@ class RequestChanges:
         configuration, now_ms = self._configuration(), self._clock()
         # The job stays its owner's, and in its team, whoever changes it.
         owner = Caller(arn=job.owner or caller.arn, account=caller.account)
-        admitted = admit(changed, configuration, owner, home=job.team or None)
+        admitted = admit(changed, configuration, owner, home=job.team or None, left_spot=job.on_demand)
         before = _Terms(demand=job.demand, team=job.team, limit_ms=_limit_ms(job, request, configuration))
         after = _Terms(demand=admitted.demand, team=admitted.team, limit_ms=_limit_ms(job, changed, configuration))
         keeps_place = not after.ask_for_more(before)

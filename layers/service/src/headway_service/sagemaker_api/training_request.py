@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.jobpolicy.rules import tags_in
+from headway.pool_names import pool_of
+from headway.vectors import total
 from headway_service.sagemaker_api.tags import PREEMPTIBLE_TAG, PRIORITY_TAGS, TEAM_TAGS
 
 
@@ -16,7 +18,7 @@ class InstanceGroup:
 
     #: Path of that part.
     part: str
-    pool: str
+    instance_type: str
     count: int
 
 
@@ -55,13 +57,14 @@ class TrainingRequest:
             spot=raw.get("EnableManagedSpotTraining") is True,
         )
 
-    @property
-    def demand(self) -> dict[str, int]:
-        """Instances per pool. Two groups of one type come from one pool, so their counts add up."""
-        demand: dict[str, int] = {}
-        for group in self.groups:
-            demand[group.pool] = demand.get(group.pool, 0) + group.count
-        return demand
+    def demand(self, pools: Collection[str], *, spot: bool) -> dict[str, int]:
+        """Instances per pool. Two groups of one type come from one pool, so their counts add up.
+
+        Args:
+            pools: the pools that exist.
+            spot: whether it runs on spot instances; a job that has left them does not, whatever its request says.
+        """
+        return total({pool_of(group.instance_type, spot=spot, pools=pools): group.count} for group in self.groups)
 
     @property
     def priorities(self) -> list[tuple[int, str]]:
@@ -98,10 +101,10 @@ def _groups(resources: Any) -> tuple[InstanceGroup, ...]:
     if isinstance(listed, list) and listed:
         parts = [(f"ResourceConfig.InstanceGroups[{i}]", group) for i, group in enumerate(listed)]
     return tuple(
-        InstanceGroup(part=part, pool=pool, count=count)
+        InstanceGroup(part=part, instance_type=instance_type, count=count)
         for part, group in parts
         if isinstance(group, Mapping)
-        and isinstance(pool := group.get("InstanceType"), str)
+        and isinstance(instance_type := group.get("InstanceType"), str)
         and isinstance(count := group.get("InstanceCount"), int)
     )
 

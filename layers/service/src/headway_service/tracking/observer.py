@@ -11,7 +11,7 @@ from headway.jobpolicy.retry import Failure, decide_retry
 from headway.jobpolicy.rules import violations
 from headway.lifecycle import AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
-from headway_service.admission.policy_view import job_for_rules
+from headway_service.admission.policy_view import fits_on_demand, job_for_rules
 from headway_service.config.document import DEFAULT_TEAM, Configuration
 from headway_service.errors import Conflict, RetryLater
 from headway_service.observability import metrics
@@ -224,7 +224,8 @@ class Observer:
     def _measure(self, job: JobRecord, attempt: AttemptRecord, sighting: TrainingJobStatus) -> PolicyAction | None:
         """What the policy does about an attempt that runs."""
         configuration = self._configuration()
-        measure = policy_actions.on_interruption(job, sighting.interruptions, configuration.spot.max_interruptions)
+        most = configuration.spot.max_interruptions if fits_on_demand(job.demand, job.team, configuration) else None
+        measure = policy_actions.on_interruption(job, sighting.interruptions, most)
         if measure is not None or attempt.ruled or not configuration.rules:
             return measure
         request = find_request(self._table, attempt.job_name)
@@ -242,7 +243,7 @@ class Observer:
         if sighting.status == "Completed" or attempt.stop_cause is not None:
             return trigger, reason, retry
         kind = failure_kind(sighting.secondary_status, sighting.failure_reason)
-        if sighting.secondary_status == "MaxWaitTimeExceeded" and self._configuration().spot.after_wait:
+        if sighting.secondary_status == "MaxWaitTimeExceeded" and self._moves_after_wait(attempt):
             return JobTrigger.RETRY, reasons.no_spot_instances(), transitions.RetryPlan(on_demand=True)
         if sighting.status != "Failed" and kind is not FailureKind.TIME:
             return trigger, reason, None
@@ -251,6 +252,11 @@ class Observer:
             return trigger, reasons.not_retried(reason, verdict.sentence), None
         retry = transitions.RetryPlan(kind=kind, not_before_ms=now_ms + verdict.wait_ms)
         return JobTrigger.RETRY, reasons.retried(reason, verdict.sentence), retry
+
+    def _moves_after_wait(self, attempt: AttemptRecord) -> bool:
+        """Whether the job of an attempt that got no spot instances moves to on-demand instances."""
+        configuration = self._configuration()
+        return configuration.spot.after_wait and fits_on_demand(attempt.demand, attempt.team, configuration)
 
     def _failure(self, kind: FailureKind, attempt: AttemptRecord, sighting: TrainingJobStatus, now_ms: int) -> Failure:
         job = self._require_job(attempt)

@@ -9,14 +9,15 @@ that repeat, come late or out of order change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headway import reasons
 from headway.jobpolicy.rules import OnStart, Violation, violations
 from headway.model import Demand
-from headway.vectors import shortfall
+from headway.pool_names import pool_of
+from headway.vectors import shortfall, total
 from headway_service.admission.policy_view import allocation_limit_ms, job_for_rules
 from headway_service.config.document import Configuration
 from headway_service.errors import Conflict, LacksPermission, NothingToStop, OutcomeUnknown, RetryLater
@@ -55,6 +56,7 @@ _FORBIDDEN_OWN = (
 class _Verdict:
     """The policy's verdict on an unmanaged job."""
 
+    demand: Demand
     charged: Demand
     #: Its violations of rules, each in a sentence.
     broken: tuple[str, ...]
@@ -278,23 +280,24 @@ def _is_gone(known: UnmanagedJobRecord, found: Description | None, now_ms: int) 
     return not found.live or found.created_ms != known.created_ms
 
 
-def demand_of(description: Mapping[str, Any]) -> dict[str, int]:
-    """Instances per type of a training job, by DescribeTrainingJob's answer.
+def demand_of(description: Mapping[str, Any], pools: Collection[str]) -> dict[str, int]:
+    """Instances per pool of a training job, by DescribeTrainingJob's answer.
 
     None for a serverless job, which has no ResourceConfig, and while SageMaker has not yet picked one of the
     InstancePreferences (API reference, ResourceConfig).
+
+    Args:
+        description: the answer.
+        pools: the pools that exist.
     """
+    spot = bool(description.get("EnableManagedSpotTraining"))
     resources = description.get("ResourceConfig") or {}
     parts = [(resources.get("InstanceType"), resources.get("InstanceCount"))]
     if resources.get("InstanceGroups"):
         parts = [(each.get("InstanceType"), each.get("InstanceCount")) for each in resources["InstanceGroups"]]
     elif resources.get("InstancePreferences"):
         parts = [(resources.get("SelectedInstanceType"), resources.get("SelectedInstanceCount"))]
-    demand: dict[str, int] = {}
-    for kind, count in parts:
-        if kind and count:
-            demand[kind] = demand.get(kind, 0) + count
-    return demand
+    return total({pool_of(kind, spot=spot, pools=pools): count} for kind, count in parts if kind and count)
 
 
 def _judge(
@@ -315,9 +318,12 @@ def _judge(
     elif outside:
         stop = _stop_by_policy(configuration, broken)
         protection = _MARKED if JOB_TAG in tags else ""
-    pools = configuration.pools if configuration.rogues.charge or not outside else {}
+    charges = configuration.rogues.charge or not outside
+    pools = configuration.pools
+    demand = demand_of(found.document, pools)
     return _Verdict(
-        charged={pool: count for pool, count in demand_of(found.document).items() if pool in pools},
+        demand=demand,
+        charged={pool: count for pool, count in demand.items() if charges and pool in pools},
         broken=tuple(f"{each.field} {each.message}" for each in broken),
         stop=stop,
         protection=protection,
@@ -349,7 +355,7 @@ def _told(
     """The current record of an unmanaged job."""
     return {
         "training_job_status": found.status,
-        "demand": demand_of(found.document),
+        "demand": dict(verdict.demand),
         "charged": dict(verdict.charged),
         "team": verdict.team,
         "marked": verdict.marked,

@@ -17,7 +17,7 @@ from headway_service.api import request_context
 from headway_service.api.request_context import JobName
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import explanation_document, forecast_document, what_if_document
-from headway_service.config.document import MAX_POOL_SIZE, InstanceType
+from headway_service.config.document import MAX_POOL_SIZE, PoolName
 from headway_service.errors import (
     ImpossibleDemand,
     InvalidRequest,
@@ -80,7 +80,7 @@ class Resize(_Change):
     """A pool, perhaps a new one, gets another size."""
 
     change: Literal["resize"]
-    pool: InstanceType
+    pool: PoolName
     size: Annotated[int, Field(ge=0, le=MAX_POOL_SIZE)]
 
     def as_asked(self) -> service.Edit:

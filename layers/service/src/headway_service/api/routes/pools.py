@@ -29,7 +29,12 @@ from headway_service.store.repository import pool_not_found
 
 router = DocumentedRouter("Pools")
 
-PoolName = Annotated[str, Path(description="The pool's instance type.", pattern=POOL_PATTERN)]
+PoolName = Annotated[
+    str,
+    Path(
+        description="The pool: its instance type, followed by .spot for a pool of spot instances.", pattern=POOL_PATTERN
+    ),
+]
 """The pool that a call is about."""
 
 

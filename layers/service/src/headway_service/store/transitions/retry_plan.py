@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.jobpolicy.failure_kinds import FailureKind
+from headway.pool_names import on_demand_pool
+from headway.vectors import total
 from headway_service.store.records.job import JobRecord
 
 
@@ -33,6 +35,7 @@ class RetryPlan:
             changed["retried"] = {**job.retried, self.kind: job.retried.get(self.kind, 0) + 1}
         if self.on_demand:
             changed |= {"on_demand": True, "limit_ms": job.on_demand_limit_ms or job.limit_ms}
+            changed["demand"] = total({on_demand_pool(pool): count} for pool, count in job.demand.items())
         if self.priority is not None:
             changed |= {"priority": min(job.priority, self.priority), "requeues": job.requeues + 1}
         return changed
