@@ -157,16 +157,10 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         "UltraServers",
     ),
     (
-        "serverless training",
-        {"ResourceConfig": None, "ServerlessJobConfig": SERVERLESS},
-        "ServerlessJobConfig",
-        "start serverless training with a client of SageMaker",
-    ),
-    (
         "serverless training with instances",
         {"ServerlessJobConfig": SERVERLESS},
-        "ServerlessJobConfig",
-        "start serverless training with a client of SageMaker",
+        "ResourceConfig",
+        "cannot be combined with ServerlessJobConfig: keep one of the two",
     ),
     (
         "chained session tags",
@@ -258,7 +252,7 @@ def test_a_bad_request_is_refused_with_the_field_and_what_to_change(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"ResourceConfig": None, "ServerlessJobConfig": SERVERLESS},
+        {"ServerlessJobConfig": SERVERLESS},
         {"ResourceConfig": {"InstancePreferences": [{"InstanceType": P5, "InstanceCount": 1}]}},
     ],
 )

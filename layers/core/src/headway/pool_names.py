@@ -1,10 +1,15 @@
-"""How pools are named: by their instance type, with ``.spot`` behind it for a pool of managed spot instances."""
+"""How pools are named: by their instance type, with ``.spot`` behind it for a pool of managed spot instances.
+
+The pool :data:`SERVERLESS` counts serverless jobs, which run on no instances of the account.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 SPOT_SUFFIX = ".spot"
+
+SERVERLESS = "serverless"
 
 
 def pool_of(instance_type: str, *, spot: bool, pools: Collection[str]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
-from headway.pool_names import on_demand_pool
+from headway.pool_names import SERVERLESS, on_demand_pool
 from headway.vectors import total
 from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.sagemaker.service import FakeSageMaker
@@ -133,6 +133,7 @@ class Invariants:
             if self._is_accounted(training_job, attempts):
                 demand = attempts.get(training_job.name, {}).get("demand", training_job.instances)
                 types = total({on_demand_pool(pool): int(count)} for pool, count in demand.items())
+                types.pop(SERVERLESS, None)
                 require(types == training_job.instances, f"{training_job.name} holds other instances than it runs on")
                 running.update(demand)
         for pool, item in pools.items():

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
+from headway.pool_names import SERVERLESS
 from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import G5, P5
@@ -20,7 +21,7 @@ from headway_verification.soak.workload import ACTS, G5_SPOT, Workload, document
 
 POOLS = {P5: 2, G5: 3}
 
-ALL_POOLS = {**POOLS, G5_SPOT: 3}
+ALL_POOLS = {**POOLS, G5_SPOT: 3, SERVERLESS: 2}
 """The pools at rest: every job fits, also one that was accepted when there was a spot pool."""
 
 FAULTY_S = 2400

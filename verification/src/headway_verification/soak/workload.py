@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, TypeVar
 
-from headway.pool_names import SPOT_SUFFIX
+from headway.pool_names import SERVERLESS, SPOT_SUFFIX
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
@@ -27,12 +27,17 @@ NAMES = [attempt_name(f"j{number}", attempt) for number in range(10) for attempt
 """Half are the names that the queue gives to the second attempts of the others."""
 
 G5_SPOT = G5 + SPOT_SUFFIX
-ALL = [P5, G5, G5_SPOT]
+ALL = [P5, G5, G5_SPOT, SERVERLESS]
 """All pools that there may be."""
 
 SMALL = [[(P5, 1)], [(G5, 1)]]
 LARGE = [[(P5, 2)], [(G5, 2)], [(G5, 3)], [(P5, 1), (G5, 1)]]
 """Instances requested by jobs."""
+
+SERVERLESS_JOB = {
+    "BaseModelArn": "arn:aws:sagemaker:eu-west-1:aws:hub-content/SageMakerPublicHub/Model/m/1.0.0",
+    "JobType": "FineTuning",
+}
 
 WATCHES = [
     {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": warm_up_s, "action": action}}
@@ -136,6 +141,9 @@ class Workload:
         if random.random() < 0.3:
             request["EnableManagedSpotTraining"] = True
             request["StoppingCondition"]["MaxWaitTimeInSeconds"] = request["StoppingCondition"]["MaxRuntimeInSeconds"]
+        if SERVERLESS in sizes and random.random() < 0.2:
+            del request["ResourceConfig"]
+            request["ServerlessJobConfig"] = SERVERLESS_JOB
         self.queue.submit(request)
 
     def _mostly(self, likely: Sequence[T], others: Sequence[T]) -> T:
@@ -207,6 +215,7 @@ class Workload:
                     P5: random.choice([1, 2, 2, 3]),
                     **random.choice([{G5: 1}, {G5: 3}, {G5: 3}, {}]),
                     **random.choice([{}, {}, {G5_SPOT: 1}, {G5_SPOT: 3}]),
+                    **random.choice([{}, {}, {SERVERLESS: 1}]),
                 },
                 random.choice(TEAMS if G5 in sizes else TEAMS[:2]),
                 backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.jobpolicy.rules import violations
-from headway.pool_names import pool_of
+from headway.pool_names import SERVERLESS, pool_of
 from headway.vectors import describe
 from headway_service.admission import sagemaker_rules, team_access, unsupported
 from headway_service.admission.policy_view import allocation_limit_ms, charged_team, job_for_rules
@@ -26,7 +26,7 @@ from headway_service.errors import (
 from headway_service.sagemaker_api import request_schema
 from headway_service.sagemaker_api.launch_request import on_demand
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, PREEMPTIBLE_TAG
-from headway_service.sagemaker_api.training_request import TrainingRequest
+from headway_service.sagemaker_api.training_request import TrainingRequest, is_serverless
 
 MAX_REQUEST_BYTES = 400_000
 """The largest request, as canonical JSON: what fits into one DynamoDB item (400 KiB) beside its keys."""
@@ -149,7 +149,7 @@ def _review(
     errors += unsupported.errors(request.raw)
     if _sound("EnableManagedSpotTraining", errors) and _sound("StoppingCondition", errors):
         errors += sagemaker_rules.spot_errors(request.raw)
-    if _sound("AlgorithmSpecification", errors):
+    if _sound("AlgorithmSpecification", errors) and not is_serverless(request.raw):
         errors += sagemaker_rules.algorithm_errors(request.raw)
     if _sound("InputDataConfig", errors):
         errors += sagemaker_rules.channel_errors(request.raw)
@@ -229,9 +229,14 @@ def _preemptible_errors(request: TrainingRequest, configuration: Configuration) 
 
 def _resource_errors(request: TrainingRequest, configuration: Configuration) -> Iterator[FieldError]:
     resources = request.raw.get("ResourceConfig")
+    if is_serverless(request.raw):
+        if resources is not None:
+            # SageMaker does not document what it does with both, and the queue has to know what to count.
+            message = "cannot be combined with ServerlessJobConfig: keep one of the two"
+            yield FieldError(field="ResourceConfig", message=message)
+        return
     if resources is None:
-        if "ServerlessJobConfig" not in request.raw:
-            yield FieldError(field="ResourceConfig", message="is required: name an instance type and a count")
+        yield FieldError(field="ResourceConfig", message="is required: name an instance type and a count")
         return
     if "InstancePreferences" in resources:
         return  # not supported
@@ -281,21 +286,24 @@ def _impossible(
     spot = request.spot and not left_spot
     for pool, count in request.demand(configuration.pools, spot=spot).items():
         known, most = configuration.pools.get(pool), configuration.most(pool, team)
-        if known is None:
+        if known is None and pool == SERVERLESS:
+            problems[pool] = ("", f"there is no pool {pool}, so this queue runs no serverless jobs")
+        elif known is None:
             problems[pool] = ("InstanceType", f"there is no pool {pool}")
         elif count > known.size:
             problems[pool] = ("InstanceCount", f"the pool {pool} has {known.size} instances, not {count}")
         elif count > most:
             message = f"the team {team} may use {most} instances of the pool {pool}, not {count}"
             problems[pool] = ("InstanceCount", message)
-    sizes = {pool: most for pool in configuration.pools if (most := configuration.most(pool, team))}
+    types = configuration.pools.keys() - {SERVERLESS}
+    sizes = {pool: most for pool in types if (most := configuration.most(pool, team))}
     all_of = describe(sizes).replace(" and ", " or ")
     possible = f"a job may have up to {all_of}" if sizes else "all pools are empty now"
     for each in request.groups:
         pool = pool_of(each.instance_type, spot=spot, pools=configuration.pools)
         if pool in problems:
             member, problem = problems.pop(pool)
-            yield FieldError(field=f"{each.part}.{member}", message=f"{problem}; {possible}")
+            yield FieldError(field=f"{each.part}.{member}".rstrip("."), message=f"{problem}; {possible}")
 
 
 def _priority(request: TrainingRequest, team: str, configuration: Configuration) -> int:

@@ -15,7 +15,6 @@ _RESOURCES: Mapping[str, str] = {
     "InstanceGroups",
     "InstancePlacementConfig": "which does not start jobs on UltraServers: remove it",
 }
-_SERVERLESS = "which counts instances: start serverless training with a client of SageMaker that is not attached"
 _SESSION_TAGS = "would pass on the session tags of the scheduler, not of the job's submitter: remove it"
 
 
@@ -29,8 +28,6 @@ def errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
     for member, why in _RESOURCES.items():
         if isinstance(resources, dict) and member in resources:
             yield _unsupported(f"ResourceConfig.{member}", why)
-    if "ServerlessJobConfig" in request:
-        yield _unsupported("ServerlessJobConfig", _SERVERLESS)
     chaining = request.get("SessionChainingConfig")
     if isinstance(chaining, dict) and chaining.get("EnableSessionTagChaining"):
         yield FieldError(

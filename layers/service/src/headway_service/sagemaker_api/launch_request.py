@@ -20,6 +20,8 @@ def on_demand(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def without_warm_pool(request: Mapping[str, Any]) -> dict[str, Any]:
     """The request without a warm pool, which would hold its instances after the job's end."""
+    if "ResourceConfig" not in request:
+        return dict(request)
     resources = request["ResourceConfig"].items()
     kept = {name: value for name, value in resources if name != "KeepAlivePeriodInSeconds"}
     return {**request, "ResourceConfig": kept}

@@ -41,14 +41,14 @@ class RequestChange:
             request: the request as it is stored.
 
         Raises:
-            InvalidRequest: its number of instances is to change, and it has instance groups; or a tag is to change by
-                which the queue schedules the job or finds its training jobs.
+            InvalidRequest: its number of instances is to change, and it is serverless or has instance groups; or a tag
+                is to change by which the queue schedules the job or finds its training jobs.
         """
         changed = dict(request)
         if self.max_runtime_s is not None:
             changed["StoppingCondition"] = _with_runtime(request.get("StoppingCondition", {}), self.max_runtime_s)
         if self.instances is not None:
-            changed["ResourceConfig"] = _with_count(request["ResourceConfig"], self.instances)
+            changed["ResourceConfig"] = _with_count(request.get("ResourceConfig"), self.instances)
         if self.tags or self.removed_tags:
             changed["Tags"] = _with_tags(request.get("Tags", []), self.tags, self.removed_tags)
         return changed
@@ -63,7 +63,7 @@ class RequestChange:
         runtime_s = run_time_s(before)
         if self.max_runtime_s is not None and self.max_runtime_s != runtime_s:
             parts.append(f"run time limit from {runtime_s} s to {self.max_runtime_s} s")
-        count = before["ResourceConfig"].get("InstanceCount")
+        count = before.get("ResourceConfig", {}).get("InstanceCount")
         if self.instances is not None and self.instances != count:
             parts.append(f"instances from {count} to {self.instances}")
         if keys := sorted({*self.tags, *self.removed_tags}):
@@ -87,9 +87,10 @@ def _with_runtime(condition: Mapping[str, Any], runtime_s: int) -> dict[str, Any
     return changed
 
 
-def _with_count(resources: Mapping[str, Any], count: int) -> dict[str, Any]:
-    if "InstanceGroups" in resources:
-        message = "cannot change, as the job has instance groups: stop it, and submit the changed request"
+def _with_count(resources: Mapping[str, Any] | None, count: int) -> dict[str, Any]:
+    if resources is None or "InstanceGroups" in resources:
+        why = "is serverless" if resources is None else "has instance groups"
+        message = f"cannot change, as the job {why}: stop it, and submit the changed request"
         raise InvalidRequest(f"the number of instances {message}", [FieldError(field="instances", message=message)])
     return {**resources, "InstanceCount": count}
 

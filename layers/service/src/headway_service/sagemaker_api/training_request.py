@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.jobpolicy.rules import tags_in
-from headway.pool_names import pool_of
+from headway.pool_names import SERVERLESS, pool_of
 from headway.vectors import total
 from headway_service.sagemaker_api.tags import PREEMPTIBLE_TAG, PRIORITY_TAGS, TEAM_TAGS
 
@@ -18,6 +18,7 @@ class InstanceGroup:
 
     #: Path of that part.
     part: str
+    #: :data:`headway.pool_names.SERVERLESS` for a serverless job, which counts as one.
     instance_type: str
     count: int
 
@@ -53,7 +54,7 @@ class TrainingRequest:
                 for i, tag in enumerate(listed if isinstance(listed, list) else [])
                 for key, value in tags_in([tag]).items()
             ),
-            groups=_groups(raw.get("ResourceConfig")),
+            groups=_SERVERLESS_JOB if is_serverless(raw) else _groups(raw.get("ResourceConfig")),
             spot=raw.get("EnableManagedSpotTraining") is True,
         )
 
@@ -91,6 +92,18 @@ class TrainingRequest:
     def tagged(self, keys: Collection[str]) -> list[tuple[int, str]]:
         """Place and value of each tag that has one of these keys."""
         return [(i, value) for i, key, value in self.listed_tags if key in keys]
+
+
+_SERVERLESS_JOB = (InstanceGroup(part="ServerlessJobConfig", instance_type=SERVERLESS, count=1),)
+
+
+def is_serverless(description: Mapping[str, Any]) -> bool:
+    """Whether a training job runs on instances that are not of the account (API reference, ServerlessJobConfig).
+
+    Args:
+        description: a CreateTrainingJob request, or the response of DescribeTrainingJob.
+    """
+    return description.get("ServerlessJobConfig") is not None
 
 
 def _groups(resources: Any) -> tuple[InstanceGroup, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 from headway import reasons
 from headway.jobpolicy.rules import OnStart, Violation, violations
 from headway.model import Demand
-from headway.pool_names import pool_of
+from headway.pool_names import SERVERLESS, pool_of
 from headway.vectors import shortfall, total
 from headway_service.admission.policy_view import allocation_limit_ms, job_for_rules
 from headway_service.config.document import Configuration
@@ -26,6 +26,7 @@ from headway_service.pools.apply_config import EffectiveConfig, find_applied
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs, Description, TrainingJobStatus
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
+from headway_service.sagemaker_api.training_request import is_serverless
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
@@ -283,13 +284,15 @@ def _is_gone(known: UnmanagedJobRecord, found: Description | None, now_ms: int) 
 def demand_of(description: Mapping[str, Any], pools: Collection[str]) -> dict[str, int]:
     """Instances per pool of a training job, by DescribeTrainingJob's answer.
 
-    None for a serverless job, which has no ResourceConfig, and while SageMaker has not yet picked one of the
-    InstancePreferences (API reference, ResourceConfig).
+    A serverless job counts as one. None while SageMaker has not yet picked one of the InstancePreferences (API
+    reference, ResourceConfig).
 
     Args:
         description: the answer.
         pools: the pools that exist.
     """
+    if is_serverless(description):
+        return {SERVERLESS: 1}
     spot = bool(description.get("EnableManagedSpotTraining"))
     resources = description.get("ResourceConfig") or {}
     parts = [(resources.get("InstanceType"), resources.get("InstanceCount"))]

@@ -32,7 +32,8 @@ router = DocumentedRouter("Pools")
 PoolName = Annotated[
     str,
     Path(
-        description="The pool: its instance type, followed by .spot for a pool of spot instances.", pattern=POOL_PATTERN
+        description="The pool: its instance type, followed by .spot for a pool of spot instances; or serverless.",
+        pattern=POOL_PATTERN,
     ),
 ]
 """The pool that a call is about."""
