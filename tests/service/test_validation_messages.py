@@ -25,7 +25,11 @@ POOLS = {P5: {"size": 2}}
         ([], "(the document)", "must be an object"),
         ({}, "pools", "is required: add it"),
         ({"pools": {}}, "pools", "must have at least 1 entry"),
-        ({"pools": {"p5": {"size": 2}}}, "pools.p5", "must be an instance type, such as ml.p5.48xlarge"),
+        (
+            {"pools": {"p5": {"size": 2}}},
+            "pools.p5",
+            "must be an instance type, such as ml.p5.48xlarge; the type and .spot for spot instances; or serverless",
+        ),
         ({"pools": {P5: {"size": "2"}}}, f"pools.{P5}.size", "must be a whole number"),
         ({"pools": {P5: {"size": -1}}}, f"pools.{P5}.size", "must be at least 0"),
         ({"pools": {P5: {"size": 10**9}}}, f"pools.{P5}.size", "must be at most 10000"),

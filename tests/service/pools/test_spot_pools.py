@@ -182,5 +182,5 @@ def test_an_unmanaged_job_is_charged_to_the_pool_of_its_kind(spot: bool, charged
 
 @pytest.mark.parametrize("pool", ["ml.p5.48xlarge.spott", "p5.48xlarge.spot", "ml.p5.48xlarge.spot.spot"])
 def test_another_name_of_a_pool_is_refused_with_what_to_write(pool: str) -> None:
-    with pytest.raises(InvalidConfiguration, match=r"one followed by \.spot for a pool of spot instances"):
+    with pytest.raises(InvalidConfiguration, match=r"the type and \.spot for spot instances"):
         validate({"pools": {pool: {"size": 1}}})

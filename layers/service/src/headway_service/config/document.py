@@ -53,7 +53,7 @@ _LONGEST_S = 30 * 86_400
 
 POOL_PATTERN = explained(
     r"^(ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}(\.spot)?|serverless)$",
-    "an instance type, such as ml.p5.48xlarge, or one followed by .spot for a pool of spot instances, or serverless",
+    "an instance type, such as ml.p5.48xlarge; the type and .spot for spot instances; or serverless",
 )
 """How pools are named (:mod:`headway.pool_names`)."""
 
