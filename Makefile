@@ -36,8 +36,7 @@ VENV := .venv/bin
 SDKS := sdk2-first sdk2 sdk3
 WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3
 RELEASE := tests/verification/upgrade/test_upgrade_e2e.py
-LONG := $(RELEASE) tests/e2e/test_sdk.py tests/e2e/test_chaos.py tests/e2e/test_story.py
-OTHERS := tests/docs tests/service tests/e2e tests/sandbox tests/verification tests/security
+WITH_SANDBOXES := tests/docs tests/service tests/e2e tests/sandbox tests/verification tests/security
 SAM := .envs/sam/bin
 # For each source folder to see no more than it may. An inherited PYTHONPATH would let it see more.
 CORE_PATH := layers/core/src
@@ -87,10 +86,9 @@ test-sdk-unit: ## test the client with each SageMaker Python SDK: the first 2.x,
 $(SDKS:%=test-%-unit): test-%-unit: .envs/%/.made
 	PYTHONPATH=$(CLIENT_PATH) .envs/$*/bin/python -m pytest tests/client/$(firstword $(subst -, ,$*)) $(PYTEST)
 
-# The files that take longest come first, so that no worker is left alone with one.
 .PHONY: test-e2e
 test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made $(SDKS:%=.envs/%/.made) ## test end to end, on sandboxes of its own, and prove the functions' policies
-	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder --timeout $(E2E_TIMEOUT_S) -m e2e $(LONG) $(OTHERS) $(PYTEST)
+	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder --timeout $(E2E_TIMEOUT_S) -m e2e $(WITH_SANDBOXES) $(PYTEST)
 	$(MAKE) iam-proof
 
 .PHONY: test-sdk

@@ -5,6 +5,7 @@ from contextlib import suppress
 from functools import cache, partial
 from typing import Any
 
+import pytest
 from hypothesis import Phase, settings
 
 # With CI set, Hypothesis would repeat the same examples in each run. New examples find more, and a failure prints how
@@ -20,6 +21,22 @@ settings.register_profile(
     max_examples=25,
     phases=(Phase.explicit, Phase.generate),
 )
+
+# The files that take longest come first, so that no worker is left alone with one. An order of the files on the command
+# line would not do it: pytest collects a file once, with its folder.
+_LONGEST = (
+    "tests/e2e/test_restore.py",
+    "tests/e2e/test_sdk.py",
+    "tests/security/test_least_privilege.py",
+    "tests/verification/upgrade/test_upgrade_e2e.py",
+    "tests/e2e/test_chaos.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Move the longest files to the front."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
+
 
 # A shell makes background processes ignore Ctrl-C; child processes inherit that, and tests that send it would wait in
 # vain.
