@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from collections.abc import Mapping
 from itertools import pairwise
@@ -91,6 +92,24 @@ def test_the_server_of_an_installed_package_records_calls_only_where_it_is_told_
     (command,) = commands
     told = dict(pairwise(command))
     assert told.get("--calls-folder") == (str(tmp_path / folder) if folder else None)
+
+
+def test_a_free_port_is_none_that_an_outgoing_connection_can_get() -> None:
+    for _ in range(20):
+        assert 20_000 <= manager._choose_port(0, None) < 32_000
+
+
+def test_a_port_in_use_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        used = held.getsockname()[1]
+        monkeypatch.setattr(manager, "DEFAULT_PORT", used)
+        assert manager._choose_port(None, None) != used
+        monkeypatch.setattr(manager, "_FREE_PORTS", [used])
+        monkeypatch.setattr(manager, "_PORT_TRIES", 1)
+        with pytest.raises(StartFailed, match="No free port"):
+            manager._choose_port(0, None)
 
 
 def test_an_installed_package_is_checked_before_its_server_starts(

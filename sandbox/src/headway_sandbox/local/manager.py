@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -38,6 +39,13 @@ ACCOUNT = "123456789012"
 _START_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 60.0
 _LOG_TAIL = 2000
+_FREE_PORTS = range(20_000, 32_000)
+"""None that systems give to outgoing connections (Linux from 32768 on, others from 49152).
+
+While a sandbox restarts, a client that keeps connecting could otherwise get its port, and even connect to itself (TCP's
+simultaneous open), so that the server cannot listen there.
+"""
+_PORT_TRIES = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,14 +340,14 @@ def _choose_port(asked: int | None, before: SandboxInfo | None) -> int:
     if asked:
         return asked
     candidates = [] if asked == 0 else [before.port] if before is not None else [DEFAULT_PORT]
-    for port in [*candidates, 0]:
+    for port in [*candidates, *random.sample(_FREE_PORTS, _PORT_TRIES)]:
         with socket.socket() as probe:
             try:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
-            return int(probe.getsockname()[1])
+            return port
     raise StartFailed("No free port on 127.0.0.1.")
 
 
