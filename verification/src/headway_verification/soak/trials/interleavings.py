@@ -178,6 +178,14 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     ),
     "a drain of a paused pool and its resume": _interleaving("a paused pool is drained", RESUME, PAUSE),
     "a launch whose name is taken and its stop": _interleaving("a name is taken", ask("DELETE", "/jobs/j"), tick),
+    "another priority while a launch is tried again, and a pause": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(submit("j"), tick_with_refused_launch, wait(2 * FIRST_BACK_OFF_S)),
+            begin=ask("PATCH", "/jobs/j", {"priority": 5}),
+        ),
+        rival=tick,
+        meanwhile=run_steps(PAUSE, tick),
+    ),
     "a launch whose name is taken and another priority": _interleaving(
         "a name is taken", ask("PATCH", "/jobs/j", {"priority": 5}), tick
     ),
