@@ -20,6 +20,7 @@ def job(
     pool: str = P5,
     limit_s: int | None = None,
     team: str = "",
+    preempts: bool = True,
     **more: int,
 ) -> WaitingJob:
     """A waiting job; ``more`` adds pools as keywords with ``_`` for ``.``, e.g. ``ml_c5_4xlarge=2``."""
@@ -31,6 +32,7 @@ def job(
         entry_time_ms=entered,
         team=team,
         limit_ms=None if limit_s is None else limit_s * 1000,
+        preempts=preempts,
     )
 
 

@@ -94,6 +94,7 @@ def _waiting(rng: Random, name: str, pools: Sequence[str], teams: Sequence[str])
         handicap_ms=STEP_MS * rng.choice((0, 0, 0, 2)),
         team=rng.choice(teams),
         limit_ms=_limit_ms(rng),
+        preempts=rng.random() < 0.9,
     )
 
 

@@ -80,6 +80,7 @@ def snapshots(
             not_before_ms=draw(st.sampled_from([0, 0, 0, 0, NOW_MS + 5000])),
             team=draw(teams),
             limit_ms=draw(limits if unlimited else limits.filter(bool)),
+            preempts=full or draw(st.sampled_from([True, True, True, False])),
         )
         for i in range(draw(st.integers(0, most)))
     )

@@ -42,6 +42,12 @@ WRONG: list[tuple[str, Snapshot, list[Action], str]] = [
         "stopping already",
     ),
     (
+        "a preemption for a job whose last attempt got no instances",
+        snapshot(held("x", 1), job("a", 5, preempts=False), size=1),
+        [preempt("x", "a")],
+        "preempts no job",
+    ),
+    (
         "a preemption for a job that starts",
         snapshot(held("x", 1), job("a", 5), size=2),
         [start("a"), preempt("x", "a")],

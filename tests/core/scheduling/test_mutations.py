@@ -113,7 +113,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
     "equal priority is preempted": (
         preemption, "running_priority", lambda *args: running_priority(*args) - 1,
         promises.only_who_may_be_preempted_is,
-        PLAIN,
+        FULL,
     ),
     "two jobs of equal priority preempt each other": (
         preemption, "running_priority", lambda *args: running_priority(*args) - 1, histories.preemption_comes_to_an_end,

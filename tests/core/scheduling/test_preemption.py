@@ -8,7 +8,7 @@ from headway.model import STOP_MS, Allocation
 from headway.policy import Ageing, Policy, Team
 from headway.scheduling.preemption import outranks, protected_until_ms
 from headway.scheduling.scheduler import _Pass, schedule
-from tests.core.builders import NOW_MS, P5, held, job, preemptions, snapshot
+from tests.core.builders import NOW_MS, P5, held, job, preemptions, reason_of, snapshot, starts
 
 
 @pytest.mark.parametrize(
@@ -97,3 +97,45 @@ def test_each_attempt_that_is_checked_counts_as_one_evaluation() -> None:
     assert len(decision.preemption.victims(job("w", 9, count=3), {P5: 3})) == 3
     # Two for each to sort them, one for each that was evaluated.
     assert decision.looks.taken - before == 3 * (2 + 1)
+
+
+LACKED = job("lacked", 9, preempts=False)
+
+
+def test_no_attempt_is_stopped_for_a_job_whose_last_attempt_got_no_instances() -> None:
+    plan = schedule(snapshot(held("x"), LACKED, size=1))
+    assert not plan.actions
+    assert reason_of(plan, "lacked") == (
+        "waits for 1 of 1 ml.p5.48xlarge: job `x` (priority 0, without a time limit); none of them is stopped for it, "
+        "as SageMaker had no instances for its last attempt (`headway hold lacked`, then `headway release lacked`, "
+        "allows it again)"
+    )
+
+
+def test_such_a_job_starts_on_free_instances() -> None:
+    assert starts(schedule(snapshot(held("x"), LACKED, size=2))) == ["lacked"]
+
+
+def test_such_a_job_reclaims_no_guarantee() -> None:
+    policy = Policy(teams={"a": Team(guaranteed={P5: 1}), "b": Team()})
+    for preempts in (True, False):
+        waiting = job("w", 0, team="a", preempts=preempts)
+        plan = schedule(snapshot(held("x", 9, team="b"), waiting, size=1, policy=policy))
+        assert preemptions(plan) == ([("x", "w")] if preempts else [])
+
+
+def test_a_preemption_is_not_counted_on_for_the_reserved_start_of_such_a_job() -> None:
+    parts = (held("x", 0, ends_in_s=9000), held("y", 9, ends_in_s=300))
+    for preempts, starts_by in ((True, NOW_MS + 300_000), (False, NOW_MS + 9_000_000)):
+        plan = schedule(snapshot(*parts, job("wide", 5, count=2, preempts=preempts)))
+        assert [wait.start_by_ms for wait in plan.waits] == [starts_by]
+
+
+@pytest.mark.parametrize("explain", [True, False])
+@pytest.mark.parametrize("heads", [1, 2])
+def test_such_a_job_does_not_keep_jobs_behind_it_from_preempting(heads: int, *, explain: bool) -> None:
+    # The first job relies on the end of `x`, so `y` is left for the second one, which has the same demand and priority.
+    running = (held("x", 0, ends_in_s=300), held("y", 0, since=NOW_MS - 1000, ends_in_s=9000))
+    waiting = (LACKED, job("preempts", 9, entered=1))
+    plan = schedule(snapshot(*running, *waiting, policy=Policy(reserved_heads=heads)), explain=explain)
+    assert preemptions(plan) == [("y", "preempts")]

@@ -306,6 +306,7 @@ def only_who_may_be_preempted_is(snapshot: Snapshot) -> None:
     for action in stopped:
         victim, job = victims[action.attempt], waiting[action.for_job]
         assert not victim.stopping
+        assert job.preempts, f"{job.name} preempts, although its last attempt got no instances"
         lower = protection(victim, snapshot) < clamped(job.priority, job.team, snapshot)
         if victim.team == job.team:
             assert lower, f"{victim.job} is not of lower priority"

@@ -263,6 +263,70 @@ def test_lack_of_capacity_shows_later_as_a_failed_job(fleet):
     assert failed["FailureReason"].startswith("CapacityError: Unable to provision requested ML compute capacity.")
 
 
+HOUR_S = 3600
+
+
+def pending(name: str, pending_s: int = HOUR_S, kind: str = P5):
+    limit = {"MaxRuntimeInSeconds": HOUR_S, "MaxPendingTimeInSeconds": pending_s}
+    return request(name, StoppingCondition=limit, ResourceConfig=on(kind))
+
+
+def test_a_job_with_a_pending_time_waits_for_instances_and_gets_those_that_become_free(fleet):
+    fleet.faults = Faults(capacity={P5: 1})
+    fleet.create(request("a"), now=0.0)
+    fleet.create(pending("b"), now=1.0)
+    fleet.advance(800.0)
+    assert status(fleet, "b", now=800.0) == ("InProgress", "Pending")
+    fleet.advance(900.0)
+    assert status(fleet, "a", now=900.0) == ("Completed", "Completed")
+    assert status(fleet, "b", now=900.0) == ("InProgress", "Training")
+
+
+@pytest.mark.parametrize(("ends_as", "reason"), [("Stopped", None), ("Failed", "MaxPendingTimeInSeconds")])
+def test_it_ends_after_its_pending_time_in_either_way_without_training_time(fleet, ends_as, reason):
+    fleet.faults = Faults(capacity={P5: 0}, pending_expiry=ends_as)
+    fleet.create(pending("a"), now=0.0)
+    fleet.advance(HOUR_S - 1)
+    assert status(fleet, "a", now=HOUR_S - 1) == ("InProgress", "Pending")
+    fleet.advance(HOUR_S)
+    assert status(fleet, "a", now=HOUR_S) == (ends_as, ends_as)
+    answer = fleet.describe("a", now=HOUR_S)
+    assert (reason or "") in answer.get("FailureReason", "")
+    assert "TrainingTimeInSeconds" not in answer
+    assert fleet.next_due() is None
+
+
+@pytest.mark.parametrize("job", [pending("a", kind="ml.c5.4xlarge"), request("a", ResourceConfig=on("ml.c5.4xlarge"))])
+def test_a_job_without_an_effective_pending_time_waits_as_long_as_the_account_lets_it(fleet, job):
+    fleet.faults = Faults(capacity={"ml.c5.4xlarge": 0}, capacity_wait_s=500)
+    fleet.create(job, now=0.0)
+    fleet.advance(499.0)
+    assert status(fleet, "a", now=499.0) == ("InProgress", "Pending")
+    fleet.advance(500.0)
+    assert status(fleet, "a", now=500.0) == ("Failed", "Failed")
+    assert fleet.describe("a", now=500.0)["FailureReason"].startswith("CapacityError")
+
+
+def test_a_pending_job_can_be_stopped_and_waits_on_after_a_restart(fleet):
+    fleet.faults = Faults(capacity={P5: 0})
+    fleet.create(pending("a"), now=0.0)
+    fleet.create(pending("b"), now=0.0)
+    fleet.advance(1000.0)
+    again = FakeSageMaker()
+    again.load([job.to_document() for job in fleet.jobs(now=1000.0)], fleet.to_document())
+    again.stop("a", now=1000.0)
+    again.faults = Faults()
+    again.advance(1100.0)
+    assert status(again, "a", now=1100.0) == ("Stopped", "Stopped")
+    assert status(again, "b", now=1100.0)[0] == "InProgress" != status(again, "b", now=1100.0)[1] != "Pending"
+
+
+@pytest.mark.parametrize("wrong", [{"pending_expiry": "Completed"}, {"capacity_wait_s": -1}])
+def test_a_wrong_switch_of_pending_jobs_is_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Faults(**wrong)
+
+
 def test_a_warm_pool_is_refused_as_its_quota_is_zero(fleet):
     config = {**on(P5), "KeepAlivePeriodInSeconds": 600}
     error = refused(lambda: fleet.create(request(ResourceConfig=config), now=0.0))

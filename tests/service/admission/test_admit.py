@@ -507,6 +507,47 @@ def test_the_maximum_time_for_which_a_job_holds_its_instances(changes: dict[str,
     assert admit(request("x", **changes), CONFIGURATION, ROOT).limit_ms == (limit_s + overhead_s) * 1000
 
 
+PENDING: list[tuple[str, dict[str, Any], int, int | None]] = [
+    ("the limit of the policy", {"StoppingCondition": {"MaxRuntimeInSeconds": 60}}, 660, 600),
+    (
+        "its own, which is longer",
+        {"StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxPendingTimeInSeconds": 7200}},
+        660,
+        600,
+    ),
+    ("no condition", {"StoppingCondition": None}, 86_400 + 600, 600),
+    (
+        "spot, which has a limit of its own",
+        {
+            "EnableManagedSpotTraining": True,
+            "StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 100},
+        },
+        100,
+        600,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "limit_s", "pending_s"), [row[1:] for row in PENDING], ids=[row[0] for row in PENDING]
+)
+def test_the_limit_on_the_wait_for_instances_counts_as_time_for_which_a_job_holds_them(
+    changes: dict[str, Any], limit_s: int, pending_s: int | None
+) -> None:
+    configuration = CONFIGURATION.model_copy(update={"max_pending_seconds": 600})
+    admitted = admit(request("x", **changes), configuration, ROOT)
+    assert (admitted.limit_ms, admitted.pending_limit_s) == ((limit_s + 1800) * 1000, pending_s)
+    if "EnableManagedSpotTraining" in changes:
+        assert admitted.on_demand_limit_ms == (60 + 600 + 1800) * 1000
+
+
+def test_a_pending_time_of_its_own_that_is_shorter_than_that_of_the_policy_counts() -> None:
+    configuration = CONFIGURATION.model_copy(update={"max_pending_seconds": 9000})
+    own = {"MaxRuntimeInSeconds": 60, "MaxPendingTimeInSeconds": 7200}
+    admitted = admit(request("x", StoppingCondition=own), configuration, ROOT)
+    assert (admitted.limit_ms, admitted.pending_limit_s) == ((60 + 7200 + 1800) * 1000, 7200)
+
+
 @pytest.mark.parametrize(
     ("key", "taken"),
     [

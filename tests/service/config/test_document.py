@@ -234,6 +234,8 @@ BAD: list[tuple[str, Any, str, str]] = [
     ),
     ("ageing without a cap", {**GOOD, "ageing": {"intervalSeconds": 60}}, "ageing.cap", "required"),
     ("ageing without time", {**GOOD, "ageing": {"intervalSeconds": 0, "cap": 1}}, "ageing.intervalSeconds", "must be"),
+    ("a short pending time", {**GOOD, "maxPendingSeconds": 599}, "maxPendingSeconds", "at least 600"),
+    ("a long pending time", {**GOOD, "maxPendingSeconds": 28 * 86_400 + 1}, "maxPendingSeconds", "at most 2419200"),
     ("a negative overhead", {**GOOD, "overheadSeconds": -1}, "overheadSeconds", "at least 0"),
     ("a list", [], "(the document)", "must be an object"),
     ("a rule that asks for nothing", ruled(require={}), "rules.a.require", "asks for nothing"),

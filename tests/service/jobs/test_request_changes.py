@@ -133,6 +133,17 @@ def test_a_greater_overhead_than_at_the_submission_does_not_cost_the_place(world
     assert line(world)[0] == ("a", 1)
 
 
+def test_a_limit_on_the_wait_for_instances_set_since_applies_and_does_not_cost_the_place(world: World) -> None:
+    three(world)
+    before = get_job(world.table, "a")
+    configure(world, maxPendingSeconds=3600)
+    change(world, "a", instances=1)
+    after = get_job(world.table, "a")
+    assert line(world)[0] == ("a", 1)
+    assert before.limit_ms is not None
+    assert (after.pending_limit_s, after.limit_ms) == (3600, before.limit_ms + 3600 * 1000)
+
+
 def test_the_change_is_in_the_history_with_who_made_it_and_in_the_event(world: World) -> None:
     world.submit("a", ResourceConfig=on(2))
     before = get_job(world.table, "a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from headway.pool_names import SERVERLESS
 from headway_service.errors import ImpossibleDemand, InvalidRequest
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.ledger import read_ledger
-from tests.service.world import P5, ROOT, World, request
+from tests.service.world import DAY_S, P5, ROOT, World, request
 
 CONFIG = {
     "BaseModelArn": "arn:aws:sagemaker:eu-west-1:aws:hub-content/SageMakerPublicHub/Model/m/1.0.0",
@@ -44,6 +45,13 @@ def test_a_serverless_job_is_refused_unless_the_policy_has_a_pool_for_it() -> No
         "ServerlessJobConfig",
         f"there is no pool serverless, so this queue runs no serverless jobs; a job may have up to 2 {P5}",
     )
+
+
+def test_a_serverless_job_waits_for_no_instances() -> None:
+    world = World()
+    world.configuration.write(json.dumps({"pools": {SERVERLESS: {"size": 1}}, "maxPendingSeconds": 600}))
+    job = world.submit("a", **JOB).job
+    assert (job.pending_limit_s, job.limit_ms) == (None, (DAY_S + 1800) * 1000)
 
 
 def test_a_serverless_pool_of_size_0_starts_nothing_and_accepts_nothing() -> None:

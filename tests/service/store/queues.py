@@ -52,16 +52,22 @@ def table_of(*teams: str, sizes: dict[str, int] | None = None, kind: type[Counti
 
 def waits(table: MemoryTable, name: str, priority: int = 0, *, team: str = "", entered: int = 0, **demand: int) -> None:
     pools = {{"p5": P5, "g5": G5}[pool]: count for pool, count in (demand or {"p5": 1}).items()}
-    job = JobRecord(
+    enqueue(table, waiting_job(name, priority, pools).model_copy(update={"team": team, "entry_time": entered}))
+
+
+def waiting_job(name: str, priority: int, demand: dict[str, int]) -> JobRecord:
+    return JobRecord(
         job_name=name,
         job_state=JobState.PENDING,
         priority=priority,
-        entry_time=entered,
-        demand=pools,
-        team=team,
+        entry_time=0,
+        demand=demand,
         request_digest="",
         reason=ReasonRecord(code=ReasonCode.ENTERED, message="entered"),
     )
+
+
+def enqueue(table: MemoryTable, job: JobRecord) -> None:
     table.write([entry.put() for entry in job.queue_entries()])
 
 

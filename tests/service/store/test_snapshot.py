@@ -18,7 +18,7 @@ from headway_service.store.records.ledger import PauseRecord, ReservationRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.snapshot import read_snapshot
 from headway_service.testing.memory_table import MemoryTable
-from tests.service.store.queues import AGEING, G5, NO_WINDOW, heads, runs, table_of, waits
+from tests.service.store.queues import AGEING, G5, NO_WINDOW, enqueue, heads, runs, table_of, waiting_job, waits
 from tests.service.world import P5
 
 
@@ -49,6 +49,16 @@ def test_jobs_beyond_a_teams_limit_do_not_hide_jobs_behind_them() -> None:
         waits(table, f"big{i:02d}", 9, team="a", entered=i, p5=3)
     waits(table, "small", 0, team="a", entered=99)
     assert "small" in heads(table, policy=Policy(backfill_window=0, teams={"a": Team(limit={P5: 2})}))
+
+
+def test_jobs_that_preempt_nobody_do_not_hide_those_behind_them_that_may() -> None:
+    table = table_of()
+    for i in range(2):
+        table.write([runs(f"r{i}", 0, p5=1).put()])
+    for i in range(50):
+        enqueue(table, waiting_job(f"lacked{i:02d}", 9, {P5: 1}).model_copy(update={"lacked_instances": True}))
+    waits(table, "preempts", 9, entered=99)
+    assert "preempts" in heads(table)
 
 
 def test_the_caller_sets_the_number_of_jobs_read_from_a_paused_pools_queue() -> None:

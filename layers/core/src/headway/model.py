@@ -40,6 +40,8 @@ class WaitingJob:
     team: str = ""
     #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
     limit_ms: int | None = None
+    #: Whether attempts may be stopped for it. Not if its last attempt got no instances: they would stop for nothing.
+    preempts: bool = True
 
     @property
     def turn_ms(self) -> int:

@@ -24,7 +24,11 @@ class Faults:
     quota_lag_s: float = 0.0
     """How long an ended job's instances still count against its quota."""
     capacity: Mapping[str, int] = field(default_factory=dict)
-    """Existing instances per type: jobs beyond that are accepted and fail with a capacity error."""
+    """Existing instances per type: jobs beyond that are accepted, wait as pending, and end if none become free."""
+    capacity_wait_s: float = 0.0
+    """How long a job without an effective MaxPendingTimeInSeconds is pending before it fails with a capacity error."""
+    pending_expiry: str = "Stopped"
+    """Status of a job at the end of its MaxPendingTimeInSeconds: `Stopped` or `Failed`. AWS does not document it."""
     throttle: Mapping[str, int] = field(default_factory=dict)
     """Per operation (`CreateTrainingJob`): number of next calls that fail with "Rate exceeded"."""
     rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -67,7 +71,9 @@ class Faults:
         for name in ("event_drop", "event_duplicate", "event_delay", "event_shuffle"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} is a probability from 0 to 1, not {getattr(self, name)}.")
-        for name in ("event_delay_s", "quota_lag_s", "describe_lag_s", "list_lag_s", "tags_lag_s"):
+        if self.pending_expiry not in {"Stopped", "Failed"}:
+            raise ValueError(f"pending_expiry is Stopped or Failed, not {self.pending_expiry}.")
+        for name in ("capacity_wait_s", "event_delay_s", "quota_lag_s", "describe_lag_s", "list_lag_s", "tags_lag_s"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} can't be negative ({getattr(self, name)}).")
         for operation in self.rates:

@@ -41,6 +41,11 @@ MESSAGES: Mapping[str, str] = {
     "MaxWaitTimeExceeded": "Training job exceeded MaxWaitTimeInSeconds provided",
 }
 
+ACCELERATED = ("ml.p", "ml.g", "ml.trn")
+"""Types that MaxPendingTimeInSeconds has an effect on (API reference, StoppingCondition)."""
+CAPACITY_RETRY_S = 60.0
+"""How often the sandbox looks for instances for a pending job, s. AWS does not document it."""
+PENDING_EXPIRED = "Sandbox: there were no instances within MaxPendingTimeInSeconds."
 # Seen; the full second sentence is "Please retry using a different ML instance type or after some time."
 CAPACITY_ERROR = (
     "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type."

@@ -223,11 +223,28 @@ class JobStateMachine:
                 raise AssertionError(f"{job.name} is {job.secondary}, which has no next stage")
 
     def _provision(self, job: TrainingJob, now: float) -> None:
-        if job.script.lacks_capacity or not self._capacity_for(job):
-            self._fail(job, job.script.failure if job.script.lacks_capacity else service_facts.CAPACITY_ERROR, now)
+        if job.script.lacks_capacity:
+            self._fail(job, job.script.failure, now)
+            return
+        if not self._capacity_for(job):
+            self._stay_pending(job, now)
             return
         job.allocate_instances(now)
         self._enter(job, "Downloading", now, lasts_s=self.settings.durations.download_s)
+
+    def _stay_pending(self, job: TrainingJob, now: float) -> None:
+        """Try again later, or end a job that has waited for instances as long as it may."""
+        most_s = job.max_pending_s
+        ends = job.created + (self.faults.capacity_wait_s if most_s is None else most_s)
+        if job.secondary == "Pending" and now < ends:
+            job.phase_ends = min(ends, now + service_facts.CAPACITY_RETRY_S)
+            self._schedule(job)
+        elif most_s is None or job.secondary != "Pending":
+            self._fail(job, service_facts.CAPACITY_ERROR, now)
+        elif self.faults.pending_expiry == "Failed":
+            self._fail(job, service_facts.PENDING_EXPIRED, now)
+        else:
+            self._end(job, service_facts.STOPPED, "Stopped", now)
 
     def _capacity_for(self, job: TrainingJob) -> bool:
         held: Counter[str] = Counter()

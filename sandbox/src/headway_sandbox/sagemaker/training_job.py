@@ -125,6 +125,13 @@ class TrainingJob:
             return None
         return self.created + float(limit_s)
 
+    @property
+    def max_pending_s(self) -> float | None:
+        """Its MaxPendingTimeInSeconds; None if it has none, or instances that this has no effect on."""
+        limit_s = self._condition().get("MaxPendingTimeInSeconds")
+        accelerated = all(kind.startswith(service_facts.ACCELERATED) for kind in self.instances)
+        return float(limit_s) if limit_s is not None and accelerated else None
+
     def _condition(self) -> dict[str, Any]:
         condition: dict[str, Any] = self.request.get("StoppingCondition") or {}
         return condition

@@ -13,6 +13,7 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
+from headway_service.sagemaker_api.launch_request import MIN_PENDING_TIME_S
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_verification.soak.deployment import Deployment
@@ -138,6 +139,8 @@ class Workload:
         )
         if random.random() < 0.5:
             request["Environment"][GPU_UTILIZATION] = random.choice(PROFILES)
+        if random.random() < 0.2:
+            request["StoppingCondition"]["MaxPendingTimeInSeconds"] = MIN_PENDING_TIME_S
         if random.random() < 0.3:
             request["EnableManagedSpotTraining"] = True
             request["StoppingCondition"]["MaxWaitTimeInSeconds"] = request["StoppingCondition"]["MaxRuntimeInSeconds"]
@@ -224,6 +227,7 @@ class Workload:
                 rogues=random.choice([{}, {"charge": False}, {"action": "stop"}]),
                 watches=random.choice([*WATCHES, {"idle": None}]),
                 rules=random.choice([{}, {}, {}, SMALL_ONLY]),
+                maxPendingSeconds=random.choice([None, 600, 600, 1800]),
                 **({} if made_from is None else {"version": made_from}),
             ),
             headers={"If-Match": "*"} if made_from is None else None,
@@ -260,7 +264,9 @@ class Workload:
             spot_quotas=random.choice([{}, {}, {P5: 1, G5: 0}]),
             quota_lag_s=random.choice([0.0, 0.0, 20.0, 150.0]),
             rates=self._rates(),
-            capacity=random.choice([{}, {}, {G5: 1}]),
+            capacity=random.choice([{}, {}, {}, {G5: 1}, {P5: 1}, {P5: 0, G5: 0}]),
+            capacity_wait_s=random.choice([0.0, 300.0, 3000.0]),
+            pending_expiry=random.choice(["Stopped", "Failed"]),
         ).with_changes(self.queue.temper)
 
     def _rates(self) -> dict[str, dict[str, float]]:

@@ -34,6 +34,14 @@ _GPUS = {
 _WITHOUT = re.compile(r"(?:[cmrt]\d[a-z0-9]*(?:-flex)?|trn\d[a-z]*|inf\d[a-z]*)\Z")
 
 
+_ACCELERATED = re.compile(r"ml\.(?:p|g|trn)\d")
+
+
+def is_accelerated(instance_type: str) -> bool:
+    """Whether MaxPendingTimeInSeconds has an effect on jobs on this type (API reference, StoppingCondition)."""
+    return _ACCELERATED.match(instance_type) is not None
+
+
 def gpus_of(instance_type: str) -> int | None:
     """The GPUs of an instance, such as 8 for ``ml.p5.48xlarge``; 0 if it has none, None if the type is not known."""
     _, _, rest = instance_type.partition("ml.")

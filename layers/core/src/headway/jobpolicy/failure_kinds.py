@@ -49,6 +49,11 @@ SIGNS = (
         source='"CapacityError: Unable to provision requested ML compute capacity" (troubleshooting of training jobs)',
     ),
     Sign(
+        kind=FailureKind.CAPACITY,
+        reason="InsufficientCapacityError",
+        source="InsufficientCapacityError after two days without capacity (guide, training plans for training jobs)",
+    ),
+    Sign(
         kind=FailureKind.SERVICE,
         reason="InternalServerError",
         source='"InternalServerError: We encountered an internal error." (API reference, RetryStrategy)',

@@ -43,6 +43,7 @@ class ReasonCode(StrEnum):
     BREAKS_RULES = "BreaksRules"
     UNDERUSED = "Underused"
     INTERRUPTED = "InterruptedTooOften"
+    NO_INSTANCES = "NoInstances"
     # How a job or an attempt ended.
     COMPLETED = "Completed"
     FAILED = "Failed"

@@ -294,6 +294,24 @@ def stopping_for_interruptions(cause: str) -> Reason:
     return Reason(code=ReasonCode.INTERRUPTED, message=f"stopping: {cause}")
 
 
+def no_instances(pending_s: int) -> Reason:
+    """SageMaker had no instances for an attempt within the time that it may wait for them.
+
+    Args:
+        pending_s: that time, s.
+    """
+    return Reason(code=ReasonCode.NO_INSTANCES, message=f"got no instances within {pending_s} s")
+
+
+def stopping_without_instances(pending_s: int) -> Reason:
+    """An attempt that got no instances is being stopped, so that other jobs can use its part of the pool.
+
+    Args:
+        pending_s: the time for which it may wait for instances, s.
+    """
+    return Reason(code=ReasonCode.NO_INSTANCES, message=f"stopping, as it got no instances within {pending_s} s")
+
+
 def stopping_for_drain(cause: str) -> Reason:
     """A job is being stopped because a pool of it is drained."""
     return Reason(code=ReasonCode.STOP_REQUESTED, message=f"stopping, as {cause}; it keeps its place in the queue")

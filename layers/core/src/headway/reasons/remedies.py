@@ -84,6 +84,13 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
             "one, each interruption restarts it from the beginning: add one before you submit it again."
         ),
     ),
+    ReasonCode.NO_INSTANCES: Remedy(
+        notify=True,
+        text=(
+            "Nothing: the job keeps its place and is retried. If it repeats, have an operator compare the pool's size "
+            "with what SageMaker provides, or use another instance type."
+        ),
+    ),
     ReasonCode.COMPLETED: Remedy(),
     ReasonCode.FAILED: Remedy(
         notify=True,

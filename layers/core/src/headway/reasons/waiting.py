@@ -242,8 +242,14 @@ def _held_by(
     told = [f"`{each.outside or each.job}` ({_terms(job, each, now_ms, policy)})" for each in first]
     rest = len(holders) - len(told)
     text = ("job " if len(holders) == 1 else "jobs ") + " and ".join(told) + (f" and {rest} more" if rest else "")
-    movable = any(each.priority < job.priority and _protection(each, now_ms, policy) is None for each in holders)
-    return text + ("; stopping those of lower priority would not free enough" if movable else "")
+    if not any(each.priority < job.priority and _protection(each, now_ms, policy) is None for each in holders):
+        return text
+    if not job.preempts:
+        return (
+            f"{text}; none of them is stopped for it, as SageMaker had no instances for its last attempt "
+            f"(`headway hold {job.name}`, then `headway release {job.name}`, allows it again)"
+        )
+    return f"{text}; stopping those of lower priority would not free enough"
 
 
 def _terms(job: WaitingJob, holder: Allocation, now_ms: int, policy: Policy) -> str:

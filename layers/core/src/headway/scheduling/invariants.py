@@ -73,6 +73,7 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         victim = allocations[action.attempt]
         preemptor = waiting[action.for_job]
         _require(not victim.stopping, f"{action.attempt} is stopping already")
+        _require(preemptor.preempts, f"{victim.job} is preempted for {preemptor.name}, which preempts no job")
         _require(is_preemptible(victim, snapshot.now_ms, snapshot.policy), f"{victim.job} is protected from preemption")
         _require(
             _gives_way(victim, preemptor, snapshot),

@@ -175,7 +175,11 @@ class Preemption:
         self._guarantees = guarantees
 
     def is_possible_for(self, job: WaitingJob) -> bool:
-        """Whether the job could outrank any attempt."""
+        """Whether any attempt could be stopped for the job."""
+        return job.preempts and self.is_outranked_by(job)
+
+    def is_outranked_by(self, job: WaitingJob) -> bool:
+        """Whether the job could outrank any attempt, and so could another job of its rank or a higher one."""
         if not self._policy.preemption or not self._index.live:
             return False
         if self._outranks_any(job):
@@ -197,7 +201,7 @@ class Preemption:
             lacking: instances per pool (and per limit of its team) that the victims have to free.
             spared: attempts that are no victims.
         """
-        if not self._policy.preemption or not self._index.live:
+        if not self._policy.preemption or not job.preempts or not self._index.live:
             return ()
         reclaims = self.reclaims(job)
         if not reclaims and not self._outranks_any(job):

@@ -90,7 +90,7 @@ class _Pass:
         """Whether neither this job nor any later one can start or preempt: nothing is left, and none is outranked."""
         if self.policy.teams or self.policy.ageing is not None or any(count > 0 for count in self.state.spare.values()):
             return False
-        return not self.preemption.is_possible_for(job)
+        return not self.preemption.is_outranked_by(job)
 
     def _release_leftovers(self) -> None:
         """Release the reservations of jobs that left, no longer fit, or wait for a paused pool.
@@ -315,9 +315,9 @@ def _combination(demand: Demand) -> Combination:
     return tuple(demand) if len(demand) == 1 else tuple(sorted(demand))
 
 
-_Kind = tuple[str, int, tuple[tuple[str, int], ...]]
+_Kind = tuple[str, int, bool, tuple[tuple[str, int], ...]]
 
 
 def _kind(job: WaitingJob) -> _Kind:
     """What preemption for a job depends on: equal jobs have the same result until something is freed."""
-    return (job.team, job.priority, tuple(job.demand.items()))
+    return (job.team, job.priority, job.preempts, tuple(job.demand.items()))

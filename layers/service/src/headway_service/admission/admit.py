@@ -12,7 +12,7 @@ from headway.jobpolicy.rules import violations
 from headway.pool_names import SERVERLESS, pool_of
 from headway.vectors import describe
 from headway_service.admission import sagemaker_rules, team_access, unsupported
-from headway_service.admission.policy_view import allocation_limit_ms, charged_team, job_for_rules
+from headway_service.admission.policy_view import charged_team, job_for_rules, job_limit_ms, pending_limit_s
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration, WarmPools
 from headway_service.errors import (
@@ -24,7 +24,6 @@ from headway_service.errors import (
     RuleViolation,
 )
 from headway_service.sagemaker_api import request_schema
-from headway_service.sagemaker_api.launch_request import on_demand
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, PREEMPTIBLE_TAG
 from headway_service.sagemaker_api.training_request import TrainingRequest, is_serverless
 
@@ -51,6 +50,8 @@ class Admitted:
     preemptible: bool = True
     #: The same on demand, for a request for spot instances; None for other requests.
     on_demand_limit_ms: int | None = None
+    #: How long an attempt on on-demand instances may wait for them, s; None for no limit.
+    pending_limit_s: int | None = None
     #: Whether it requests a warm pool, which is removed at the launch.
     warm_pool: bool = False
 
@@ -110,9 +111,10 @@ def admit(
         priority=_priority(training, team, configuration),
         checkpoints="CheckpointConfig" in request,
         team=team,
-        limit_ms=allocation_limit_ms(request, configuration),
+        limit_ms=job_limit_ms(request, configuration),
         preemptible=training.preemptible,
-        on_demand_limit_ms=allocation_limit_ms(on_demand(request), configuration) if training.spot else None,
+        on_demand_limit_ms=job_limit_ms(request, configuration, left_spot=True) if training.spot else None,
+        pending_limit_s=pending_limit_s(request, configuration),
         warm_pool=training.warm_pool,
     )
 

@@ -10,8 +10,9 @@ from headway.jobpolicy.utilization import Coverage, Watched, coverage
 from headway.pool_names import on_demand_pool
 from headway.vectors import total
 from headway_service.config.document import DEFAULT_TEAM, Configuration
+from headway_service.sagemaker_api.launch_request import on_demand
 from headway_service.sagemaker_api.tags import PREEMPTIBLE_TAG, TEAM_TAGS
-from headway_service.sagemaker_api.training_request import TrainingRequest
+from headway_service.sagemaker_api.training_request import TrainingRequest, is_serverless
 
 if TYPE_CHECKING:
     from headway_service.store.records.attempt import AttemptRecord
@@ -47,7 +48,37 @@ def job_for_rules(
     return TrainingJob(description=description, tags=tags, team=team, preemptible=tags.get(PREEMPTIBLE_TAG) != "false")
 
 
-def allocation_limit_ms(description: Mapping[str, Any], configuration: Configuration) -> int:
+def pending_limit_s(request: Mapping[str, Any], configuration: Configuration) -> int | None:
+    """Return how long an attempt of a job on on-demand instances may wait for them, in s; None for no limit.
+
+    Args:
+        request: the CreateTrainingJob request of the job. Its own MaxPendingTimeInSeconds counts if it is shorter.
+        configuration: gives the limit of the policy.
+    """
+    most_s = configuration.max_pending_seconds
+    if most_s is None or is_serverless(request):
+        return None
+    own_s = request.get("StoppingCondition", {}).get("MaxPendingTimeInSeconds", most_s)
+    return int(min(most_s, own_s))
+
+
+def job_limit_ms(request: Mapping[str, Any], configuration: Configuration, *, left_spot: bool = False) -> int:
+    """Return the longest time for which an attempt of a job can hold its instances, in ms.
+
+    Args:
+        request: the CreateTrainingJob request of the job.
+        configuration: gives the limit of the policy on the wait for instances, and the overhead.
+        left_spot: whether the attempt runs on on-demand instances although the request has spot instances.
+    """
+    launched = on_demand(request) if left_spot else request
+    is_spot = launched.get("EnableManagedSpotTraining") is True
+    pending_s = None if is_spot else pending_limit_s(launched, configuration)
+    return allocation_limit_ms(launched, configuration, pending_s=pending_s)
+
+
+def allocation_limit_ms(
+    description: Mapping[str, Any], configuration: Configuration, *, pending_s: int | None = None
+) -> int:
     """Return the longest time for which a training job can hold its instances, in ms.
 
     MaxRuntimeInSeconds counts from when SageMaker has the instances; for spot, MaxWaitTimeInSeconds includes the wait
@@ -57,11 +88,12 @@ def allocation_limit_ms(description: Mapping[str, Any], configuration: Configura
     Args:
         description: a CreateTrainingJob request, or the response of DescribeTrainingJob.
         configuration: gives the overhead.
+        pending_s: how long it may wait for instances by the policy, s; None for as long as it says itself.
     """
     stopping = description.get("StoppingCondition", {})
     limit_s = stopping.get("MaxWaitTimeInSeconds") or stopping.get("MaxRuntimeInSeconds", DEFAULT_RUN_TIME_S)
-    limit_s += stopping.get("MaxPendingTimeInSeconds", 0) + configuration.overhead_seconds
-    return int(limit_s) * 1000
+    limit_s += stopping.get("MaxPendingTimeInSeconds", 0) if pending_s is None else pending_s
+    return int(limit_s + configuration.overhead_seconds) * 1000
 
 
 def fits_on_demand(demand: Mapping[str, int], team: str, configuration: Configuration) -> bool:

@@ -51,6 +51,12 @@ DEFAULT_TEAM = "default"
 _LONGEST_S = 30 * 86_400
 """No training job runs longer (API reference, StoppingCondition), so no rule needs a higher limit."""
 
+MIN_PENDING_S = 600
+"""The shortest ``maxPendingSeconds``: instances that are being prepared show the same status as missing ones."""
+
+_LONGEST_PENDING_S = 28 * 86_400
+"""The longest MaxPendingTimeInSeconds (API reference, StoppingCondition)."""
+
 POOL_PATTERN = explained(
     r"^(ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}(\.spot)?|serverless)$",
     "an instance type, such as ml.p5.48xlarge; the type and .spot for spot instances; or serverless",
@@ -208,6 +214,8 @@ class Configuration(ConfigModel):
     access: access_notation.Access = access_notation.Access()
     #: The job events that are sent as messages.
     notifications: Notifications = Notifications()
+    #: How long a training job on on-demand instances may wait for them before its job waits in the queue again.
+    max_pending_seconds: int | None = Field(default=None, ge=MIN_PENDING_S, le=_LONGEST_PENDING_S)
     #: How long a job may hold instances beyond its own limit: while they are provided, while it stops and uploads.
     overhead_seconds: int = Field(default=1800, ge=0, le=_LONGEST_S)
     rogues: Rogues = Rogues()

@@ -10,7 +10,7 @@ from headway import reasons
 from headway.lifecycle import TERMINAL, WAITING
 from headway.scheduling.ordering import handicap_ms
 from headway_service.admission.admit import Admitted, admit
-from headway_service.admission.policy_view import allocation_limit_ms
+from headway_service.admission.policy_view import job_limit_ms
 from headway_service.admission.queue_limits import QueueLimits
 from headway_service.config.authorization import Action, Caller
 from headway_service.config.document import Configuration
@@ -20,7 +20,6 @@ from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
-from headway_service.sagemaker_api.launch_request import on_demand
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store import transitions
 from headway_service.store.records.job import JobRecord
@@ -162,7 +161,7 @@ class RequestChanges:
 
 def _limit_ms(job: JobRecord, request: Mapping[str, Any], configuration: Configuration) -> int:
     """How long the next attempt of a job may hold its instances with a request, ms."""
-    return allocation_limit_ms(on_demand(request) if job.on_demand else request, configuration)
+    return job_limit_ms(request, configuration, left_spot=job.on_demand)
 
 
 def _other_fields(admitted: Admitted) -> dict[str, Any]:
@@ -170,6 +169,7 @@ def _other_fields(admitted: Admitted) -> dict[str, Any]:
         "checkpoints": admitted.checkpoints,
         "preemptible": admitted.preemptible,
         "on_demand_limit_ms": admitted.on_demand_limit_ms,
+        "pending_limit_s": admitted.pending_limit_s,
     }
 
 

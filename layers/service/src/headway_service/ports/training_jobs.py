@@ -28,6 +28,10 @@ class TrainingJobStatus:
     training_since_ms: int | None = None
     #: Once it has ended: for how long it trained, ms.
     trained_ms: int | None = None
+    #: Whether it has had instances.
+    provisioned: bool = False
+    #: Once it has ended: the MaxPendingTimeInSeconds, s, that passed without instances; None if that was not so.
+    pending_expired_s: int | None = None
 
     @property
     def ended(self) -> bool:

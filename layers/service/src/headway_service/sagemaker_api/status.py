@@ -14,6 +14,17 @@ STARTING = frozenset(
 )
 """Secondary statuses before the training begins (API reference, DescribeTrainingJob, SecondaryStatus)."""
 
+PROVISIONED = frozenset(
+    {"Downloading", "DownloadingTrainingImage", "Training", "Uploading", "Interrupted", "Restarting", "Updating"}
+)
+"""Secondary statuses of a training job that has, or had, instances (API reference, DescribeTrainingJob)."""
+
+EARLY_S = 60
+"""A training job that ends without instances up to this long before its MaxPendingTimeInSeconds ends for that, s.
+
+AWS documents neither the status of such a training job nor when exactly the time begins.
+"""
+
 
 def parse_status(said: Mapping[str, Any]) -> TrainingJobStatus:
     """The sighting in DescribeTrainingJob's answer, or in the ``detail`` of a Training Job State Change event.
@@ -25,6 +36,8 @@ def parse_status(said: Mapping[str, Any]) -> TrainingJobStatus:
     transitions = said.get("SecondaryStatusTransitions") or []
     secondary_status = said.get("SecondaryStatus", "")
     trained_s = said.get("TrainingTimeInSeconds")
+    passed = {secondary_status, *(each.get("Status") for each in transitions)}
+    provisioned = float(trained_s or 0) > 0 or not passed.isdisjoint(PROVISIONED)
     return TrainingJobStatus(
         attempt=said["TrainingJobName"],
         status=said["TrainingJobStatus"],
@@ -35,6 +48,8 @@ def parse_status(said: Mapping[str, Any]) -> TrainingJobStatus:
         interruptions=sum(each.get("Status") == "Interrupted" for each in transitions),
         training_since_ms=_since(transitions) if secondary_status == "Training" else None,
         trained_ms=None if trained_s is None else int(float(trained_s) * 1000),
+        provisioned=provisioned,
+        pending_expired_s=None if provisioned else _pending_expired_s(said),
     )
 
 
@@ -51,6 +66,17 @@ def parse_summary(summary: Mapping[str, Any]) -> TrainingJobSummary:
         # As of DescribeTrainingJob, so that the two can be compared. The model requires CreationTime only.
         modified_ms=_ms(summary.get("LastModifiedTime") or member(summary, "CreationTime")),
     )
+
+
+def _pending_expired_s(said: Mapping[str, Any]) -> int | None:
+    """The MaxPendingTimeInSeconds of a training job without instances that ended when so much time had passed."""
+    if said["TrainingJobStatus"] not in {"Failed", "Stopped"}:
+        return None
+    most_s = (said.get("StoppingCondition") or {}).get("MaxPendingTimeInSeconds")
+    created, modified = said.get("CreationTime"), said.get("LastModifiedTime")
+    if most_s is None or not created or not modified:
+        return None
+    return int(most_s) if _ms(modified) - _ms(created) >= (int(most_s) - EARLY_S) * 1000 else None
 
 
 def _without_command(reason: str) -> str:

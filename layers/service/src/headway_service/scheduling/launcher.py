@@ -33,7 +33,7 @@ from headway_service.errors import (
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import TrainingJobs, TrainingJobStatus
-from headway_service.sagemaker_api.launch_request import on_demand, without_warm_pool
+from headway_service.sagemaker_api.launch_request import on_demand, with_pending_limit, without_warm_pool
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.scheduling.backoff import PoolBackoff, next_postponement_s
@@ -374,4 +374,5 @@ class Launcher:
         marks = [{"Key": JOB_TAG, "Value": attempt.job_name}, {"Key": ATTEMPT_TAG, "Value": attempt.mark}]
         if attempt.on_demand:
             request = on_demand(request)
+        request = with_pending_limit(request, attempt.pending_limit_s)
         return {**request, "TrainingJobName": attempt.attempt_name, "Tags": [*request.get("Tags", []), *marks]}

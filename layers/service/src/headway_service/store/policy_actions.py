@@ -62,6 +62,16 @@ def on_interruption(job: JobRecord, interruptions: int, most: int | None) -> Pol
     return PolicyAction(reason=reasons.stopping_for_interruptions(text), cause=StopCause.ON_DEMAND, ends=text)
 
 
+def on_pending(pending_limit_s: int) -> PolicyAction:
+    """The action for an attempt that SageMaker had no instances for in the time that it may wait for them.
+
+    Args:
+        pending_limit_s: that time, s.
+    """
+    reason = reasons.stopping_without_instances(pending_limit_s)
+    return PolicyAction(reason=reason, cause=StopCause.NO_INSTANCES)
+
+
 def on_drain(pause: PauseRecord) -> PolicyAction:
     """The action for an attempt in a pool that is drained."""
     text = f"{pause.drained_by or pause.by} drains {pause.pool}: {pause.drain_reason or pause.reason}"

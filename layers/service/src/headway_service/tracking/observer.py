@@ -208,7 +208,10 @@ class Observer:
         """
         measure, job = None, None
         ruled, runs = attempt.ruled, attempt.stop_cause is None
-        if runs and (not ruled or sighting.interruptions > attempt.interruptions):
+        if attempt.pending_limit_s and attempt.is_pending_too_long(now_ms) and not sighting.provisioned:
+            job = self._require_job(attempt)
+            measure = policy_actions.on_pending(attempt.pending_limit_s)
+        elif runs and (not ruled or sighting.interruptions > attempt.interruptions):
             ruled = True
             job = self._require_job(attempt)
             measure = self._measure(job, attempt, sighting)
@@ -240,16 +243,34 @@ class Observer:
     ) -> tuple[JobTrigger, Reason, transitions.RetryPlan | None]:
         """The effect of a final status on the job, and its next attempt, if any."""
         trigger, reason, retry = _end(attempt, sighting)
-        if sighting.status == "Completed" or attempt.stop_cause is not None:
+        if sighting.status == "Completed":
+            return trigger, reason, retry
+        pending_s = _pending_s(attempt, sighting)
+        if pending_s is not None:
+            return self._retried(FailureKind.CAPACITY, reasons.no_instances(pending_s), attempt, sighting, now_ms)
+        if attempt.stop_cause is not None:
             return trigger, reason, retry
         kind = failure_kind(sighting.secondary_status, sighting.failure_reason)
         if sighting.secondary_status == "MaxWaitTimeExceeded" and self._moves_after_wait(attempt):
             return JobTrigger.RETRY, reasons.no_spot_instances(), transitions.RetryPlan(on_demand=True)
         if sighting.status != "Failed" and kind is not FailureKind.TIME:
             return trigger, reason, None
+        return self._retried(kind, reason, attempt, sighting, now_ms, otherwise=trigger)
+
+    def _retried(
+        self,
+        kind: FailureKind,
+        reason: Reason,
+        attempt: AttemptRecord,
+        sighting: TrainingJobStatus,
+        now_ms: int,
+        *,
+        otherwise: JobTrigger = JobTrigger.FAIL,
+    ) -> tuple[JobTrigger, Reason, transitions.RetryPlan | None]:
+        """The effect of a failure on the job: it is retried if the policy allows that."""
         verdict = decide_retry(self._failure(kind, attempt, sighting, now_ms), self._configuration().retry_rules())
         if verdict.wait_ms is None:
-            return trigger, reasons.not_retried(reason, verdict.sentence), None
+            return otherwise, reasons.not_retried(reason, verdict.sentence), None
         retry = transitions.RetryPlan(kind=kind, not_before_ms=now_ms + verdict.wait_ms)
         return JobTrigger.RETRY, reasons.retried(reason, verdict.sentence), retry
 
@@ -297,6 +318,14 @@ def _is_news(attempt: AttemptRecord, sighting: TrainingJobStatus) -> bool:
 
 def _stage(secondary_status: str | None) -> str | None:
     return "Starting" if secondary_status in STARTING else secondary_status
+
+
+def _pending_s(attempt: AttemptRecord, sighting: TrainingJobStatus) -> int | None:
+    """For how long an attempt that has ended waited for instances, if it ended for that, s; None otherwise."""
+    if attempt.stop_cause is StopCause.NO_INSTANCES:
+        return attempt.pending_limit_s
+    unexplained = failure_kind(sighting.secondary_status, sighting.failure_reason) is FailureKind.UNKNOWN
+    return sighting.pending_expired_s if attempt.stop_cause is None and unexplained else None
 
 
 def _end(

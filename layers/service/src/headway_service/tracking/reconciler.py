@@ -57,6 +57,8 @@ def reconcile(
 ) -> Reconciled:
     """Describe every attempt without a status for ``after_s`` seconds that is not listed as unchanged.
 
+    One that may not wait for instances any longer is described even if it is, as it is stopped without them.
+
     An attempt that SageMaker did not find is checked in each run.
 
     Args:
@@ -74,14 +76,16 @@ def reconcile(
     """
     machine_ms = machine_clock()
     unheard = machine_ms - after_s * 1000
+    now_ms = clock()
     ledger = read_ledger(table)
+    # A launch that is not settled is the scheduler's.
+    launched = [each for each in ledger.attempts if each.attempt_state is not AttemptState.LAUNCHING]
+    overdue = [each for each in launched if each.is_pending_too_long(now_ms)]
     silent = sorted(
         (
             attempt
-            for attempt in ledger.attempts
-            # A launch that is not settled is the scheduler's.
-            if attempt.attempt_state is not AttemptState.LAUNCHING
-            and (attempt.seen_ms <= unheard or attempt.missing_since_ms is not None)
+            for attempt in launched
+            if (attempt.seen_ms <= unheard or attempt.missing_since_ms is not None) and attempt not in overdue
         ),
         key=lambda attempt: (attempt.seen_ms, attempt.attempt_name),
     )
@@ -93,8 +97,9 @@ def reconcile(
         except (RetryLater, Conflict) as error:
             logger.warning("not noted now", extra={"attempt": attempt.attempt_name, "error": str(error)})
     ended = 0
-    others = {each.attempt_name for each in silent} - {each.attempt_name for each in same}
-    for attempt in [each for each in silent if each.attempt_name in others][:MAX_LOOKS]:
+    unchanged = {each.attempt_name for each in same}
+    others = [each for each in silent if each.attempt_name not in unchanged]
+    for attempt in [*overdue, *others][:MAX_LOOKS]:
         try:
             outcome = observer.refresh(attempt.attempt_name, training_jobs, clock())
             ended += outcome is StatusOutcome.TICK_DUE

@@ -40,6 +40,7 @@ from headway_verification.soak.trials.steps import (
     edit_parameter,
     hide_training_jobs,
     patrol,
+    provide_capacity,
     reconcile,
     roll_back,
     run_steps,
@@ -165,6 +166,18 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     ),
     "a launch that a quota refuses, and its stop": _interleaving(
         "a start is refused while its quota counts a job that has ended", ask("DELETE", "/jobs/second")
+    ),
+    "a stop for missing instances, and instances": _interleaving(
+        "a job that got no instances is stopped", provide_capacity, wait(120), deliver_events
+    ),
+    "a stop for missing instances, and one on request": _interleaving(
+        "a job that got no instances is stopped", _STOP, tick
+    ),
+    "a stop for missing instances, and a preemption": _interleaving(
+        "a job that got no instances is stopped", submit("high", (P5, 2), priority=9), tick
+    ),
+    "an end without instances, and another priority": _interleaving(
+        "a job that was stopped as it got no instances has ended", ask("PATCH", "/jobs/j", {"priority": 5}), tick
     ),
     "a stop and an end": _interleaving("a running job is stopped", complete_training, deliver_events),
     "another priority and an end": _interleaving(

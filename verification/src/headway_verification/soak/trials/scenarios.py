@@ -9,6 +9,7 @@ from typing import Any
 from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
 from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_service.events.publisher import MAX_TRIES
+from headway_service.sagemaker_api.launch_request import MIN_PENDING_TIME_S
 from headway_service.scheduling.launcher import LEASE_MARGIN_MS
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.tempers import Temper
@@ -33,6 +34,7 @@ from headway_verification.soak.trials.steps import (
     deliver_events,
     drop_events,
     edit_pools,
+    exhaust_capacity,
     interrupt_spot,
     patrol,
     publish_changes,
@@ -111,6 +113,14 @@ def _idle(profile: str = "0:0", **rules: Any) -> tuple[Step, ...]:
         watch,
         wait(400),
         deliver_events,
+    )
+
+
+def _pending(most_s: int) -> tuple[Step, ...]:
+    """Return steps after which a job has waited for instances as long as it may."""
+    return (
+        *(configure(POOLS, maxPendingSeconds=most_s), exhaust_capacity, submit("j"), tick),
+        *(wait(most_s - 100), deliver_events, wait(150)),
     )
 
 
@@ -295,6 +305,13 @@ SITUATIONS: dict[str, Scenario] = {
             *_INTERRUPTED, deliver_events, tick, wait(200), configure(POOLS, rules=RULES), deliver_end, tick, wait(5)
         ),
         begin=lambda queue: queue.deliver_event(),
+    ),
+    "a job that got no instances is stopped": Scenario(prepare=run_steps(*_pending(600)), begin=reconcile),
+    "a job that was stopped as it got no instances has ended": Scenario(
+        prepare=run_steps(*_pending(600), reconcile, tick, wait(200)), begin=deliver_end
+    ),
+    "SageMaker has ended a job that got no instances": Scenario(
+        prepare=run_steps(*_pending(MIN_PENDING_TIME_S)), begin=deliver_end
     ),
     "there was no event of jobs that have ended": Scenario(
         prepare=run_steps(drop_events, *_BOTH_RUN, wait(900)), begin=reconcile

@@ -260,6 +260,17 @@ def hide_training_jobs(queue: Deployment) -> None:
     queue.fleet.faults = queue.fleet.faults.with_changes({"describe_lag_s": 10_000, "list_lag_s": 10_000})
 
 
+def exhaust_capacity(queue: Deployment) -> None:
+    """Let SageMaker have no more instances than are in use: further training jobs wait for them."""
+    held = {**dict.fromkeys((P5, G5), 0), **queue.fleet.in_use()}
+    queue.fleet.faults = queue.fleet.faults.with_changes({"capacity": held, "capacity_wait_s": 1_000_000.0})
+
+
+def provide_capacity(queue: Deployment) -> None:
+    """End a lack of capacity."""
+    queue.fleet.faults = queue.fleet.faults.with_changes({"capacity": {}})
+
+
 def delay_quota_release(queue: Deployment) -> None:
     """Let ended jobs count for a while against a quota of the size of the pool."""
     queue.fleet.faults = queue.fleet.faults.with_changes({"quotas": {P5: POOLS[P5]}, "quota_lag_s": 400})

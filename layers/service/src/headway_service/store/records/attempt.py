@@ -11,6 +11,7 @@ from headway.lifecycle import AttemptState
 from headway.model import Allocation
 from headway_service.ports.table import Delete, Equals, Key, Put
 from headway_service.sagemaker_api.names import attempt_name
+from headway_service.sagemaker_api.status import STARTING
 from headway_service.store.records.base import LEDGER, Record
 from headway_service.store.records.job import JobRecord
 
@@ -29,6 +30,8 @@ class StopCause(StrEnum):
     REQUEUE = "requeue"
     #: ... or without spot instances.
     ON_DEMAND = "on-demand"
+    #: It got no instances in the time that it may wait for them.
+    NO_INSTANCES = "no-instances"
 
 
 class AttemptRecord(Record):
@@ -50,6 +53,8 @@ class AttemptRecord(Record):
     limit_ms: int | None = None
     preemptible: bool = True
     preemption_count: int = 0
+    #: How long it may wait for instances, s; None for no limit, and on spot instances.
+    pending_limit_s: int | None = None
     since_ms: int
     #: While launching: the invocation that may settle the launch ...
     lease_holder: str
@@ -113,8 +118,21 @@ class AttemptRecord(Record):
             on_demand=job.on_demand,
             preemptible=job.preemptible,
             preemption_count=job.preemption_count,
+            pending_limit_s=job.pending_limit_s if job.on_demand or job.on_demand_limit_ms is None else None,
             **more,
         )
+
+    def is_pending_too_long(self, now_ms: int) -> bool:
+        """Whether it is stopped if it has no instances, which its last known status does not exclude.
+
+        Args:
+            now_ms: the training time, ms.
+        """
+        if self.pending_limit_s is None or self.stop_cause is not None:
+            return False
+        if self.secondary_status is not None and self.secondary_status not in STARTING:
+            return False
+        return now_ms - self.since_ms >= self.pending_limit_s * 1000
 
     @staticmethod
     def key(attempt: str) -> Key:

@@ -112,6 +112,10 @@ class JobRecord(Record):
     on_demand: bool = False
     #: Its limit then, ms; None if it does not ask for spot instances.
     on_demand_limit_ms: int | None = None
+    #: How long an attempt on on-demand instances may wait for them, s; None for no limit.
+    pending_limit_s: int | None = None
+    #: Whether its last attempt that was launched got no instances. Then no attempt is stopped for it.
+    lacked_instances: bool = False
     #: How often the policy has requeued it.
     requeues: int = 0
     reason: ReasonRecord
@@ -191,6 +195,7 @@ class JobRecord(Record):
                 held_by=self.held_by,
                 team=self.team,
                 limit_ms=self.limit_ms,
+                lacked_instances=self.lacked_instances,
                 owned_by=owner_hash(self.owner),
             )
             for pool in sorted(self.demand)

@@ -27,6 +27,7 @@ class QueueEntry(Record):
     held_by: str = ""
     team: str = ""
     limit_ms: int | None = None
+    lacked_instances: bool = False
     #: See :func:`owner_hash`; empty as well in entries of a time before it was kept.
     owned_by: str = ""
 
@@ -89,4 +90,5 @@ def waiting_of(of: JobRecord | QueueEntry) -> WaitingJob:
         held_by=of.held_by,
         team=of.team,
         limit_ms=of.limit_ms,
+        preempts=not of.lacked_instances,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headway.errors import InvalidTransition
+from headway.jobpolicy.failure_kinds import FailureKind
 from headway.lifecycle import (
     TERMINAL,
     JobTrigger,
@@ -155,7 +156,7 @@ def hold(
 def release(
     job: JobRecord, team: TeamRecord | None, reason: Reason, now_ms: int, *, machine_ms: int
 ) -> tuple[JobRecord, list[Write]]:
-    """A held job returns to its position in the queue.
+    """A held job returns to its position in the queue. Attempts may be stopped for it, whatever its last one got.
 
     Args:
         job: the job.
@@ -164,7 +165,7 @@ def release(
         now_ms: now.
         machine_ms: the machine time, ms.
     """
-    moved = note_step(job, job.job_state, reason, now_ms, held=False)
+    moved = note_step(job, job.job_state, reason, now_ms, held=False, lacked_instances=False)
     return moved, [
         moved.put(was=job.version),
         *(entry.put() for entry in moved.queue_entries()),
@@ -246,6 +247,7 @@ def end(
         preemption_count=job.preemption_count + (trigger is JobTrigger.PREEMPTED_ENDED),
         interruptions=job.interruptions + max(attempt.interruptions, sighting.interruptions if sighting else 0),
         usage=_usage_after(job, attempt, now_ms if sighting else None),
+        lacked_instances=_lacks_instances(job, sighting, retry),
         **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
@@ -373,6 +375,13 @@ def _usage_after(job: JobRecord, attempt: AttemptRecord, ended_ms: int | None) -
     ran_ms = max(0, ended_ms - attempt.since_ms)
     held = {pool: count * ran_ms for pool, count in attempt.demand.items()}
     return job.usage.model_copy(update={"instance_ms": plus(job.usage.instance_ms, held)})
+
+
+def _lacks_instances(job: JobRecord, sighting: TrainingJobStatus | None, retry: RetryPlan | None) -> bool:
+    """Whether the last attempt of a job that was launched got no instances, after the end of an attempt."""
+    if sighting is not None and sighting.provisioned:
+        return False
+    return job.lacked_instances or (retry is not None and retry.kind is FailureKind.CAPACITY)
 
 
 def _keep_team(name: str, known: TeamRecord | None, machine_ms: int) -> list[Write]:

@@ -31,7 +31,8 @@ class RetryPlan:
         """The fields of the job that change."""
         changed: dict[str, Any] = {"not_before_ms": self.not_before_ms}
         if self.kind is not None:
-            changed["held_by"] = f"its last attempt failed ({self.kind})"
+            lacked = self.kind is FailureKind.CAPACITY
+            changed["held_by"] = f"its last attempt {'got no instances' if lacked else 'failed'} ({self.kind})"
             changed["retried"] = {**job.retried, self.kind: job.retried.get(self.kind, 0) + 1}
         if self.on_demand:
             changed |= {"on_demand": True, "limit_ms": job.on_demand_limit_ms or job.limit_ms}
