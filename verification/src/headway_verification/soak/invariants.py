@@ -293,7 +293,9 @@ class Invariants:
 
     def _is_accounted(self, training_job: TrainingJob, attempts: _Items) -> bool:
         """Return whether an attempt has to hold this training job: the queue launched it and has not lost it."""
-        lost = self.too_late_s is not None and training_job.name not in attempts
+        # Another job's next attempt may have its name, until SageMaker reports that the name is in use.
+        mark = attempts.get(training_job.name, {}).get("mark")
+        lost = self.too_late_s is not None and mark != training_job.tags.get(ATTEMPT_TAG)
         return is_own(training_job) and not training_job.ended and not lost
 
     def _check_training_jobs(self, attempts: _Items, rogues: _Items, now_s: float) -> None:
