@@ -39,13 +39,27 @@ CHUNK = 500
 
 
 def random_snapshot(rng: Random) -> Snapshot:
-    """Return 1 to 3 pools, 1 to 3 teams, 1 to 6 running and 1 to 6 waiting jobs in a reachable state."""
+    """Return a plain snapshot with the features that are off by default."""
+    snapshot = plain_snapshot(rng)
+    waiting = tuple(replace(job, preempts=rng.random() < 0.9) for job in snapshot.waiting)
+    return replace(snapshot, waiting=waiting)
+
+
+def plain_snapshot(rng: Random, jobs: int = 6) -> Snapshot:
+    """Return 1 to 3 pools, 1 to 3 teams, some running and some waiting jobs in a reachable state.
+
+    Features that are off by default are off. The draws must stay as they are: `plans.txt` depends on them.
+
+    Args:
+        rng: the random numbers.
+        jobs: running and waiting jobs at most, of each.
+    """
     pools = [f"p{number}" for number in range(rng.randint(1, 3))]
     teams = ["red", "blue", "green"][: rng.randint(1, 3)]
     sizes = dict.fromkeys(pools, 0)
-    waiting = [_waiting(rng, f"w{number}", pools, teams) for number in range(rng.randint(1, 6))]
+    waiting = [_waiting(rng, f"w{number}", pools, teams) for number in range(rng.randint(1, jobs))]
     owed = {job.name: dict(job.demand) for job in waiting}
-    running = [_running(rng, f"r{number}", pools, teams, owed) for number in range(rng.randint(1, 6))]
+    running = [_running(rng, f"r{number}", pools, teams, owed) for number in range(rng.randint(1, jobs))]
     reservations = [
         Reservation(job=job.name, demand=part)
         for job in waiting
@@ -94,7 +108,6 @@ def _waiting(rng: Random, name: str, pools: Sequence[str], teams: Sequence[str])
         handicap_ms=STEP_MS * rng.choice((0, 0, 0, 2)),
         team=rng.choice(teams),
         limit_ms=_limit_ms(rng),
-        preempts=rng.random() < 0.9,
     )
 
 

@@ -1,0 +1,57 @@
+"""Plans with all later features off, byte for byte as they were before these features.
+
+`plans.txt` has a digest of the plan of each snapshot, written by the version of commit 8b9e25d: the last one without
+pools of spot instances, serverless jobs and jobs that preempt nobody (decisions 56, 58 and 59). Write it again only if
+plans of existing queues are meant to change: `HEADWAY_GOLDEN=write pytest tests/core/scheduling/test_unchanged_plans.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from headway.model import Snapshot
+from headway.scheduling.scheduler import schedule
+from tests.core.random_snapshots import plain_snapshot
+
+_PLANS = Path(__file__).with_name("plans.txt")
+
+
+def _snapshots() -> Iterator[tuple[str, Snapshot]]:
+    for jobs, count in ((6, 600), (30, 100), (120, 20)):
+        for number in range(count):
+            seed = f"{jobs}/{number}"
+            yield seed, plain_snapshot(Random(seed), jobs)
+
+
+def _digest(snapshot: Snapshot) -> str:
+    plan = asdict(schedule(snapshot))
+    return sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _written() -> dict[str, str]:
+    return dict(line.split() for line in _PLANS.read_text().splitlines())
+
+
+def test_plans_without_later_features_are_the_same_as_before_them() -> None:
+    found = {seed: _digest(snapshot) for seed, snapshot in _snapshots()}
+    if os.environ.get("HEADWAY_GOLDEN") == "write":
+        _PLANS.write_text("".join(f"{seed} {digest}\n" for seed, digest in found.items()))
+    written = _written()
+    assert found.keys() == written.keys()
+    different = [seed for seed in found if found[seed] != written[seed]]
+    assert not different, f"the plans of {len(different)} snapshots changed, for example {different[0]}"
+
+
+@pytest.mark.parametrize("seed", ["6/1", "30/1", "120/1"])
+def test_a_later_feature_in_use_changes_the_digest(seed: str) -> None:
+    snapshot = plain_snapshot(Random(seed), int(seed.split("/")[0]))
+    waiting = tuple(replace(job, preempts=False, not_before_ms=snapshot.now_ms + 1) for job in snapshot.waiting)
+    assert _digest(replace(snapshot, waiting=waiting)) != _written()[seed]
