@@ -2,7 +2,7 @@
 
 `plans.txt` has a digest of the plan of each snapshot, written by the version of commit 8b9e25d: the last one without
 pools of spot instances, serverless jobs and jobs that preempt nobody (decisions 56, 58 and 59). Write it again only if
-plans of existing queues are meant to change: `HEADWAY_GOLDEN=write pytest tests/core/scheduling/test_unchanged_plans.py`.
+plans of existing queues are meant to change, with HEADWAY_GOLDEN=write in the environment of this test.
 """
 
 from __future__ import annotations
@@ -52,6 +52,6 @@ def test_plans_without_later_features_are_the_same_as_before_them() -> None:
 
 @pytest.mark.parametrize("seed", ["6/1", "30/1", "120/1"])
 def test_a_later_feature_in_use_changes_the_digest(seed: str) -> None:
-    snapshot = plain_snapshot(Random(seed), int(seed.split("/")[0]))
+    snapshot = plain_snapshot(Random(seed), int(seed.partition("/")[0]))
     waiting = tuple(replace(job, preempts=False, not_before_ms=snapshot.now_ms + 1) for job in snapshot.waiting)
     assert _digest(replace(snapshot, waiting=waiting)) != _written()[seed]
