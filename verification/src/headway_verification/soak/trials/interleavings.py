@@ -30,6 +30,7 @@ from headway_verification.soak.trials.steps import (
     Begin,
     Step,
     ask,
+    back_off,
     complete_training,
     configure,
     configure_from,
@@ -47,6 +48,7 @@ from headway_verification.soak.trials.steps import (
     submit,
     submit_idle,
     tick,
+    tick_after,
     tick_with_refused_launch,
     wait,
     watch,
@@ -126,6 +128,17 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a start and a pause": _interleaving("jobs start", PAUSE),
     "a start and a pause of everything": _interleaving("jobs start", PAUSE_ALL),
     "a pause and a start": _interleaving("a pool is paused", tick),
+    "a preemption of a launch that is tried again": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(
+                *(submit("low", (P5, 2), (G5, 1)), tick_with_refused_launch, back_off(G5, 40)),
+                *(submit("high", (P5, 2), priority=9), wait(20)),
+            ),
+            begin=tick,
+        ),
+        rival=tick_after(25),
+        meanwhile=run_steps(),
+    ),
     "a preemption and a pause": _interleaving("two are preempted for one", PAUSE, tick),
     "a preemption and a pause of everything": _interleaving("two are preempted for one", PAUSE_ALL, tick),
     "a resume, and another with a pause after it": _interleaving("a pool is resumed", RESUME, wait(10), PAUSE),

@@ -10,6 +10,8 @@ from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
 from headway_service.ports.table import Delete, Key, Put
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.store import transitions
+from headway_service.store.ledger import read_ledger
 from headway_service.store.records.ledger import PauseRecord
 from headway_verification.soak.cooperative_scheduler import Process
 from headway_verification.soak.deployment import Deployment
@@ -32,6 +34,20 @@ Step = Callable[[Deployment], Process | None]
 def tick(queue: Deployment) -> Process:
     """Start the schedule function."""
     return queue.begin("schedule", event("schedule"))
+
+
+def tick_after(seconds: float) -> Begin:
+    """Let time pass, and start the schedule function.
+
+    Args:
+        seconds: the time that passes before it starts, s.
+    """
+
+    def begin(queue: Deployment) -> Process:
+        queue.let_pass(seconds)
+        return tick(queue)
+
+    return begin
 
 
 def reconcile(queue: Deployment) -> Process:
@@ -269,6 +285,22 @@ def exhaust_capacity(queue: Deployment) -> None:
 def provide_capacity(queue: Deployment) -> None:
     """End a lack of capacity."""
     queue.fleet.faults = queue.fleet.faults.with_changes({"capacity": {}})
+
+
+def back_off(pool: str, seconds: float) -> Step:
+    """Let a pool back off, as after refused launches of other jobs.
+
+    Args:
+        pool: the pool.
+        seconds: how long from now on, s.
+    """
+
+    def happen(queue: Deployment) -> None:
+        known = next(each for each in read_ledger(queue.table).pools if each.pool == pool)
+        until_ms = queue.clock() + round(seconds * 1000)
+        queue.write_by_hand(transitions.back_off(known.model_copy(update={"backoff_until_ms": until_ms})))
+
+    return happen
 
 
 def delay_quota_release(queue: Deployment) -> None:
