@@ -22,10 +22,11 @@ def running(name: str, priority: int = 0, *, limit_ms: int | None = None, preemp
 
 
 def waiting(name: str, priority: int, *, entry_time_ms: int = NOW_MS, limit_ms: int | None = None, team: str = "",
-            **demand: int) -> WaitingJob:  # fmt: skip
+            not_before_ms: int = 0, preempts: bool = True, **demand: int) -> WaitingJob:  # fmt: skip
     return WaitingJob(
-        name=name, demand=_pools(demand), priority=priority, entry_time_ms=entry_time_ms, limit_ms=limit_ms, team=team
-    )
+        name=name, demand=_pools(demand), priority=priority, entry_time_ms=entry_time_ms, limit_ms=limit_ms, team=team,
+        not_before_ms=not_before_ms, preempts=preempts,
+    )  # fmt: skip
 
 
 def _pools(demand: dict[str, int]) -> dict[str, int]:
@@ -67,7 +68,34 @@ WHEN_OTHERS_HAVE_STOPPED = Snapshot(
     ),
 )
 
+#: The preemptor frees more than it needs, and "ahead" takes the rest, which "behind" counted on.
+BESIDE_A_PREEMPTOR = Snapshot(
+    now_ms=NOW_MS,
+    pools={GPU: 4},
+    allocations=(running("victim", gpu=2), running("ends", limit_ms=MINUTE_MS, gpu=2)),
+    waiting=(
+        waiting("ahead", 1, entry_time_ms=NOW_MS - MINUTE_MS, preempts=False, gpu=1),
+        waiting("preemptor", 1, gpu=1),
+        waiting("behind", 0, not_before_ms=NOW_MS + 5_000, gpu=1),
+    ),
+    policy=Policy(reserved_heads=2),
+)
 
-@pytest.mark.parametrize("snapshot", [AT_THE_LIMIT, WHEN_OTHERS_HAVE_STOPPED])
+#: "ends" starts and reaches its limit before its minimum run time, so nothing counts on its preemption in between.
+SHORTER_THAN_ITS_MINIMUM = Snapshot(
+    now_ms=NOW_MS,
+    pools={CPU: 2},
+    waiting=(
+        waiting("reserved", 1, not_before_ms=NOW_MS + 5_000, cpu=1),
+        waiting("ends", 0, entry_time_ms=NOW_MS - MINUTE_MS, limit_ms=MINUTE_MS, cpu=1),
+        waiting("behind", 0, limit_ms=MINUTE_MS, cpu=1),
+    ),
+    policy=Policy(min_run_time_ms=90_000),
+)
+
+
+@pytest.mark.parametrize(
+    "snapshot", [AT_THE_LIMIT, WHEN_OTHERS_HAVE_STOPPED, BESIDE_A_PREEMPTOR, SHORTER_THAN_ITS_MINIMUM]
+)
 def test_a_reported_start_is_kept(snapshot: Snapshot) -> None:
     reserved_starts_are_kept(snapshot)

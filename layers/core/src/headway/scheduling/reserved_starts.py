@@ -66,6 +66,13 @@ class ReservedStarts:
                     return head
         return None
 
+    def taken_without_preemption(self, freed: Demand) -> dict[str, int]:
+        """The part of what a preemption frees that blocked jobs of higher rank may take, as they preempt nothing."""
+        if not freed:
+            return {}
+        waits = {pool for start in self._starts if not start.job.preempts for pool in start.need}
+        return {pool: count for pool, count in freed.items() if pool in waits}
+
     def account_for(self, takes: Demand, charged: Demand, until_ms: int | None, *, starts: bool) -> None:
         """Account for instances that are granted without delaying a reserved start.
 
@@ -153,7 +160,9 @@ class ReservedStarts:
         if from_ms is None:
             return None
         # In the last two minutes before its limit a stop would free nothing sooner, so it is no victim.
-        return (max(self._now_ms, from_ms), min(self._limit_end_ms(allocation) - STOP_MS, self._end_ms(allocation)))
+        until_ms = min(self._limit_end_ms(allocation) - STOP_MS, self._end_ms(allocation))
+        # It may reach its limit before its minimum run time.
+        return (from_ms, until_ms) if (from_ms := max(self._now_ms, from_ms)) < until_ms else None
 
     def protected_at(self, pools: Iterable[str], time_ms: int, preemptible_from_ms: PreemptibleFrom) -> set[str]:
         """The live attempts on these pools that a job cannot preempt at this time.
