@@ -199,6 +199,9 @@ def _told_for_sure(snapshot: Snapshot, plan: Plan) -> dict[str, int]:
             continue
         if hold.start_by_ms is None:
             unsure |= set() if _is_sure(hold) else set(job.demand)
+        elif not job.preempts:
+            # It may start earlier, on what a preemption for another job frees beyond that job's need.
+            unsure |= set(job.demand)
         elif unsure & set(job.demand):
             # It may start later for a job of higher rank, and so may those behind it in its other pools.
             unsure |= set(job.demand)

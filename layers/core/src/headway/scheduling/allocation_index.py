@@ -30,7 +30,7 @@ class AllocationIndex:
         self.stopping = sorted((a for a in snapshot.allocations if a.stopping), key=lambda each: each.attempt)
         #: By pool, and by pools, computed at first use.
         self._by_pool: dict[str, list[Allocation]] | None = None
-        self._victim_orders: dict[tuple[str, ...], list[Allocation]] = {}
+        self._victim_orders: dict[tuple[int, tuple[str, ...]], list[Allocation]] = {}
         self._lowest: int | None = None
 
     @property
@@ -73,16 +73,21 @@ class AllocationIndex:
             return tuple(self._by_pool.get(next(iter(pools)), ()))
         return tuple({a.attempt: a for pool in pools for a in self._by_pool.get(pool, ())}.values())
 
-    def in_victim_order(self, pools: Collection[str]) -> Iterator[Allocation]:
-        """Live attempts that hold some of these pools, by :func:`headway.scheduling.ordering.victim_order`."""
-        key = tuple(sorted(pools))
-        order = self._victim_orders.get(key)
+    def in_victim_order(self, pools: Collection[str], at_ms: int) -> Iterator[Allocation]:
+        """Live attempts that hold some of these pools, by :func:`headway.scheduling.ordering.victim_order`.
+
+        Args:
+            pools: the pools.
+            at_ms: when they would be preempted, ms.
+        """
+        names = tuple(sorted(pools))
+        order = self._victim_orders.get((at_ms, names))
         if order is None:
-            now_ms, policy = self._snapshot.now_ms, self._policy
+            policy = self._policy
             order = sorted(
-                (a for a in self.of(key) if not a.stopping), key=lambda each: victim_order(each, now_ms, policy)
+                (a for a in self.of(names) if not a.stopping), key=lambda each: victim_order(each, at_ms, policy)
             )
-            self._victim_orders[key] = order
+            self._victim_orders[at_ms, names] = order
             self._looks.taken += 2 * len(order)
         return (each for each in order if each.attempt in self._live)
 

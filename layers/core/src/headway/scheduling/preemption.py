@@ -193,14 +193,18 @@ class Preemption:
         """Whether the job may reclaim borrowed instances: the criterion by which it ranks before their jobs."""
         return bool(self._policy.teams) and self._guarantees.covers(job)
 
-    def victims(self, job: WaitingJob, lacking: Demand, spared: Collection[str] = ()) -> tuple[Allocation, ...]:
+    def victims(
+        self, job: WaitingJob, lacking: Demand, spared: Collection[str] = (), at_ms: int | None = None
+    ) -> tuple[Allocation, ...]:
         """The attempts to stop so that the job fits; empty if no set suffices.
 
         Args:
             job: the waiting job.
             lacking: instances per pool (and per limit of its team) that the victims have to free.
             spared: attempts that are no victims.
+            at_ms: when they would be preempted, ms; None for now. What is cheapest then may differ.
         """
+        at_ms = self._now_ms if at_ms is None else at_ms
         if not self._policy.preemption or not job.preempts or not self._index.live:
             return ()
         reclaims = self.reclaims(job)
@@ -211,9 +215,9 @@ class Preemption:
             victims = get_targets(
                 job,
                 lacking,
-                self._counted(self._index.in_victim_order(lacking)),
+                self._counted(self._index.in_victim_order(lacking, at_ms)),
                 self._use,
-                self._now_ms,
+                at_ms,
                 self._policy,
                 reclaims=reclaims,
                 charged=self._index.charged,

@@ -66,13 +66,6 @@ class ReservedStarts:
                     return head
         return None
 
-    def taken_without_preemption(self, freed: Demand) -> dict[str, int]:
-        """The part of what a preemption frees that blocked jobs of higher rank may take, as they preempt nothing."""
-        if not freed:
-            return {}
-        waits = {pool for start in self._starts if not start.job.preempts for pool in start.need}
-        return {pool: count for pool, count in freed.items() if pool in waits}
-
     def account_for(self, takes: Demand, charged: Demand, until_ms: int | None, *, starts: bool) -> None:
         """Account for instances that are granted without delaying a reserved start.
 

@@ -53,9 +53,6 @@ class _Pass:
         self.explainer = Explainer(snapshot, state.allocations, self.reserved_starts, enabled=explain)
         #: Kinds of jobs that preemption does not help; see :func:`_kind`.
         self.stuck: set[_Kind] = set()
-        #: What preemptions free beyond their preemptor's need, while blocked jobs of higher rank that preempt nothing
-        #: wait for the same pools: these may start on it before their reserved start.
-        self.surplus: dict[str, int] = {}
         self.releases: list[Release] = []
         self.starts: list[Start] = []
         self.preemptions: list[Preempt] = []
@@ -264,8 +261,6 @@ class _Pass:
             freed, used = state.preempt(victim, earmark, lacking)
             earmark = positive(minus(earmark, used))
             lacking = positive(minus(lacking, used))
-            beyond = positive(minus(state.allocations.charged(victim), used))
-            self.surplus = plus(self.surplus, self.reserved_starts.taken_without_preemption(beyond))
             self._preempt(victim, job, freed, reclaims=reclaims)
         self.explainer.add(job, partial(self.explainer.awaits_freed, job, (*earmarked, *victims), from_unclaimed))
 
@@ -305,14 +300,13 @@ class _Pass:
         if self.policy.backfill:
             # A pool that was shrunk below its use has to shrink first, even if the job needs no more of it.
             need = {**dict.fromkeys(state.overcommitted(job), 0), **need}
-        unclaimed = positive(minus(state.unclaimed, self.surplus))
-        available = {pool: state.spare[pool] + unclaimed.get(pool, 0) for pool in need}
+        available = {pool: state.spare[pool] + state.unclaimed.get(pool, 0) for pool in need}
         preempts = self.preemption.is_possible_for(job)
         preemptible_from_ms = self.preemption.preemptible_from(job) if preempts else None
         start = self.reserved_starts.reserve(job, need, combination, available, preemptible_from_ms, otherwise or need)
         if preemptible_from_ms is not None and start.start_ms is not None:
             spared = self.reserved_starts.protected_at(start.need, start.start_ms, preemptible_from_ms)
-            victims = self.preemption.victims(job, start.lacking, spared=spared) if start.lacking else ()
+            victims = self.preemption.victims(job, start.lacking, spared, start.start_ms) if start.lacking else ()
             self.reserved_starts.expect_stopped(start, victims, preemptible_from_ms)
         return start
 
