@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.model import Allocation, Reservation, Snapshot, WaitingJob
+from headway.model import Allocation, Calendar, Reservation, SizeChange, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import DEFAULT_POLICY, Policy
 
@@ -83,8 +83,14 @@ def snapshot(
     now_ms: int = NOW_MS,
     pools: dict[str, int] | None = None,
     policy: Policy = DEFAULT_POLICY,
+    sizes: dict[int, int] | None = None,
+    stops: bool = False,
 ) -> Snapshot:
-    """A snapshot of one pool (or of several), with its parts in any order."""
+    """A snapshot of one pool (or of several), with its parts in any order.
+
+    ``sizes`` are the later sizes of the one pool, by the seconds until then.
+    """
+    changes = tuple(SizeChange(at_ms=now_ms + in_s * 1000, size=count) for in_s, count in (sizes or {}).items())
     return Snapshot(
         now_ms=now_ms,
         pools=pools or {P5: size},
@@ -92,6 +98,7 @@ def snapshot(
         reservations=tuple(part for part in parts if isinstance(part, Reservation)),
         waiting=tuple(part for part in parts if isinstance(part, WaitingJob)),
         policy=policy,
+        calendars={P5: Calendar(changes=changes, stops=stops)} if changes or stops else {},
     )
 
 

@@ -25,12 +25,12 @@ from functools import partial
 from random import Random
 
 from headway.errors import InvariantViolation
-from headway.model import Allocation, Reservation, Snapshot, WaitingJob
-from headway.plan import Preempt, Release
+from headway.model import Allocation, Calendar, Reservation, SizeChange, Snapshot, WaitingJob
+from headway.plan import Preempt, Release, StopForSize
 from headway.policy import Ageing, Policy, Team
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
-from tests.core.strategies import World, fits
+from tests.core.strategies import World, can_ever_start
 
 NOW_MS = 10_000_000
 STEP_MS = 60_000
@@ -42,7 +42,22 @@ def random_snapshot(rng: Random) -> Snapshot:
     """Return a plain snapshot with the features that are off by default."""
     snapshot = plain_snapshot(rng)
     waiting = tuple(replace(job, preempts=rng.random() < 0.9) for job in snapshot.waiting)
-    return replace(snapshot, waiting=waiting)
+    return replace(snapshot, waiting=waiting, calendars=_calendars(rng, snapshot) if rng.random() < 0.3 else {})
+
+
+def _calendars(rng: Random, snapshot: Snapshot) -> dict[str, Calendar]:
+    """Return for some pools up to three changes within the next ten minutes; at the end a pool is as large as now."""
+    found = {}
+    for pool, size in snapshot.pools.items():
+        if rng.random() < 0.6:
+            times = sorted(rng.sample(range(1, 20), rng.randint(1, 3)))
+            sizes = [*(rng.randint(0, size + 2) for _ in times[1:]), size]
+            changes = zip(times, sizes, strict=True)
+            found[pool] = Calendar(
+                changes=tuple(SizeChange(at_ms=NOW_MS + at * STEP_MS // 2, size=count) for at, count in changes),
+                stops=rng.random() < 0.3,
+            )
+    return found
 
 
 def plain_snapshot(rng: Random, jobs: int = 6) -> Snapshot:
@@ -224,7 +239,7 @@ class _Player:
                     self._stopped_for[action.for_job].add(action.job)
                 elif isinstance(action, Release):
                     self.undone += len(self._stopped_for[action.job].intersection(action.reason.jobs))
-                else:
+                elif not isinstance(action, StopForSize):
                     self._stopped_for.pop(action.job, None)
             self.world.apply(plan)
         raise _Wrong("has something to do at one moment again and again")
@@ -235,7 +250,7 @@ def comes_to_rest(snapshot: Snapshot, rng: Random) -> int:
     player = _Player(snapshot, replace(snapshot.policy, max_preemptions=1000), rng)
     for _ in range(3 if snapshot.policy.ageing else 1):
         player.settle()
-        player.world.now_ms += 2 * STEP_MS
+        player.world.advance(player.world.now_ms + 2 * STEP_MS)
     return player.undone
 
 
@@ -246,13 +261,16 @@ def everybody_is_served(snapshot: Snapshot, rng: Random) -> int:
     waits: list[str] = []
     for _ in range(6 * (len(world.waiting) + len(world.held)) + 20):
         player.settle()
-        waits = sorted(job.name for job in world.waiting.values() if fits(job, world.pools, world.policy))
+        queue = world.snapshot()
+        waits = sorted(job.name for job in queue.waiting if can_ever_start(job, queue))
         if not waits:
             return player.undone
-        if not world.held:
+        is_settled = all(change.at_ms <= world.now_ms for each in world.calendars.values() for change in each.changes)
+        if not world.held and is_settled:
             break
-        world.now_ms += STEP_MS
-        world.end(rng.choice(sorted(world.held)))
+        world.advance(world.now_ms + STEP_MS)
+        if world.held:
+            world.end(rng.choice(sorted(world.held)))
     raise _Wrong(f"leaves {waits} unserved")
 
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from hypothesis import strategies as st
 
-from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
-from headway.plan import Plan, Preempt, Release, Start
+from headway.model import Allocation, Calendar, Demand, Reservation, SizeChange, Snapshot, WaitingJob
+from headway.plan import Plan, Preempt, Release, Start, StopForSize
 from headway.policy import Ageing, Policy, Team
 from headway.scheduling.scheduler import schedule
 from headway.vectors import minus, overlap, plus, positive, total
@@ -53,6 +53,22 @@ def policies(
 
 
 @st.composite
+def calendars(draw: st.DrawFn, pools: Mapping[str, int], *, stops: bool = True) -> dict[str, Calendar]:
+    """Mostly none; else some changes of some pools, which may be smaller or larger than now."""
+    if draw(st.sampled_from([True, True, False])):
+        return {}
+    drawn = {}
+    for pool in draw(st.sets(st.sampled_from(POOLS), min_size=1)):
+        times = draw(st.lists(st.sampled_from([30_000, 60_000, 90_000, 150_000, 400_000]), max_size=3, unique=True))
+        changes = tuple(
+            SizeChange(at_ms=NOW_MS + after_ms, size=draw(st.integers(0, pools[pool] + 2)))
+            for after_ms in sorted(times)
+        )
+        drawn[pool] = Calendar(changes=changes, stops=stops and draw(st.sampled_from([False, False, True])))
+    return drawn
+
+
+@st.composite
 def snapshots(
     draw: st.DrawFn,
     mode: TeamMode | None = None,
@@ -62,6 +78,8 @@ def snapshots(
     most: int = 5,
     unlimited: bool = True,
     full: bool = False,
+    calendared: bool = True,
+    stops: bool = True,
 ) -> Snapshot:
     """Snapshots that can come about: nothing is held that was not free before, sizes may have changed since.
 
@@ -128,6 +146,7 @@ def snapshots(
         reservations=tuple(reservations),
         waiting=waiting,
         policy=draw(policies(chosen, ageing=ageing, backfill=backfill, use=used)),
+        calendars=draw(calendars(pools, stops=stops)) if calendared and not full else {},
     )
 
 
@@ -233,6 +252,7 @@ class World:
     preempted: dict[str, int] = field(default_factory=dict)
     #: Jobs whose stop was requested, so that they are not requeued.
     unwanted: set[str] = field(default_factory=set)
+    calendars: Mapping[str, Calendar] = field(default_factory=dict)
     started_ms: dict[str, int] = field(default_factory=dict)
     #: Whether preempted jobs are requeued.
     victims_return: bool = True
@@ -251,6 +271,7 @@ class World:
             preempted={a.job: a.preemptions for a in snapshot.allocations},
             # Attempts that stop for no job were stopped by request.
             unwanted={a.job for a in snapshot.allocations if a.stopping and a.freed_for is None},
+            calendars=snapshot.calendars,
         )
 
     def snapshot(self) -> Snapshot:
@@ -262,7 +283,16 @@ class World:
             reservations=tuple(Reservation(job=name, demand=demand) for name, demand in self.reserved.items()),
             waiting=tuple(self.waiting.values()),
             policy=self.policy,
+            calendars=self.calendars,
         )
+
+    def advance(self, now_ms: int) -> None:
+        """Let time pass; pools change their sizes on the way."""
+        for pool, calendar in self.calendars.items():
+            for change in calendar.changes:
+                if self.now_ms < change.at_ms <= now_ms:
+                    self.pools[pool] = change.size
+        self.now_ms = now_ms
 
     def apply(self, plan: Plan) -> None:
         """Carry out a plan."""
@@ -276,6 +306,8 @@ class World:
                     self.held[action.job] = replace(
                         self.held[action.job], stopping=True, freed_for=action.for_job, freed=dict(action.freed)
                     )
+                case StopForSize():
+                    self.held[action.job] = replace(self.held[action.job], stopping=True)
 
     def _start(self, name: str, demand: Demand) -> None:
         job = self.waiting.pop(name)
@@ -303,7 +335,7 @@ class World:
         if attempt.stopping and attempt.freed_for in self.waiting and attempt.freed:
             self.reserved[attempt.freed_for] = plus(self.reserved.get(attempt.freed_for, {}), attempt.freed)
         if attempt.stopping and name not in self.unwanted and self.victims_return:
-            self.preempted[name] = self.preempted.get(name, 0) + 1
+            self.preempted[name] = self.preempted.get(name, 0) + (attempt.freed_for is not None)
             self.waiting[name] = WaitingJob(
                 name=name,
                 demand=attempt.demand,
@@ -345,6 +377,31 @@ def fits(job: WaitingJob, pools: Mapping[str, int], policy: Policy) -> bool:
     """Whether a job could start if everything were free."""
     limit = policy.team(job.team).limit
     return all(count <= min(pools.get(pool, 0), limit.get(pool, count)) for pool, count in job.demand.items())
+
+
+def size_at(snapshot: Snapshot, pool: str, time_ms: int) -> int:
+    """The size of a pool at a time from now on."""
+    changes = snapshot.calendars[pool].changes if pool in snapshot.calendars else ()
+    sizes = [change.size for change in changes if snapshot.now_ms < change.at_ms <= time_ms]
+    return sizes[-1] if sizes else snapshot.pools.get(pool, 0)
+
+
+def can_ever_start(job: WaitingJob, snapshot: Snapshot) -> bool:
+    """Whether a job could start at some time if everything were free, and keep within later sizes."""
+    times = sorted({change.at_ms for calendar in snapshot.calendars.values() for change in calendar.changes})
+
+    def starts_at(start_ms: int) -> bool:
+        for pool, count in job.demand.items():
+            end_ms = start_ms + (snapshot.now_ms if job.limit_ms is None else job.limit_ms)
+            calendar = snapshot.calendars.get(pool)
+            later = [] if calendar is None or calendar.stops else [t for t in times if start_ms < t < end_ms]
+            if any(size_at(snapshot, pool, t) < count for t in [start_ms, *later]):
+                return False
+        return True
+
+    limit = snapshot.policy.team(job.team).limit
+    allowed = all(count <= limit.get(pool, count) for pool, count in job.demand.items())
+    return allowed and any(starts_at(t) for t in [max(snapshot.now_ms, job.not_before_ms), *times])
 
 
 def all_stopped(snapshot: Snapshot, plan: Plan) -> Snapshot:

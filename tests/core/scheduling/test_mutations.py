@@ -23,6 +23,7 @@ from headway.scheduling import (
     queue_order,
     reserved_starts,
     scheduler,
+    size_changes,
 )
 from headway.scheduling.ordering import running_priority, victim_order
 from headway.scheduling.preemption import protected_until_ms
@@ -151,7 +152,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         promises.the_order_of_reading_does_not_matter, FULL,
     ),
     "who fits is told to wait": (
-        Pass, "_start", lambda self, job, *_: self._wait_or_preempt(job, dict(job.demand), [], None),
+        Pass, "_start", lambda self, job, *_: self._wait_or_preempt(job, dict(job.demand), [], None, {}, None),
         promises.first_in_line_is_not_kept_from_what_is_free, PLAIN,
     ),
     "what was freed for one goes round among its equals": (
@@ -162,6 +163,22 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
     ),
     "a guarantee gives the right to reclaim, and no rank": (
         queue_order._TeamQueue, "_is_covered", lambda *_: False, histories.preemption_comes_to_an_end, CROWDED
+    ),
+    "who would outlast a pool starts": (
+        size_changes.SizeChanges, "exceeded_by", lambda *_: None,
+        promises.what_starts_has_ended_before_a_pool_shrinks, ANY
+    ),
+    "a job that starts leaves the later sizes to others": (
+        size_changes.SizeChanges, "take", lambda *_: None,
+        promises.what_starts_has_ended_before_a_pool_shrinks, ANY
+    ),
+    "a limit that has passed still counts": (
+        size_changes, "end_by_ms",
+        lambda each, now_ms: None if each.limit_ms is None else each.since_ms + each.limit_ms,
+        promises.what_starts_has_ended_before_a_pool_shrinks, ANY
+    ),
+    "nothing is stopped for a size": (
+        scheduler, "excess", lambda *_: (), promises.what_starts_has_ended_before_a_pool_shrinks, ANY
     ),
     "nobody takes over": (
         Pass, "_take_over", lambda *_: None, histories.every_job_is_served, ANY

@@ -19,7 +19,16 @@ from headway.plan import Plan, Preempt, Release, Start, Wait
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free, minus, plus, positive, shortfall, total
-from tests.core.strategies import NOW_MS, POOLS, World, all_stopped, borrowed_from_red, fits, nothing_owed, snapshots
+from tests.core.strategies import (
+    NOW_MS,
+    POOLS,
+    World,
+    all_stopped,
+    borrowed_from_red,
+    can_ever_start,
+    nothing_owed,
+    snapshots,
+)
 
 T = TypeVar("T")
 
@@ -154,7 +163,7 @@ def blocked_heads_close_their_pools(snapshot: Snapshot) -> None:
     for job in sorted(snapshot.waiting, key=lambda job: plain_rank(job, snapshot)):
         if job.name in started:
             assert not closed & set(shortfall(job.demand, own(snapshot, job.name)))
-        elif job.name not in sure and fits(job, snapshot.pools, snapshot.policy):
+        elif job.name not in sure and can_ever_start(job, snapshot):
             closed |= set(job.demand)
 
 
@@ -195,7 +204,7 @@ def _told_for_sure(snapshot: Snapshot, plan: Plan) -> dict[str, int]:
     unsure: set[str] = set()
     for hold in plan.waits:
         job = waiting[hold.job]
-        if not fits(job, snapshot.pools, snapshot.policy):
+        if not can_ever_start(job, snapshot):
             continue
         if hold.start_by_ms is None:
             unsure |= set() if _is_sure(hold) else set(job.demand)
@@ -219,7 +228,8 @@ def _play_on(world: World, last_ms: int) -> None:
     moments = [_ends_ms(attempt) for attempt in world.held.values()]
     moments += [attempt.since_ms + world.policy.min_run_time_ms for attempt in world.held.values()]
     moments += [job.not_before_ms for job in world.waiting.values()]
-    world.now_ms = min([at_ms for at_ms in moments if at_ms > world.now_ms] + [last_ms])
+    moments += [change.at_ms for calendar in world.calendars.values() for change in calendar.changes]
+    world.advance(min([at_ms for at_ms in moments if at_ms > world.now_ms] + [last_ms]))
     _end_at_limits(world)
 
 
@@ -230,6 +240,51 @@ def _end_at_limits(world: World) -> None:
     world.settle(100)
 
 
+def keeps_within_later_sizes(job: WaitingJob, snapshot: Snapshot) -> bool:
+    """Whether a job that starts now fits each later size beside what may still run then."""
+    for pool, count in job.demand.items():
+        calendar = snapshot.calendars.get(pool)
+        for change in () if calendar is None or calendar.stops else calendar.changes:
+            if job.limit_ms is not None and NOW_MS + job.limit_ms <= change.at_ms:
+                continue
+            stays = [a.demand.get(pool, 0) for a in snapshot.allocations if _may_hold_at(a, change.at_ms)]
+            if sum(stays) + count > change.size:
+                return False
+    return True
+
+
+def _may_hold_at(attempt: Allocation, time_ms: int) -> bool:
+    if attempt.stopping and time_ms >= NOW_MS + 120_000:
+        return False
+    overdue = attempt.limit_ms is not None and _ends_ms(attempt) <= NOW_MS
+    return overdue or _ends_ms(attempt) > time_ms
+
+
+def what_starts_has_ended_before_a_pool_shrinks(snapshot: Snapshot) -> None:
+    """Promise 12: if jobs run to their limits, what was started never exceeds a later size. Else it is stopped."""
+    world = World.of(snapshot)
+    started = world.started_ms
+    times = [NOW_MS, *(change.at_ms for calendar in snapshot.calendars.values() for change in calendar.changes)]
+    for time_ms in sorted({time_ms + step_ms for time_ms in times for step_ms in (0, 20_000)}):
+        moments = sorted({_ends_ms(a) for a in world.held.values() if world.now_ms < _ends_ms(a) < time_ms})
+        for moment_ms in [*moments, time_ms]:
+            world.advance(moment_ms)
+            for name in [name for name, attempt in world.held.items() if _ends_ms(attempt) <= moment_ms]:
+                if name in started:
+                    world.unwanted.add(name)
+                    world.end(name)
+            for pool, calendar in snapshot.calendars.items():
+                news = sum(a.demand.get(pool, 0) for name, a in world.held.items() if name in started)
+                used = sum(a.demand.get(pool, 0) for a in world.held.values())
+                if not calendar.stops:
+                    assert not news or used <= world.pools[pool], f"{used} {pool} at {moment_ms}, of it new: {news}"
+            world.settle(100)
+            for pool, calendar in snapshot.calendars.items():
+                ending = [a for a in world.held.values() if a.ends_as_soon(world.now_ms)]
+                used = sum(a.demand.get(pool, 0) for a in world.held.values() if a not in ending)
+                assert not calendar.stops or used <= world.pools[pool], f"{used} {pool} are not stopped"
+
+
 def first_in_line_is_not_kept_from_what_is_free(snapshot: Snapshot) -> None:
     """Promise 4: where there is nothing to do, the first that could ever fit does not fit now."""
     plan = schedule(snapshot)
@@ -237,12 +292,12 @@ def first_in_line_is_not_kept_from_what_is_free(snapshot: Snapshot) -> None:
         return
     waiting = {job.name: job for job in snapshot.waiting}
     for job in (waiting[hold.job] for hold in plan.waits):
-        if not fits(job, snapshot.pools, snapshot.policy):
+        if not can_ever_start(job, snapshot):
             continue
         left, team = free(snapshot), snapshot.policy.team(job.team)
         use = team_use(snapshot, job.team)
         room = {pool: min(n, team.limit.get(pool, NOW_MS) - use.get(pool, 0)) for pool, n in left.items()}
-        if job.not_before_ms <= snapshot.now_ms:
+        if job.not_before_ms <= snapshot.now_ms and keeps_within_later_sizes(job, snapshot):
             assert shortfall(minus(job.demand, own(snapshot, job.name)), room), f"{job.name} could start"
         break
 
@@ -263,14 +318,13 @@ def nobody_is_held_who_delays_nobody(snapshot: Snapshot) -> None:
     per_pools: Counter[tuple[str, ...]] = Counter()
     for hold in plan.waits:
         job = waiting[hold.job]
-        if not fits(job, snapshot.pools, policy):
+        if not can_ever_start(job, snapshot):
             continue
         touched = [head for head in heads if set(waiting[head.job].demand) & set(job.demand)]
         if job.limit_ms is not None and job.not_before_ms <= NOW_MS and not shortfall(job.demand, left):
             until_ms = NOW_MS + job.limit_ms
-            assert any(head.start_by_ms is None or head.start_by_ms < until_ms for head in touched), (
-                f"{job.name} is held for nothing"
-            )
+            delays = any(head.start_by_ms is None or head.start_by_ms < until_ms for head in touched)
+            assert delays or not keeps_within_later_sizes(job, world.snapshot()), f"{job.name} is held for nothing"
         pools = tuple(sorted(job.demand))
         per_pools[pools] += 1
         if per_pools[pools] <= policy.reserved_heads:
@@ -288,7 +342,7 @@ def starts_that_can_be_known_are_known(snapshot: Snapshot) -> None:
     blocked: Counter[frozenset[str]] = Counter()
     for hold in plan.waits:
         job = waiting[hold.job]
-        if not fits(job, snapshot.pools, snapshot.policy):
+        if not can_ever_start(job, snapshot):
             continue
         if snapshot.policy.team(job.team).limit:
             return
@@ -428,7 +482,10 @@ def guarantees_are_given(snapshot: Snapshot) -> None:
     if plan.actions or not policy.preemption or any(a.stopping for a in snapshot.allocations) or snapshot.reservations:
         return
     waiting = {job.name: job for job in snapshot.waiting}
-    first = next((waiting[h.job] for h in plan.waits if fits(waiting[h.job], snapshot.pools, policy)), None)
+    if snapshot.calendars:
+        # A job may have to wait for another size.
+        return
+    first = next((waiting[h.job] for h in plan.waits if can_ever_start(waiting[h.job], snapshot)), None)
     left = free(snapshot)
     if first is None or first.not_before_ms > snapshot.now_ms or any(size < 0 for size in left.values()):
         return
@@ -461,6 +518,7 @@ def the_order_of_reading_does_not_matter(snapshot: Snapshot) -> None:
             reservations=shuffled(snapshot.reservations),
             waiting=shuffled(snapshot.waiting),
             policy=snapshot.policy,
+            calendars=dict(shuffled(tuple(snapshot.calendars.items()))),
         )
         assert schedule(again) == first
 
@@ -554,6 +612,11 @@ def test_freed_and_free_instances_cover_the_preemptors_demand(snapshot: Snapshot
 @given(snapshots())
 def test_a_reservation_is_released_with_its_job(snapshot: Snapshot) -> None:
     leftovers_are_released(snapshot)
+
+
+@given(snapshots())
+def test_what_starts_ends_before_a_pool_becomes_too_small(snapshot: Snapshot) -> None:
+    what_starts_has_ended_before_a_pool_shrinks(snapshot)
 
 
 @given(snapshots("several"))

@@ -151,6 +151,12 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         "use InstanceType and InstanceCount, or InstanceGroups",
     ),
     (
+        "a training plan",
+        {"ResourceConfig": {**on(1), "TrainingPlanArn": "arn:aws:sagemaker:eu-west-1:123456789012:training-plan/p1"}},
+        "ResourceConfig.TrainingPlanArn",
+        "counts no instances of training plans",
+    ),
+    (
         "a place on UltraServers",
         {"ResourceConfig": {**on(1), "InstancePlacementConfig": {"EnableMultipleJobs": True}}},
         "ResourceConfig.InstancePlacementConfig",

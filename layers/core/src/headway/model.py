@@ -110,6 +110,25 @@ class Pause:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SizeChange:
+    """A pool gets another size at a known time."""
+
+    at_ms: int
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calendar:
+    """How the size of a pool changes from now on."""
+
+    #: In order of time. After the last one the size stays.
+    changes: tuple[SizeChange, ...]
+    #: Whether running attempts are stopped when the pool becomes smaller than its use. If not, a job starts only if it
+    #: ends in time.
+    stops: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Snapshot:
     """All that a decision depends on, read at one moment."""
 
@@ -124,3 +143,5 @@ class Snapshot:
     pauses: Mapping[str, Pause] = field(default_factory=dict)
     #: The rules to decide under.
     policy: Policy = DEFAULT_POLICY
+    #: Pools whose size changes at known times; ``pools`` has the sizes of now.
+    calendars: Mapping[str, Calendar] = field(default_factory=dict)

@@ -40,7 +40,19 @@ class Preempt:
     reason: Reason
 
 
-Action = Release | Start | Preempt
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StopForSize:
+    """Stop an attempt, as its pool has become smaller than its use."""
+
+    job: str
+    attempt: str
+    #: The pool, and the size that it has now.
+    pool: str
+    size: int
+    reason: Reason
+
+
+Action = Release | Start | Preempt | StopForSize
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

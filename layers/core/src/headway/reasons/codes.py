@@ -23,6 +23,7 @@ class ReasonCode(StrEnum):
     WAITS_BEHIND = "WaitsBehind"
     BACKS_OFF = "BacksOff"
     PAUSED = "Paused"
+    WAITS_FOR_SIZE = "WaitsForPoolSize"
     EXCEEDS_POOL = "ExceedsPool"
     EXCEEDS_LIMIT = "ExceedsTeamLimit"
     UNKNOWN_POOL = "UnknownPool"
@@ -44,6 +45,7 @@ class ReasonCode(StrEnum):
     UNDERUSED = "Underused"
     INTERRUPTED = "InterruptedTooOften"
     NO_INSTANCES = "NoInstances"
+    POOL_SHRANK = "PoolShrank"
     # How a job or an attempt ended.
     COMPLETED = "Completed"
     FAILED = "Failed"

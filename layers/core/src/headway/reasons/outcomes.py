@@ -69,6 +69,25 @@ def reservation_released(demand: Demand) -> Reason:
     )
 
 
+def reservation_outlasted(demand: Demand) -> Reason:
+    """The reservation of a job is released, as the job would still run when its pool is too small for it."""
+    return Reason(
+        code=ReasonCode.RESERVATION_RELEASED,
+        message=f"releases the {describe(demand)} reserved for it: it would still run when the pool becomes smaller",
+    )
+
+
+def stopped_for_size(pool: str, size: int) -> Reason:
+    """The job's attempt is stopped, as its pool has become smaller than its use.
+
+    Args:
+        pool: the pool.
+        size: its size.
+    """
+    message = f"stopped as the pool {pool} has only {size} instances by its schedule; keeps its place in the queue"
+    return Reason(code=ReasonCode.POOL_SHRANK, message=message)
+
+
 def reservation_taken_over(demand: Demand, by: WaitingJob) -> Reason:
     """The reservation of a job is taken over by a job of higher rank.
 

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from headway.model import Allocation, Demand, Pause, WaitingJob
+from headway.model import Allocation, Demand, Pause, SizeChange, WaitingJob
 from headway.policy import Policy
 from headway.reasons.codes import Reason, ReasonCode
 from headway.vectors import describe, total
@@ -196,6 +196,64 @@ def exceeds_pool(job: WaitingJob, sizes: Demand) -> Reason:
         message=(
             f"demands {describe(job.demand)} but the pools hold {describe(sizes)}; "
             "enlarge the pool (`headway config set`) or stop the job and submit a smaller one"
+        ),
+    )
+
+
+def outlasts_size(pool: str, change: SizeChange, now_ms: int) -> Reason:
+    """The job would still run when a pool becomes too small for it.
+
+    Args:
+        pool: the pool.
+        change: its change of size.
+        now_ms: the current time, ms.
+    """
+    most_s = (change.at_ms - now_ms) // 1000
+    return Reason(
+        code=ReasonCode.WAITS_FOR_SIZE,
+        message=(
+            f"would still run when the pool {pool} has only {change.size} instances "
+            f"({clock_time(change.at_ms, now_ms)}); a job that is limited to {most_s} s in all could start now"
+        ),
+    )
+
+
+def waits_for_growth(
+    job: WaitingJob, pool: str, growth: SizeChange, size: int, now_ms: int, start_by_ms: int | None
+) -> Reason:
+    """The pool is too small for the job now, and will be larger.
+
+    Args:
+        job: the job.
+        pool: the pool.
+        growth: the first change after which it is large enough.
+        size: its size now.
+        now_ms: the current time, ms.
+        start_by_ms: the job's reserved start, ms; None if unknown.
+    """
+    message = (
+        f"waits for {job.demand[pool]} {pool}: the pool has {size} now, and {growth.size} from "
+        f"{clock_time(growth.at_ms, now_ms)} on"
+    )
+    if start_by_ms is not None:
+        message += f"; starts by {clock_time(start_by_ms, now_ms)} unless a job of higher rank comes"
+    return Reason(code=ReasonCode.WAITS_FOR_SIZE, message=message)
+
+
+def exceeds_windows(job: WaitingJob, longest_ms: int) -> Reason:
+    """The pools never have enough instances for as long as the job may run.
+
+    Args:
+        job: the job.
+        longest_ms: the longest time for which they have enough, ms.
+    """
+    limit = "has no time limit" if job.limit_ms is None else f"may run for {job.limit_ms // 1000} s in all"
+    return Reason(
+        code=ReasonCode.EXCEEDS_POOL,
+        message=(
+            f"demands {describe(job.demand)} and {limit}, but the pools have so many for at most "
+            f"{longest_ms // 1000} s at a time: stop the job and submit one with a shorter limit (MaxRuntimeInSeconds) "
+            "or fewer instances, or change the schedule of the pool (`headway config set`)"
         ),
     )
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from headway.errors import InvariantViolation
-from headway.model import Allocation, Demand, Snapshot, WaitingJob
-from headway.plan import Plan, Preempt, Release, Start
+from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
+from headway.plan import Plan, Preempt, Release, Start, StopForSize
 from headway.scheduling.fair_share import TeamUse
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.preemption import is_preemptible
@@ -12,7 +12,7 @@ from headway.vectors import free, minus, plus, positive, shortfall, total
 
 
 def check_plan(snapshot: Snapshot, plan: Plan) -> None:
-    """Check a plan against the promises that a single decision can break (1, 2, 5 and 6).
+    """Check a plan against the promises that a single decision can break (1, 2, 5, 6 and 12).
 
     Args:
         snapshot: the snapshot.
@@ -58,9 +58,10 @@ def check_plan(snapshot: Snapshot, plan: Plan) -> None:
                 _require(not over, f"starting {action.job} would exceed the limit of team {team}: {over}")
                 holding.add(action.job)
                 left = minus(left, takes)
-            case Preempt():
+            case Preempt() | StopForSize():
                 pass
     _verify_preemptions(snapshot, plan)
+    _verify_sizes(snapshot, plan)
 
 
 def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
@@ -86,6 +87,46 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         freed = total(action.freed for action in preemptions if action.for_job == name)
         beyond = positive(minus(freed, waiting[name].demand))
         _require(not beyond, f"more is freed for {name} than it demands: {beyond}")
+
+
+def _verify_sizes(snapshot: Snapshot, plan: Plan) -> None:
+    """What starts fits the later sizes of its pools, unless they stop what exceeds them; only there is it stopped."""
+    now_ms = snapshot.now_ms
+    waiting = {job.name: job for job in snapshot.waiting}
+    started = [waiting[action.job] for action in plan.actions if isinstance(action, Start)]
+    for pool, calendar in snapshot.calendars.items():
+        for change in calendar.changes:
+            if calendar.stops or change.at_ms <= now_ms:
+                continue
+            news = [job.demand.get(pool, 0) for job in started if _holds_at(change.at_ms, now_ms, job.limit_ms)]
+            held = [
+                each.demand.get(pool, 0)
+                for each in snapshot.allocations
+                if not (each.stopping and now_ms + STOP_MS <= change.at_ms)
+                and (_is_over(each, now_ms) or _holds_at(change.at_ms, each.since_ms, each.limit_ms))
+            ]
+            _require(
+                not any(news) or sum(news) + sum(held) <= change.size,
+                f"what starts would hold {sum(news)} {pool} beside {sum(held)} when its size is {change.size}",
+            )
+    allocations = {allocation.attempt: allocation for allocation in snapshot.allocations}
+    for action in plan.actions:
+        if isinstance(action, StopForSize):
+            stops = action.pool in snapshot.calendars and snapshot.calendars[action.pool].stops
+            _require(stops, f"{action.attempt} is stopped for {action.pool}, which stops nothing")
+            stopped = allocations[action.attempt]
+            _require(not stopped.stopping, f"{action.attempt} is stopping already")
+            used = sum(a.demand.get(action.pool, 0) for a in snapshot.allocations if not a.stopping)
+            _require(used > snapshot.pools.get(action.pool, 0), f"{action.attempt} is stopped although it fits")
+
+
+def _holds_at(time_ms: int, since_ms: int, limit_ms: int | None) -> bool:
+    return limit_ms is None or since_ms + limit_ms > time_ms
+
+
+def _is_over(allocation: Allocation, now_ms: int) -> bool:
+    """Whether it has passed its limit, which therefore proves nothing."""
+    return allocation.limit_ms is not None and allocation.since_ms + allocation.limit_ms <= now_ms
 
 
 def _gives_way(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from headway.model import STOP_MS, Allocation, Demand, WaitingJob
 from headway.policy import Policy
 from headway.scheduling.allocation_index import AllocationIndex
-from headway.scheduling.backfill import CapacityChange, ReservedStart, reserve_start
+from headway.scheduling.backfill import CapacityChange, Claim, ReservedStart, reserve_start
 from headway.scheduling.looks import Looks
+from headway.scheduling.size_changes import SizeChanges
 from headway.vectors import overlap, total
 
 Combination = tuple[str, ...]
@@ -23,8 +24,11 @@ _NEVER_MS = 1 << 62
 class ReservedStarts:
     """The reserved starts of one decision, in rank order."""
 
-    def __init__(self, index: AllocationIndex, policy: Policy, now_ms: int, looks: Looks) -> None:
+    def __init__(
+        self, index: AllocationIndex, policy: Policy, now_ms: int, looks: Looks, size_changes: SizeChanges
+    ) -> None:
         self._looks = looks
+        self._size_changes = size_changes
         self._index = index
         self._depth = policy.reserved_heads if policy.backfill else 1
         self._backfill = policy.backfill
@@ -103,7 +107,8 @@ class ReservedStarts:
             not_before_ms = max(self._now_ms, job.not_before_ms)
             changes = [*self._placed, *self._ends(need)]
             preemptible = [] if preemptible_from_ms is None else [*self._preemptible(need, preemptible_from_ms)]
-            others = [head for head in self._starts if not head.slack.keys().isdisjoint(need)]
+            heads = [head for head in self._starts if not head.slack.keys().isdisjoint(need)]
+            others: list[Claim] = [*heads, *self._size_changes.of(need)]
             # At worst each start of another job is compared at each time at which instances are freed.
             self._looks.taken += len(self._starts) + (len(changes) + len(preemptible)) * (1 + len(others)) // 4
             start = reserve_start(job, need, available, changes, others, not_before_ms, preemptible)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from headway import reasons
-from headway.model import Allocation, Demand, Snapshot, WaitingJob
-from headway.plan import Action, Plan, Preempt, Release, Start
+from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
+from headway.plan import Action, Plan, Preempt, Release, Start, StopForSize
 from headway.reasons import Reason
 from headway.scheduling.backfill import ReservedStart
 from headway.scheduling.capacity_state import CapacityState, paused_pool
@@ -18,6 +18,8 @@ from headway.scheduling.ordering import capped_priority, rank, running_priority
 from headway.scheduling.preemption import Preemption
 from headway.scheduling.queue_order import in_rank_order
 from headway.scheduling.reserved_starts import Combination, ReservedStarts
+from headway.scheduling.size_changes import SizeChanges, SizeClaim
+from headway.scheduling.size_excess import excess
 from headway.vectors import minus, overlap, plus, positive, shortfall, total
 
 
@@ -28,7 +30,8 @@ def schedule(snapshot: Snapshot, *, explain: bool = True) -> Plan:
     that it outranks stopped, preempts them, and what they free is earmarked for it. Any other job is blocked: the first
     blocked jobs of each combination of pools get a reserved start, computed from the limits of the running attempts.
     From then on a job starts or preempts only if it delays none of these starts. A job that demands more than a pool's
-    size, or demands a paused pool, waits without blocking other jobs.
+    size, or demands a paused pool, waits without blocking other jobs. A job that would still run when a pool becomes
+    smaller, on more than the pool has then, is blocked too.
 
     Args:
         snapshot: the state to decide on.
@@ -49,16 +52,19 @@ class _Pass:
         self.looks = Looks()
         self.state = state = CapacityState(snapshot, self.looks)
         self.preemption = Preemption(snapshot, state.allocations, state.use, state.guarantees, self.looks)
-        self.reserved_starts = ReservedStarts(state.allocations, policy, snapshot.now_ms, self.looks)
+        self.size_changes = SizeChanges(snapshot, self.looks)
+        self.reserved_starts = ReservedStarts(state.allocations, policy, snapshot.now_ms, self.looks, self.size_changes)
         self.explainer = Explainer(snapshot, state.allocations, self.reserved_starts, enabled=explain)
         #: Kinds of jobs that preemption does not help; see :func:`_kind`.
         self.stuck: set[_Kind] = set()
         self.releases: list[Release] = []
+        self.stops: list[StopForSize] = []
         self.starts: list[Start] = []
         self.preemptions: list[Preempt] = []
 
     def run(self) -> Plan:
         self._release_leftovers()
+        self._stop_excess()
         state, snapshot = self.state, self.snapshot
         # Jobs with a reservation or an earmark are considered however far back they are.
         owed = set(state.owners)
@@ -83,7 +89,7 @@ class _Pass:
             considered += 1
             state.mark_considered(job)
             owed.discard(job.name)
-        actions: tuple[Action, ...] = (*self.releases, *self.starts, *self.preemptions)
+        actions: tuple[Action, ...] = (*self.releases, *self.stops, *self.starts, *self.preemptions)
         return Plan(actions=actions, waits=tuple(self.explainer.waits), unseen=len(snapshot.waiting) - considered)
 
     def _is_spent(self, job: WaitingJob) -> bool:
@@ -102,6 +108,14 @@ class _Pass:
             if owner is None or self._never_fits(owner) is not None:
                 self._release(name, reasons.reservation_released(self.state.reserved[name]))
 
+    def _stop_excess(self) -> None:
+        """Stop what exceeds the size of pools that stop attempts when they become smaller."""
+        for pool, victim in excess(self.snapshot):
+            self.state.preempt(victim, {}, {})
+            size = self.snapshot.pools[pool]
+            reason = reasons.stopped_for_size(pool, size)
+            self.stops.append(StopForSize(job=victim.job, attempt=victim.attempt, pool=pool, size=size, reason=reason))
+
     def _release(self, name: str, reason: Reason) -> None:
         self.releases.append(Release(job=name, demand=self.state.release(name), reason=reason))
         self.stuck.clear()
@@ -112,8 +126,11 @@ class _Pass:
         for pool in sorted(job.demand):
             if pool not in pools:
                 return partial(reasons.unknown_pool, pool, tuple(sorted(pools)))
-        if shortfall(job.demand, pools):
-            return partial(reasons.exceeds_pool, job, {pool: pools[pool] for pool in job.demand})
+        largest = {pool: self.size_changes.largest(pool) for pool in job.demand}
+        if shortfall(job.demand, largest):
+            return partial(reasons.exceeds_pool, job, largest)
+        if not self.size_changes.has_room_for(job):
+            return partial(reasons.exceeds_windows, job, self.size_changes.longest_ms(job))
         limit = self.policy.team(job.team).limit
         if any(count > limit.get(pool, count) for pool, count in job.demand.items()):
             return partial(reasons.exceeds_limit, job, {pool: limit[pool] for pool in job.demand if pool in limit})
@@ -129,7 +146,16 @@ class _Pass:
         if never_fits is not None:
             self.explainer.add(job, never_fits, in_line=False)
             return
-        takes = state.beyond_reservation(job)
+        takes, until_ms = state.beyond_reservation(job), self._until_ms(job)
+        claimed = plus(state.reserved_for(job.name), state.freed_for(job))
+        if job.name in state.reserved and self.size_changes.exceeded_by(state.charged(job), until_ms) is not None:
+            # It can use its reservation only after the change, and others can use it until then.
+            self._release(job.name, reasons.reservation_outlasted(state.reserved[job.name]))
+            takes, claimed = state.beyond_reservation(job), state.freed_for(job)
+        self.size_changes.take(claimed, until_ms)
+        # Beyond what it claims already, and what it lacks at later sizes.
+        beyond = minus(state.charged(job), claimed)
+        exceeded = self.size_changes.exceeded_by(beyond, until_ms)
         earmarked = state.earmarked.get(job.name, [])
         # What is reserved for the job, or being freed for it, is not taken from jobs of higher rank.
         need = positive(minus(takes, state.freed_for(job)))
@@ -138,16 +164,16 @@ class _Pass:
             start = self._reserve(job, need, _combination(job.demand))
             self.explainer.add(job, partial(reasons.backs_off, -(-wait_ms // 1000), job.held_by), start)
             return
-        until_ms = self._until_ms(job)
-        if self.reserved_starts.delayed_by(positive(takes), None) is None:
+        if exceeded is None and self.reserved_starts.delayed_by(positive(takes), None) is None:
             self._take_over(job, takes)
         # Only what it takes beyond its reservation can delay another job; no job counts on the reservation.
-        if not shortfall(takes, state.free) and not shortfall(takes, state.spare):
+        if exceeded is None and not shortfall(takes, state.free) and not shortfall(takes, state.spare):
             delayed = self.reserved_starts.delayed_by(positive(takes), until_ms)
             if delayed is None:
+                self.size_changes.take(beyond, until_ms)
                 self._start(job, takes, until_ms)
                 return
-        self._wait_or_preempt(job, need, earmarked, until_ms)
+        self._wait_or_preempt(job, need, earmarked, until_ms, beyond, exceeded)
 
     def _until_ms(self, job: WaitingJob) -> int | None:
         return None if job.limit_ms is None else self.now_ms + job.limit_ms
@@ -221,7 +247,13 @@ class _Pass:
         self.starts.append(Start(job=job.name, demand=dict(job.demand), reason=reasons.started(job.demand)))
 
     def _wait_or_preempt(
-        self, job: WaitingJob, total_need: Demand, earmarked: list[Allocation], until_ms: int | None
+        self,
+        job: WaitingJob,
+        total_need: Demand,
+        earmarked: list[Allocation],
+        until_ms: int | None,
+        beyond: Demand,
+        exceeded: SizeClaim | None,
     ) -> None:
         state = self.state
         from_spare = overlap(total_need, state.spare)
@@ -239,6 +271,13 @@ class _Pass:
                 self.stuck.add(_kind(job))
                 self._block(job, total_need, lacking)
                 return
+            # Its victims take time to stop, and leave their part of later sizes to it.
+            stopped_ms = None if until_ms is None else until_ms + STOP_MS
+            exceeded = self.size_changes.exceeded_by(beyond, stopped_ms, victims)
+        if exceeded is not None:
+            start = self._reserve(job, total_need, _combination(job.demand))
+            self.explainer.add(job, partial(reasons.outlasts_size, exceeded.pool, exceeded.change, self.now_ms), start)
+            return
         counted = total_need
         if victims and self.reserved_starts:
             unclaimed = self.reserved_starts.unclaimed_by_reservations(victims)
@@ -252,6 +291,7 @@ class _Pass:
             self.explainer.add(job, partial(self.explainer.would_delay, delayed), None if owed else start)
             return
         reclaims = self.preemption.reclaims(job)
+        self.size_changes.take(beyond, until_ms, victims)
         self.reserved_starts.account_for(counted, state.charged(job), until_ms, starts=False)
         # From here on no job of lower rank can take the job's instances in this pass. What the victims free stays
         # reserved for it in later passes.
@@ -288,6 +328,12 @@ class _Pass:
         if start is None:
             self.explainer.add(job, partial(self.explainer.behind, pools))
             return
+        for pool in pools:
+            growth = self.size_changes.growth(pool, job.demand[pool])
+            if growth is not None:
+                why = partial(reasons.waits_for_growth, job, pool, growth, self.snapshot.pools[pool], self.now_ms)
+                self.explainer.add(job, partial(why, start.start_ms), start)
+                return
         self.explainer.add(job, partial(self.explainer.lacks_capacity, job, lacking, start.start_ms), start)
 
     def _reserve(

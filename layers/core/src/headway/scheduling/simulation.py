@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from headway.errors import InvariantViolation
 from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
-from headway.plan import Plan, Preempt, Release, Start
+from headway.plan import Plan, Preempt, Release, Start, StopForSize
 from headway.scheduling.ordering import rank
 from headway.vectors import plus
 
@@ -32,7 +32,7 @@ class EventKind(StrEnum):
     STARTED = "started"
     #: The attempt is preempted for another job.
     PREEMPTED = "preempted"
-    #: The attempt has stopped for another job, and its job waits again.
+    #: The attempt has stopped for another job, or for a smaller pool, and its job waits again.
     PREEMPTED_ENDED = "yielded"
     COMPLETED = "completed"
     #: The job was ended at its limit before it was done.
@@ -103,7 +103,7 @@ class Simulation:
         """Begin with a snapshot.
 
         Args:
-            snapshot: the queue as it is; its policy and pools stay, and so do pauses.
+            snapshot: the queue as it is; its policy stays, and so do pauses. Pools change their sizes by its calendars.
             decide: the scheduler. It may keep a state of its own, but must come to an end at each instant.
             run_time: how long the jobs of the snapshot run. Without, they never end, their limits aside.
             stop_ms: the duration of a stop, ms.
@@ -112,6 +112,7 @@ class Simulation:
         """
         self.now_ms = snapshot.now_ms
         self._pools = snapshot.pools
+        self._calendars = snapshot.calendars
         self._pauses = snapshot.pauses
         self._policy = snapshot.policy
         self._decide = decide
@@ -131,6 +132,11 @@ class Simulation:
         self._asked_ms: dict[str, int] = {}
         #: Instants at which nothing happens but a decision may turn out otherwise.
         self._wakes: list[int] = []
+        #: Attempts that were stopped as their pool became smaller.
+        self._beyond_size: set[str] = set()
+        for calendar in snapshot.calendars.values():
+            for change in calendar.changes:
+                self._wake(change.at_ms)
         left = run_time or (lambda _: None)
         for job in self._waiting:
             self._profiles[job.name] = _JobProfile(run_ms=left(job))
@@ -172,6 +178,7 @@ class Simulation:
             waiting=tuple(self._waiting),
             pauses=self._pauses,
             policy=self._policy,
+            calendars=self._calendars,
         )
 
     def run(self, until_ms: int | None = None) -> None:
@@ -186,7 +193,8 @@ class Simulation:
         if time_ms is None:
             return False
         # Events that are overdue at the start happen at once.
-        self.now_ms = max(self.now_ms, time_ms)
+        before_ms, self.now_ms = self.now_ms, max(self.now_ms, time_ms)
+        self._resize(before_ms)
         while self._ending and self._ending[0][0] <= self.now_ms:
             end_ms, _, attempt = heapq.heappop(self._ending)
             if self._ends.get(attempt) == end_ms:
@@ -197,6 +205,17 @@ class Simulation:
             heapq.heappop(self._wakes)
         self.settle()
         return True
+
+    def _resize(self, since_ms: int) -> None:
+        """Apply the changes of sizes since then."""
+        sizes = {
+            pool: change.size
+            for pool, calendar in self._calendars.items()
+            for change in calendar.changes
+            if since_ms < change.at_ms <= self.now_ms
+        }
+        if sizes:
+            self._pools = {**self._pools, **sizes}
 
     def settle(self) -> None:
         """Decide at the present until there is nothing left to do.
@@ -214,6 +233,8 @@ class Simulation:
                         self._start(action)
                     case Preempt():
                         self._preempt(action)
+                    case StopForSize():
+                        self._stop(action)
             if not plan.actions:
                 return
         raise InvariantViolation(f"after {_MAX_ROUNDS} decisions at {self.now_ms} ms there is still something to do")
@@ -309,6 +330,13 @@ class Simulation:
         self._end_by(action.attempt, self.now_ms + self._stop_ms)
         self._emit(EventKind.PREEMPTED, victim.job, victim.demand, victim.attempt)
 
+    def _stop(self, action: StopForSize) -> None:
+        stopped = self._allocations[action.attempt]
+        self._allocations[action.attempt] = replace(stopped, stopping=True)
+        self._beyond_size.add(action.attempt)
+        self._asked_ms[action.attempt] = self.now_ms
+        self._end_by(action.attempt, self.now_ms + self._stop_ms)
+
     def _end(self, attempt: str) -> None:
         ended = self._allocations.pop(attempt)
         due_ms = self._ends.pop(attempt)
@@ -322,7 +350,7 @@ class Simulation:
             self._emit(EventKind.COMPLETED, ended.job, ended.demand, attempt)
         elif ended.limit_ms is not None and ended.limit_ms <= ran_ms:
             self._emit(EventKind.TIMED_OUT, ended.job, ended.demand, attempt)
-        elif ended.freed_for is None:
+        elif ended.freed_for is None and attempt not in self._beyond_size:
             self._emit(EventKind.STOPPED, ended.job, ended.demand, attempt)
         else:
             self._yield(ended, profile, ran_ms, (due_ms if asked_ms is None else asked_ms) - ended.since_ms)
@@ -335,7 +363,7 @@ class Simulation:
             kept_ms = trained_ms - (trained_ms % interval_ms if interval_ms else 0)
         if profile.run_ms is not None:
             profile.run_ms -= kept_ms
-        profile.preemptions += 1
+        profile.preemptions += ended.freed_for is not None
         entered_ms = ended.since_ms if ended.entry_time_ms is None else ended.entry_time_ms
         self._enter(
             WaitingJob(

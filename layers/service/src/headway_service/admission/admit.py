@@ -292,8 +292,8 @@ def _impossible(
             problems[pool] = ("", f"there is no pool {pool}, so this queue runs no serverless jobs")
         elif known is None:
             problems[pool] = ("InstanceType", f"there is no pool {pool}")
-        elif count > known.size:
-            problems[pool] = ("InstanceCount", f"the pool {pool} has {known.size} instances, not {count}")
+        elif count > known.sizes.largest:
+            problems[pool] = ("InstanceCount", f"the pool {pool} has {known.sizes.largest} instances, not {count}")
         elif count > most:
             message = f"the team {team} may use {most} instances of the pool {pool}, not {count}"
             problems[pool] = ("InstanceCount", message)

@@ -19,6 +19,7 @@ from headway.policy import MAX_BACKFILL_WINDOW, MAX_LIMIT_WEIGHT, MAX_RESERVED_H
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.config import access as access_notation
 from headway_service.config import rules as rule_notation
+from headway_service.config import schedule as schedule_notation
 from headway_service.config import utilization
 from headway_service.config.authorization import Access, People
 from headway_service.config.base import ConfigModel, Name
@@ -70,8 +71,40 @@ Instances = Annotated[int, Field(ge=0, le=MAX_POOL_SIZE)]
 class Pool(ConfigModel):
     """One pool."""
 
-    #: Instances in the pool. 0 lets what runs finish and starts nothing.
+    #: Instances in the pool, outside the entries of its schedule. 0 lets what runs finish and starts nothing.
     size: int = Field(ge=0, le=MAX_POOL_SIZE)
+    #: Other sizes by time of day and week.
+    schedule: list[schedule_notation.Entry] = Field(default_factory=list, max_length=schedule_notation.MAX_ENTRIES)
+    #: The time zone of the schedule.
+    time_zone: schedule_notation.Zone = "UTC"
+    #: What happens to running jobs when the pool becomes smaller by its schedule.
+    at_shrink: Annotated[schedule_notation.AtShrink, Strict(strict=False)] = schedule_notation.AtShrink.RUN
+
+    @model_validator(mode="after")
+    def _schedule_is_clear(self) -> Pool:
+        windows = sum(len(set(entry.days)) for entry in self.schedule)
+        if windows > schedule_notation.MAX_WINDOWS:
+            raise ValueError(
+                f"the entries of the schedule begin {windows} times a week; at most {schedule_notation.MAX_WINDOWS} "
+                "are possible"
+            )
+        for index, entry in enumerate(self.schedule):
+            if entry.size > MAX_POOL_SIZE:
+                raise ValueError(f"schedule.{index}.size must be {MAX_POOL_SIZE} at most")
+            if len(set(entry.days)) < len(entry.days):
+                raise ValueError(f"schedule.{index}.days names a day twice: name each day once")
+        pair = schedule_notation.overlaps(self.schedule)
+        if pair is not None:
+            raise ValueError(
+                f"the entries {pair[0]} and {pair[1]} of the schedule overlap, so the size is not clear: change their "
+                "days or times"
+            )
+        return self
+
+    @property
+    def sizes(self) -> schedule_notation.Schedule:
+        """When it has which size."""
+        return schedule_notation.Schedule(tuple(self.schedule), self.time_zone, self.size)
 
 
 class Priorities(ConfigModel):
@@ -288,7 +321,7 @@ class Configuration(ConfigModel):
             team: the team; empty for jobs without one.
         """
         known = self.pools.get(pool)
-        size = known.size if known else 0
+        size = known.sizes.largest if known else 0
         return min(size, self.teams[team].limit.get(pool, size)) if team in self.teams else size
 
 
@@ -389,9 +422,11 @@ def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
                 yield FieldError(field=f"teams.{name}.guaranteed.{pool}", message=message)
     for pool, known in pools.items():
         guaranteed = {name: team.guaranteed[pool] for name, team in teams.items() if team.guaranteed.get(pool)}
-        if sum(guaranteed.values()) > known.size:
+        if sum(guaranteed.values()) > known.sizes.largest:
             told = ", ".join(f"{name} {count}" for name, count in guaranteed.items())
-            message = f"{known.size} is less than the {sum(guaranteed.values())} that teams are guaranteed ({told})"
+            message = (
+                f"{known.sizes.largest} is less than the {sum(guaranteed.values())} that teams are guaranteed ({told})"
+            )
             yield FieldError(field=f"pools.{pool}.size", message=message)
 
 

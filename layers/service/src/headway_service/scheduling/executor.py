@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from headway.errors import InvalidTransition
 from headway.lifecycle import AttemptState
 from headway.model import Demand, WaitingJob
-from headway.plan import Action, Plan, Preempt, Release, Start
+from headway.plan import Action, Plan, Preempt, Release, Start, StopForSize
 from headway.policy import Policy
 from headway.scheduling.ordering import work_lost_ms
+from headway.scheduling.size_changes import crosses
 from headway_service.errors import Conflict, OutcomeUnknown
 from headway_service.observability import metrics
 from headway_service.observability.logging import logger
@@ -24,7 +25,7 @@ from headway_service.store.ledger import Ledger
 from headway_service.store.marks import Marks
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.ledger import CalendarRecord, PauseRecord
 from headway_service.store.repository import find_job
 
 RESERVED_MS = 10_000
@@ -39,6 +40,7 @@ class TickReport:
     preempted: list[str] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
     drained: list[str] = field(default_factory=list)
+    shrunk: list[str] = field(default_factory=list)
     rejected: int = 0
     unclear: int = 0
     rounds: int = 0
@@ -53,6 +55,8 @@ class Decision:
     ledger: Ledger
     #: The jobs that waited when the plan was made, by name.
     waiting: Mapping[str, WaitingJob]
+    #: The time that it was made for, ms; None if its starts do not depend on it.
+    decided_ms: int | None = None
 
 
 class Executor:
@@ -97,6 +101,8 @@ class Executor:
         self.figures: list[MetricValue] = []
         #: Starts of each team since the ledger was read.
         self._started: Counter[str] = Counter()
+        #: Starts in each pool since then.
+        self._started_in: Counter[str] = Counter()
         #: Attempts without a clear response from SageMaker. The next tick retries, this one does not.
         self._unclear: set[str] = set()
 
@@ -130,11 +136,12 @@ class Executor:
             Whether all actions were carried out as decided.
         """
         self._started.clear()
+        self._started_in.clear()
         as_decided = True
         for action in decision.plan.actions:
             if not self.has_time():
                 return False
-            if not isinstance(action, Release) and self._launcher.is_backing_off(_for_launch(action)):
+            if isinstance(action, Start | Preempt) and self._launcher.is_backing_off(_for_launch(action)):
                 # SageMaker stopped answering after this was decided.
                 as_decided = False
                 continue
@@ -195,6 +202,7 @@ class Executor:
                 attempt = self._attempt(job, now_ms)
                 self._table.write(self._start(job, attempt, action, decision, now_ms))
                 self._started[job.team] += 1
+                self._started_in.update(job.demand.keys())
                 self.report.started.append(action.job)
                 self.figures += metrics.time_to_start(job, now_ms)
                 return attempt
@@ -204,6 +212,11 @@ class Executor:
                 self.report.preempted.append(action.job)
                 lost_ms = work_lost_ms(attempt.allocation(), now_ms, self._policy)
                 self.figures.append(metrics.WORK_LOST.of(lost_ms / 1000))
+                return attempt
+            case StopForSize():
+                attempt, writes = self._stop_for_size(action, ledger, now_ms)
+                self._table.write(writes)
+                self.report.shrunk.append(action.job)
                 return attempt
 
     def _attempt(self, job: JobRecord, now_ms: int) -> AttemptRecord:
@@ -230,7 +243,24 @@ class Executor:
                 raise Conflict([0])
             limited = team.model_copy(update={"starts": team.starts + self._started[job.team]})
         reservation = ledger.reservation_of(job.job_name)
-        return transitions.start(job, attempt, reservation, action.reason, now_ms, limited=limited)
+        calendars = self._calendars(job, decision, now_ms)
+        return transitions.start(job, attempt, reservation, action.reason, now_ms, limited=limited, calendars=calendars)
+
+    def _calendars(self, job: JobRecord, decision: Decision, now_ms: int) -> list[CalendarRecord]:
+        """The calendars that a start is conditional on.
+
+        Raises:
+            Conflict: so much time has passed since the decision that the job would run into another change.
+        """
+        calendars = [each for each in decision.ledger.calendars if each.pool in job.demand]
+        if calendars and job.limit_ms is not None and decision.decided_ms is not None:
+            by_pool = {each.pool: each.calendar(decision.decided_ms) for each in calendars}
+            if crosses(by_pool, job.demand, decision.decided_ms + job.limit_ms, now_ms + job.limit_ms):
+                raise Conflict([0])
+        return [
+            calendar.model_copy(update={"version": calendar.version + self._started_in[calendar.pool]})
+            for calendar in calendars
+        ]
 
     def _preempt(self, action: Preempt, decision: Decision, now_ms: int) -> tuple[AttemptRecord, list[Write]]:
         attempt = decision.ledger.attempt_of(action.job)
@@ -239,6 +269,12 @@ class Executor:
         job = self._job(action.job)
         preemptor = decision.waiting[action.for_job]
         return transitions.preempt(job, attempt, preemptor, action.freed, action.reason, now_ms)
+
+    def _stop_for_size(self, action: StopForSize, ledger: Ledger, now_ms: int) -> tuple[AttemptRecord, list[Write]]:
+        attempt = ledger.attempt_of(action.job)
+        if attempt is None:
+            raise Conflict([0])
+        return transitions.stop_for_size(self._job(action.job), attempt, action, now_ms)
 
     def _job(self, name: str) -> JobRecord:
         job = find_job(self._table, name)

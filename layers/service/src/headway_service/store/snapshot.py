@@ -54,7 +54,12 @@ def read_snapshot(
         passing: pools in which jobs may pass those ahead of them, so that the window is read; None for all pools that
             are not full.
     """
-    sizes = {pool.pool: pool.size for pool in ledger.pools}
+    calendars = {each.pool: each for each in ledger.calendars}
+    # A size that is due and not applied yet counts if it is the smaller one.
+    sizes = {
+        pool.pool: min(pool.size, calendars[pool.pool].size_at(now_ms)) if pool.pool in calendars else pool.size
+        for pool in ledger.pools
+    }
     waiting: dict[str, WaitingJob] = {}
     share = -(-policy.backfill_window // (len(sizes) * len(ledger.queue_teams))) if policy.backfill and sizes else 0
     allocations = (
@@ -97,6 +102,7 @@ def read_snapshot(
         waiting=tuple(sorted(_held_back(waiting.values(), ledger.pools, now_ms), key=rank)),
         pauses=pauses,
         policy=policy,
+        calendars={pool: calendar.calendar(now_ms) for pool, calendar in calendars.items() if pool in sizes},
     )
 
 

@@ -25,7 +25,7 @@ from headway_service.store.records.job import (
     request_item,
     request_key,
 )
-from headway_service.store.records.ledger import ReservationRecord, TeamRecord
+from headway_service.store.records.ledger import CalendarRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.retry_plan import RetryPlan
@@ -66,11 +66,12 @@ def start(
     now_ms: int,
     *,
     limited: TeamRecord | None = None,
+    calendars: Sequence[CalendarRecord] = (),
 ) -> list[Write]:
     """The intent to launch: the job leaves the queue and its attempt holds the instances.
 
     Fails if the instances are no longer free, if one of the pools is paused, if the job has changed since it was read,
-    or if another job of a limited team was started since that team was read.
+    or if another job of a limited team, or in a pool with a calendar, was started since that team or calendar was read.
 
     Args:
         job: the job.
@@ -79,6 +80,7 @@ def start(
         reason: why it starts.
         now_ms: now.
         limited: the team of the job, if it has a limit.
+        calendars: the calendars of its pools.
 
     Raises:
         InvalidTransition: the job does not wait, or is held.
@@ -92,6 +94,7 @@ def start(
         *([reservation.delete()] if reservation else []),
         *_leave_queue(job),
         *([_count_start(limited)] if limited else []),
+        *(_count_start_in(calendar) for calendar in calendars),
         *require_not_paused(attempt.demand),
     ]
 
@@ -413,6 +416,11 @@ def _leave_queue(job: JobRecord) -> Sequence[Write]:
 
 def _count_start(team: TeamRecord) -> Write:
     return Update(key=TeamRecord.key(team.team), adds={"starts": 1}, requires=Equals("starts", team.starts))
+
+
+def _count_start_in(calendar: CalendarRecord) -> Write:
+    key = CalendarRecord.key(calendar.pool)
+    return Update(key=key, adds={"version": 1}, requires=Equals("version", calendar.version))
 
 
 def _reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | None) -> Write:
