@@ -12,21 +12,22 @@ from typing import Any
 
 from headway_sandbox.sagemaker import (
     list_training_jobs,
-    quotas,
     request_validation,
     run_script,
     service_facts,
     utilization,
 )
+from headway_sandbox.sagemaker.capacity import quotas
 from headway_sandbox.sagemaker.faults import Faults
-from headway_sandbox.sagemaker.state_machine import Document, JobStateMachine, SageMakerSettings
+from headway_sandbox.sagemaker.job_controls import JobControls
+from headway_sandbox.sagemaker.state_machine import Document, SageMakerSettings
 from headway_sandbox.sagemaker.token_bucket import Throttle
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 _Handler = Callable[[Mapping[str, Any], float], Document]
 
 
-class FakeSageMaker(JobStateMachine):
+class FakeSageMaker(JobControls):
     """SageMaker's training jobs of one account in one region.
 
     Args:
