@@ -327,12 +327,6 @@ def test_a_wrong_switch_of_pending_jobs_is_refused(wrong):
         Faults(**wrong)
 
 
-def test_a_warm_pool_is_refused_as_its_quota_is_zero(fleet):
-    config = {**on(P5), "KeepAlivePeriodInSeconds": 600}
-    error = refused(lambda: fleet.create(request(ResourceConfig=config), now=0.0))
-    assert (error.code, "for training warm pool usage' is 0" in error.message) == ("ResourceLimitExceeded", True)
-
-
 # ------------------------------------------------------------------------------------------------------------ spot
 
 

@@ -22,7 +22,7 @@ class JobControls(JobStateMachine):
         """
         job = self._active(name, now)
         if job.allocated_at is None:
-            job.allocate_instances(now)
+            self._allocate(job, now)
         for stage in _stages_after(job.secondary):
             self._enter(job, stage, now)
         self._end(job, service_facts.COMPLETED, "Completed", now)

@@ -160,6 +160,19 @@ def check_create(request: Mapping[str, Any]) -> None:
     check_tags(request.get("Tags") or [])
 
 
+def check_update(request: Mapping[str, Any]) -> None:
+    """Validate that an UpdateTrainingJob request changes nothing but a warm pool, which is all that the sandbox has.
+
+    Raises:
+        AwsError: ValidationException.
+    """
+    others = sorted(set(request) - {"TrainingJobName", "ResourceConfig"})
+    if others or not request.get("ResourceConfig"):
+        raise service_facts.validation(
+            f"Sandbox: UpdateTrainingJob changes ResourceConfig only, not {', '.join(others) or 'nothing'}."
+        )
+
+
 def _check_instances(request: Mapping[str, Any]) -> None:
     config = request.get("ResourceConfig")
     if config is None:

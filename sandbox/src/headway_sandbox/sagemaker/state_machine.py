@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.capacity.warm_pools import WarmPools
 from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.event_delivery import EventDelivery
 from headway_sandbox.sagemaker.faults import Faults
@@ -61,6 +62,7 @@ class JobStateMachine:
         self._planned = 0
         self._changed: set[str] = set()  # jobs that were created, changed or deleted since `take_changes`
         self._events = EventDelivery(rng=self._rng)
+        self._warm_pools = WarmPools(self._rng)
 
     # ---------------------------------------------------------------------------------------- time and events
 
@@ -102,6 +104,10 @@ class JobStateMachine:
         for job in self._live.values():
             used.update(job.instances)
         return dict(used)
+
+    def kept_warm(self, *, now: float) -> dict[str, int]:
+        """Return the instances per type of all warm pools that no job has taken and that are not terminated."""
+        return dict(self._warm_pools.counted(now))
 
     def arn(self, name: str) -> str:
         """Return the ARN of the training job with a name."""
@@ -145,7 +151,7 @@ class JobStateMachine:
         durations = self.settings.durations
         match job.secondary:
             case "Starting":
-                self._enter(job, "Pending", now, lasts_s=durations.provisioning_s * 0.9)
+                self._enter(job, "Pending", now, lasts_s=self._provisioning_s(job) * 0.9)
             case "Pending" | "Restarting":
                 self._provision(job, now)
             case "Downloading":
@@ -167,11 +173,24 @@ class JobStateMachine:
         if job.script.lacks_capacity:
             self._fail(job, job.script.failure, now)
             return
-        if not self._capacity_for(job):
+        if not job.reuses and not self._capacity_for(job, now):
             self._stay_pending(job, now)
             return
-        job.allocate_instances(now)
+        self._allocate(job, now)
         self._enter(job, "Downloading", now, lasts_s=self.settings.durations.download_s)
+
+    def _provisioning_s(self, job: TrainingJob) -> float:
+        durations = self.settings.durations
+        return durations.warm_start_s if job.reuses else durations.provisioning_s
+
+    def _allocate(self, job: TrainingJob, now: float) -> None:
+        job.allocate_instances(now)
+        self._hand_over_warm_pool(job)
+
+    def _hand_over_warm_pool(self, job: TrainingJob) -> None:
+        left = self._warm_pools.hand_over(job)
+        if left is not None:
+            self._changed.add(left)
 
     def _stay_pending(self, job: TrainingJob, now: float) -> None:
         """Try again later, or end a job that has waited for instances as long as it may."""
@@ -187,8 +206,8 @@ class JobStateMachine:
         else:
             self._end(job, service_facts.STOPPED, "Stopped", now)
 
-    def _capacity_for(self, job: TrainingJob) -> bool:
-        held: Counter[str] = Counter()
+    def _capacity_for(self, job: TrainingJob, now: float) -> bool:
+        held = self._warm_pools.held(now)
         for other in self._live.values():
             if other.allocated_at is not None:
                 held.update(other.instances)
@@ -208,11 +227,15 @@ class JobStateMachine:
         self._end(job, service_facts.FAILED, "Failed", now)
 
     def _end(self, job: TrainingJob, status: str, secondary: str, now: float) -> None:
+        since = job.allocated_at
         job.release_instances(now)
         if job.training_started is not None:
             job.training_ended = now
         del self._live[job.name]
+        self._hand_over_warm_pool(job)
         self._enter(job, secondary, now, status=status, message=job.failure_reason)
+        if since is not None:
+            self._warm_pools.keep(job, self.faults, instances_since=since, now=now)
 
     def _enter(
         self,
@@ -271,5 +294,6 @@ class JobStateMachine:
             self._jobs[job.name] = job
             if not job.ended:
                 self._live[job.name] = job
+            self._warm_pools.add(job)
             self._schedule(job)
         self._events.load(document["events"])

@@ -8,6 +8,7 @@ from typing import Any
 
 from headway_sandbox.sagemaker import run_script as script
 from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.warm_pool import WarmPool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,8 @@ class Durations:
     upload_s: float = 20.0
     release_s: float = 30.0
     """Duration of a stop before the instances are provisioned."""
+    warm_start_s: float = 20.0
+    """The same as `provisioning_s`, for a job that takes a warm pool."""
     restart_s: float = 300.0
     """From a spot interruption until spot instances are available again."""
 
@@ -61,6 +64,12 @@ class TrainingJob:
     """How long it still trains, s."""
     stop_becomes: str = "Stopped"
     """Secondary status at the end of the current stop."""
+    warm_pool: WarmPool | None = None
+    """The instances that it has left; also after they are gone."""
+    reuses: str = ""
+    """Name of the job whose warm pool it takes."""
+    cluster_since: float | None = None
+    """Since when training jobs use the instances of that pool."""
     version: int = 0
     """Incremented with each stage, so that agenda entries of earlier stages are recognized as stale."""
 
@@ -218,6 +227,7 @@ class TrainingJob:
             **{
                 **document,
                 "script": script.Script.from_document(document["script"]),
+                "warm_pool": WarmPool.from_document(document["warm_pool"]),
                 "transitions": [Transition(**entry) for entry in document["transitions"]],
             }
         )

@@ -15,13 +15,21 @@ from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 
-def check(request: Mapping[str, Any], jobs: Iterable[TrainingJob], faults: Faults, *, now: float) -> None:
+def check(
+    request: Mapping[str, Any],
+    jobs: Iterable[TrainingJob],
+    faults: Faults,
+    *,
+    warm: Mapping[str, int],
+    now: float,
+) -> None:
     """Refuse a CreateTrainingJob request that exceeds a quota.
 
     Args:
         request: The request.
         jobs: All jobs that may count: those that have not ended, and with `Faults.quota_lag_s` also ended ones.
         faults: The quotas and their lag.
+        warm: The instances of warm pools, which count like those of jobs without managed spot training (guide).
         now: The time, s.
 
     Raises:
@@ -29,17 +37,14 @@ def check(request: Mapping[str, Any], jobs: Iterable[TrainingJob], faults: Fault
     """
     spot = bool(request.get("EnableManagedSpotTraining"))
     sizes, word = (faults.spot_quotas, "spot training") if spot else (faults.quotas, "training")
-    used: Counter[str] = Counter()
+    used: Counter[str] = Counter() if spot else Counter(warm)
     for job in jobs:
-        # A job is last modified when it ends.
-        if job.spot == spot and (not job.ended or now < job.modified + faults.quota_lag_s):
+        # A job is last modified when it ends. If it has left a warm pool, its instances count for that.
+        trails = job.warm_pool is None and now < job.modified + faults.quota_lag_s
+        if job.spot == spot and (not job.ended or trails):
             used.update(job.instances)
     for kind, wanted in service_facts.instances(request).items():
         size = sizes.get(kind)
         if size is not None and used[kind] + wanted > size:
             limit = f"{kind} for {word} job usage"
             raise service_facts.quota_exceeded(limit=limit, size=size, in_use=used[kind], wanted=wanted)
-        if (request.get("ResourceConfig") or {}).get("KeepAlivePeriodInSeconds"):
-            # Guide: the quota of warm pools is 0 until it is raised, which the sandbox does not support.
-            limit = f"{kind} for training warm pool usage"
-            raise service_facts.quota_exceeded(limit=limit, size=0, in_use=0, wanted=wanted)
