@@ -244,14 +244,6 @@ def test_instance_groups_count_each_type(fleet):
     assert fleet.in_use() == {P5: 2, "ml.c5.4xlarge": 4}
 
 
-def test_the_first_instance_preference_is_used_and_shown(fleet):
-    preferences = [{"InstanceType": P5, "InstanceCount": 2}, {"InstanceType": "ml.g5.xlarge", "InstanceCount": 4}]
-    fleet.create(request(ResourceConfig={"InstancePreferences": preferences, "VolumeSizeInGB": 30}), now=0.0)
-    assert fleet.in_use() == {P5: 2}
-    config = fleet.describe("train-1", now=0.0)["ResourceConfig"]
-    assert (config["SelectedInstanceType"], config["SelectedInstanceCount"]) == (P5, 2)
-
-
 def test_lack_of_capacity_shows_later_as_a_failed_job(fleet):
     fleet.faults = Faults(capacity={P5: 1})
     fleet.create(request("a"), now=0.0)

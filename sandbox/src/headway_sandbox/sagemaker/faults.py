@@ -12,6 +12,7 @@ from headway_sandbox.sagemaker.token_bucket import Rate
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "pending_expiry": ("Stopped", "Failed"),
     "warm_pool_over_quota": ("unkept", "refused"),
+    "preferences_count": ("selected", "all"),
     "warm_pool_choice": ("oldest", "any", "none"),
 }
 """The values of switches that select one of some words."""
@@ -51,6 +52,11 @@ class Faults:
     """Whether only the pool of a Completed job can be updated, not that of a Stopped or Failed one."""
     keep_alive_max_s: float = 3600.0
     """The longest keep-alive period: 3600 in the guide, 21600 in the model."""
+    preferences_count: str = "selected"
+    """What a job with InstancePreferences counts for in the quotas before one is selected: nothing (`selected`), or
+    `all` of them. AWS does not document it."""
+    event_hides_selection: bool = False
+    """Whether events lack the selected one of a job's InstancePreferences. AWS does not document it."""
     throttle: Mapping[str, int] = field(default_factory=dict)
     """Per operation (`CreateTrainingJob`): number of next calls that fail with "Rate exceeded"."""
     rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

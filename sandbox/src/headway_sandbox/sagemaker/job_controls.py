@@ -22,6 +22,7 @@ class JobControls(JobStateMachine):
         """
         job = self._active(name, now)
         if job.allocated_at is None:
+            self._decide(job, 0)
             self._allocate(job, now)
         for stage in _stages_after(job.secondary):
             self._enter(job, stage, now)

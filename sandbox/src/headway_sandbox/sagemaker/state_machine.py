@@ -21,10 +21,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.capacity import quotas
 from headway_sandbox.sagemaker.capacity.warm_pools import WarmPools
 from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.event_delivery import EventDelivery
 from headway_sandbox.sagemaker.faults import Faults
+from headway_sandbox.sagemaker.requested_instances import Choice
 from headway_sandbox.sagemaker.token_bucket import Rate
 from headway_sandbox.sagemaker.training_job import Durations, TrainingJob
 
@@ -173,7 +175,7 @@ class JobStateMachine:
         if job.script.lacks_capacity:
             self._fail(job, job.script.failure, now)
             return
-        if not job.reuses and not self._capacity_for(job, now):
+        if not job.reuses and not self._select(job, now):
             self._stay_pending(job, now)
             return
         self._allocate(job, now)
@@ -182,6 +184,18 @@ class JobStateMachine:
     def _provisioning_s(self, job: TrainingJob) -> float:
         durations = self.settings.durations
         return durations.warm_start_s if job.reuses else durations.provisioning_s
+
+    def _select(self, job: TrainingJob, now: float) -> bool:
+        """Select the first of the instances that a job can run on which are free; return whether there are any."""
+        for number, choice in enumerate(job.choices):
+            if self._capacity_for(choice, now) and (job.choice is not None or self._has_quota_for(job, choice, now)):
+                self._decide(job, number)
+                return True
+        return False
+
+    def _decide(self, job: TrainingJob, number: int) -> None:
+        if job.choice is None:
+            job.selected = number
 
     def _allocate(self, job: TrainingJob, now: float) -> None:
         job.allocate_instances(now)
@@ -206,14 +220,21 @@ class JobStateMachine:
         else:
             self._end(job, service_facts.STOPPED, "Stopped", now)
 
-    def _capacity_for(self, job: TrainingJob, now: float) -> bool:
+    def _has_quota_for(self, job: TrainingJob, choice: Choice, now: float) -> bool:
+        """Whether other jobs have left room in the quota since a job with preferences was created."""
+        warm = self._warm_pools.counted(now)
+        others = [other for other in self._live.values() if other is not job]
+        used = quotas.used(others, self.faults, spot=False, warm=warm, now=now)
+        return quotas.exceeded(choice.instances, used, self.faults, spot=False) is None
+
+    def _capacity_for(self, choice: Choice, now: float) -> bool:
         held = self._warm_pools.held(now)
         for other in self._live.values():
             if other.allocated_at is not None:
                 held.update(other.instances)
         return all(
             held[kind] + count <= self.faults.capacity.get(kind, held[kind] + count)
-            for kind, count in job.instances.items()
+            for kind, count in choice.instances.items()
         )
 
     def _begin_stop(self, job: TrainingJob, becomes: str, now: float) -> None:
@@ -253,7 +274,8 @@ class JobStateMachine:
         job.phase_ends = None if job.ended else now + lasts_s
         self._changed.add(job.name)
         self._schedule(job)
-        self._events.send(job.event_detail(), now=now, faults=self.faults)
+        detail = job.event_detail(hides_selection=self.faults.event_hides_selection)
+        self._events.send(detail, now=now, faults=self.faults)
 
     def _schedule(self, job: TrainingJob) -> None:
         if job.phase_ends is None:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker import requested_instances, service_facts
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.training_job import TrainingJob
 from headway_sandbox.sagemaker.warm_pool import AVAILABLE, WarmPool
@@ -132,13 +132,13 @@ class WarmPools:
         Raises:
             AwsError: ResourceLimitExceeded.
         """
-        if faults.warm_pool_over_quota != "refused" or not keep_alive_s(request):
+        if faults.warm_pool_over_quota != "refused" or not keep_alive_s(request) or not _matching(request):
             return
         used = self._kept(now)
         for job in jobs:
             if keep_alive_s(job.request):
                 used.update(job.instances)
-        error = _exceeded(service_facts.instances(request), used, faults)
+        error = _exceeded(requested_instances.choices(request)[0].instances, used, faults)
         if error is not None:
             raise error
 
