@@ -11,17 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker import (
-    list_training_jobs,
-    request_validation,
-    run_script,
-    service_facts,
-    utilization,
-)
+from headway_sandbox.sagemaker import run_script, service_facts
+from headway_sandbox.sagemaker.api import list_training_jobs, request_validation
 from headway_sandbox.sagemaker.capacity import warm_pools
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.job_controls import JobControls
 from headway_sandbox.sagemaker.state_machine import Document, SageMakerSettings
+from headway_sandbox.sagemaker.telemetry import utilization
 from headway_sandbox.sagemaker.token_bucket import Throttle
 from headway_sandbox.sagemaker.training_job import TrainingJob
 

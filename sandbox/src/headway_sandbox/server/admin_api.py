@@ -34,7 +34,7 @@ from headway_sandbox.call_recorder import Calls, call_from_document
 from headway_sandbox.emulator import patches, service_state
 from headway_sandbox.emulator.patches import Receive, Scope
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker import list_training_jobs
+from headway_sandbox.sagemaker.api import list_training_jobs
 from headway_sandbox.sagemaker.capacity.training_plan import TrainingPlan
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.service import FakeSageMaker

@@ -145,7 +145,7 @@ class PlanView:
         prefix = self.arn.rpartition(":")[0]
         number = self.plan.blocks.index(block)
         return {
-            # `headway_sandbox.sagemaker.authorization` has the same names.
+            # `headway_sandbox.sagemaker.api.authorization` has the same names.
             "ReservedCapacityArn": f"{prefix}:reserved-capacity/{self.plan.name}{f'-{number + 1}' if number else ''}",
             "ReservedCapacityType": "Instance",
             "InstanceType": self.plan.instance_type,

@@ -20,7 +20,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker import request_validation, requested_instances, service_facts, tokens
+from headway_sandbox.sagemaker import requested_instances, service_facts
+from headway_sandbox.sagemaker.api import request_validation, tokens
 from headway_sandbox.sagemaker.capacity.training_plan import USABLE, Block, PlanView, TrainingPlan
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.requested_instances import Choice

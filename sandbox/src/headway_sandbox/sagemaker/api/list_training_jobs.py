@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from headway_sandbox.sagemaker import service_facts, tokens
+from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.api import tokens
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 _SORT_KEYS: Mapping[str, Callable[[TrainingJob], tuple[Any, ...]]] = {

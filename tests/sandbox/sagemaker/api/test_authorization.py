@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway_sandbox.sagemaker.authorization import denied, permissions
+from headway_sandbox.sagemaker.api.authorization import denied, permissions
 from tests.sandbox.fleets import ROLE, on, request
 
 PREFIX = "arn:aws:sagemaker:eu-west-1:123456789012:training-job/"
