@@ -77,9 +77,8 @@ def test_the_scenario_needs_each_permission_and_no_other(sb: Sandbox, queue: Que
 
 
 def in_plan(sb: Sandbox, name: str) -> dict[str, Any]:
-    """Return the resources of a job in a training plan of that name."""
-    account = sb.info.role_arn.split(":")[4]
-    plan = f"arn:aws:sagemaker:{sb.info.region}:{account}:training-plan/{name}"
+    """Return the resources of a job in a training plan of that name, which is created."""
+    plan = sb.put_plan(name, [(0, 30 * 86_400)], instance_type=P5, instance_count=1)
     return {"InstanceType": P5, "InstanceCount": 1, "VolumeSizeInGB": 30, "TrainingPlanArn": plan}
 
 

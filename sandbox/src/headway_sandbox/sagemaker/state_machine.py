@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.capacity.supply import Supply
+from headway_sandbox.sagemaker.capacity.training_plan import TrainingPlan
 from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.event_delivery import EventDelivery
 from headway_sandbox.sagemaker.faults import Faults
@@ -61,6 +63,7 @@ class JobStateMachine:
         self._planned = 0
         self._changed: set[str] = set()  # jobs that were created, changed or deleted since `take_changes`
         self._events = EventDelivery(rng=self._rng)
+        self._supply = Supply(arn_prefix=self.arn("").replace("training-job/", "training-plan/"), rng=self._rng)
 
     # ---------------------------------------------------------------------------------------- time and events
 
@@ -79,59 +82,7 @@ class JobStateMachine:
             moments.append(event_due)
         return min(moments, default=None)
 
-    # ------------------------------------------------------------------------------------------ controls for tests
-
-    def finish(self, name: str, *, now: float) -> None:
-        """Complete a job at once: it passes through its remaining stages without delay.
-
-        Args:
-            name: the name of the training job.
-            now: the current time, s.
-
-        Raises:
-            AwsError: It does not exist or has ended.
-        """
-        job = self._active(name, now)
-        if job.allocated_at is None:
-            job.allocate_instances(now)
-        for stage in _stages_after(job.secondary):
-            self._enter(job, stage, now)
-        self._end(job, service_facts.COMPLETED, "Completed", now)
-
-    def fail(self, name: str, reason: str, *, now: float) -> None:
-        """Fail a job at once.
-
-        Args:
-            name: Its name.
-            reason: Its FailureReason.
-            now: The time, s.
-
-        Raises:
-            AwsError: It does not exist or has ended.
-        """
-        job = self._active(name, now)
-        self._fail(job, reason, now)
-
-    def interrupt(self, name: str, *, now: float) -> None:
-        """Interrupt a spot job. SageMaker restarts it by itself: its status stays InProgress.
-
-        Args:
-            name: the name of the training job.
-            now: the current time, s.
-
-        Raises:
-            AwsError: It is not a spot job, or has no instances now.
-        """
-        job = self._active(name, now)
-        if not job.spot or job.allocated_at is None or job.status != service_facts.IN_PROGRESS:
-            raise service_facts.validation(f"Sandbox: {name} is not a spot job with instances.")
-        if job.secondary == "Training" and job.request.get("CheckpointConfig"):
-            # With a checkpoint it resumes; without, it starts from the beginning (guide, managed spot).
-            job.run_left_s = max(0.0, job.run_left_s - (now - job.transitions[-1].start))
-        else:
-            job.run_left_s = job.script.run_s
-        job.release_instances(now)
-        self._enter(job, "Interrupted", now, lasts_s=self.settings.durations.restart_s)
+    # ------------------------------------------------------------------------------------------------ its jobs
 
     def jobs(self, *, now: float) -> list[TrainingJob]:
         """Return all jobs, oldest first. Read-only."""
@@ -155,6 +106,10 @@ class JobStateMachine:
             used.update(job.instances)
         return dict(used)
 
+    def kept_warm(self, *, now: float) -> dict[str, int]:
+        """Return the instances per type of all warm pools that no job has taken and that are not terminated."""
+        return dict(self._supply.warm_pools.counted(now))
+
     def arn(self, name: str) -> str:
         """Return the ARN of the training job with a name."""
         return f"arn:aws:sagemaker:{self.settings.region}:{self.settings.account}:training-job/{name}"
@@ -163,13 +118,6 @@ class JobStateMachine:
         """Return the tags of a job by ARN, none if it does not exist: for policy conditions on tags."""
         job = self._jobs.get(arn.rpartition("/")[2])
         return dict(job.tags) if job is not None and job.arn == arn else {}
-
-    def _active(self, name: str, now: float) -> TrainingJob:
-        self._settle(now)
-        job = self._found(name)
-        if job.ended:
-            raise service_facts.not_stoppable(job.status)
-        return job
 
     def _found(self, name: str) -> TrainingJob:
         job = self._jobs.get(name)
@@ -193,18 +141,21 @@ class JobStateMachine:
     def _proceed(self, job: TrainingJob, now: float) -> None:
         limit = job.runtime_ends()
         wait_limit = job.waiting_ends()
+        plan_limit = job.plan_ends()
         if job.phase_ends is not None and job.phase_ends <= now:
             self._next_stage(job, now)
         elif limit is not None and limit <= now:
             self._begin_stop(job, "MaxRuntimeExceeded", now)
         elif wait_limit is not None and wait_limit <= now:
             self._begin_stop(job, "MaxWaitTimeExceeded", now)
+        elif plan_limit is not None and plan_limit <= now:
+            self._begin_stop(job, self.faults.plan_end, now)
 
     def _next_stage(self, job: TrainingJob, now: float) -> None:
         durations = self.settings.durations
         match job.secondary:
             case "Starting":
-                self._enter(job, "Pending", now, lasts_s=durations.provisioning_s * 0.9)
+                self._enter(job, "Pending", now, lasts_s=self._provisioning_s(job) * 0.9)
             case "Pending" | "Restarting":
                 self._provision(job, now)
             case "Downloading":
@@ -215,6 +166,8 @@ class JobStateMachine:
                 self._enter(job, "Uploading", now, lasts_s=durations.upload_s)
             case "Uploading":
                 self._end(job, service_facts.COMPLETED, "Completed", now)
+            case "Stopping" if job.stop_becomes == "Failed":
+                self._fail(job, service_facts.PLAN_ENDED, now)
             case "Stopping":
                 self._end(job, service_facts.STOPPED, job.stop_becomes, now)
             case "Interrupted":
@@ -226,35 +179,43 @@ class JobStateMachine:
         if job.script.lacks_capacity:
             self._fail(job, job.script.failure, now)
             return
-        if not self._capacity_for(job):
+        number = self._supply.select(job, self._live.values(), self.faults, now=now)
+        if number is None:
             self._stay_pending(job, now)
             return
-        job.allocate_instances(now)
+        self._allocate(job, number, now)
         self._enter(job, "Downloading", now, lasts_s=self.settings.durations.download_s)
+
+    def _provisioning_s(self, job: TrainingJob) -> float:
+        durations = self.settings.durations
+        return durations.warm_start_s if job.reuses else durations.provisioning_s
+
+    def _allocate(self, job: TrainingJob, number: int, now: float) -> None:
+        """Give a job the instances of one of its choices."""
+        if job.choice is None:
+            job.selected = number
+        job.allocate_instances(now)
+        if job.plan:
+            job.block_ends = self._supply.plans.block_end(job.plan, now)
+        self._hand_over_warm_pool(job)
+
+    def _hand_over_warm_pool(self, job: TrainingJob) -> None:
+        left = self._supply.warm_pools.hand_over(job)
+        if left is not None:
+            self._changed.add(left)
 
     def _stay_pending(self, job: TrainingJob, now: float) -> None:
         """Try again later, or end a job that has waited for instances as long as it may."""
-        most_s = job.max_pending_s
-        ends = job.created + (self.faults.capacity_wait_s if most_s is None else most_s)
-        if job.secondary == "Pending" and now < ends:
-            job.phase_ends = min(ends, now + service_facts.CAPACITY_RETRY_S)
+        next_try = self._supply.next_try(job, self.faults, now=now) if job.secondary == "Pending" else None
+        if next_try is not None:
+            job.phase_ends = next_try
             self._schedule(job)
-        elif most_s is None or job.secondary != "Pending":
-            self._fail(job, service_facts.CAPACITY_ERROR, now)
-        elif self.faults.pending_expiry == "Failed":
-            self._fail(job, service_facts.PENDING_EXPIRED, now)
+            return
+        reason = self._supply.shortage(job, now=now) if job.secondary == "Pending" else service_facts.CAPACITY_ERROR
+        if reason or self.faults.pending_expiry == "Failed":
+            self._fail(job, reason or service_facts.PENDING_EXPIRED, now)
         else:
             self._end(job, service_facts.STOPPED, "Stopped", now)
-
-    def _capacity_for(self, job: TrainingJob) -> bool:
-        held: Counter[str] = Counter()
-        for other in self._live.values():
-            if other.allocated_at is not None:
-                held.update(other.instances)
-        return all(
-            held[kind] + count <= self.faults.capacity.get(kind, held[kind] + count)
-            for kind, count in job.instances.items()
-        )
 
     def _begin_stop(self, job: TrainingJob, becomes: str, now: float) -> None:
         job.stop_becomes = becomes
@@ -267,11 +228,15 @@ class JobStateMachine:
         self._end(job, service_facts.FAILED, "Failed", now)
 
     def _end(self, job: TrainingJob, status: str, secondary: str, now: float) -> None:
+        since = job.allocated_at
         job.release_instances(now)
         if job.training_started is not None:
             job.training_ended = now
         del self._live[job.name]
+        self._hand_over_warm_pool(job)
         self._enter(job, secondary, now, status=status, message=job.failure_reason)
+        if since is not None:
+            self._supply.warm_pools.keep(job, self.faults, instances_since=since, now=now)
 
     def _enter(
         self,
@@ -289,12 +254,13 @@ class JobStateMachine:
         job.phase_ends = None if job.ended else now + lasts_s
         self._changed.add(job.name)
         self._schedule(job)
-        self._events.send(job.event_detail(), now=now, faults=self.faults)
+        detail = job.event_detail(hides_selection=self.faults.event_hides_selection)
+        self._events.send(detail, now=now, faults=self.faults)
 
     def _schedule(self, job: TrainingJob) -> None:
         if job.phase_ends is None:
             return
-        limits = (job.runtime_ends(), job.waiting_ends())
+        limits = (job.runtime_ends(), job.waiting_ends(), job.plan_ends())
         # A limit that was reached before this stage began applies at its begin, not before.
         due = max(job.modified, min([job.phase_ends, *(limit for limit in limits if limit is not None)]))
         self._planned += 1
@@ -309,12 +275,13 @@ class JobStateMachine:
         return {name: job.to_document() if job is not None else None for name, job in jobs.items()}
 
     def to_document(self) -> Document:
-        """Return the state without the jobs as JSON: the faults and the events to come."""
+        """Return the state without the jobs as JSON: the faults, the training plans and the events to come."""
         return {
             "account": self.settings.account,
             "region": self.settings.region,
             "faults": self.faults.to_document(),
             "events": self._events.to_document(),
+            "plans": [plan.to_document() for plan in self._supply.plans.all()],
         }
 
     def load(self, jobs: Iterable[Document], document: Mapping[str, Any]) -> None:
@@ -325,15 +292,13 @@ class JobStateMachine:
             document: the rest of its state, by `to_document`.
         """
         self.faults = Faults(**document["faults"])
+        for plan in document.get("plans", []):
+            self._supply.plans.put(TrainingPlan.from_document(plan))
         for entry in sorted(jobs, key=lambda entry: (entry["created"], entry["name"])):
             job = TrainingJob.from_document(entry)
             self._jobs[job.name] = job
             if not job.ended:
                 self._live[job.name] = job
+            self._supply.warm_pools.add(job)
             self._schedule(job)
         self._events.load(document["events"])
-
-
-def _stages_after(secondary: str) -> tuple[str, ...]:
-    stages = ("Downloading", "Training", "Uploading")
-    return stages[stages.index(secondary) + 1 :] if secondary in stages else stages

@@ -53,12 +53,10 @@ def permissions(operation: str, request: Mapping[str, Any], *, arn_prefix: str) 
         tag_context["aws:TagKeys"] = list(tags)
     if operation in _JOB_OPERATIONS:
         arn = f"{arn_prefix}{request.get('TrainingJobName', '')}"
-        needed = [Permission(action=f"sagemaker:{operation}", resource=arn, context=tag_context)]
+        context = {**tag_context, **_keys(request)}
+        needed = [Permission(action=f"sagemaker:{operation}", resource=arn, context=context)]
         if operation == "CreateTrainingJob":
-            needed = [
-                Permission(action=f"sagemaker:{operation}", resource=arn, context={**tag_context, **_keys(request)}),
-                *_plan(request, arn_prefix=arn_prefix),
-            ]
+            needed += _plan(request, arn_prefix=arn_prefix)
             if tags:
                 tagging = {**tag_context, "sagemaker:TaggingAction": operation}
                 needed.append(Permission(action="sagemaker:AddTags", resource=arn, context=tagging))
@@ -71,6 +69,12 @@ def permissions(operation: str, request: Mapping[str, Any], *, arn_prefix: str) 
             )
             needed += _volume_key(request, arn_prefix=arn_prefix)
         return needed
+    if operation == "DescribeTrainingPlan":
+        # Guide, IAM permissions of training plans: on the plan's ARN, also for a request by name.
+        name = str(request.get("TrainingPlanName", ""))
+        plans = arn_prefix.replace(":training-job/", ":training-plan/")
+        arn = name if name.startswith("arn:") else f"{plans}{name}"
+        return [Permission(action=f"sagemaker:{operation}", resource=arn)]
     resource = str(request.get("ResourceArn", "*"))
     return [Permission(action=f"sagemaker:{operation}", resource=resource, context=tag_context)]
 
@@ -82,21 +86,38 @@ def _member(request: Mapping[str, Any], structure: str, name: str) -> str:
 
 
 def _keys(request: Mapping[str, Any]) -> dict[str, str]:
-    """Return the condition keys of CreateTrainingJob for the KMS keys in a request."""
+    """Return the condition keys for the KMS keys and the warm pool in a request to create or update a job.
+
+    The guide has `sagemaker:KeepAlivePeriod` in a policy for CreateTrainingJob; that UpdateTrainingJob has it too is
+    assumed.
+    """
     named = {
         "sagemaker:VolumeKmsKey": _member(request, "ResourceConfig", "VolumeKmsKeyId"),
         "sagemaker:OutputKmsKey": _member(request, "OutputDataConfig", "KmsKeyId"),
     }
+    config = request.get("ResourceConfig")
+    period_s = config.get("KeepAlivePeriodInSeconds") if isinstance(config, dict) else None
+    if isinstance(period_s, int):
+        named["sagemaker:KeepAlivePeriod"] = str(period_s)
     return {key: value for key, value in named.items() if value}
 
 
 def _plan(request: Mapping[str, Any], *, arn_prefix: str) -> list[Permission]:
-    plan = _member(request, "ResourceConfig", "TrainingPlanArn")
-    if not plan:
-        return []
     # Only SageMaker has the names of a plan's reserved capacities, so a policy can only allow all of them or none.
-    capacity = f"{arn_prefix.removesuffix('training-job/')}reserved-capacity/{plan.rpartition('/')[2]}"
-    return [Permission(action="sagemaker:CreateTrainingJob", resource=resource) for resource in (plan, capacity)]
+    prefix = f"{arn_prefix.removesuffix('training-job/')}reserved-capacity/"
+    resources = [each for plan in _plan_arns(request) for each in (plan, f"{prefix}{plan.rpartition('/')[2]}")]
+    return [Permission(action="sagemaker:CreateTrainingJob", resource=resource) for resource in resources]
+
+
+def _plan_arns(request: Mapping[str, Any]) -> list[str]:
+    """Return the plans of a request, which may be malformed."""
+    config = request.get("ResourceConfig")
+    preferences = config.get("InstancePreferences") if isinstance(config, dict) else None
+    listed = [each for each in preferences if isinstance(each, dict)] if isinstance(preferences, list) else []
+    named = [each.get("TrainingPlanArns") for each in listed]
+    arns = [arn for each in named if isinstance(each, list) for arn in each]
+    alone = _member(request, "ResourceConfig", "TrainingPlanArn")
+    return [arn for arn in (alone, *arns) if isinstance(arn, str) and arn]
 
 
 def _volume_key(request: Mapping[str, Any], *, arn_prefix: str) -> list[Permission]:
