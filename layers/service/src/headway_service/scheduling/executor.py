@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from headway.errors import InvalidTransition
 from headway.lifecycle import AttemptState
 from headway.model import Demand, WaitingJob
-from headway.plan import Action, Plan, Preempt, Release, Start
+from headway.plan import Action, Plan, Preempt, Release, ReleaseWarm, Start
 from headway.policy import Policy
 from headway.scheduling.ordering import work_lost_ms
 from headway_service.errors import Conflict, OutcomeUnknown
@@ -205,6 +205,8 @@ class Executor:
                 lost_ms = work_lost_ms(attempt.allocation(), now_ms, self._policy)
                 self.figures.append(metrics.WORK_LOST.of(lost_ms / 1000))
                 return attempt
+            case ReleaseWarm():
+                raise Conflict([0])
 
     def _attempt(self, job: JobRecord, now_ms: int) -> AttemptRecord:
         name = attempt_name(job.job_name, job.attempt_count + 1)
@@ -257,6 +259,6 @@ def _require_as_decided(job: JobRecord, decided: WaitingJob) -> None:
         raise Conflict([0])
 
 
-def _for_launch(action: Start | Preempt) -> Demand:
+def _for_launch(action: Start | Preempt | ReleaseWarm) -> Demand:
     """The instances that an action launches on, or frees for a launch."""
     return action.demand if isinstance(action, Start) else action.freed
