@@ -103,6 +103,7 @@ class Simulation:
         run_time: RunTime | None = None,
         *,
         stop_ms: int = 0,
+        release_ms: int | None = None,
         cold_start_ms: int = 0,
         warm_start_ms: int = 0,
         arrivals: Iterable[Arrival] = (),
@@ -114,7 +115,8 @@ class Simulation:
             snapshot: the queue as it is; its policy and pools stay, and so do pauses.
             decide: the scheduler. It may keep a state of its own, but must come to an end at each instant.
             run_time: how long the jobs of the snapshot run. Without, they never end, their limits aside.
-            stop_ms: the duration of a stop, and of the release of a warm pool, ms.
+            stop_ms: the duration of a stop, ms.
+            release_ms: the duration of the release of a warm pool, ms; None for that of a stop.
             cold_start_ms: how long an attempt that this simulation starts holds its instances before it runs, ms.
             warm_start_ms: the same for a start in a warm pool, ms.
             arrivals: jobs that enter later on, in any order.
@@ -126,6 +128,7 @@ class Simulation:
         self._policy = snapshot.policy
         self._decide = decide
         self._stop_ms = stop_ms
+        self._release_ms = stop_ms if release_ms is None else release_ms
         self._cold_start_ms = cold_start_ms
         self._warm_start_ms = warm_start_ms
         #: How long the attempts that this simulation has started held their instances before they ran, ms.
@@ -237,7 +240,7 @@ class Simulation:
         if allocation.warm:
             self._end_by(allocation.attempt, max(self.now_ms, allocation.since_ms + (allocation.limit_ms or 0)))
             if allocation.stopping:
-                self._end_by(allocation.attempt, self.now_ms + self._stop_ms)
+                self._end_by(allocation.attempt, self.now_ms + self._release_ms)
             return
         ran_ms = self.now_ms - allocation.since_ms
         self._profiles[allocation.job] = _JobProfile(
@@ -332,9 +335,10 @@ class Simulation:
         self._allocations[action.attempt] = replace(
             victim, stopping=True, freed_for=action.for_job, freed=dict(action.freed)
         )
-        self._end_by(action.attempt, self.now_ms + self._stop_ms)
         if isinstance(action, ReleaseWarm):
+            self._end_by(action.attempt, self.now_ms + self._release_ms)
             return
+        self._end_by(action.attempt, self.now_ms + self._stop_ms)
         self._asked_ms[action.attempt] = self.now_ms
         self._emit(EventKind.PREEMPTED, victim.job, victim.demand, victim.attempt)
 
