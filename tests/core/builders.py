@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headway.model import Allocation, Calendar, Reservation, SizeChange, Snapshot, WaitingJob
-from headway.plan import Plan, Preempt, Release, Start
+from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm
 from headway.policy import DEFAULT_POLICY, Policy
 
 P5 = "ml.p5.48xlarge"
@@ -21,6 +21,8 @@ def job(
     limit_s: int | None = None,
     team: str = "",
     preempts: bool = True,
+    warm_key: str = "",
+    keep_ms: int = 0,
     **more: int,
 ) -> WaitingJob:
     """A waiting job; ``more`` adds pools as keywords with ``_`` for ``.``, e.g. ``ml_c5_4xlarge=2``."""
@@ -33,6 +35,38 @@ def job(
         team=team,
         limit_ms=None if limit_s is None else limit_s * 1000,
         preempts=preempts,
+        warm_key=warm_key,
+        keep_ms=keep_ms,
+    )
+
+
+def warm(
+    name: str,
+    *,
+    count: int = 1,
+    pool: str = P5,
+    team: str = "",
+    ends_in_s: int = 600,
+    key: str = "k",
+    claimed_by: str = "",
+    released: bool = False,
+    freed_for: str | None = None,
+) -> Allocation:
+    """The warm pool that a job has left."""
+    return Allocation(
+        job=name,
+        attempt=name,
+        demand={pool: count},
+        priority=9,
+        since_ms=0,
+        team=team,
+        limit_ms=NOW_MS + ends_in_s * 1000,
+        preemptible=False,
+        warm=key,
+        stopping=bool(claimed_by) or released or freed_for is not None,
+        claimed_by=claimed_by,
+        freed_for=freed_for,
+        freed={pool: count} if freed_for else None,
     )
 
 
@@ -110,6 +144,16 @@ def starts(plan: Plan) -> list[str]:
 def preemptions(plan: Plan) -> list[tuple[str, str]]:
     """The preempted jobs with their preemptors, in order."""
     return [(action.job, action.for_job) for action in plan.actions if isinstance(action, Preempt)]
+
+
+def starts_warm(plan: Plan) -> list[tuple[str, str]]:
+    """The jobs that start in a warm pool, with the attempt that left it, in order."""
+    return [(action.job, action.warm) for action in plan.actions if isinstance(action, StartWarm)]
+
+
+def warm_releases(plan: Plan) -> list[tuple[str, str]]:
+    """The attempts whose warm pool is released, with the job that it is released for, in order."""
+    return [(action.attempt, action.for_job) for action in plan.actions if isinstance(action, ReleaseWarm)]
 
 
 def releases(plan: Plan) -> list[str]:

@@ -26,7 +26,7 @@ from random import Random
 
 from headway.errors import InvariantViolation
 from headway.model import Allocation, Calendar, Reservation, SizeChange, Snapshot, WaitingJob
-from headway.plan import Preempt, Release, StopForSize
+from headway.plan import Preempt, Release, Start
 from headway.policy import Ageing, Policy, Team
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
@@ -42,7 +42,48 @@ def random_snapshot(rng: Random) -> Snapshot:
     """Return a plain snapshot with the features that are off by default."""
     snapshot = plain_snapshot(rng)
     waiting = tuple(replace(job, preempts=rng.random() < 0.9) for job in snapshot.waiting)
-    return replace(snapshot, waiting=waiting, calendars=_calendars(rng, snapshot) if rng.random() < 0.3 else {})
+    snapshot = replace(snapshot, waiting=waiting, calendars=_calendars(rng, snapshot) if rng.random() < 0.3 else {})
+    return with_warm_pools(snapshot, rng) if rng.random() < 0.4 else snapshot
+
+
+def with_warm_pools(snapshot: Snapshot, rng: Random) -> Snapshot:
+    """Return a snapshot with warm pools, some of them claimed or being released, and jobs that match or leave some.
+
+    Args:
+        snapshot: a snapshot without them.
+        rng: the random numbers.
+    """
+    waiting = tuple(
+        replace(job, warm_key=rng.choice(("", "k", "k", "l")), keep_ms=rng.choice((0, 5 * STEP_MS)))
+        for job in snapshot.waiting
+    )
+    running = list(snapshot.allocations)
+    sizes = dict(snapshot.pools)
+    teams = sorted({job.team for job in waiting})
+    for number in range(rng.randint(1, 3)):
+        claimers = [
+            a for a in running if not a.stopping and not a.warm and a.attempt not in {b.claimed_by for b in running}
+        ]
+        claimer = rng.choice(claimers) if claimers and rng.random() < 0.25 else None
+        match = rng.choice(waiting)
+        pool = Allocation(
+            job=f"v{number}",
+            attempt=f"v{number}",
+            demand=match.demand if claimer is None else claimer.demand,
+            priority=rng.randint(0, 3),
+            since_ms=NOW_MS - STEP_MS * rng.randint(0, 4),
+            team=rng.choice(teams),
+            limit_ms=STEP_MS * rng.choice((3, 10, 60)),
+            warm=match.warm_key or "k",
+            stopping=claimer is not None or rng.random() < 0.15,
+            claimed_by="" if claimer is None else claimer.attempt,
+        )
+        running.append(pool)
+        if claimer is None:
+            for name, count in pool.demand.items():
+                sizes[name] += count
+    policy = replace(snapshot.policy, warm_across_teams=rng.random() < 0.5)
+    return replace(snapshot, pools=sizes, allocations=tuple(running), waiting=waiting, policy=policy)
 
 
 def _calendars(rng: Random, snapshot: Snapshot) -> dict[str, Calendar]:
@@ -218,7 +259,8 @@ class _Player:
             if not stopping:
                 return
             for name in self._rng.sample(stopping, self._rng.randint(1, len(stopping))):
-                self.world.end(name)
+                if name in self.world.held:
+                    self.world.end(name)
         raise _Wrong(f"does not come to rest: {preempted} preemptions")
 
     def _decide(self) -> int:
@@ -239,7 +281,7 @@ class _Player:
                     self._stopped_for[action.for_job].add(action.job)
                 elif isinstance(action, Release):
                     self.undone += len(self._stopped_for[action.job].intersection(action.reason.jobs))
-                elif not isinstance(action, StopForSize):
+                elif isinstance(action, Start):
                     self._stopped_for.pop(action.job, None)
             self.world.apply(plan)
         raise _Wrong("has something to do at one moment again and again")

@@ -27,12 +27,20 @@ from headway.scheduling import (
 )
 from headway.scheduling.ordering import running_priority, victim_order
 from headway.scheduling.preemption import protected_until_ms
+from headway.vectors import total
 from tests.core.scheduling import test_histories as histories
 from tests.core.scheduling import test_promises as promises
 from tests.core.scheduling import test_turns as turns
-from tests.core.strategies import borrowed_from_red, borrowing_goes_on, crowded, nothing_owed, snapshots
+from tests.core.strategies import (
+    beside_a_warm_pool,
+    borrowed_from_red,
+    borrowing_goes_on,
+    crowded,
+    nothing_owed,
+    snapshots,
+)
 
-MAX_EXAMPLES = 2000
+MAX_EXAMPLES = 10_000
 
 Pass = scheduler._Pass
 
@@ -65,6 +73,10 @@ def _by_name(snapshot: Any, *_: Any) -> Any:
 def _dearest_first(allocation: Any, now_ms: int, policy: Any) -> Any:
     priority, lost, since, name = victim_order(allocation, now_ms, policy)
     return (priority, -lost, -since, name)
+
+
+def _warm_last(allocation: Any, now_ms: int, policy: Any) -> Any:
+    return (bool(allocation.warm), *victim_order(allocation, now_ms, policy))
 
 
 def _never_known(job: Any, need: Any, *_: Any) -> Any:
@@ -191,6 +203,20 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
     "only one blocked job has a reserved start": (
         reserved_starts.ReservedStarts, "is_at_depth", lambda self, pools: self.first(pools) is not None,
         promises.starts_that_can_be_known_are_known, LIMITED
+    ),
+    "attempts are preempted before warm pools are released": (
+        allocation_index, "victim_order", _warm_last, promises.warm_pools_go_before_attempts,
+        FULL.map(beside_a_warm_pool),
+    ),
+    "a matching job starts beside a warm pool": (
+        Pass, "_start_in_warm_pool", lambda *_: False, promises.matching_jobs_start_in_warm_pools, ANY
+    ),
+    "teams share the instances of warm pools": (
+        scheduler, "foreign", lambda *_: (), promises.instances_are_not_shared_across_teams, TEAMS
+    ),
+    "no reserved start relies on a warm pool": (
+        reserved_starts.ReservedStarts, "unclaimed_by_reservations",
+        lambda _, victims: total(each.demand for each in victims), promises.reserved_starts_are_kept, SETTLED,
     ),
     "nobody is served": (
         Pass, "_start", lambda *_: None, histories.every_job_is_served, PLAIN

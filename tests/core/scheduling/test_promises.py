@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
-from headway.plan import Plan, Preempt, Release, Start, Wait
+from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, Wait
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free, minus, plus, positive, shortfall, total
@@ -24,6 +24,7 @@ from tests.core.strategies import (
     POOLS,
     World,
     all_stopped,
+    beside_a_warm_pool,
     borrowed_from_red,
     can_ever_start,
     nothing_owed,
@@ -114,13 +115,18 @@ def capacity_holds(snapshot: Snapshot) -> None:
     waiting = {job.name: job for job in snapshot.waiting}
     world = World.of(snapshot)
     for action in schedule(snapshot).actions:
-        if isinstance(action, Preempt):
+        if isinstance(action, Preempt | ReleaseWarm):
             continue
         world.apply(Plan(actions=(action,), waits=()))
         if isinstance(action, Start):
             after, team = world.snapshot(), waiting[action.job].team
             takes = positive(minus(waiting[action.job].demand, own(snapshot, action.job)))
             left, use = free(after), team_use(after, team)
+            if isinstance(action, StartWarm):
+                # The start and the warm pool are the same instances, although both are charged.
+                lent = [a for a in after.allocations if a.claimed_by]
+                left = plus(left, total(a.demand for a in lent))
+                use = minus(use, total(a.demand for a in lent if a.team == team))
             assert all(left[pool] >= 0 for pool in takes), "a pool is exceeded"
             limit = snapshot.policy.team(team).limit
             assert all(use[pool] <= limit.get(pool, use[pool]) for pool in takes), "a limit is exceeded"
@@ -400,13 +406,14 @@ def protected_attempts_run_on(snapshot: Snapshot) -> None:
 
 def no_victim_is_needless(snapshot: Snapshot) -> None:
     """Promise 5: without any one of its victims, a preemptor would not get all that it lacks."""
-    victims = [action for action in schedule(snapshot).actions if isinstance(action, Preempt)]
+    victims = [action for action in schedule(snapshot).actions if isinstance(action, Preempt | ReleaseWarm)]
     demand_of = {a.attempt: a.demand for a in snapshot.allocations}
     if any(size < 0 for size in free(snapshot).values()) or any(t.limit for t in snapshot.policy.teams.values()):
         # Instances freed for a pool shrunk below its use, or for a limit, are not earmarked.
         return
     for name in {action.for_job for action in victims}:
-        mine = [action for action in victims if action.for_job == name]
+        # A warm pool of another team that must be gone first frees nothing for the job.
+        mine = [action for action in victims if action.for_job == name and action.freed]
         earmarked = total(action.freed for action in mine)
         for action in mine:
             others = total(demand_of[other.attempt] for other in mine if other is not action)
@@ -439,7 +446,7 @@ def preemptors_start_when_all_has_stopped(snapshot: Snapshot) -> None:
     A job that its team's guarantee covers once the attempts have stopped may take it over (decision 33).
     """
     plan = schedule(snapshot)
-    preemptors = {action.for_job for action in plan.actions if isinstance(action, Preempt)}
+    preemptors = {action.for_job for action in plan.actions if isinstance(action, Preempt | ReleaseWarm)}
     if not preemptors:
         return
     after = schedule(all_stopped(snapshot, plan))
@@ -467,6 +474,57 @@ def what_is_freed_is_earmarked_whole(snapshot: Snapshot) -> None:
     for name in {action.for_job for action in stopped}:
         comes = plus(own(snapshot, name), total(action.freed for action in stopped if action.for_job == name))
         assert not shortfall(waiting[name].demand, plus(left, comes))
+
+
+def warm_pools_go_before_attempts(snapshot: Snapshot) -> None:
+    """Warm pools: no attempt is preempted for what an idle warm pool alone would free."""
+    if any(t.limit for t in snapshot.policy.teams.values()) or any(size < 0 for size in free(snapshot).values()):
+        return
+    plan = schedule(snapshot)
+    gone = {a.attempt for a in plan.actions if isinstance(a, Preempt | ReleaseWarm)}
+    gone |= {a.warm for a in plan.actions if isinstance(a, StartWarm)}
+    idle = [a for a in snapshot.allocations if a.warm and not a.stopping and a.attempt not in gone]
+    for action in plan.actions:
+        if isinstance(action, Preempt) and action.freed:
+            assert not [a.attempt for a in idle if not shortfall(action.freed, a.demand)], "a warm pool would do"
+
+
+def only_warm_pools_are_released(snapshot: Snapshot) -> None:
+    """Warm pools: they are released and not preempted, and only while no attempt claims them."""
+    held = {a.attempt: a for a in snapshot.allocations}
+    for action in schedule(snapshot).actions:
+        if isinstance(action, Preempt | ReleaseWarm):
+            assert bool(held[action.attempt].warm) is isinstance(action, ReleaseWarm)
+            assert not held[action.attempt].stopping
+
+
+def matching_jobs_start_in_warm_pools(snapshot: Snapshot) -> None:
+    """Warm pools: SageMaker would launch a matching job in one, so it starts in one if any is left."""
+    plan = schedule(snapshot)
+    waiting = {job.name: job for job in snapshot.waiting}
+    gone = {a.attempt for a in plan.actions if isinstance(a, Preempt | ReleaseWarm)}
+    gone |= {a.warm for a in plan.actions if isinstance(a, StartWarm)}
+    for action in plan.actions:
+        if isinstance(action, Start) and not isinstance(action, StartWarm):
+            left = [a for a in _matches(waiting[action.job], snapshot) if not a.stopping and a.attempt not in gone]
+            assert not [
+                a.attempt
+                for a in left
+                if (snapshot.policy.warm_across_teams or a.team == waiting[action.job].team) and _ends_ms(a) > NOW_MS
+            ]
+
+
+def instances_are_not_shared_across_teams(snapshot: Snapshot) -> None:
+    """Warm pools: unless the policy allows it, no job starts while SageMaker may launch it in that of another team."""
+    if snapshot.policy.warm_across_teams:
+        return
+    waiting = {job.name: job for job in snapshot.waiting}
+    for name in of(schedule(snapshot), Start):
+        assert all(pool.team == waiting[name].team for pool in _matches(waiting[name], snapshot))
+
+
+def _matches(job: WaitingJob, snapshot: Snapshot) -> list[Allocation]:
+    return [a for a in snapshot.allocations if a.warm and a.warm == job.warm_key and a.demand == job.demand]
 
 
 def leftovers_are_released(snapshot: Snapshot) -> None:
@@ -607,6 +665,31 @@ def test_after_everything_has_stopped_the_preemptors_start(snapshot: Snapshot) -
 @given(snapshots())
 def test_freed_and_free_instances_cover_the_preemptors_demand(snapshot: Snapshot) -> None:
     what_is_freed_is_earmarked_whole(snapshot)
+
+
+@given(snapshots())
+def test_no_attempt_is_preempted_where_a_warm_pool_would_do(snapshot: Snapshot) -> None:
+    warm_pools_go_before_attempts(snapshot)
+
+
+@given(snapshots(full=True).map(beside_a_warm_pool))
+def test_no_attempt_is_preempted_beside_an_idle_warm_pool_that_would_do(snapshot: Snapshot) -> None:
+    warm_pools_go_before_attempts(snapshot)
+
+
+@given(snapshots())
+def test_warm_pools_are_released_and_attempts_preempted(snapshot: Snapshot) -> None:
+    only_warm_pools_are_released(snapshot)
+
+
+@given(snapshots())
+def test_a_matching_job_starts_in_a_warm_pool_if_one_is_left(snapshot: Snapshot) -> None:
+    matching_jobs_start_in_warm_pools(snapshot)
+
+
+@given(snapshots("several"))
+def test_no_job_starts_in_the_warm_pool_of_another_team_unless_the_policy_allows_it(snapshot: Snapshot) -> None:
+    instances_are_not_shared_across_teams(snapshot)
 
 
 @given(snapshots())

@@ -42,6 +42,10 @@ class WaitingJob:
     limit_ms: int | None = None
     #: Whether attempts may be stopped for it. Not if its last attempt got no instances: they would stop for nothing.
     preempts: bool = True
+    #: SageMaker may launch it in a warm pool with this key (and the same demand); empty if in none.
+    warm_key: str = ""
+    #: How long its instances are kept warm after it has ended, ms.
+    keep_ms: int = 0
 
     @property
     def turn_ms(self) -> int:
@@ -80,13 +84,23 @@ class Allocation:
     freed: Demand | None = None
     #: The training job that holds them, if it did not come through the queue. ``job`` and ``attempt`` then name none.
     outside: str = ""
+    #: What the warm pool that it leaves can be matched by, and for how long its instances are kept after it, ms.
+    warm_key: str = ""
+    keep_ms: int = 0
+    #: Non-empty if the attempt has ended and its instances are kept warm: the key of the jobs that may start in it.
+    #: ``since_ms`` is the end of the attempt then, and ``limit_ms`` for how long they are kept.
+    warm: str = ""
+    #: The attempt that was started in it. Until SageMaker tells which instances that one uses, both hold theirs, and
+    #: this one counts as stopping.
+    claimed_by: str = ""
 
     def ends_as_soon(self, now_ms: int) -> bool:
         """Whether it reaches its limit within the time that a stop takes, so that to stop it frees nothing sooner.
 
-        For one that is beyond its limit, the limit is disproved, so its end is unknown.
+        For one that is beyond its limit, the limit is disproved, so its end is unknown. A warm pool is released
+        whenever its instances are needed, as nothing is lost and no other attempt has to stop.
         """
-        return self.limit_ms is not None and 0 <= self.since_ms + self.limit_ms - now_ms <= STOP_MS
+        return not self.warm and self.limit_ms is not None and 0 <= self.since_ms + self.limit_ms - now_ms <= STOP_MS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

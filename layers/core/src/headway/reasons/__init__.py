@@ -41,6 +41,7 @@ from headway.reasons.outcomes import (
     stopping_without_instances,
     underused,
     vanished,
+    warm_pool_released,
 )
 from headway.reasons.waiting import (
     backs_off,
@@ -119,5 +120,6 @@ __all__ = [
     "waits_for_growth",
     "waits_for_limit",
     "waits_in_line",
+    "warm_pool_released",
     "would_delay",
 ]

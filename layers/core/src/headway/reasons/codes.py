@@ -34,6 +34,7 @@ class ReasonCode(StrEnum):
     PREEMPTED = "Preempted"
     RECLAIMED = "Reclaimed"
     RETURNED_TO_LINE = "ReturnedToLine"
+    WARM_POOL_RELEASED = "WarmPoolReleased"
     RESERVATION_RELEASED = "ReservationReleased"
     PRIORITY_CHANGED = "PriorityChanged"
     CHANGED = "Changed"

@@ -37,9 +37,36 @@ def released(by: str) -> Reason:
     return Reason(code=ReasonCode.RELEASED, message=message)
 
 
-def started(demand: Demand) -> Reason:
-    """The job has been started."""
-    return Reason(code=ReasonCode.STARTED, message=f"started on {describe(demand)}")
+def started(demand: Demand, *, warm: str = "") -> Reason:
+    """The job has been started.
+
+    Args:
+        demand: instances per pool.
+        warm: the job whose warm pool it is started in; empty for none.
+    """
+    where = f" in the warm pool of `{warm}`" if warm else ""
+    return Reason(
+        code=ReasonCode.STARTED,
+        message=f"started on {describe(demand)}{where}",
+        jobs=(warm,) if warm else (),
+    )
+
+
+def warm_pool_released(pool: Allocation, preemptor: WaitingJob) -> Reason:
+    """A warm pool is released so that a job fits.
+
+    Args:
+        pool: the warm pool.
+        preemptor: the job that it is released for.
+    """
+    return Reason(
+        code=ReasonCode.WARM_POOL_RELEASED,
+        message=(
+            f"its warm pool on {describe(pool.demand)} is released so that `{preemptor.name}` (priority "
+            f"{preemptor.priority}) can start on {describe(preemptor.demand)}"
+        ),
+        jobs=(preemptor.name,),
+    )
 
 
 def preempted(victim: Allocation, preemptor: WaitingJob, *, reclaims: bool = False) -> Reason:

@@ -59,6 +59,7 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
         ),
     ),
     ReasonCode.RETURNED_TO_LINE: Remedy(),
+    ReasonCode.WARM_POOL_RELEASED: Remedy(),
     ReasonCode.PRIORITY_CHANGED: Remedy(),
     ReasonCode.CHANGED: Remedy(),
     ReasonCode.HELD: Remedy(),

@@ -115,10 +115,11 @@ def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason
         job: the job.
         stopping: the attempts that free them.
     """
-    verb = "has" if len(stopping) == 1 else "have"
+    has = "has" if len(stopping) == 1 else "have"
+    ended = "ended" if any(each.warm for each in stopping) else "stopped"
     return Reason(
         code=ReasonCode.WAITS_FOR_FREED,
-        message=f"starts on {describe(job.demand)} as soon as {_names(stopping)} {verb} stopped",
+        message=f"starts on {describe(job.demand)} as soon as {_names(stopping)} {has} {ended}",
         jobs=_named(stopping),
     )
 
@@ -297,10 +298,12 @@ def _first_to_end(holders: tuple[Allocation, ...]) -> list[Allocation]:
 def _held_by(
     job: WaitingJob, first: Sequence[Allocation], holders: Sequence[Allocation], now_ms: int, policy: Policy
 ) -> str:
-    told = [f"`{each.outside or each.job}` ({_terms(job, each, now_ms, policy)})" for each in first]
+    told = [f"{_name(each)} ({_terms(job, each, now_ms, policy)})" for each in first]
     rest = len(holders) - len(told)
     text = ("job " if len(holders) == 1 else "jobs ") + " and ".join(told) + (f" and {rest} more" if rest else "")
-    if not any(each.priority < job.priority and _protection(each, now_ms, policy) is None for each in holders):
+    if not any(
+        each.priority < job.priority and not each.warm and _protection(each, now_ms, policy) is None for each in holders
+    ):
         return text
     if not job.preempts:
         return (
@@ -312,6 +315,8 @@ def _held_by(
 
 def _terms(job: WaitingJob, holder: Allocation, now_ms: int, policy: Policy) -> str:
     """On what terms an attempt holds its instances."""
+    if holder.warm:
+        return "being released" if holder.stopping else f"until {clock_time(max(now_ms, _end_ms(holder)), now_ms)}"
     rank = "outside the queue" if holder.outside else f"priority {holder.priority}"
     if holder.stopping:
         return f"{rank}, stopping"
@@ -343,7 +348,16 @@ def _named(allocations: Sequence[Allocation]) -> tuple[str, ...]:
     return tuple(allocation.job for allocation in allocations[:_MAX_NAMED_JOBS] if not allocation.outside)
 
 
+def _end_ms(allocation: Allocation) -> int:
+    return allocation.since_ms + (allocation.limit_ms or 0)
+
+
+def _name(allocation: Allocation) -> str:
+    name = f"`{allocation.outside or allocation.job}`"
+    return f"the warm pool of {name}" if allocation.warm else name
+
+
 def _names(allocations: tuple[Allocation, ...]) -> str:
-    names = [f"`{allocation.outside or allocation.job}`" for allocation in allocations[:_MAX_NAMED_JOBS]]
+    names = [_name(allocation) for allocation in allocations[:_MAX_NAMED_JOBS]]
     rest = len(allocations) - len(names)
     return ", ".join(names) + (f" and {rest} more" if rest else "")

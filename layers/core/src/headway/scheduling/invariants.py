@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from headway.errors import InvariantViolation
 from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
-from headway.plan import Plan, Preempt, Release, Start, StopForSize
+from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.scheduling.fair_share import TeamUse
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.preemption import is_preemptible
+from headway.scheduling.warm_pools import may_claim
 from headway.vectors import free, minus, plus, positive, shortfall, total
 
 
@@ -28,7 +29,10 @@ def check_plan(snapshot: Snapshot, plan: Plan) -> None:
     held = [(a.team, a.demand) for a in snapshot.allocations]
     held += [(team_of[r.job], r.demand) for r in snapshot.reservations if r.job in team_of]
     use = TeamUse(held)
-    holding = {allocation.job for allocation in snapshot.allocations}
+    holding = {allocation.job for allocation in snapshot.allocations if not allocation.warm}
+    warm = {a.attempt: a for a in snapshot.allocations if a.warm and not a.stopping}
+    # What claimed warm pools hold is charged twice.
+    lent = TeamUse((a.team, a.demand) for a in snapshot.allocations if a.claimed_by)
     for action in plan.actions:
         match action:
             case Release():
@@ -45,20 +49,32 @@ def check_plan(snapshot: Snapshot, plan: Plan) -> None:
                     f"{action.job} would start on a part of its demand",
                 )
                 takes = minus(action.demand, reserved.pop(action.job, {}))
+                if isinstance(action, StartWarm):
+                    pool = warm.pop(action.warm, None)
+                    _require(
+                        pool is not None and may_claim(waiting[action.job], pool, snapshot.now_ms, snapshot.policy),
+                        f"{action.job} would start in {action.warm}, which is no warm pool for it",
+                    )
+                    assert pool is not None  # noqa: S101 - required above
+                    lent.add(pool.team, pool.demand)
+                    may_take = plus(left, total(lent.values()))
+                else:
+                    may_take = left
                 _require(
-                    not shortfall(takes, left),
+                    not shortfall(takes, may_take),
                     f"starting {action.job} would exceed a pool: {takes} of {left}",
                 )
                 team = team_of[action.job]
                 use.add(team, takes)
+                counts = minus(use[team], lent.get(team, {})) if isinstance(action, StartWarm) else use[team]
                 over = shortfall(
-                    {pool: count for pool, count in use[team].items() if takes.get(pool, 0) > 0},
-                    {**use[team], **snapshot.policy.team(team).limit},
+                    {pool: count for pool, count in counts.items() if takes.get(pool, 0) > 0},
+                    {**counts, **snapshot.policy.team(team).limit},
                 )
                 _require(not over, f"starting {action.job} would exceed the limit of team {team}: {over}")
                 holding.add(action.job)
                 left = minus(left, takes)
-            case Preempt() | StopForSize():
+            case Preempt() | ReleaseWarm() | StopForSize():
                 pass
     _verify_preemptions(snapshot, plan)
     _verify_sizes(snapshot, plan)
@@ -68,18 +84,17 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
     allocations = {allocation.attempt: allocation for allocation in snapshot.allocations}
     waiting = {job.name: job for job in snapshot.waiting}
     started = {action.job for action in plan.actions if isinstance(action, Start)}
-    preemptions = [action for action in plan.actions if isinstance(action, Preempt)]
-    _require(len({action.attempt for action in preemptions}) == len(preemptions), "an attempt is preempted twice")
+    preemptions = [action for action in plan.actions if isinstance(action, Preempt | ReleaseWarm)]
+    claimed = [action.warm for action in plan.actions if isinstance(action, StartWarm)]
+    stopped = [action.attempt for action in preemptions] + claimed
+    _require(len(set(stopped)) == len(stopped), "an attempt is preempted twice")
     for action in preemptions:
         victim = allocations[action.attempt]
         preemptor = waiting[action.for_job]
         _require(not victim.stopping, f"{action.attempt} is stopping already")
-        _require(preemptor.preempts, f"{victim.job} is preempted for {preemptor.name}, which preempts no job")
-        _require(is_preemptible(victim, snapshot.now_ms, snapshot.policy), f"{victim.job} is protected from preemption")
-        _require(
-            _gives_way(victim, preemptor, snapshot),
-            f"{victim.job} is preempted for {preemptor.name}, whose priority is not higher",
-        )
+        _require(bool(victim.warm) is isinstance(action, ReleaseWarm), f"{action.attempt} is stopped in the wrong way")
+        if isinstance(action, Preempt):
+            _verify_victim(victim, preemptor, snapshot)
         _require_no_pause(snapshot, preemptor.demand, preemptor.name)
         _require(preemptor.name not in started, f"{victim.job} is preempted for {preemptor.name}, which starts")
         _require(not shortfall(action.freed, victim.demand), f"{victim.job} cannot free {dict(action.freed)}")
@@ -87,6 +102,15 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         freed = total(action.freed for action in preemptions if action.for_job == name)
         beyond = positive(minus(freed, waiting[name].demand))
         _require(not beyond, f"more is freed for {name} than it demands: {beyond}")
+
+
+def _verify_victim(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) -> None:
+    _require(preemptor.preempts, f"{victim.job} is preempted for {preemptor.name}, which preempts no job")
+    _require(is_preemptible(victim, snapshot.now_ms, snapshot.policy), f"{victim.job} is protected from preemption")
+    _require(
+        _gives_way(victim, preemptor, snapshot),
+        f"{victim.job} is preempted for {preemptor.name}, whose priority is not higher",
+    )
 
 
 def _verify_sizes(snapshot: Snapshot, plan: Plan) -> None:

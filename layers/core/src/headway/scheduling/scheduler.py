@@ -7,7 +7,7 @@ from functools import partial
 
 from headway import reasons
 from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
-from headway.plan import Action, Plan, Preempt, Release, Start, StopForSize
+from headway.plan import Action, Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.reasons import Reason
 from headway.scheduling.backfill import ReservedStart
 from headway.scheduling.capacity_state import CapacityState, paused_pool
@@ -20,6 +20,7 @@ from headway.scheduling.queue_order import in_rank_order
 from headway.scheduling.reserved_starts import Combination, ReservedStarts
 from headway.scheduling.size_changes import SizeChanges, SizeClaim
 from headway.scheduling.size_excess import excess
+from headway.scheduling.warm_pools import claimable, foreign
 from headway.vectors import minus, overlap, plus, positive, shortfall, total
 
 
@@ -31,7 +32,8 @@ def schedule(snapshot: Snapshot, *, explain: bool = True) -> Plan:
     blocked jobs of each combination of pools get a reserved start, computed from the limits of the running attempts.
     From then on a job starts or preempts only if it delays none of these starts. A job that demands more than a pool's
     size, or demands a paused pool, waits without blocking other jobs. A job that would still run when a pool becomes
-    smaller, on more than the pool has then, is blocked too.
+    smaller, on more than the pool has then, is blocked too. A job that SageMaker may launch in a warm pool starts in
+    it; a warm pool is also an attempt that every job outranks.
 
     Args:
         snapshot: the state to decide on.
@@ -60,7 +62,7 @@ class _Pass:
         self.releases: list[Release] = []
         self.stops: list[StopForSize] = []
         self.starts: list[Start] = []
-        self.preemptions: list[Preempt] = []
+        self.preemptions: list[Preempt | ReleaseWarm] = []
 
     def run(self) -> Plan:
         self._release_leftovers()
@@ -164,6 +166,9 @@ class _Pass:
             start = self._reserve(job, need, _combination(job.demand))
             self.explainer.add(job, partial(reasons.backs_off, -(-wait_ms // 1000), job.held_by), start)
             return
+        if exceeded is None and self._start_in_warm_pool(job, takes, until_ms):
+            self.size_changes.take(beyond, until_ms)
+            return
         if exceeded is None and self.reserved_starts.delayed_by(positive(takes), None) is None:
             self._take_over(job, takes)
         # Only what it takes beyond its reservation can delay another job; no job counts on the reservation.
@@ -184,7 +189,8 @@ class _Pass:
         This holds for most jobs of a long queue. Without the check the rest of the pass comes to the same result.
         """
         state, pools = self.state, _combination(job.demand)
-        if not self.reserved_starts.is_at_depth(pools) or state.owners:
+        may_be_warm = bool(job.warm_key) and bool(state.allocations.warm)
+        if not self.reserved_starts.is_at_depth(pools) or state.owners or may_be_warm:
             # What is reserved or being freed for this job, or for one of lower rank, may let it start.
             return None
         kind = _kind(job)
@@ -241,7 +247,59 @@ class _Pass:
                 taken = positive(minus(taken, theirs))
                 self.state.release_earmark(other)
 
+    def _start_in_warm_pool(self, job: WaitingJob, takes: Demand, until_ms: int | None) -> bool:
+        """Start a job in a warm pool, if that delays no reserved start.
+
+        Whenever the job could start on other instances, this is possible, too: it is what SageMaker would do.
+        """
+        state = self.state
+        for pool in claimable(job, state.allocations, self.now_ms, self.policy):
+            # What is lent does not count twice. A pool that was shrunk below its use has to shrink first.
+            lent = plus(state.lent, state.allocations.charged(pool))
+            if shortfall(takes, plus(state.free, lent)) or shortfall(takes, plus(state.spare, lent)):
+                continue
+            counted = positive(takes)
+            if self.reserved_starts:
+                counted = positive(minus(takes, self.reserved_starts.unclaimed_by_reservations((pool,))))
+            if self.reserved_starts.delayed_by(counted, until_ms) is not None:
+                continue
+            if self._awaits_foreign(job, takes, counted):
+                # It waits for that with its warm pool.
+                state.allocations.stop(pool)
+                return True
+            state.start(job, takes)
+            state.claim(pool)
+            self.reserved_starts.account_for(counted, state.charged(job), until_ms, starts=True)
+            reason = reasons.started(job.demand, warm=pool.job)
+            self.starts.append(StartWarm(job=job.name, demand=dict(job.demand), reason=reason, warm=pool.attempt))
+            return True
+        return False
+
+    def _awaits_foreign(self, job: WaitingJob, takes: Demand, counted: Demand) -> bool:
+        """Whether warm pools of other teams have to be gone before the job starts; releases those that are kept."""
+        state = self.state
+        pools = tuple(foreign(job, state.allocations, self.policy))
+        if not pools:
+            return False
+        self.reserved_starts.account_for(counted, state.charged(job), None, starts=False)
+        state.commit(job, overlap(takes, state.spare), {}, {})
+        for pool in pools:
+            if pool.attempt in state.allocations.warm:
+                state.preempt(pool, {}, {})
+                self._release_warm(pool, job, {})
+        self.explainer.add(job, partial(reasons.waits_for_freed, job, pools))
+        return True
+
+    def _release_warm(self, pool: Allocation, job: WaitingJob, freed: Demand) -> None:
+        self.stuck.clear()
+        reason = reasons.warm_pool_released(pool, job)
+        self.preemptions.append(
+            ReleaseWarm(job=pool.job, attempt=pool.attempt, for_job=job.name, freed=freed, reason=reason)
+        )
+
     def _start(self, job: WaitingJob, takes: Demand, until_ms: int | None) -> None:
+        if self._awaits_foreign(job, takes, positive(takes)):
+            return
         self.state.start(job, takes)
         self.reserved_starts.account_for(positive(takes), self.state.charged(job), until_ms, starts=True)
         self.starts.append(Start(job=job.name, demand=dict(job.demand), reason=reasons.started(job.demand)))
@@ -305,6 +363,9 @@ class _Pass:
         self.explainer.add(job, partial(self.explainer.awaits_freed, job, (*earmarked, *victims), from_unclaimed))
 
     def _preempt(self, victim: Allocation, job: WaitingJob, freed: Demand, *, reclaims: bool) -> None:
+        if victim.warm:
+            self._release_warm(victim, job, freed)
+            return
         self.stuck.clear()
         by_right = reclaims and running_priority(victim, self.policy) >= capped_priority(
             job.priority, job.team, self.policy

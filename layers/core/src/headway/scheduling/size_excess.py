@@ -9,7 +9,7 @@ from headway.scheduling.ordering import victim_order
 
 
 def excess(snapshot: Snapshot) -> Iterator[tuple[str, Allocation]]:
-    """The attempts to stop, each with the pool that it is stopped for.
+    """The attempts to stop and the warm pools to release, each with the pool of instances that it is for.
 
     They are chosen in the order of preemption, as few as suffice. That a job is marked as not preemptible, or was
     preempted often, does not matter: the instances go in any case. Unmanaged jobs and jobs that end as soon as a stop

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from headway.errors import InvalidTransition
 from headway.lifecycle import AttemptState
 from headway.model import Demand, WaitingJob
-from headway.plan import Action, Plan, Preempt, Release, Start, StopForSize
+from headway.plan import Action, Plan, Preempt, Release, ReleaseWarm, Start, StopForSize
 from headway.policy import Policy
 from headway.scheduling.ordering import work_lost_ms
 from headway.scheduling.size_changes import crosses
@@ -218,6 +218,8 @@ class Executor:
                 self._table.write(writes)
                 self.report.shrunk.append(action.job)
                 return attempt
+            case ReleaseWarm():
+                raise Conflict([0])
 
     def _attempt(self, job: JobRecord, now_ms: int) -> AttemptRecord:
         name = attempt_name(job.job_name, job.attempt_count + 1)
@@ -293,6 +295,6 @@ def _require_as_decided(job: JobRecord, decided: WaitingJob) -> None:
         raise Conflict([0])
 
 
-def _for_launch(action: Start | Preempt) -> Demand:
+def _for_launch(action: Start | Preempt | ReleaseWarm) -> Demand:
     """The instances that an action launches on, or frees for a launch."""
     return action.demand if isinstance(action, Start) else action.freed
