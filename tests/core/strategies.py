@@ -82,8 +82,11 @@ def snapshots(
     full: bool = False,
     calendared: bool = True,
     stops: bool = True,
+    plain: bool = False,
 ) -> Snapshot:
     """Snapshots that can come about: nothing is held that was not free before, sizes may have changed since.
+
+    Plain ones have no calendars, no warm pools, and all jobs preempt: most faults are found sooner in them.
 
     Full ones are all about preemption: nothing is free, owed or stopping, and few are protected.
     """
@@ -100,8 +103,8 @@ def snapshots(
             not_before_ms=draw(st.sampled_from([0, 0, 0, 0, NOW_MS + 5000])),
             team=draw(teams),
             limit_ms=draw(limits if unlimited else limits.filter(bool)),
-            preempts=full or draw(st.sampled_from([True, True, True, False])),
-            warm_key=draw(keys),
+            preempts=full or plain or draw(st.sampled_from([True, True, True, False])),
+            warm_key="" if plain else draw(keys),
         )
         for i in range(draw(st.integers(0, most)))
     )
@@ -133,7 +136,7 @@ def snapshots(
                 checkpoints=draw(st.booleans()),
                 preemptible=draw(st.sampled_from([True, True, True, False])),
                 warm_key="k",
-                keep_ms=0 if full else draw(st.sampled_from([0, 0, 5 * STEP_MS])),
+                keep_ms=0 if full or plain else draw(st.sampled_from([0, 0, 5 * STEP_MS])),
                 # One that is being preempted was not protected before.
                 preemptions=0 if freed else draw(st.integers(0, 1)),
                 stopping=bool(freed) or (not full and draw(st.sampled_from([False, False, False, True]))),
@@ -141,7 +144,7 @@ def snapshots(
                 freed=freed or None,
             )
         )
-    if not full:
+    if not (full or plain):
         allocations += draw(warm_pools(waiting, allocations, owed, teams))
     used = plus(total(a.demand for a in allocations), total(r.demand for r in reservations))
     # A claimed warm pool and the attempt in it are the same instances.
@@ -155,7 +158,7 @@ def snapshots(
         reservations=tuple(reservations),
         waiting=waiting,
         policy=draw(policies(chosen, ageing=ageing, backfill=backfill, use=used)),
-        calendars=draw(calendars(pools, stops=stops)) if calendared and not full else {},
+        calendars=draw(calendars(pools, stops=stops)) if calendared and not (full or plain) else {},
     )
 
 
