@@ -479,9 +479,12 @@ def test_pools_are_saved_and_loaded():
 def test_a_job_on_its_way_into_a_pool_has_it_after_a_restart():
     fleet = fleet_with(quotas={P5: 1}, capacity={P5: 1})
     fleet.create(warm(), now=0.0)
+    fleet.advance(END_S)
+    saved = fleet.take_changes()
     fleet.create(request("b"), now=END_S)
+    saved |= fleet.take_changes()
     again = FakeSageMaker()
-    again.load(json.loads(json.dumps(list(fleet.take_changes().values()))), fleet.to_document())
+    again.load(json.loads(json.dumps(list(saved.values()))), fleet.to_document())
     assert status(again, now=END_S + 10) == "InUse"
     again.advance(END_S + 20)
     assert (status(again, now=END_S + 20), again.describe("b", now=END_S + 20)["SecondaryStatus"]) == (
