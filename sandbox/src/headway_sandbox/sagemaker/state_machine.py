@@ -209,6 +209,8 @@ class JobStateMachine:
         next_try = self._supply.next_try(job, self.faults, now=now) if job.secondary == "Pending" else None
         if next_try is not None:
             job.phase_ends = next_try
+            # Saved, so that the order among jobs that wait for the same moment survives a restart.
+            self._changed.add(job.name)
             self._schedule(job)
             return
         reason = self._supply.shortage(job, now=now) if job.secondary == "Pending" else service_facts.CAPACITY_ERROR

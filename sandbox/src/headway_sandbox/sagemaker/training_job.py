@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from headway_sandbox.sagemaker import requested_instances, service_facts
@@ -88,7 +89,7 @@ class TrainingJob:
         """Whether it uses managed spot training."""
         return bool(self.request.get("EnableManagedSpotTraining"))
 
-    @property
+    @cached_property
     def choices(self) -> tuple[Choice, ...]:
         """What it can run on, the most preferred first."""
         return requested_instances.choices(self.request)

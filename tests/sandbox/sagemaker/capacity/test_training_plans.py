@@ -345,8 +345,9 @@ def test_a_job_in_a_plan_leaves_no_warm_pool():
     fleet = fleet_with(warm_pool_quotas={P5: 9})
     config = {**on(P5), "TrainingPlanArn": ARN, "KeepAlivePeriodInSeconds": 600}
     fleet.create(planned(ResourceConfig=config), now=10 * HOUR_S)
-    assert status(fleet, now=11 * HOUR_S)[0] == "Completed"
-    assert fleet.kept_warm(now=11 * HOUR_S) == {}
+    ended = 10 * HOUR_S + 830
+    assert status(fleet, now=ended)[0] == "Completed"
+    assert fleet.kept_warm(now=ended) == {}
 
 
 def test_jobs_are_listed_by_their_plan():
