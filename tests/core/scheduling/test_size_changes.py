@@ -72,7 +72,7 @@ def test_a_job_that_waits_for_a_smaller_pool_reports_the_limit_that_would_let_it
     plan = schedule(snapshot(job("a", limit_s=100, count=2), size=2, sizes={60: 1, 600: 2}))
     assert code_of(plan, "a") == "WaitsForPoolSize"
     assert reason_of(plan, "a") == (
-        f"would still run when the pool {P5} has only 1 instances (00:17 UTC); "
+        f"would still run when the pool {P5} has only 1 instance (00:17 UTC); "
         "a job that is limited to 60 s in all could start now"
     )
     assert plan.waits[0].start_by_ms == NOW_MS + 600_000

@@ -22,6 +22,7 @@ from headway_service.store.marks import KEY as MARK_KEY
 from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.pause_invariants import LONGEST_INVOCATION_S, PauseInvariants
+from headway_verification.soak.size_invariants import SizeInvariants
 from headway_verification.soak.violations import require
 
 _WAITING = frozenset({"pending", "preempted"})
@@ -74,6 +75,7 @@ class Invariants:
         #: The number of starts counted for each team.
         self._starts: dict[str, int] = {}
         self.pauses = PauseInvariants()
+        self._sizes = SizeInvariants()
         self.states: set[str] = set()
         self.too_late_s: float | None = None
 
@@ -101,6 +103,8 @@ class Invariants:
         own = filter(is_own, self._fleet.jobs(now=now_s))
         self.pauses.check_starts(pauses, attempts, own, now_s)
         self._check_capacity(pools, attempts, reservations, rogues, now_s)
+        calendars = {name: item for (kind, name), item in ledger.items() if kind == "calendar"}
+        self._sizes.check(calendars, attempts, now_s)
         self._check_unmanaged(rogues, now_s)
         self._check_limits(attempts, now_s)
         self._check_training_jobs(attempts, rogues, now_s)
@@ -157,7 +161,11 @@ class Invariants:
             # An update of pools and teams is in progress.
             return
         document = json.loads(item["document"])
-        sizes = {pool: each["size"] for pool, each in document["pools"].items()}
+        sizes = {
+            # The size of a pool with a schedule depends on the time.
+            pool: pools[pool]["size"] if pool in pools and each.get("schedule") else each["size"]
+            for pool, each in document["pools"].items()
+        }
         found = {pool: each["size"] for pool, each in pools.items() if each["size"] or pool in sizes}
         require(found == sizes, f"the pool sizes are {found}, but the configuration has {sizes}")
         for team in document.get("teams", {}):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from random import Random
 from typing import Any, TypeVar
 
@@ -60,6 +61,8 @@ TIGHT = {P5: 2, G5: 3}
 
 THROTTLED = ["CreateTrainingJob", "DescribeTrainingJob", "StopTrainingJob", "ListTrainingJobs", "ListTags"]
 """SageMaker operations that may be throttled by a rate."""
+
+DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 ACTS = 40
 """User actions in one run."""
@@ -228,10 +231,22 @@ class Workload:
                 watches=random.choice([*WATCHES, {"idle": None}]),
                 rules=random.choice([{}, {}, {}, SMALL_ONLY]),
                 maxPendingSeconds=random.choice([None, 600, 600, 1800]),
+                schedules={P5: self._schedule()} if random.random() < 0.5 else {},
                 **({} if made_from is None else {"version": made_from}),
             ),
             headers={"If-Match": "*"} if made_from is None else None,
         )
+
+    def _schedule(self) -> dict[str, Any]:
+        """Sizes of a pool in the next minutes."""
+        random = self.random
+        times = sorted(random.sample(range(-10, 60), 4))
+        now = [datetime.fromtimestamp(self.queue.now_s + minutes * 60, UTC) for minutes in times]
+        entries = [
+            {"days": DAYS, "from": f"{begin:%H:%M}", "to": f"{end:%H:%M}", "size": random.choice([0, 1, 1, 2, 3])}
+            for begin, end in (now[:2], now[2:])
+        ]
+        return {"schedule": entries[: random.choice([1, 2])], "atShrink": random.choice(["run", "run", "stop"])}
 
     def _edit_parameter(self) -> None:
         """Change a pool size directly in the parameter."""
@@ -309,14 +324,20 @@ class Workload:
             self.queue.fleet.delete(name, now=self.queue.now_s)
 
 
-def document_of(sizes: Mapping[str, int], teams: Mapping[str, Any], **rules: Any) -> dict[str, Any]:
+def document_of(
+    sizes: Mapping[str, int],
+    teams: Mapping[str, Any],
+    schedules: Mapping[str, Mapping[str, Any]] | None = None,
+    **rules: Any,
+) -> dict[str, Any]:
     """Return a configuration document.
 
     Args:
         sizes: the number of instances of each pool.
         teams: the teams.
+        schedules: further members of pools.
         rules: further members of the document.
     """
-    pools = {pool: {"size": size} for pool, size in sizes.items()}
+    pools = {pool: {"size": size, **(schedules or {}).get(pool, {})} for pool, size in sizes.items()}
     usual = {"retries": RETRIES, "spot": {"maxInterruptions": 1}, "watches": WATCHES[0]}
     return {"pools": pools, "teams": teams, **usual, **rules}

@@ -111,7 +111,8 @@ def stopped_for_size(pool: str, size: int) -> Reason:
         pool: the pool.
         size: its size.
     """
-    message = f"stopped as the pool {pool} has only {size} instances by its schedule; keeps its place in the queue"
+    instances = f"{size} instance" if size == 1 else f"{size} instances"
+    message = f"stopped as the pool {pool} has only {instances} by its schedule; keeps its place in the queue"
     return Reason(code=ReasonCode.POOL_SHRANK, message=message)
 
 

@@ -213,7 +213,7 @@ def outlasts_size(pool: str, change: SizeChange, now_ms: int) -> Reason:
     return Reason(
         code=ReasonCode.WAITS_FOR_SIZE,
         message=(
-            f"would still run when the pool {pool} has only {change.size} instances "
+            f"would still run when the pool {pool} has only {_instances(change.size)} "
             f"({clock_time(change.at_ms, now_ms)}); a job that is limited to {most_s} s in all could start now"
         ),
     )
@@ -273,6 +273,10 @@ def unknown_pool(pool: str, known: tuple[str, ...]) -> Reason:
             "Add the pool (`headway config set`) or stop the job"
         ),
     )
+
+
+def _instances(count: int) -> str:
+    return f"{count} instance" if count == 1 else f"{count} instances"
 
 
 def clock_time(time_ms: int, now_ms: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from headway.model import SizeChange
 from headway.policy import Policy, Team
 from headway.vectors import minus, positive, total
 from headway_service.config.document import Configuration
@@ -29,6 +30,7 @@ class PoolUse:
         free: the rest.
         waiting: how many jobs wait for it.
         pause: its pause, or the pause of all pools.
+        next_change: its next size, if it has a schedule.
     """
 
     pool: str
@@ -40,6 +42,7 @@ class PoolUse:
     free: int
     waiting: int
     pause: PauseRecord | None = None
+    next_change: SizeChange | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,6 +102,7 @@ def _pools(ledger: Ledger, waiting: Mapping[str, Mapping[str, int]]) -> list[Poo
             free=pool.size - sum(used.get(pool.pool, 0) for used in (allocated, reserved, rogue)),
             waiting=sum(waiting[pool.pool].values()),
             pause=ledger.pause_of(pool.pool),
+            next_change=calendar.next_change if (calendar := ledger.calendar_of(pool.pool)) else None,
         )
         for pool in ledger.pools
     ]

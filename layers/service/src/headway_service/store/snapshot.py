@@ -69,7 +69,11 @@ def read_snapshot(
     unused = {team: _unused_guarantee(team, allocations, policy) for team in ledger.queue_teams}
     pauses = {pool: pause.pause() for pool in sizes if (pause := ledger.pause_of(pool)) is not None}
     # A job that demands a paused pool cannot start, in whichever other queues it is.
-    startable = {pool: 0 if pool in pauses else size for pool, size in sizes.items()}
+    largest = {
+        pool: max(size, *(later for _, later in calendars[pool].sizes)) if pool in calendars else size
+        for pool, size in sizes.items()
+    }
+    startable = {pool: 0 if pool in pauses else size for pool, size in largest.items()}
     for pool, size in sizes.items():
         reachable = _Reachable(pool, size, allocations, policy)
         held = sum(each.demand.get(pool, 0) for each in allocations)
@@ -77,7 +81,8 @@ def read_snapshot(
         behind = share if passed else policy.reserved_heads - 1
         for team in ledger.queue_teams:
             queue = QueueScan(table, pool, team, now_ms, policy)
-            for job in _candidates(queue, startable, reachable, unused[team], share=behind, heads=heads):
+            reach = min(size, startable[pool])
+            for job in _candidates(queue, startable, reach, reachable, unused[team], share=behind, heads=heads):
                 waiting[job.name] = job
     for record in also:
         if record.is_queued and record.job_name not in waiting:
@@ -169,6 +174,7 @@ def _unused_guarantee(team: str, allocations: Iterable[Allocation], policy: Poli
 def _candidates(
     queue: QueueScan,
     sizes: Mapping[str, int],
+    reach: int,
     reachable: _Reachable,
     unused: Mapping[str, int],
     *,
@@ -181,13 +187,21 @@ def _candidates(
     was reduced), or a paused pool. They must not hide the jobs behind them. Jobs that would borrow must not hide those
     that fit into ``unused``, the part of the guarantee that the team does not hold: of these the queue gives as many as
     could get all of it, and one more.
+
+    Args:
+        queue: the queue.
+        sizes: the largest size that each pool has from now on; 0 for a paused one.
+        reach: the instances of the queue's pool that jobs could get now.
+        reachable: the part of them that jobs of a priority could get.
+        unused: the part of the team's guarantee that it does not hold, per pool.
+        share: jobs to read behind those that could get instances.
+        heads: the fewest jobs to read.
     """
     pool, team = queue.pool, queue.team
     limit = queue.policy.team(team).limit
     most = {each: min(size, limit.get(each, size)) for each, size in sizes.items()}
     found: list[WaitingJob] = []
     fitting = filled = beyond = covered = 0
-    reach = sizes[pool]
     left = dict(unused)
     # One query is usually enough, and a queue of large jobs is not read to its end.
     page = max(heads, share + min(reach + 1, PAGE), (reachable.of(0, team) + 1 + share) // 4)

@@ -67,6 +67,11 @@ class CalendarRecord(Record):
         """The size at a time; before the first entry, the size of that."""
         return next((size for since_ms, size in reversed(self.sizes) if since_ms <= time_ms), self.sizes[0][1])
 
+    @property
+    def next_change(self) -> SizeChange | None:
+        """The change after the size of when this was written; a tick writes it again within a minute of each change."""
+        return SizeChange(at_ms=self.sizes[1][0], size=self.sizes[1][1]) if len(self.sizes) > 1 else None
+
     def calendar(self, now_ms: int) -> Calendar:
         """The changes after a time, as the scheduler sees them."""
         changes = tuple(SizeChange(at_ms=at_ms, size=size) for at_ms, size in self.sizes[1:] if at_ms > now_ms)
