@@ -21,6 +21,7 @@ def job(
     limit_s: int | None = None,
     team: str = "",
     preempts: bool = True,
+    one_of: bool = False,
     **more: int,
 ) -> WaitingJob:
     """A waiting job; ``more`` adds pools as keywords with ``_`` for ``.``, e.g. ``ml_c5_4xlarge=2``."""
@@ -33,6 +34,7 @@ def job(
         team=team,
         limit_ms=None if limit_s is None else limit_s * 1000,
         preempts=preempts,
+        one_of=one_of,
     )
 
 

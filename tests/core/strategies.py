@@ -81,6 +81,7 @@ def snapshots(
             team=draw(teams),
             limit_ms=draw(limits if unlimited else limits.filter(bool)),
             preempts=full or draw(st.sampled_from([True, True, True, False])),
+            one_of=not full and draw(st.sampled_from([False, False, False, True])),
         )
         for i in range(draw(st.integers(0, most)))
     )

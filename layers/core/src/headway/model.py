@@ -42,6 +42,9 @@ class WaitingJob:
     limit_ms: int | None = None
     #: Whether attempts may be stopped for it. Not if its last attempt got no instances: they would stop for nothing.
     preempts: bool = True
+    #: Whether SageMaker takes one of the pools, so that the instances in the others become free again. Then attempts
+    #: are stopped for it in one pool at most.
+    one_of: bool = False
 
     @property
     def turn_ms(self) -> int:

@@ -86,6 +86,8 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         freed = total(action.freed for action in preemptions if action.for_job == name)
         beyond = positive(minus(freed, waiting[name].demand))
         _require(not beyond, f"more is freed for {name} than it demands: {beyond}")
+        one_pool = not waiting[name].one_of or len(positive(freed)) <= 1
+        _require(one_pool, f"jobs are stopped for {name} in more than one of its pools: {freed}")
 
 
 def _gives_way(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) -> bool:

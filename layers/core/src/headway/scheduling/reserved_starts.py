@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from headway.model import STOP_MS, Allocation, Demand, WaitingJob
 from headway.policy import Policy
@@ -70,7 +70,7 @@ class ReservedStarts:
         """The part of what a preemption frees that blocked jobs of higher rank may take, as they preempt nothing."""
         if not freed:
             return {}
-        waits = {pool for start in self._starts if not start.job.preempts for pool in start.need}
+        waits = {pool for start in self._starts if not start.relies_on_preemption for pool in start.need}
         return {pool: count for pool, count in freed.items() if pool in waits}
 
     def account_for(self, takes: Demand, charged: Demand, until_ms: int | None, *, starts: bool) -> None:
@@ -95,6 +95,7 @@ class ReservedStarts:
         available: Demand,
         preemptible_from_ms: PreemptibleFrom | None,
         otherwise: Demand,
+        freed: Collection[str] = (),
     ) -> ReservedStart:
         """Reserve the earliest start for a blocked job. Called only while its combination is not at its depth.
 
@@ -105,6 +106,7 @@ class ReservedStarts:
             available: instances without a claim now; negative where a pool was made smaller than its use.
             preemptible_from_ms: when an attempt may be preempted for it; None if it cannot preempt.
             otherwise: the part of the need that is kept for it if its start is unknown.
+            freed: pools in which instances have been freed for it.
         """
         if self._backfill:
             not_before_ms = max(self._now_ms, job.not_before_ms)
@@ -113,9 +115,9 @@ class ReservedStarts:
             others = [head for head in self._starts if not head.slack.keys().isdisjoint(need)]
             # At worst each start of another job is compared at each time at which instances are freed.
             self._looks.taken += len(self._starts) + (len(changes) + len(preemptible)) * (1 + len(others)) // 4
-            start = reserve_start(job, need, available, changes, others, not_before_ms, preemptible)
+            start = reserve_start(job, need, available, changes, others, not_before_ms, preemptible, freed)
             if start.start_ms is None and otherwise != need:
-                start = reserve_start(job, otherwise, available, changes, others, not_before_ms, preemptible)
+                start = reserve_start(job, otherwise, available, changes, others, not_before_ms, preemptible, freed)
         else:
             # No job passes: its pools are closed, except for reservations.
             slack = dict.fromkeys(combination, 0)
