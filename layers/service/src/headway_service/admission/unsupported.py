@@ -11,8 +11,6 @@ from typing import Any
 from headway_service.errors import FieldError
 
 _RESOURCES: Mapping[str, str] = {
-    "InstancePreferences": "which has to know the type that it counts: use InstanceType and InstanceCount, or "
-    "InstanceGroups",
     "InstancePlacementConfig": "which does not start jobs on UltraServers: remove it",
 }
 _SESSION_TAGS = "would pass on the session tags of the scheduler, not of the job's submitter: remove it"

@@ -45,6 +45,7 @@ from headway_service.store.transitions.ledger import (
 )
 from headway_service.store.transitions.request_change import change_request
 from headway_service.store.transitions.retry_plan import RetryPlan
+from headway_service.store.transitions.selection import select_pool
 from headway_service.store.transitions.unmanaged_job import (
     charge_unmanaged,
     forget_unmanaged,
@@ -84,6 +85,7 @@ __all__ = [
     "resize_pool",
     "resume",
     "return_lease",
+    "select_pool",
     "start",
     "stop_active",
     "stop_sent",

@@ -236,6 +236,8 @@ def end(
         reason=ReasonRecord.of(reason),
     )
     over = next_job_state(job.job_state, trigger) in TERMINAL
+    selected = sighting.selected_type if sighting and attempt.one_of else None
+    used = attempt.in_pool(selected) if selected in attempt.demand else attempt
     moved = move_job(
         job,
         trigger,
@@ -246,22 +248,20 @@ def end(
         attempts=(*job.attempts, ended)[-MAX_ENDED_ATTEMPTS:],
         preemption_count=job.preemption_count + (trigger is JobTrigger.PREEMPTED_ENDED),
         interruptions=job.interruptions + max(attempt.interruptions, sighting.interruptions if sighting else 0),
-        usage=_usage_after(job, attempt, now_ms if sighting else None),
+        usage=_usage_after(job, used, now_ms if sighting else None),
         lacked_instances=_lacks_instances(job, sighting, retry),
         **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
     )
-    kept = _still_lacking(attempt.freed, preemptor, reservation) if preemptor else {}
+    kept, reserves = keep_for_preemptor(attempt.freed, preemptor, reservation)
     writes: list[Write] = [
         moved.put(was=job.version),
         attempt.delete(),
         *return_instances(minus(attempt.demand, kept)),
         *(entry.put() for entry in moved.queue_entries()),
+        *reserves,
     ]
-    if preemptor and kept:
-        # If the preemptor leaves the queue meanwhile, the next decision frees the reservation.
-        writes.append(_reserve(preemptor.job_name, kept, reservation))
     if over:
         writes.append(_expire_request(job, expires_at))
     if vanished or sighting is None:
@@ -422,11 +422,24 @@ def _reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | Non
     return grown.put(was=known.version)
 
 
-def _still_lacking(
-    freed: Mapping[str, int], preemptor: JobRecord, reservation: ReservationRecord | None
-) -> dict[str, int]:
-    """The part of freed instances that the preemptor, which may have been changed since, still lacks."""
-    return overlap(freed, positive(minus(preemptor.demand, reservation.demand if reservation else {})))
+def keep_for_preemptor(
+    freed: Mapping[str, int], preemptor: JobRecord | None, reservation: ReservationRecord | None
+) -> tuple[Mapping[str, int], list[Write]]:
+    """The part of freed instances that the preemptor, which may have been changed since, still lacks: it is reserved.
+
+    Args:
+        freed: instances that were earmarked for the preemptor.
+        preemptor: the job that an attempt was stopped for, if it is still queued.
+        reservation: the reservation that it already has.
+
+    Returns:
+        The instances, and the writes that reserve them.
+    """
+    if preemptor is None:
+        return {}, []
+    kept = overlap(freed, positive(minus(preemptor.demand, reservation.demand if reservation else {})))
+    # If the preemptor leaves the queue meanwhile, the next decision frees the reservation.
+    return kept, [_reserve(preemptor.job_name, kept, reservation)] if kept else []
 
 
 def _expire_request(job: JobRecord, expires_at: int) -> Write:
