@@ -75,6 +75,22 @@ def test_the_keys_of_a_request_can_be_conditions():
     assert [each.action for each in others] == ["sagemaker:AddTags", "iam:PassRole", "kms:CreateGrant"]
 
 
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"KeepAlivePeriodInSeconds": 600}, {"sagemaker:KeepAlivePeriod": "600"}),
+        ({"KeepAlivePeriodInSeconds": 0}, {"sagemaker:KeepAlivePeriod": "0"}),
+        ({}, {}),
+        (None, {}),
+    ],
+)
+def test_the_period_of_a_warm_pool_can_be_a_condition(config, expected):
+    for operation in ("CreateTrainingJob", "UpdateTrainingJob"):
+        first, *_ = permissions(operation, {"TrainingJobName": "a", "ResourceConfig": config}, arn_prefix=PREFIX)
+        assert (first.action, first.resource) == (f"sagemaker:{operation}", f"{PREFIX}a")
+        assert first.context == expected
+
+
 @pytest.mark.parametrize("config", [None, "x", {"TrainingPlanArn": 5, "VolumeKmsKeyId": []}])
 def test_malformed_resources_need_no_separate_permission(config):
     asked = needed("CreateTrainingJob", {"ResourceConfig": config, "OutputDataConfig": config})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from tests.sandbox.fleets import on, request, spot
 
@@ -105,17 +104,3 @@ def test_optional_and_unknown_members_are_no_errors(changes):
 def test_a_missing_operation_is_named():
     with pytest.raises(AwsError, match=r"UnknownOperationException: The sandbox's SageMaker has no CreateEndpoint."):
         FakeSageMaker().call("CreateEndpoint", {}, now=0.0)
-
-
-@pytest.mark.parametrize(
-    ("config", "instances"),
-    [
-        (None, {}),
-        (on(P5, 3), {P5: 3}),
-        ({"InstanceType": P5}, {P5: 1}),
-        ({"InstancePreferences": [{"InstanceType": P5}], "InstanceCount": 4}, {P5: 4}),
-        ({"InstanceGroups": [{"InstanceType": P5, "InstanceCount": 0, "InstanceGroupName": "g"}]}, {}),
-    ],
-)
-def test_instances_are_counted_in_every_form_of_a_resource_config(config, instances):
-    assert service_facts.instances({} if config is None else {"ResourceConfig": config}) == instances

@@ -244,14 +244,6 @@ def test_instance_groups_count_each_type(fleet):
     assert fleet.in_use() == {P5: 2, "ml.c5.4xlarge": 4}
 
 
-def test_the_first_instance_preference_is_used_and_shown(fleet):
-    preferences = [{"InstanceType": P5, "InstanceCount": 2}, {"InstanceType": "ml.g5.xlarge", "InstanceCount": 4}]
-    fleet.create(request(ResourceConfig={"InstancePreferences": preferences, "VolumeSizeInGB": 30}), now=0.0)
-    assert fleet.in_use() == {P5: 2}
-    config = fleet.describe("train-1", now=0.0)["ResourceConfig"]
-    assert (config["SelectedInstanceType"], config["SelectedInstanceCount"]) == (P5, 2)
-
-
 def test_lack_of_capacity_shows_later_as_a_failed_job(fleet):
     fleet.faults = Faults(capacity={P5: 1})
     fleet.create(request("a"), now=0.0)
@@ -325,12 +317,6 @@ def test_a_pending_job_can_be_stopped_and_waits_on_after_a_restart(fleet):
 def test_a_wrong_switch_of_pending_jobs_is_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Faults(**wrong)
-
-
-def test_a_warm_pool_is_refused_as_its_quota_is_zero(fleet):
-    config = {**on(P5), "KeepAlivePeriodInSeconds": 600}
-    error = refused(lambda: fleet.create(request(ResourceConfig=config), now=0.0))
-    assert (error.code, "for training warm pool usage' is 0" in error.message) == ("ResourceLimitExceeded", True)
 
 
 # ------------------------------------------------------------------------------------------------------------ spot

@@ -53,12 +53,10 @@ def permissions(operation: str, request: Mapping[str, Any], *, arn_prefix: str) 
         tag_context["aws:TagKeys"] = list(tags)
     if operation in _JOB_OPERATIONS:
         arn = f"{arn_prefix}{request.get('TrainingJobName', '')}"
-        needed = [Permission(action=f"sagemaker:{operation}", resource=arn, context=tag_context)]
+        context = {**tag_context, **_keys(request)}
+        needed = [Permission(action=f"sagemaker:{operation}", resource=arn, context=context)]
         if operation == "CreateTrainingJob":
-            needed = [
-                Permission(action=f"sagemaker:{operation}", resource=arn, context={**tag_context, **_keys(request)}),
-                *_plan(request, arn_prefix=arn_prefix),
-            ]
+            needed += _plan(request, arn_prefix=arn_prefix)
             if tags:
                 tagging = {**tag_context, "sagemaker:TaggingAction": operation}
                 needed.append(Permission(action="sagemaker:AddTags", resource=arn, context=tagging))
@@ -82,11 +80,19 @@ def _member(request: Mapping[str, Any], structure: str, name: str) -> str:
 
 
 def _keys(request: Mapping[str, Any]) -> dict[str, str]:
-    """Return the condition keys of CreateTrainingJob for the KMS keys in a request."""
+    """Return the condition keys for the KMS keys and the warm pool in a request to create or update a job.
+
+    The guide has `sagemaker:KeepAlivePeriod` in a policy for CreateTrainingJob; that UpdateTrainingJob has it too is
+    assumed.
+    """
     named = {
         "sagemaker:VolumeKmsKey": _member(request, "ResourceConfig", "VolumeKmsKeyId"),
         "sagemaker:OutputKmsKey": _member(request, "OutputDataConfig", "KmsKeyId"),
     }
+    config = request.get("ResourceConfig")
+    period_s = config.get("KeepAlivePeriodInSeconds") if isinstance(config, dict) else None
+    if isinstance(period_s, int):
+        named["sagemaker:KeepAlivePeriod"] = str(period_s)
     return {key: value for key, value in named.items() if value}
 
 

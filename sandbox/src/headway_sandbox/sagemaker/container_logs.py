@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.sagemaker.training_intervals import TrainingInterval, training_intervals
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
@@ -46,7 +45,7 @@ def lines(
         found_step: Step of the checkpoint that existed when the job was created (`checkpointed_step`).
         interval_s: Time between two steps.
     """
-    hosts = service_facts.hosts(job.request)
+    hosts = job.hosts
     for interval in training_intervals(job):
         printed = [
             (time_s, text)

@@ -9,6 +9,14 @@ from typing import Any
 from headway_sandbox.sagemaker.raw_answers import BODIES, RawAnswer
 from headway_sandbox.sagemaker.token_bucket import Rate
 
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "pending_expiry": ("Stopped", "Failed"),
+    "warm_pool_over_quota": ("unkept", "refused"),
+    "preferences_count": ("selected", "all"),
+    "warm_pool_choice": ("oldest", "any", "none"),
+}
+"""The values of switches that select one of some words."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
@@ -29,6 +37,26 @@ class Faults:
     """How long a job without an effective MaxPendingTimeInSeconds is pending before it fails with a capacity error."""
     pending_expiry: str = "Stopped"
     """Status of a job at the end of its MaxPendingTimeInSeconds: `Stopped` or `Failed`. AWS does not document it."""
+    warm_pool_quotas: Mapping[str, int] = field(default_factory=dict)
+    """Quota of instances per type in warm pools. It is 0 for types that are not named, as in a new account."""
+    warm_pool_over_quota: str = "unkept"
+    """What becomes of a job with a keep-alive period over that quota: it runs and leaves no pool (`unkept`, as in the
+    guide), or it is `refused`. AWS does not document the second."""
+    warm_pool_choice: str = "oldest"
+    """Which of the matching pools a job takes: the `oldest`, `any`, or `none`, as AWS promises none."""
+    warm_pool_lag_s: float = 0.0
+    """How long after its job's end a warm pool is not shown."""
+    warm_pool_release_s: float = 60.0
+    """From the end of a keep-alive period until the pool is Terminated and its instances no longer count."""
+    warm_pool_update_completed_only: bool = False
+    """Whether only the pool of a Completed job can be updated, not that of a Stopped or Failed one."""
+    keep_alive_max_s: float = 3600.0
+    """The longest keep-alive period: 3600 in the guide, 21600 in the model."""
+    preferences_count: str = "selected"
+    """What a job with InstancePreferences counts for in the quotas before one is selected: nothing (`selected`), or
+    `all` of them. AWS does not document it."""
+    event_hides_selection: bool = False
+    """Whether events lack the selected one of a job's InstancePreferences. AWS does not document it."""
     throttle: Mapping[str, int] = field(default_factory=dict)
     """Per operation (`CreateTrainingJob`): number of next calls that fail with "Rate exceeded"."""
     rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -71,14 +99,18 @@ class Faults:
         for name in ("event_drop", "event_duplicate", "event_delay", "event_shuffle"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} is a probability from 0 to 1, not {getattr(self, name)}.")
-        if self.pending_expiry not in {"Stopped", "Failed"}:
-            raise ValueError(f"pending_expiry is Stopped or Failed, not {self.pending_expiry}.")
-        for name in ("capacity_wait_s", "event_delay_s", "quota_lag_s", "describe_lag_s", "list_lag_s", "tags_lag_s"):
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} is one of {', '.join(choices)}, not {getattr(self, name)}.")
+        for name in (entry.name for entry in fields(self) if entry.name.endswith("_s")):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} can't be negative ({getattr(self, name)}).")
         for operation in self.rates:
             self.rate(operation)
-        for name in ("quotas", "spot_quotas", "capacity", "throttle", "lose_answer", "kill_caller"):
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        for name in ("quotas", "spot_quotas", "warm_pool_quotas", "capacity", "throttle", "lose_answer", "kill_caller"):
             if any(count < 0 for count in getattr(self, name).values()):
                 raise ValueError(f"{name} has a negative number.")
         for operation, raw in self.raw_answers.items():

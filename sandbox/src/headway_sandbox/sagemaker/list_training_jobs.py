@@ -17,15 +17,16 @@ _SORT_KEYS: Mapping[str, Callable[[TrainingJob], tuple[Any, ...]]] = {
 }
 
 
-def page(jobs: Iterable[TrainingJob], request: Mapping[str, Any]) -> dict[str, Any]:
+def page(jobs: Iterable[TrainingJob], request: Mapping[str, Any], *, now: float) -> dict[str, Any]:
     """Return one page.
 
     `StatusEquals` filters the page after it was cut (model, StatusEquals and MaxResults), so a page can be short or
-    empty and still have a NextToken.
+    empty and still have a NextToken. `WarmPoolStatusEquals` does the same here; AWS does not document it.
 
     Args:
         jobs: All jobs.
         request: The ListTrainingJobs request.
+        now: The time, s.
 
     Raises:
         AwsError: The token is invalid.
@@ -37,13 +38,29 @@ def page(jobs: Iterable[TrainingJob], request: Mapping[str, Any]) -> dict[str, A
     )
     start = _offset(request.get("NextToken"))
     end = start + int(request.get("MaxResults", service_facts.LIST_DEFAULT_RESULTS))
-    status = request.get("StatusEquals")
-    answer: dict[str, Any] = {
-        "TrainingJobSummaries": [job.summary() for job in found[start:end] if status is None or job.status == status]
-    }
+    summaries = [summary(job, now=now) for job in found[start:end]]
+    answer: dict[str, Any] = {"TrainingJobSummaries": [each for each in summaries if _is_listed(each, request)]}
     if end < len(found):
         answer["NextToken"] = base64.urlsafe_b64encode(f"headway-sandbox:{end}".encode()).decode()
     return answer
+
+
+def summary(job: TrainingJob, *, now: float) -> dict[str, Any]:
+    """Return a job's entry in ListTrainingJobs.
+
+    Args:
+        job: The job.
+        now: The time, s.
+    """
+    pool = job.warm_pool
+    return {**job.summary(), **(pool.shown(now) if pool is not None else {})}
+
+
+def _is_listed(entry: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
+    status, warm = request.get("StatusEquals"), request.get("WarmPoolStatusEquals")
+    return (status is None or entry["TrainingJobStatus"] == status) and (
+        warm is None or entry.get("WarmPoolStatus", {}).get("Status") == warm
+    )
 
 
 def _matches(job: TrainingJob, request: Mapping[str, Any]) -> bool:
@@ -55,8 +72,7 @@ def _matches(job: TrainingJob, request: Mapping[str, Any]) -> bool:
         request.get("NameContains", "").lower() in job.name.lower()
         and between(job.created, "CreationTime")
         and between(job.modified, "LastModifiedTime")
-        # The fake SageMaker has no warm pools and no training plans.
-        and "WarmPoolStatusEquals" not in request
+        # The fake SageMaker has no training plans.
         and "TrainingPlanArnEquals" not in request
     )
 

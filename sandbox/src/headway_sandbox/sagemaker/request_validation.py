@@ -17,7 +17,7 @@ import botocore.loaders
 import botocore.model
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker import requested_instances, service_facts
 
 _Shape = botocore.model.Shape
 # AWS's messages contain only some of many errors. The bound limits the response to a hostile request.
@@ -156,26 +156,21 @@ def check_create(request: Mapping[str, Any]) -> None:
         raise service_facts.validation(
             "Invalid MaxWaitTimeInSeconds. It is only supported when EnableManagedSpotTraining is set to true"
         )
-    _check_instances(request)
+    requested_instances.check(request)
     check_tags(request.get("Tags") or [])
 
 
-def _check_instances(request: Mapping[str, Any]) -> None:
-    config = request.get("ResourceConfig")
-    if config is None:
-        if request.get("ServerlessJobConfig") is None:  # model: optional only for a serverless job
-            raise service_facts.validation(
-                "1 validation error detected: Value null at 'resourceConfig' failed to satisfy constraint: "
-                "Member must not be null"
-            )
-        return
-    one = bool(config.get("InstanceType")) or bool(config.get("InstanceCount"))
-    if config.get("InstanceGroups") and (one or config.get("InstancePreferences")):  # model, InstanceGroups
+def check_update(request: Mapping[str, Any]) -> None:
+    """Validate that an UpdateTrainingJob request changes nothing but a warm pool, which is all that the sandbox has.
+
+    Raises:
+        AwsError: ValidationException.
+    """
+    others = sorted(set(request) - {"TrainingJobName", "ResourceConfig"})
+    if others or not request.get("ResourceConfig"):
         raise service_facts.validation(
-            "InstanceGroups cannot be used together with InstanceType, InstanceCount or InstancePreferences."
+            f"Sandbox: UpdateTrainingJob changes ResourceConfig only, not {', '.join(others) or 'nothing'}."
         )
-    if not service_facts.instances(request):
-        raise service_facts.validation("ResourceConfig must have an instance type and at least one instance.")
 
 
 def check_tags(tags: list[Mapping[str, str]]) -> None:

@@ -10,23 +10,25 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker import (
     list_training_jobs,
-    quotas,
     request_validation,
     run_script,
     service_facts,
     utilization,
 )
+from headway_sandbox.sagemaker.capacity import quotas, warm_pools
 from headway_sandbox.sagemaker.faults import Faults
-from headway_sandbox.sagemaker.state_machine import Document, JobStateMachine, SageMakerSettings
+from headway_sandbox.sagemaker.job_controls import JobControls
+from headway_sandbox.sagemaker.state_machine import Document, SageMakerSettings
 from headway_sandbox.sagemaker.token_bucket import Throttle
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 _Handler = Callable[[Mapping[str, Any], float], Document]
 
 
-class FakeSageMaker(JobStateMachine):
+class FakeSageMaker(JobControls):
     """SageMaker's training jobs of one account in one region.
 
     Args:
@@ -50,6 +52,7 @@ class FakeSageMaker(JobStateMachine):
             "DescribeTrainingJob": self._describe,
             "ListTrainingJobs": self._list,
             "DeleteTrainingJob": self._delete,
+            "UpdateTrainingJob": self._update,
             "ListTags": self._list_tags,
             "AddTags": self._add_tags,
             "DeleteTags": self._delete_tags,
@@ -127,6 +130,17 @@ class FakeSageMaker(JobStateMachine):
         """
         self.call("DeleteTrainingJob", {"TrainingJobName": name}, now=now)
 
+    def keep_alive(self, name: str, period_s: int, *, now: float) -> None:
+        """Call UpdateTrainingJob with another keep-alive period for a warm pool.
+
+        Args:
+            name: the name of the training job that left the pool.
+            period_s: the period; 0 ends it.
+            now: the current time, s.
+        """
+        changed = {"TrainingJobName": name, "ResourceConfig": {"KeepAlivePeriodInSeconds": period_s}}
+        self.call("UpdateTrainingJob", changed, now=now)
+
     def list_tags(self, arn: str, *, now: float) -> Document:
         """Call ListTags.
 
@@ -151,15 +165,17 @@ class FakeSageMaker(JobStateMachine):
 
     def _create(self, request: Mapping[str, Any], now: float) -> Document:
         request_validation.check_create(request)
+        warm_pools.check_request(request, self.faults)
         run = run_script.read(request.get("Environment") or {})
         utilization.check(request, run)
         name = request["TrainingJobName"]
         arn = self.arn(name)
+        pool_of = self._warm_pools.choose(request, self.faults, now=now)
         if self.faults.quota_before_name:
-            self._check_quotas(request, now)
+            self._check_quotas(request, pool_of, now)
         if name in self._jobs:
             raise service_facts.repeated_create(arn, self.faults.repeated_create)
-        self._check_quotas(request, now)
+        self._check_quotas(request, pool_of, now)
         job = TrainingJob(
             name=name,
             arn=arn,
@@ -170,12 +186,19 @@ class FakeSageMaker(JobStateMachine):
             run_left_s=run.run_s,
         )
         self._jobs[name] = self._live[name] = job
-        self._enter(job, "Starting", now, lasts_s=self.settings.durations.provisioning_s * 0.1)
+        if pool_of is not None:
+            self._warm_pools.take(pool_of, job, now=now)
+            self._changed.add(pool_of.name)
+        self._enter(job, "Starting", now, lasts_s=self._provisioning_s(job) * 0.1)
         return {"TrainingJobArn": arn}
 
-    def _check_quotas(self, request: Mapping[str, Any], now: float) -> None:
+    def _check_quotas(self, request: Mapping[str, Any], pool_of: TrainingJob | None, now: float) -> None:
         jobs = self._jobs if self.faults.quota_lag_s else self._live
-        quotas.check(request, jobs.values(), self.faults, now=now)
+        warm = self._warm_pools.counted(now, lag_s=self.faults.quota_lag_s)
+        if pool_of is not None:
+            warm.subtract(pool_of.instances)
+        quotas.check(request, jobs.values(), self.faults, warm=warm, now=now)
+        self._warm_pools.check_quota(request, self._live.values(), self.faults, now)
 
     def _stop(self, request: Mapping[str, Any], now: float) -> Document:
         job = self._visible(request, now)
@@ -185,19 +208,31 @@ class FakeSageMaker(JobStateMachine):
         return {}
 
     def _describe(self, request: Mapping[str, Any], now: float) -> Document:
-        return self._visible(request, now).describe()
+        job = self._visible(request, now)
+        return {**job.describe(), **(job.warm_pool.shown(now) if job.warm_pool is not None else {})}
 
     def _list(self, request: Mapping[str, Any], now: float) -> Document:
         lag_s = self.faults.list_lag_s
-        return list_training_jobs.page([job for job in self._jobs.values() if self._is_older(job, lag_s, now)], request)
+        jobs = [job for job in self._jobs.values() if self._is_older(job, lag_s, now)]
+        return list_training_jobs.page(jobs, request, now=now)
 
-    def _delete(self, request: Mapping[str, Any], _now: float) -> Document:
+    def _delete(self, request: Mapping[str, Any], now: float) -> Document:
         job = self._found(request["TrainingJobName"])
-        if not job.ended:
+        if not job.ended or warm_pools.retains(job, now):
             raise service_facts.not_deletable(job.name, job.status)
         del self._jobs[job.name]
         self._changed.add(job.name)
         return {}
+
+    def _update(self, request: Mapping[str, Any], now: float) -> Document:
+        job = self._jobs.get(request["TrainingJobName"])
+        if job is None or not self._is_older(job, self.faults.describe_lag_s, now):
+            # Model: UpdateTrainingJob declares it.
+            raise AwsError("ResourceNotFound", "Requested resource not found.")
+        request_validation.check_update(request)
+        self._warm_pools.update(job, request["ResourceConfig"]["KeepAlivePeriodInSeconds"], self.faults, now=now)
+        self._changed.add(job.name)
+        return {"TrainingJobArn": job.arn}
 
     def _list_tags(self, request: Mapping[str, Any], now: float) -> Document:
         job = self._tagged(request)

@@ -6,9 +6,7 @@ marks wording that users quote from the service in public issue threads; "guide"
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.token_bucket import Rate
@@ -146,26 +144,3 @@ def role_not_assumable(role_arn: str) -> AwsError:
         f"Could not assume role {role_arn}. Please ensure that the role exists and allows principal "
         "'sagemaker.amazonaws.com' to assume the role."
     )
-
-
-def hosts(request: Mapping[str, Any]) -> list[str]:
-    """Return the instance type of each host of a CreateTrainingJob request; none for a serverless job.
-
-    The hosts are named `algo-1`, `algo-2`, … in this order. The fake SageMaker always selects the first of
-    InstancePreferences (model: one to five, in order of preference; `InstanceCount` is in the preference or beside the
-    list).
-    """
-    config = request.get("ResourceConfig") or {}
-    preferences = config.get("InstancePreferences")
-    if preferences:
-        parts = [{"InstanceCount": config.get("InstanceCount", 1), **preferences[0]}]
-    elif config.get("InstanceGroups"):
-        parts = config["InstanceGroups"]
-    else:
-        parts = [config] if config.get("InstanceType") else []
-    return [part["InstanceType"] for part in parts for _ in range(int(part.get("InstanceCount", 1)))]
-
-
-def instances(request: Mapping[str, Any]) -> dict[str, int]:
-    """Return the requested instances per type of a CreateTrainingJob request; none for a serverless job."""
-    return dict(Counter(hosts(request)))

@@ -21,9 +21,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.capacity import quotas
+from headway_sandbox.sagemaker.capacity.warm_pools import WarmPools
 from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.event_delivery import EventDelivery
 from headway_sandbox.sagemaker.faults import Faults
+from headway_sandbox.sagemaker.requested_instances import Choice
 from headway_sandbox.sagemaker.token_bucket import Rate
 from headway_sandbox.sagemaker.training_job import Durations, TrainingJob
 
@@ -61,6 +64,7 @@ class JobStateMachine:
         self._planned = 0
         self._changed: set[str] = set()  # jobs that were created, changed or deleted since `take_changes`
         self._events = EventDelivery(rng=self._rng)
+        self._warm_pools = WarmPools(self._rng)
 
     # ---------------------------------------------------------------------------------------- time and events
 
@@ -79,59 +83,7 @@ class JobStateMachine:
             moments.append(event_due)
         return min(moments, default=None)
 
-    # ------------------------------------------------------------------------------------------ controls for tests
-
-    def finish(self, name: str, *, now: float) -> None:
-        """Complete a job at once: it passes through its remaining stages without delay.
-
-        Args:
-            name: the name of the training job.
-            now: the current time, s.
-
-        Raises:
-            AwsError: It does not exist or has ended.
-        """
-        job = self._active(name, now)
-        if job.allocated_at is None:
-            job.allocate_instances(now)
-        for stage in _stages_after(job.secondary):
-            self._enter(job, stage, now)
-        self._end(job, service_facts.COMPLETED, "Completed", now)
-
-    def fail(self, name: str, reason: str, *, now: float) -> None:
-        """Fail a job at once.
-
-        Args:
-            name: Its name.
-            reason: Its FailureReason.
-            now: The time, s.
-
-        Raises:
-            AwsError: It does not exist or has ended.
-        """
-        job = self._active(name, now)
-        self._fail(job, reason, now)
-
-    def interrupt(self, name: str, *, now: float) -> None:
-        """Interrupt a spot job. SageMaker restarts it by itself: its status stays InProgress.
-
-        Args:
-            name: the name of the training job.
-            now: the current time, s.
-
-        Raises:
-            AwsError: It is not a spot job, or has no instances now.
-        """
-        job = self._active(name, now)
-        if not job.spot or job.allocated_at is None or job.status != service_facts.IN_PROGRESS:
-            raise service_facts.validation(f"Sandbox: {name} is not a spot job with instances.")
-        if job.secondary == "Training" and job.request.get("CheckpointConfig"):
-            # With a checkpoint it resumes; without, it starts from the beginning (guide, managed spot).
-            job.run_left_s = max(0.0, job.run_left_s - (now - job.transitions[-1].start))
-        else:
-            job.run_left_s = job.script.run_s
-        job.release_instances(now)
-        self._enter(job, "Interrupted", now, lasts_s=self.settings.durations.restart_s)
+    # ------------------------------------------------------------------------------------------------ its jobs
 
     def jobs(self, *, now: float) -> list[TrainingJob]:
         """Return all jobs, oldest first. Read-only."""
@@ -155,6 +107,10 @@ class JobStateMachine:
             used.update(job.instances)
         return dict(used)
 
+    def kept_warm(self, *, now: float) -> dict[str, int]:
+        """Return the instances per type of all warm pools that no job has taken and that are not terminated."""
+        return dict(self._warm_pools.counted(now))
+
     def arn(self, name: str) -> str:
         """Return the ARN of the training job with a name."""
         return f"arn:aws:sagemaker:{self.settings.region}:{self.settings.account}:training-job/{name}"
@@ -163,13 +119,6 @@ class JobStateMachine:
         """Return the tags of a job by ARN, none if it does not exist: for policy conditions on tags."""
         job = self._jobs.get(arn.rpartition("/")[2])
         return dict(job.tags) if job is not None and job.arn == arn else {}
-
-    def _active(self, name: str, now: float) -> TrainingJob:
-        self._settle(now)
-        job = self._found(name)
-        if job.ended:
-            raise service_facts.not_stoppable(job.status)
-        return job
 
     def _found(self, name: str) -> TrainingJob:
         job = self._jobs.get(name)
@@ -204,7 +153,7 @@ class JobStateMachine:
         durations = self.settings.durations
         match job.secondary:
             case "Starting":
-                self._enter(job, "Pending", now, lasts_s=durations.provisioning_s * 0.9)
+                self._enter(job, "Pending", now, lasts_s=self._provisioning_s(job) * 0.9)
             case "Pending" | "Restarting":
                 self._provision(job, now)
             case "Downloading":
@@ -226,11 +175,36 @@ class JobStateMachine:
         if job.script.lacks_capacity:
             self._fail(job, job.script.failure, now)
             return
-        if not self._capacity_for(job):
+        if not job.reuses and not self._select(job, now):
             self._stay_pending(job, now)
             return
-        job.allocate_instances(now)
+        self._allocate(job, now)
         self._enter(job, "Downloading", now, lasts_s=self.settings.durations.download_s)
+
+    def _provisioning_s(self, job: TrainingJob) -> float:
+        durations = self.settings.durations
+        return durations.warm_start_s if job.reuses else durations.provisioning_s
+
+    def _select(self, job: TrainingJob, now: float) -> bool:
+        """Select the first of the instances that a job can run on which are free; return whether there are any."""
+        for number, choice in enumerate(job.choices):
+            if self._capacity_for(choice, now) and (job.choice is not None or self._has_quota_for(job, choice, now)):
+                self._decide(job, number)
+                return True
+        return False
+
+    def _decide(self, job: TrainingJob, number: int) -> None:
+        if job.choice is None:
+            job.selected = number
+
+    def _allocate(self, job: TrainingJob, now: float) -> None:
+        job.allocate_instances(now)
+        self._hand_over_warm_pool(job)
+
+    def _hand_over_warm_pool(self, job: TrainingJob) -> None:
+        left = self._warm_pools.hand_over(job)
+        if left is not None:
+            self._changed.add(left)
 
     def _stay_pending(self, job: TrainingJob, now: float) -> None:
         """Try again later, or end a job that has waited for instances as long as it may."""
@@ -246,14 +220,21 @@ class JobStateMachine:
         else:
             self._end(job, service_facts.STOPPED, "Stopped", now)
 
-    def _capacity_for(self, job: TrainingJob) -> bool:
-        held: Counter[str] = Counter()
+    def _has_quota_for(self, job: TrainingJob, choice: Choice, now: float) -> bool:
+        """Whether other jobs have left room in the quota since a job with preferences was created."""
+        warm = self._warm_pools.counted(now)
+        others = [other for other in self._live.values() if other is not job]
+        used = quotas.used(others, self.faults, spot=False, warm=warm, now=now)
+        return quotas.exceeded(choice.instances, used, self.faults, spot=False) is None
+
+    def _capacity_for(self, choice: Choice, now: float) -> bool:
+        held = self._warm_pools.held(now)
         for other in self._live.values():
             if other.allocated_at is not None:
                 held.update(other.instances)
         return all(
             held[kind] + count <= self.faults.capacity.get(kind, held[kind] + count)
-            for kind, count in job.instances.items()
+            for kind, count in choice.instances.items()
         )
 
     def _begin_stop(self, job: TrainingJob, becomes: str, now: float) -> None:
@@ -267,11 +248,15 @@ class JobStateMachine:
         self._end(job, service_facts.FAILED, "Failed", now)
 
     def _end(self, job: TrainingJob, status: str, secondary: str, now: float) -> None:
+        since = job.allocated_at
         job.release_instances(now)
         if job.training_started is not None:
             job.training_ended = now
         del self._live[job.name]
+        self._hand_over_warm_pool(job)
         self._enter(job, secondary, now, status=status, message=job.failure_reason)
+        if since is not None:
+            self._warm_pools.keep(job, self.faults, instances_since=since, now=now)
 
     def _enter(
         self,
@@ -289,7 +274,8 @@ class JobStateMachine:
         job.phase_ends = None if job.ended else now + lasts_s
         self._changed.add(job.name)
         self._schedule(job)
-        self._events.send(job.event_detail(), now=now, faults=self.faults)
+        detail = job.event_detail(hides_selection=self.faults.event_hides_selection)
+        self._events.send(detail, now=now, faults=self.faults)
 
     def _schedule(self, job: TrainingJob) -> None:
         if job.phase_ends is None:
@@ -330,10 +316,6 @@ class JobStateMachine:
             self._jobs[job.name] = job
             if not job.ended:
                 self._live[job.name] = job
+            self._warm_pools.add(job)
             self._schedule(job)
         self._events.load(document["events"])
-
-
-def _stages_after(secondary: str) -> tuple[str, ...]:
-    stages = ("Downloading", "Training", "Uploading")
-    return stages[stages.index(secondary) + 1 :] if secondary in stages else stages

@@ -6,8 +6,10 @@ import copy
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from headway_sandbox.sagemaker import requested_instances, service_facts
 from headway_sandbox.sagemaker import run_script as script
-from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.requested_instances import Choice
+from headway_sandbox.sagemaker.warm_pool import WarmPool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +22,8 @@ class Durations:
     upload_s: float = 20.0
     release_s: float = 30.0
     """Duration of a stop before the instances are provisioned."""
+    warm_start_s: float = 20.0
+    """The same as `provisioning_s`, for a job that takes a warm pool."""
     restart_s: float = 300.0
     """From a spot interruption until spot instances are available again."""
 
@@ -61,6 +65,14 @@ class TrainingJob:
     """How long it still trains, s."""
     stop_becomes: str = "Stopped"
     """Secondary status at the end of the current stop."""
+    warm_pool: WarmPool | None = None
+    """The instances that it has left; also after they are gone."""
+    selected: int | None = None
+    """Which of its InstancePreferences SageMaker has selected, from 0; None: none yet, or it has no preferences."""
+    reuses: str = ""
+    """Name of the job whose warm pool it takes."""
+    cluster_since: float | None = None
+    """Since when training jobs use the instances of that pool."""
     version: int = 0
     """Incremented with each stage, so that agenda entries of earlier stages are recognized as stale."""
 
@@ -75,9 +87,30 @@ class TrainingJob:
         return bool(self.request.get("EnableManagedSpotTraining"))
 
     @property
+    def choices(self) -> tuple[Choice, ...]:
+        """What it can run on, the most preferred first."""
+        return requested_instances.choices(self.request)
+
+    @property
+    def choice(self) -> Choice | None:
+        """What it runs on; None before SageMaker has selected one of several preferences."""
+        if self._has_preferences:
+            return None if self.selected is None else self.choices[self.selected]
+        return self.choices[0]
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Instance type of each of its hosts; none before they are selected."""
+        return self.choice.hosts if self.choice is not None else ()
+
+    @property
     def instances(self) -> dict[str, int]:
-        """Requested instances per type."""
-        return service_facts.instances(self.request)
+        """Its instances per type; none before they are selected."""
+        return self.choice.instances if self.choice is not None else {}
+
+    @property
+    def _has_preferences(self) -> bool:
+        return bool((self.request.get("ResourceConfig") or {}).get("InstancePreferences"))
 
     def enter(self, secondary: str, now: float, *, status: str | None = None, message: str | None = None) -> None:
         """Change the secondary status and record the transition.
@@ -129,7 +162,8 @@ class TrainingJob:
     def max_pending_s(self) -> float | None:
         """Its MaxPendingTimeInSeconds; None if it has none, or instances that this has no effect on."""
         limit_s = self._condition().get("MaxPendingTimeInSeconds")
-        accelerated = all(kind.startswith(service_facts.ACCELERATED) for kind in self.instances)
+        kinds = [kind for choice in self.choices for kind in choice.hosts]
+        accelerated = all(kind.startswith(service_facts.ACCELERATED) for kind in kinds)
         return float(limit_s) if limit_s is not None and accelerated else None
 
     def _condition(self) -> dict[str, Any]:
@@ -157,13 +191,10 @@ class TrainingJob:
             "OutputDataConfig": {"KmsKeyId": "", "CompressionType": "GZIP", **request["OutputDataConfig"]},
             "ProfilingStatus": "Disabled",
         }
-        config = request.get("ResourceConfig")
-        if config and config.get("InstancePreferences"):
-            ((kind, count),) = self.instances.items()
-            answer["ResourceConfig"] = {
-                **config,
-                "SelectedInstanceType": kind,
-                "SelectedInstanceCount": count,
+        if self.selected is not None:
+            answer["ResourceConfig"] |= {
+                "SelectedInstanceType": self.hosts[0],
+                "SelectedInstanceCount": len(self.hosts),
             }
         if self.failure_reason is not None:
             answer["FailureReason"] = self.failure_reason[:1024]
@@ -191,9 +222,16 @@ class TrainingJob:
             entry["TrainingEndTime"] = _wire(self.training_ended)
         return entry
 
-    def event_detail(self) -> dict[str, Any]:
-        """Return its event's `detail`: like DescribeTrainingJob, with epoch milliseconds and Tags as a map."""
+    def event_detail(self, *, hides_selection: bool = False) -> dict[str, Any]:
+        """Return its event's `detail`: like DescribeTrainingJob, with epoch milliseconds and Tags as a map.
+
+        Args:
+            hides_selection: Whether it lacks the selected one of the job's InstancePreferences.
+        """
         detail = self.describe()
+        if hides_selection:
+            for name in ("SelectedInstanceType", "SelectedInstanceCount"):
+                detail.get("ResourceConfig", {}).pop(name, None)
         for name in ("CreationTime", "LastModifiedTime", "TrainingStartTime", "TrainingEndTime"):
             if name in detail:
                 detail[name] = round(detail[name] * 1000)
@@ -218,6 +256,7 @@ class TrainingJob:
             **{
                 **document,
                 "script": script.Script.from_document(document["script"]),
+                "warm_pool": WarmPool.from_document(document["warm_pool"]),
                 "transitions": [Transition(**entry) for entry in document["transitions"]],
             }
         )

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from headway.jobpolicy.accelerators import gpus_of
-from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker import requested_instances, service_facts
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION, LoadProfile, Script
 from headway_sandbox.sagemaker.training_intervals import training_intervals
 from headway_sandbox.sagemaker.training_job import TrainingJob
@@ -45,9 +45,14 @@ def check(request: Mapping[str, Any], script: Script) -> None:
         script: Its script.
 
     Raises:
-        AwsError: A host has too few GPUs.
+        AwsError: A host that it may get has too few GPUs.
     """
-    for number, instance_type in enumerate(service_facts.hosts(request), start=1):
+    for choice in requested_instances.choices(request):
+        _check_hosts(choice.hosts, script)
+
+
+def _check_hosts(hosts: Sequence[str], script: Script) -> None:
+    for number, instance_type in enumerate(hosts, start=1):
         gpus = gpus_of(instance_type)
         profile = _profile_of(script.gpu, number)
         if gpus and any(percent > 100 * gpus for _since_s, percent in profile):
@@ -66,7 +71,7 @@ def figures(job: TrainingJob, *, after_s: float, until_s: float, interval_s: flo
     moments = list(_moments(job, after_s=after_s, until_s=until_s, interval_s=interval_s))
     if not moments:
         return
-    for number, instance_type in enumerate(service_facts.hosts(job.request), start=1):
+    for number, instance_type in enumerate(job.hosts, start=1):
         for metric in _metrics(instance_type):
             for moment_s, trained_s in moments:
                 percent = _percent(job.script, instance_type, number, metric, trained_s)
@@ -92,7 +97,7 @@ def figures_of(
         until_s: End of the range, inclusive, s since the epoch.
         interval_s: Time between two values.
     """
-    hosts = service_facts.hosts(job.request)
+    hosts = job.hosts
     if not 1 <= number <= len(hosts) or metric not in _metrics(hosts[number - 1]):
         return []
     return [

@@ -2,7 +2,7 @@
 
 GET   /_headway/health               the server's pid, stateDir, region, account, speed, and what a kill left
 POST  /_headway/save                 saves the state of all services, for a kill
-GET   /_headway/jobs                 all training jobs with status and instances, and the instances in use
+GET   /_headway/jobs                 all training jobs with status and instances, and the instances in use and kept warm
 POST  /_headway/jobs/NAME/finish     completes the job now
 POST  /_headway/jobs/NAME/fail       {"reason": "AlgorithmError: ..."}: fails the job now
 POST  /_headway/jobs/NAME/interrupt  interrupts a spot job
@@ -32,6 +32,7 @@ from headway_sandbox.call_recorder import Calls, call_from_document
 from headway_sandbox.emulator import patches, service_state
 from headway_sandbox.emulator.patches import Receive, Scope
 from headway_sandbox.errors import AwsError
+from headway_sandbox.sagemaker import list_training_jobs
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.service import FakeSageMaker
 
@@ -164,13 +165,20 @@ def _training_time(fleet: FakeSageMaker) -> float:
 
 
 def _jobs(fleet: FakeSageMaker) -> dict[str, Any]:
-    jobs = fleet.jobs(now=_training_time(fleet))
+    now = _training_time(fleet)
+    jobs = fleet.jobs(now=now)
     return {
         "jobs": [
-            {**job.summary(), "Instances": job.instances, "Tags": job.tags, "FailureReason": job.failure_reason}
+            {
+                **list_training_jobs.summary(job, now=now),
+                "Instances": job.instances,
+                "Tags": job.tags,
+                "FailureReason": job.failure_reason,
+            }
             for job in jobs
         ],
         "inUse": fleet.in_use(),
+        "keptWarm": fleet.kept_warm(now=now),
     }
 
 
