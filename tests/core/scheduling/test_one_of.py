@@ -99,8 +99,10 @@ def test_nobody_takes_what_it_would_have_to_preempt_in_a_second_pool() -> None:
 def test_it_does_not_keep_jobs_behind_it_from_preempting(*, explain: bool) -> None:
     # It relies on the end of both first attempts; the others are left for the job behind it.
     soon = (held("x", 0, count=2, ends_in_s=300), held("y", 0, count=2, pool=G5, ends_in_s=300))
-    late = {"since": NOW_MS - 1000, "count": 2, "ends_in_s": 9000}
-    running = (*soon, held("x2", 0, **late), held("y2", 0, pool=G5, **late))
+    late = (
+        held(name, 0, count=2, pool=pool, since=NOW_MS - 1, ends_in_s=9000) for name, pool in (("x2", P5), ("y2", G5))
+    )
+    running = (*soon, *late)
     behind = job("behind", 5, entered=1, count=2, ml_g5_xlarge=2)
     plan = schedule(snapshot(*running, one_of(), behind, pools={P5: 4, G5: 4}), explain=explain)
     assert sorted(preemptions(plan)) == [("x2", "behind"), ("y2", "behind")]
@@ -117,8 +119,10 @@ def test_what_a_preemption_frees_beyond_its_need_may_start_it_early() -> None:
 
 
 def test_nobody_takes_what_it_would_have_to_preempt_in_a_second_pool_later() -> None:
-    protected = {"since": NOW_MS, "ends_in_s": 9000}
-    running = (held("y", 0, count=2, pool=G5, **protected), held("z", 0, **protected))
+    running = (
+        held("y", 0, count=2, pool=G5, since=NOW_MS, ends_in_s=9000),
+        held("z", 0, since=NOW_MS, ends_in_s=9000),
+    )
     policy = Policy(min_run_time_ms=60_000)
     for size, started in ((3, []), (4, ["last"])):
         found = snapshot(*running, one_of(), job("last", 1), pools={P5: size, G5: 2}, policy=policy)

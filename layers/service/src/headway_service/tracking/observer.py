@@ -197,8 +197,6 @@ class Observer:
     def _select(self, attempt: AttemptRecord, pool: str, now_ms: int) -> AttemptRecord:
         """Give back what an attempt holds beside the pool that SageMaker has selected, in a write of its own."""
         job = self._require_job(attempt)
-        if job.live_attempt != attempt.attempt_name:
-            raise Conflict([0])
         moved, writes = transitions.select_pool(job, attempt, pool, *self._preemptor(attempt), now_ms)
         self._table.write(writes)
         logger.info("a pool was selected", extra={"attempt": attempt.attempt_name, "demand": moved.demand})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from headway.errors import InvalidTransition
 from headway.jobpolicy.failure_kinds import FailureKind
@@ -12,7 +12,7 @@ from headway.lifecycle import (
     next_job_state,
 )
 from headway.reasons import Reason
-from headway.vectors import minus, overlap, plus, positive
+from headway.vectors import minus, plus
 from headway_service.ports.table import Absent, Delete, Equals, Put, Update, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
@@ -31,6 +31,7 @@ from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.retry_plan import RetryPlan
 from headway_service.store.transitions.shared import (
     change_attempt,
+    keep_for_preemptor,
     move_job,
     note_step,
     require_not_paused,
@@ -413,33 +414,6 @@ def _leave_queue(job: JobRecord) -> Sequence[Write]:
 
 def _count_start(team: TeamRecord) -> Write:
     return Update(key=TeamRecord.key(team.team), adds={"starts": 1}, requires=Equals("starts", team.starts))
-
-
-def _reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | None) -> Write:
-    if known is None:
-        return ReservationRecord(job_name=job, demand=dict(demand)).put(was=None)
-    grown = ReservationRecord(job_name=job, demand=plus(known.demand, demand), version=known.version + 1)
-    return grown.put(was=known.version)
-
-
-def keep_for_preemptor(
-    freed: Mapping[str, int], preemptor: JobRecord | None, reservation: ReservationRecord | None
-) -> tuple[Mapping[str, int], list[Write]]:
-    """The part of freed instances that the preemptor, which may have been changed since, still lacks: it is reserved.
-
-    Args:
-        freed: instances that were earmarked for the preemptor.
-        preemptor: the job that an attempt was stopped for, if it is still queued.
-        reservation: the reservation that it already has.
-
-    Returns:
-        The instances, and the writes that reserve them.
-    """
-    if preemptor is None:
-        return {}, []
-    kept = overlap(freed, positive(minus(preemptor.demand, reservation.demand if reservation else {})))
-    # If the preemptor leaves the queue meanwhile, the next decision frees the reservation.
-    return kept, [_reserve(preemptor.job_name, kept, reservation)] if kept else []
 
 
 def _expire_request(job: JobRecord, expires_at: int) -> Write:

@@ -8,8 +8,7 @@ from headway_service.ports.table import Write
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import ReservationRecord
-from headway_service.store.transitions.job import keep_for_preemptor
-from headway_service.store.transitions.shared import change_attempt, note_step, return_instances
+from headway_service.store.transitions.shared import change_attempt, keep_for_preemptor, note_step, return_instances
 
 
 def select_pool(
