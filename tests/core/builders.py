@@ -23,6 +23,7 @@ def job(
     preempts: bool = True,
     warm_key: str = "",
     keep_ms: int = 0,
+    one_of: bool = False,
     **more: int,
 ) -> WaitingJob:
     """A waiting job; ``more`` adds pools as keywords with ``_`` for ``.``, e.g. ``ml_c5_4xlarge=2``."""
@@ -35,6 +36,7 @@ def job(
         team=team,
         limit_ms=None if limit_s is None else limit_s * 1000,
         preempts=preempts,
+        one_of=one_of,
         warm_key=warm_key,
         keep_ms=keep_ms,
     )

@@ -41,7 +41,7 @@ CHUNK = 500
 def random_snapshot(rng: Random) -> Snapshot:
     """Return a plain snapshot with the features that are off by default."""
     snapshot = plain_snapshot(rng)
-    waiting = tuple(replace(job, preempts=rng.random() < 0.9) for job in snapshot.waiting)
+    waiting = tuple(replace(job, preempts=rng.random() < 0.9, one_of=rng.random() < 0.2) for job in snapshot.waiting)
     snapshot = replace(snapshot, waiting=waiting, calendars=_calendars(rng, snapshot) if rng.random() < 0.3 else {})
     return with_warm_pools(snapshot, rng) if rng.random() < 0.4 else snapshot
 

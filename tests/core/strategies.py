@@ -105,6 +105,7 @@ def snapshots(
             limit_ms=draw(limits if unlimited else limits.filter(bool)),
             preempts=full or plain or draw(st.sampled_from([True, True, True, False])),
             warm_key="" if plain else draw(keys),
+            one_of=not (full or plain) and draw(st.sampled_from([False, False, False, True])),
         )
         for i in range(draw(st.integers(0, most)))
     )

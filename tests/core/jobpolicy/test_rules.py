@@ -66,6 +66,12 @@ KEPT: list[tuple[str, Requirement, dict[str, Any], dict[str, str]]] = [
     ("as many instances as allowed", MaxInstances(2), on(2), {}),
     ("groups with as many instances together", MaxInstances(3), listed("InstanceGroups", (G5, 1), (P5, 2)), {}),
     ("preferences, of which one is taken", MaxInstances(2), listed("InstancePreferences", (G5, 1), (P5, 2)), {}),
+    (
+        "preferences that share a number of instances",
+        MaxInstances(2),
+        {"ResourceConfig": {"InstancePreferences": [{"InstanceType": G5}], "InstanceCount": 2}},
+        {},
+    ),
     ("no instances at all", MaxInstances(1), {}, {}),
     ("the longest run time", HOUR, runs(3600), {}),
     ("the longest wait for spot", HOUR, runs(1800, 3600, spot=True), {}),
@@ -162,6 +168,13 @@ BROKEN: list[tuple[str, Requirement, dict[str, Any], dict[str, str], list[tuple[
         listed("InstancePreferences", (G5, 3), (P5, 1)),
         {},
         [("ResourceConfig.InstancePreferences", "asks for 3 instances; use at most 2")],
+    ),
+    (
+        "too many instances for all preferences",
+        MaxInstances(1),
+        {"ResourceConfig": {"InstancePreferences": [{"InstanceType": G5}], "InstanceCount": 2}},
+        {},
+        [("ResourceConfig.InstancePreferences", "asks for 2 instances; use at most 1")],
     ),
     (
         "counts that add up to more digits than Python prints",

@@ -9,7 +9,7 @@ from headway.model import Demand, Snapshot
 from headway.plan import Action, Plan, Preempt, Start
 from headway.reasons import Reason, ReasonCode
 from headway.scheduling.invariants import check_plan
-from tests.core.builders import P5, held, job, reserved, snapshot
+from tests.core.builders import G5, P5, held, job, reserved, snapshot
 
 WHY = Reason(code=ReasonCode.STARTED, message="a test")
 
@@ -46,6 +46,12 @@ WRONG: list[tuple[str, Snapshot, list[Action], str]] = [
         snapshot(held("x", 1), job("a", 5, preempts=False), size=1),
         [preempt("x", "a")],
         "preempts no job",
+    ),
+    (
+        "preemptions in two pools of which one is taken",
+        snapshot(held("x", 1), held("y", 1, pool=G5), job("a", 5, one_of=True, ml_g5_xlarge=1), pools={P5: 1, G5: 1}),
+        [preempt("x", "a"), preempt("y", "a", {G5: 1})],
+        "in more than one of its pools",
     ),
     (
         "a preemption for a job that starts",

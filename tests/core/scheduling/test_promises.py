@@ -214,7 +214,7 @@ def _told_for_sure(snapshot: Snapshot, plan: Plan) -> dict[str, int]:
             continue
         if hold.start_by_ms is None:
             unsure |= set() if _is_sure(hold) else set(job.demand)
-        elif not job.preempts:
+        elif not job.preempts or job.one_of:
             # It may start earlier, on what a preemption for another job frees beyond that job's need.
             unsure |= set(job.demand)
         elif unsure & set(job.demand):
@@ -342,7 +342,8 @@ def starts_that_can_be_known_are_known(snapshot: Snapshot) -> None:
     plan = schedule(snapshot)
     if not snapshot.policy.backfill or plan.actions or any(a.stopping for a in snapshot.allocations):
         return
-    if any(a.limit_ms is None for a in snapshot.allocations) or snapshot.reservations:
+    # When a job that has a warm pool released will start is not known, so nor is when it ends.
+    if any(a.limit_ms is None or a.warm for a in snapshot.allocations) or snapshot.reservations:
         return
     waiting = {job.name: job for job in snapshot.waiting}
     blocked: Counter[frozenset[str]] = Counter()

@@ -145,10 +145,10 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         "remove it",
     ),
     (
-        "instance preferences",
-        {"ResourceConfig": {"InstancePreferences": [{"InstanceType": P5, "InstanceCount": 1}]}},
-        "ResourceConfig.InstancePreferences",
-        "use InstanceType and InstanceCount, or InstanceGroups",
+        "instance preferences without a number of instances",
+        {"ResourceConfig": {"InstancePreferences": [{"InstanceType": P5}]}},
+        "ResourceConfig.InstancePreferences.InstanceCount",
+        "is required with each preference, or once in ResourceConfig",
     ),
     (
         "a training plan",
@@ -259,7 +259,7 @@ def test_a_bad_request_is_refused_with_the_field_and_what_to_change(
     "changes",
     [
         {"ServerlessJobConfig": SERVERLESS},
-        {"ResourceConfig": {"InstancePreferences": [{"InstanceType": P5, "InstanceCount": 1}]}},
+        {"ResourceConfig": {"InstancePreferences": [{"InstanceType": P5, "InstanceCount": 1}], "InstanceType": P5}},
     ],
 )
 def test_what_the_queue_does_not_run_is_the_only_error(changes: dict[str, Any]) -> None:

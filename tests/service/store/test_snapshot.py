@@ -51,12 +51,13 @@ def test_jobs_beyond_a_teams_limit_do_not_hide_jobs_behind_them() -> None:
     assert "small" in heads(table, policy=Policy(backfill_window=0, teams={"a": Team(limit={P5: 2})}))
 
 
-def test_jobs_that_preempt_nobody_do_not_hide_those_behind_them_that_may() -> None:
+@pytest.mark.parametrize("kind", ["lacked_instances", "one_of"])
+def test_jobs_that_preempt_nobody_do_not_hide_those_behind_them_that_may(kind: str) -> None:
     table = table_of()
     for i in range(2):
         table.write([runs(f"r{i}", 0, p5=1).put()])
     for i in range(50):
-        enqueue(table, waiting_job(f"lacked{i:02d}", 9, {P5: 1}).model_copy(update={"lacked_instances": True}))
+        enqueue(table, waiting_job(f"lacked{i:02d}", 9, {P5: 1}).model_copy(update={kind: True}))
     waits(table, "preempts", 9, entered=99)
     assert "preempts" in heads(table)
 

@@ -277,6 +277,21 @@ def test_an_attempt_in_a_pool_that_is_full_is_adopted_when_there_is_room_again()
     assert (rogues(world), free(world)) == ({}, 0)
 
 
+def test_an_attempt_is_adopted_in_the_pool_that_sagemaker_has_selected() -> None:
+    cpu = "ml.c5.xlarge"
+    world = world_with(pools={P5: 2, cpu: 1})
+    world.submit("full", ResourceConfig=on(1, cpu))
+    world.tick()
+    preferences = [{"InstanceType": kind, "InstanceCount": 1} for kind in (P5, cpu)]
+    resources = {"InstancePreferences": preferences, "VolumeSizeInGB": 30}
+    world.submit("a", ResourceConfig=resources)
+    lose(world, "a", ResourceConfig=resources)
+    world.pass_time(300, tick=False, deliver=False)
+    assert adopted(world)
+    (attempt,) = [each for each in read_ledger(world.table).attempts if each.job_name == "a"]
+    assert (attempt.demand, attempt.one_of) == ({P5: 1}, False)
+
+
 def test_an_attempt_beyond_the_limit_of_its_team_is_not_adopted_before_there_is_room() -> None:
     world = world_with(pools={P5: 4}, teams={"red": {"limit": {P5: 2}}})
     team = [{"Key": "team", "Value": "red"}]

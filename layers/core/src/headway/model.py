@@ -46,6 +46,9 @@ class WaitingJob:
     warm_key: str = ""
     #: How long its instances are kept warm after it has ended, ms.
     keep_ms: int = 0
+    #: Whether SageMaker takes one of the pools, so that the instances in the others become free again. Then attempts
+    #: are stopped for it in one pool at most.
+    one_of: bool = False
 
     @property
     def turn_ms(self) -> int:

@@ -110,6 +110,7 @@ class Invariants:
         self._check_training_jobs(attempts, rogues, now_s)
         self._check_jobs(jobs, attempts, accepted)
         self._check_preemptions(jobs, attempts)
+        self._check_preemptors(jobs, attempts, reservations)
         self._check_policy_actions(jobs, now_s)
         self._check_queue_entries(jobs, lines)
         for name in reservations:
@@ -135,7 +136,13 @@ class Invariants:
         running: Counter[str] = Counter()
         for training_job in self._fleet.jobs(now=now_s):
             if self._is_accounted(training_job, attempts):
-                demand = attempts.get(training_job.name, {}).get("demand", training_job.instances)
+                attempt = attempts.get(training_job.name, {})
+                demand = attempt.get("demand", training_job.instances)
+                if attempt.get("oneOf"):
+                    selected = {pool: demand.get(pool) for pool in training_job.instances}
+                    require(selected == training_job.instances, f"{training_job.name} runs on instances not held")
+                    running.update(selected)
+                    continue
                 types = total({on_demand_pool(pool): int(count)} for pool, count in demand.items())
                 types.pop(SERVERLESS, None)
                 require(types == training_job.instances, f"{training_job.name} holds other instances than it runs on")
@@ -150,6 +157,15 @@ class Invariants:
             require(held + reserved <= most, f"{pool} holds {held} and reserves {reserved} of {most}")
             self._bound[pool] = max(left, held + reserved)
             require(running.get(pool, 0) <= held, f"SageMaker runs {running.get(pool, 0)} {pool}, but {held} are held")
+
+    def _check_preemptors(self, jobs: _Items, attempts: _Items, reservations: _Items) -> None:
+        """Check that instances are freed in one pool at most for a job of which SageMaker selects one pool."""
+        for name, job in jobs.items():
+            if job.get("summary", {}).get("oneOf"):
+                stopped = [each for each in attempts.values() if each.get("freedFor") == name]
+                freed = {pool for each in stopped for pool in each.get("freed", {})}
+                freed |= reservations.get(name, {}).get("demand", {}).keys()
+                require(len(freed) <= 1, f"instances are freed for {name} in several pools: {sorted(freed)}")
 
     def _check_configuration(self, pools: _Items, teams: _Items) -> None:
         """The version in force never decreases, and pools and teams match its document."""

@@ -147,6 +147,12 @@ class Workload:
         if random.random() < 0.3:
             request["EnableManagedSpotTraining"] = True
             request["StoppingCondition"]["MaxWaitTimeInSeconds"] = request["StoppingCondition"]["MaxRuntimeInSeconds"]
+        if len(sizes.keys() & {P5, G5}) == 2 and random.random() < 0.2:
+            request.pop("EnableManagedSpotTraining", None)
+            request["StoppingCondition"].pop("MaxWaitTimeInSeconds", None)
+            counts = {kind: random.choice([1, 1, 2]) for kind in random.sample([P5, G5], 2)}
+            listed = [{"InstanceType": kind, "InstanceCount": count} for kind, count in counts.items()]
+            request["ResourceConfig"] = {"InstancePreferences": listed, "VolumeSizeInGB": 30}
         if SERVERLESS in sizes and random.random() < 0.2:
             del request["ResourceConfig"]
             request["ServerlessJobConfig"] = SERVERLESS_JOB
@@ -282,6 +288,8 @@ class Workload:
             capacity=random.choice([{}, {}, {}, {G5: 1}, {P5: 1}, {P5: 0, G5: 0}]),
             capacity_wait_s=random.choice([0.0, 300.0, 3000.0]),
             pending_expiry=random.choice(["Stopped", "Failed"]),
+            event_hides_selection=random.random() < 0.5,
+            preferences_count=random.choice(["selected", "all"]),
         ).with_changes(self.queue.temper)
 
     def _rates(self) -> dict[str, dict[str, float]]:

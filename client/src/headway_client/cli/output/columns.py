@@ -69,7 +69,9 @@ def _columns(*, wide: bool) -> dict[str, Column]:
         "priority": _count("Priority", lambda job: job.priority),
         "place": _count("Place", lambda job: job.place),
         "demand": Column(
-            header="Demand", cell=lambda job: values.demand(job.demand), key=lambda job: sum(job.demand.values())
+            header="Demand",
+            cell=lambda job: values.demand(job.demand, one_of=job.one_of),
+            key=lambda job: sum(job.demand.values()),
         ),
         "instances": _count("Instances", lambda job: sum(job.demand.values())),
         "age": _duration("Age", lambda job: times.since(job.entry_time)),

@@ -59,7 +59,7 @@ def forecast_rows(forecast: Forecast, *, wide: bool = False) -> Table:
             "held" if job.held else job.job_state,
             values.optional(job.place),
             str(job.priority),
-            values.demand(job.demand),
+            values.demand(job.demand, one_of=job.one_of),
             times.moment(job.expected_start, wide=wide),
         ]
         for job in forecast.jobs
@@ -112,7 +112,7 @@ def _ahead_rows(ahead: Iterable[Ahead]) -> Table:
             str(job.priority),
             times.relative(job.started_time),
             times.relative(job.expected_end),
-            values.demand(job.demand),
+            values.demand(job.demand, one_of=job.one_of),
         ]
         for job in ahead
     ]

@@ -66,7 +66,7 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         ("Why", job.reason.message),
         ("Priority", str(job.priority)),
         ("Place", values.optional(job.place)),
-        ("Demand", values.demand(job.demand)),
+        ("Demand", values.demand(job.demand, one_of=job.one_of)),
         ("Team", values.optional(job.team)),
         ("Owner", values.optional(job.owner)),
         ("Entered", times.both(job.entry_time)),

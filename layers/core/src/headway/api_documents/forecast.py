@@ -43,6 +43,7 @@ class Ahead(ApiDocument):
     demand: Instances
     started_time: Time | None
     expected_end: Time | None
+    one_of: Annotated[bool, Member("Whether SageMaker takes one of these pools.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +78,7 @@ class ForecastEntry(ApiDocument):
     demand: Instances
     held: bool
     expected_start: Time | None
+    one_of: Annotated[bool, Member("Whether SageMaker takes one of these pools.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)

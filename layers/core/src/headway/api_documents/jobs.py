@@ -31,6 +31,7 @@ class Job(ApiDocument):
     demand: Instances
     team: str | None
     owner: Annotated[str | None, Member("ARN of who submitted it.")]
+    one_of: Annotated[bool, Member("Whether SageMaker takes one of the pools of `demand`.")] = False
     place: Annotated[
         int | None,
         Member(

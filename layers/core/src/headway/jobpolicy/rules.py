@@ -93,7 +93,12 @@ class TrainingJob:
         for name in ("InstanceGroups", "InstancePreferences"):
             listed = self.at(f"ResourceConfig.{name}")
             if isinstance(listed, list) and listed:
-                return [(f"ResourceConfig.{name}[{i}]", asked) for i, asked in enumerate(listed)]
+                # Preferences may share one number of instances (API reference, InstancePreference).
+                shared = {"InstanceCount": self.at("ResourceConfig.InstanceCount")}
+                return [
+                    (f"ResourceConfig.{name}[{i}]", {**shared, **asked} if isinstance(asked, Mapping) else asked)
+                    for i, asked in enumerate(listed)
+                ]
         return [("ResourceConfig", self.at("ResourceConfig"))]
 
 

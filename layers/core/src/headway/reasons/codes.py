@@ -30,6 +30,7 @@ class ReasonCode(StrEnum):
     STARTS_NOW = "StartsNow"
     # What the queue did.
     STARTED = "Started"
+    SELECTED = "Selected"
     ADOPTED = "Adopted"
     PREEMPTED = "Preempted"
     RECLAIMED = "Reclaimed"

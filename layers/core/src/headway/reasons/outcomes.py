@@ -9,15 +9,16 @@ from headway.reasons.codes import Reason, ReasonCode
 from headway.vectors import describe
 
 
-def entered(demand: Demand, *, warm_pool: bool = False) -> Reason:
+def entered(demand: Demand, *, warm_pool: bool = False, one_of: bool = False) -> Reason:
     """The job has come into the queue; its request may ask for a warm pool, which it does not get.
 
     Args:
         demand: instances per pool.
         warm_pool: whether its request asks for a warm pool.
+        one_of: whether SageMaker takes one of the pools.
     """
     without = "; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)" if warm_pool else ""
-    return Reason(code=ReasonCode.ENTERED, message=f"entered the queue for {describe(demand)}{without}")
+    return Reason(code=ReasonCode.ENTERED, message=f"entered the queue for {describe(demand, one_of=one_of)}{without}")
 
 
 def held(job: str, by: str) -> Reason:
@@ -37,17 +38,19 @@ def released(by: str) -> Reason:
     return Reason(code=ReasonCode.RELEASED, message=message)
 
 
-def started(demand: Demand, *, warm: str = "") -> Reason:
+def started(demand: Demand, *, one_of: bool = False, warm: str = "") -> Reason:
     """The job has been started.
 
     Args:
         demand: instances per pool.
+        one_of: whether SageMaker takes one of the pools.
         warm: the job whose warm pool it is started in; empty for none.
     """
+    takes = ", of which SageMaker takes one" if one_of else ""
     where = f" in the warm pool of `{warm}`" if warm else ""
     return Reason(
         code=ReasonCode.STARTED,
-        message=f"started on {describe(demand)}{where}",
+        message=f"started on {describe(demand, one_of=one_of)}{takes}{where}",
         jobs=(warm,) if warm else (),
     )
 
@@ -67,6 +70,17 @@ def warm_pool_released(pool: Allocation, preemptor: WaitingJob) -> Reason:
         ),
         jobs=(preemptor.name,),
     )
+
+
+def selected(pool: str, returned: Demand) -> Reason:
+    """SageMaker has selected one of the instance types that the job prefers.
+
+    Args:
+        pool: the pool of the type.
+        returned: what the attempt held in other pools.
+    """
+    message = f"runs on {pool}, which SageMaker selected; no longer holds {describe(returned)}"
+    return Reason(code=ReasonCode.SELECTED, message=message)
 
 
 def preempted(victim: Allocation, preemptor: WaitingJob, *, reclaims: bool = False) -> Reason:

@@ -43,6 +43,7 @@ WAIT_REASONS = frozenset(
 REMEDIES: Mapping[ReasonCode, Remedy] = {
     ReasonCode.ENTERED: Remedy(),
     ReasonCode.STARTED: Remedy(),
+    ReasonCode.SELECTED: Remedy(),
     ReasonCode.ADOPTED: Remedy(),
     ReasonCode.PREEMPTED: Remedy(
         notify=True,

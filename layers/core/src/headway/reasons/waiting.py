@@ -119,7 +119,7 @@ def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason
     ended = "ended" if any(each.warm for each in stopping) else "stopped"
     return Reason(
         code=ReasonCode.WAITS_FOR_FREED,
-        message=f"starts on {describe(job.demand)} as soon as {_names(stopping)} {has} {ended}",
+        message=f"starts on {describe(job.demand, one_of=job.one_of)} as soon as {_names(stopping)} {has} {ended}",
         jobs=_named(stopping),
     )
 
@@ -314,6 +314,8 @@ def _held_by(
             f"{text}; none of them is stopped for it, as SageMaker had no instances for its last attempt "
             f"(`headway hold {job.name}`, then `headway release {job.name}`, allows it again)"
         )
+    if job.one_of:
+        return f"{text}; jobs of lower priority are stopped for it in one of its pools at most, as it runs in one"
     return f"{text}; stopping those of lower priority would not free enough"
 
 

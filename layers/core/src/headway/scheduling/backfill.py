@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from headway.model import Demand, WaitingJob
+from headway.scheduling.fair_share import are_in_one_pool
 
 
 @dataclass(kw_only=True, slots=True)
@@ -87,6 +88,7 @@ def reserve_start(
     others: Sequence[Claim],
     not_before_ms: int,
     preemptible: Sequence[CapacityChange] = (),
+    freed: Collection[str] = (),
 ) -> ReservedStart:
     """The earliest start at which the job has all it needs and delays no other reserved start.
 
@@ -102,6 +104,7 @@ def reserve_start(
         not_before_ms: the earliest moment.
         preemptible: instances of attempts that the job may preempt (+1), until they end or may no longer be preempted
             (-1), in any order.
+        freed: pools in which instances have been freed for it.
     """
     proven = [(*change, True) for change in (*changes, *_claims(others))]
     events = sorted((*proven, *((*change, False) for change in preemptible)), key=lambda event: event[0])
@@ -119,15 +122,21 @@ def reserve_start(
                 if pool in to:
                     to[pool] += sign * count
             i += 1
-        if all(have[pool] + by_preemption[pool] >= count for pool, count in need.items()):
-            lacking = {pool: count - have[pool] for pool, count in need.items() if count > have[pool]}
+        lacking = {pool: count - have[pool] for pool, count in need.items() if count > have[pool]}
+        if job.one_of and lacking and not are_in_one_pool(*lacking, *freed):
+            fits = False
+        else:
+            fits = all(by_preemption[pool] >= count for pool, count in lacking.items())
+        if fits:
             end_ms = None if job.limit_ms is None or lacking else at_ms + job.limit_ms
             # Starts at this moment have already been subtracted.
             later = [other for other in others if other.start_ms is not None and other.start_ms > at_ms]
             if not any(other.is_delayed_by(need, at_ms, end_ms) for other in later):
                 for other in (*later, *closed):
                     other.share(need, at_ms, end_ms)
-                slack = {pool: have[pool] + by_preemption[pool] - count for pool, count in need.items()}
+                # If one pool is taken, nothing is preempted in the others.
+                also = {pool: 0 if job.one_of and pool not in lacking else by_preemption[pool] for pool in need}
+                slack = {pool: have[pool] + also[pool] - count for pool, count in need.items()}
                 return ReservedStart(job=job, start_ms=at_ms, end_ms=end_ms, need=need, slack=slack, lacking=lacking)
         if i == len(events):
             break

@@ -102,6 +102,9 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         freed = total(action.freed for action in preemptions if action.for_job == name)
         beyond = positive(minus(freed, waiting[name].demand))
         _require(not beyond, f"more is freed for {name} than it demands: {beyond}")
+        stopped_in = total(a.freed for a in preemptions if a.for_job == name and isinstance(a, Preempt))
+        one_pool = not waiting[name].one_of or len(positive(stopped_in)) <= 1
+        _require(one_pool, f"jobs are stopped for {name} in more than one of its pools: {stopped_in}")
 
 
 def _verify_victim(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.policy import Policy
 from headway.scheduling.allocation_index import AllocationIndex
-from headway.scheduling.fair_share import Guarantees, is_borrowed, within_guarantee
+from headway.scheduling.fair_share import Guarantees, are_in_one_pool, is_borrowed, within_guarantee
 from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import capped_priority, returning_rank, running_priority, waiting_rank
 from headway.vectors import minus, plus, shortfall, total
@@ -215,6 +215,9 @@ class Preemption:
             return ()
         reclaims = self.reclaims(job)
         stops = self._policy.preemption and job.preempts and (reclaims or self._outranks_any(job))
+        # With what has been freed for it before.
+        if job.one_of and not are_in_one_pool(*lacking, *self._guarantees.promised_to(job.name)):
+            stops = False
         if not stops and not self._index.warm:
             return ()
         spared = set(spared)

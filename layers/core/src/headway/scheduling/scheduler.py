@@ -302,7 +302,9 @@ class _Pass:
             return
         self.state.start(job, takes)
         self.reserved_starts.account_for(positive(takes), self.state.charged(job), until_ms, starts=True)
-        self.starts.append(Start(job=job.name, demand=dict(job.demand), reason=reasons.started(job.demand)))
+        self.starts.append(
+            Start(job=job.name, demand=dict(job.demand), reason=reasons.started(job.demand, one_of=job.one_of))
+        )
 
     def _wait_or_preempt(
         self,
@@ -410,7 +412,10 @@ class _Pass:
         available = {pool: state.spare[pool] + state.unclaimed.get(pool, 0) for pool in need}
         preempts = self.preemption.is_possible_for(job)
         preemptible_from_ms = self.preemption.preemptible_from(job) if preempts else None
-        start = self.reserved_starts.reserve(job, need, combination, available, preemptible_from_ms, otherwise or need)
+        freed = state.guarantees.promised_to(job.name)
+        start = self.reserved_starts.reserve(
+            job, need, combination, available, preemptible_from_ms, otherwise or need, freed
+        )
         if preemptible_from_ms is not None and start.start_ms is not None:
             spared = self.reserved_starts.protected_at(start.need, start.start_ms, preemptible_from_ms)
             victims = self.preemption.victims(job, start.lacking, spared, start.start_ms) if start.lacking else ()
@@ -422,9 +427,9 @@ def _combination(demand: Demand) -> Combination:
     return tuple(demand) if len(demand) == 1 else tuple(sorted(demand))
 
 
-_Kind = tuple[str, int, bool, tuple[tuple[str, int], ...]]
+_Kind = tuple[str, int, bool, bool, tuple[tuple[str, int], ...]]
 
 
 def _kind(job: WaitingJob) -> _Kind:
     """What preemption for a job depends on: equal jobs have the same result until something is freed."""
-    return (job.team, job.priority, job.preempts, tuple(job.demand.items()))
+    return (job.team, job.priority, job.preempts, job.one_of, tuple(job.demand.items()))

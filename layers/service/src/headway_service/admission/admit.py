@@ -11,7 +11,7 @@ from typing import Any
 from headway.jobpolicy.rules import violations
 from headway.pool_names import SERVERLESS, pool_of
 from headway.vectors import describe
-from headway_service.admission import sagemaker_rules, team_access, unsupported
+from headway_service.admission import instance_preferences, sagemaker_rules, team_access, unsupported
 from headway_service.admission.policy_view import charged_team, job_for_rules, job_limit_ms, pending_limit_s
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration, WarmPools
@@ -41,6 +41,8 @@ class Admitted:
     #: Digest of ``request``.
     digest: str
     demand: Mapping[str, int]
+    #: Whether SageMaker takes one of these pools.
+    one_of: bool = False
     priority: int
     checkpoints: bool
     #: The team that is charged; empty unless teams are configured.
@@ -108,6 +110,7 @@ def admit(
         request=canonical,
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
         demand=training.demand(configuration.pools, spot=training.spot and not left_spot),
+        one_of=training.has_preferences,
         priority=_priority(training, team, configuration),
         checkpoints="CheckpointConfig" in request,
         team=team,
@@ -240,8 +243,10 @@ def _resource_errors(request: TrainingRequest, configuration: Configuration) -> 
     if resources is None:
         yield FieldError(field="ResourceConfig", message="is required: name an instance type and a count")
         return
-    if "InstancePreferences" in resources:
-        return  # not supported
+    yield from instance_preferences.errors(request.raw, resources)
+    if request.has_preferences:
+        yield from _warm_pool_errors(request, configuration)
+        return
     if "InstanceGroups" in resources:
         yield from _group_errors(resources)
         return
@@ -252,6 +257,10 @@ def _resource_errors(request: TrainingRequest, configuration: Configuration) -> 
             field="ResourceConfig.InstanceCount",
             message=f"is {resources.get('InstanceCount', 'missing')}; a job needs at least 1 instance",
         )
+    yield from _warm_pool_errors(request, configuration)
+
+
+def _warm_pool_errors(request: TrainingRequest, configuration: Configuration) -> Iterator[FieldError]:
     if configuration.warm_pools is WarmPools.REFUSE and request.warm_pool:
         yield FieldError(
             field="ResourceConfig.KeepAlivePeriodInSeconds",

@@ -121,6 +121,11 @@ def utilization_coverage(
         request: the CreateTrainingJob request of its job.
         configuration: the configuration in effect.
     """
-    job = job_for_rules(request, TrainingRequest.parse(request).tags, configuration, attempt.team or DEFAULT_TEAM)
-    watched = Watched(attempt=attempt.attempt_name, hosts=job.hosts(), job=job)
+    training = TrainingRequest.parse(request)
+    job = job_for_rules(request, training.tags, configuration, attempt.team or DEFAULT_TEAM)
+    hosts = job.hosts()
+    if training.has_preferences:
+        # Which of the types it has is known once SageMaker has selected it. Spot pools cannot be among them.
+        hosts = () if attempt.one_of else tuple(pool for pool, count in attempt.demand.items() for _ in range(count))
+    watched = Watched(attempt=attempt.attempt_name, hosts=hosts, job=job)
     return coverage(watched, configuration.active_watches())

@@ -11,8 +11,6 @@ from typing import Any
 from headway_service.errors import FieldError
 
 _RESOURCES: Mapping[str, str] = {
-    "InstancePreferences": "which has to know the type that it counts: use InstanceType and InstanceCount, or "
-    "InstanceGroups",
     "TrainingPlanArn": "which counts no instances of training plans: remove it, and choose a pool that is configured",
     "InstancePlacementConfig": "which does not start jobs on UltraServers: remove it",
 }

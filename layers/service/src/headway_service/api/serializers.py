@@ -92,6 +92,7 @@ def _job(kind: type[_AnyJob], seen: JobView, **more: Any) -> _AnyJob:
         priority=job.priority,
         entry_time=time_text(job.accepted_time),
         demand=job.demand,
+        one_of=job.one_of,
         team=job.team or None,
         owner=job.owner,
         place=seen.place,
@@ -231,6 +232,7 @@ def explanation_document(found: Explanation) -> ExplanationDocument:
                 demand=each.demand,
                 started_time=time_text(each.started_ms),
                 expected_end=time_text(each.expected_end_ms),
+                one_of=each.one_of,
             )
             for each in found.ahead
         ),
@@ -255,6 +257,7 @@ def forecast_document(found: Outlook) -> Forecast:
                 demand=each.seen.job.demand,
                 held=each.seen.job.held,
                 expected_start=time_text(each.start_ms),
+                one_of=each.seen.job.one_of,
             )
             for each in found.jobs
         ),

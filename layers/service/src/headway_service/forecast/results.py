@@ -42,6 +42,7 @@ class Ahead:
     job_state: JobState
     priority: int
     demand: Demand
+    one_of: bool
     started_ms: int | None
     expected_end_ms: int | None
 

@@ -255,6 +255,7 @@ class ForecastService:
             job_state=known.job_state if known is not None else JobState.PENDING,
             priority=job.priority,
             demand=job.demand,
+            one_of=job.one_of,
             started_ms=None,
             expected_end_ms=_plus(seen.starts.get(job.name), job.limit_ms),
         )
@@ -296,6 +297,7 @@ def _holding(attempt: AttemptRecord) -> Ahead:
         job_state=JobState.RUNNING if attempt.stop_cause is None else JobState.STOPPING,
         priority=attempt.priority,
         demand=attempt.demand,
+        one_of=attempt.one_of,
         started_ms=attempt.since_ms,
         expected_end_ms=_end_ms(attempt),
     )

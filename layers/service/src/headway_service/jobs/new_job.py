@@ -21,7 +21,7 @@ def new_job(admitted: Admitted, policy: Policy, *, owner: str, key: str | None, 
         key: the idempotency key of the call, if it has one.
         now_ms: its entry time.
     """
-    reason = ReasonRecord.of(entered(admitted.demand, warm_pool=admitted.warm_pool))
+    reason = ReasonRecord.of(entered(admitted.demand, warm_pool=admitted.warm_pool, one_of=admitted.one_of))
     return JobRecord(
         job_name=admitted.name,
         job_state=JobState.PENDING,
@@ -29,6 +29,7 @@ def new_job(admitted: Admitted, policy: Policy, *, owner: str, key: str | None, 
         entry_time=now_ms,
         handicap_ms=handicap_ms(admitted.limit_ms, policy),
         demand=dict(admitted.demand),
+        one_of=admitted.one_of,
         checkpoints=admitted.checkpoints,
         team=admitted.team,
         limit_ms=admitted.limit_ms,

@@ -32,6 +32,8 @@ class TrainingJobStatus:
     provisioned: bool = False
     #: Once it has ended: the MaxPendingTimeInSeconds, s, that passed without instances; None if that was not so.
     pending_expired_s: int | None = None
+    #: SelectedInstanceType: which of its InstancePreferences SageMaker has selected; None without, or before that.
+    selected_type: str | None = None
 
     @property
     def ended(self) -> bool:

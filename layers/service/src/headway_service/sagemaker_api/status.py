@@ -50,6 +50,8 @@ def parse_status(said: Mapping[str, Any]) -> TrainingJobStatus:
         trained_ms=None if trained_s is None else int(float(trained_s) * 1000),
         provisioned=provisioned,
         pending_expired_s=None if provisioned else _pending_expired_s(said),
+        # Documented for DescribeTrainingJob (API reference, ResourceConfig), but not for events.
+        selected_type=(said.get("ResourceConfig") or {}).get("SelectedInstanceType"),
     )
 
 

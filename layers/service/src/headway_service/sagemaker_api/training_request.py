@@ -61,6 +61,8 @@ class TrainingRequest:
     def demand(self, pools: Collection[str], *, spot: bool) -> dict[str, int]:
         """Instances per pool. Two groups of one type come from one pool, so their counts add up.
 
+        Of instance preferences it has the instances of all types, of which SageMaker selects one.
+
         Args:
             pools: the pools that exist.
             spot: whether it runs on spot instances; a job that has left them does not, whatever its request says.
@@ -81,6 +83,12 @@ class TrainingRequest:
     def preemptible(self) -> bool:
         """Whether the job may be stopped for another job."""
         return self.tags.get(PREEMPTIBLE_TAG) != "false"
+
+    @property
+    def has_preferences(self) -> bool:
+        """Whether SageMaker selects one of several instance types."""
+        resources = self.raw.get("ResourceConfig")
+        return isinstance(resources, Mapping) and "InstancePreferences" in resources
 
     @property
     def warm_pool(self) -> bool:
@@ -109,16 +117,19 @@ def is_serverless(description: Mapping[str, Any]) -> bool:
 def _groups(resources: Any) -> tuple[InstanceGroup, ...]:
     if not isinstance(resources, Mapping):
         return ()
-    listed = resources.get("InstanceGroups")
     parts: list[tuple[str, Any]] = [("ResourceConfig", resources)]
-    if isinstance(listed, list) and listed:
-        parts = [(f"ResourceConfig.InstanceGroups[{i}]", group) for i, group in enumerate(listed)]
+    for name in ("InstanceGroups", "InstancePreferences"):
+        listed = resources.get(name)
+        if isinstance(listed, list) and listed:
+            parts = [(f"ResourceConfig.{name}[{i}]", group) for i, group in enumerate(listed)]
+    # The preferences may share one number of instances (API reference, InstancePreference).
+    shared = resources.get("InstanceCount")
     return tuple(
         InstanceGroup(part=part, instance_type=instance_type, count=count)
         for part, group in parts
         if isinstance(group, Mapping)
         and isinstance(instance_type := group.get("InstanceType"), str)
-        and isinstance(count := group.get("InstanceCount"), int)
+        and isinstance(count := group.get("InstanceCount", shared), int)
     )
 
 

@@ -225,8 +225,8 @@ def _candidates(
             reach = min(reach, reachable.of(job.priority, team))
             beyond += filled > reach
             fitting += 1
-            # A job that preempts nobody leaves what it lacks to jobs behind it.
-            filled += job.demand[pool] if job.preempts else 0
+            # A job that preempts nobody, or in one of its pools only, leaves what it lacks to jobs behind it.
+            filled += job.demand[pool] if job.preempts and not job.one_of else 0
             if filled > reach and beyond >= share and fitting >= heads:
                 if unused.get(pool, 0) <= 0 or (left[pool] <= 0 and covered > unused[pool]):
                     break

@@ -42,6 +42,8 @@ def adoption(
         lease_until_ms=0,
         seen_ms=machine_ms,
     )
+    if job.one_of and (selected := rogue.demand.keys() & job.demand.keys()):
+        attempt = attempt.in_pool(min(selected))
     reason = reasons.adopted(attempt.attempt_name)
     reservation = ledger.reservation_of(job.job_name)
     return transitions.adopt(job, attempt, rogue, reservation, reason, now_ms, limited=limited)

@@ -26,6 +26,7 @@ from headway_service.store import policy_actions, transitions
 from headway_service.store.policy_actions import PolicyAction
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import ReservationRecord
 from headway_service.store.repository import find_attempt, find_job, find_request, find_reservation, retry_on_conflict
 
 _BY_POLICY = {
@@ -163,10 +164,7 @@ class Observer:
         job = self._job(attempt.job_name)
         if job is None or job.live_attempt != attempt.attempt_name:
             raise Conflict([0])
-        preemptor = self._job(attempt.freed_for) if attempt.freed_for else None
-        if preemptor is not None and not preemptor.is_queued:
-            preemptor = None
-        reservation = find_reservation(self._table, preemptor.job_name) if preemptor is not None else None
+        preemptor, reservation = self._preemptor(attempt)
         machine_ms = self._machine_clock()
         writes = transitions.end(
             job,
@@ -189,6 +187,21 @@ class Observer:
         )
         record([metrics.ended(trigger)])
 
+    def _preemptor(self, attempt: AttemptRecord) -> tuple[JobRecord | None, ReservationRecord | None]:
+        """The job that an attempt was stopped for, if it is still queued, and its reservation."""
+        preemptor = self._job(attempt.freed_for) if attempt.freed_for else None
+        if preemptor is None or not preemptor.is_queued:
+            return None, None
+        return preemptor, find_reservation(self._table, preemptor.job_name)
+
+    def _select(self, attempt: AttemptRecord, pool: str, now_ms: int) -> AttemptRecord:
+        """Give back what an attempt holds beside the pool that SageMaker has selected, in a write of its own."""
+        job = self._require_job(attempt)
+        moved, writes = transitions.select_pool(job, attempt, pool, *self._preemptor(attempt), now_ms)
+        self._table.write(writes)
+        logger.info("a pool was selected", extra={"attempt": attempt.attempt_name, "demand": moved.demand})
+        return moved
+
     def _touch_unsettled(self, attempt: AttemptRecord) -> bool:
         """Record for the reconciliation of a launch that a training job with its name has ended.
 
@@ -206,6 +219,9 @@ class Observer:
 
         Both in one write, as the same status is not applied again.
         """
+        selected = _selects(attempt, sighting)
+        if selected is not None:
+            attempt = self._select(attempt, selected, now_ms)
         measure, job = None, None
         ruled, runs = attempt.ruled, attempt.stop_cause is None
         if attempt.pending_limit_s and attempt.is_pending_too_long(now_ms) and not sighting.provisioned:
@@ -222,7 +238,8 @@ class Observer:
         if measure is not None:
             log = {"job": attempt.job_name, "attempt": attempt.attempt_name, "reason": measure.reason.code}
             logger.info("a measure was taken", extra={**log, "cause": measure.cause})
-        return StatusOutcome.TICK_DUE if measure is not None and measure.cause is not None else StatusOutcome.RECORDED
+        stops = measure is not None and measure.cause is not None
+        return StatusOutcome.TICK_DUE if stops or selected is not None else StatusOutcome.RECORDED
 
     def _measure(self, job: JobRecord, attempt: AttemptRecord, sighting: TrainingJobStatus) -> PolicyAction | None:
         """What the policy does about an attempt that runs."""
@@ -308,12 +325,20 @@ def _is_news(attempt: AttemptRecord, sighting: TrainingJobStatus) -> bool:
 
     Each write costs money, and the steps of a start have no further effect.
     """
+    if _selects(attempt, sighting) is not None:
+        return True
     if sighting.modified_ms <= attempt.modified_ms:
         return False
     unruled = attempt.stop_cause is None and not attempt.ruled
     known = (attempt.training_job_status, _stage(attempt.secondary_status), attempt.training_since_ms)
     seen = (sighting.status, _stage(sighting.secondary_status), sighting.training_since_ms)
     return unruled or known != seen or sighting.interruptions > attempt.interruptions
+
+
+def _selects(attempt: AttemptRecord, sighting: TrainingJobStatus) -> str | None:
+    """The pool of an attempt that SageMaker has selected, if that is news. No type in preferences has a spot pool."""
+    selected = sighting.selected_type
+    return selected if attempt.one_of and selected in attempt.demand else None
 
 
 def _stage(secondary_status: str | None) -> str | None:

@@ -57,7 +57,8 @@ def reconcile(
 ) -> Reconciled:
     """Describe every attempt without a status for ``after_s`` seconds that is not listed as unchanged.
 
-    One that may not wait for instances any longer is described even if it is, as it is stopped without them.
+    One that may not wait for instances any longer is described even if it is, as it is stopped without them. So is one
+    whose instance type SageMaker selects, until it is known which: neither events nor the list have to show it.
 
     An attempt that SageMaker did not find is checked in each run.
 
@@ -99,7 +100,9 @@ def reconcile(
     ended = 0
     unchanged = {each.attempt_name for each in same}
     others = [each for each in silent if each.attempt_name not in unchanged]
-    for attempt in [*overdue, *others][:MAX_LOOKS]:
+    looked_at = {each.attempt_name for each in (*overdue, *others)}
+    unselected = [each for each in launched if each.one_of and each.attempt_name not in looked_at]
+    for attempt in [*overdue, *others, *unselected][:MAX_LOOKS]:
         try:
             outcome = observer.refresh(attempt.attempt_name, training_jobs, clock())
             ended += outcome is StatusOutcome.TICK_DUE

@@ -192,6 +192,20 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "an end without instances, and another priority": _interleaving(
         "a job that was stopped as it got no instances has ended", ask("PATCH", "/jobs/j", {"priority": 5}), tick
     ),
+    "a selection and an end": _interleaving("an instance type is selected", complete_training, deliver_events),
+    "a selection and another priority": _interleaving(
+        "an instance type is selected", ask("PATCH", "/jobs/j", {"priority": 5})
+    ),
+    "a selection and a comment": _interleaving(
+        "an instance type is selected", ask("PATCH", "/jobs/j", {"comment": "late"})
+    ),
+    "a selection and a preemption": _interleaving(
+        "an instance type is selected", submit("high", (P5, 2), priority=9), tick
+    ),
+    "a selection and another": _interleaving("an instance type is selected", reconcile),
+    "a selection and the stop of the job that it gives way to": _interleaving(
+        "an instance type is selected for a job that gives way", ask("DELETE", "/jobs/high"), tick
+    ),
     "a stop and an end": _interleaving("a running job is stopped", complete_training, deliver_events),
     "another priority and an end": _interleaving(
         "a running job gets another priority", complete_training, deliver_events

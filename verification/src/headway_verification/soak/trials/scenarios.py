@@ -35,6 +35,7 @@ from headway_verification.soak.trials.steps import (
     drop_events,
     edit_pools,
     exhaust_capacity,
+    hide_selection,
     interrupt_spot,
     patrol,
     publish_changes,
@@ -45,6 +46,7 @@ from headway_verification.soak.trials.steps import (
     run_steps,
     submit,
     submit_idle,
+    submit_preferring,
     submit_spot,
     take_name,
     tick,
@@ -123,6 +125,8 @@ def _pending(most_s: int) -> tuple[Step, ...]:
         *(wait(most_s - 100), deliver_events, wait(150)),
     )
 
+
+_UNSELECTED = (*(hide_selection, submit_preferring("j", (G5, 2), (P5, 2)), tick, wait(400), deliver_events),)
 
 _INTERRUPTED = (
     *(configure(POOLS), submit_spot("j"), tick, wait(400), deliver_events, interrupt_spot, deliver_events),
@@ -312,6 +316,10 @@ SITUATIONS: dict[str, Scenario] = {
     ),
     "SageMaker has ended a job that got no instances": Scenario(
         prepare=run_steps(*_pending(MIN_PENDING_TIME_S)), begin=deliver_end
+    ),
+    "an instance type is selected": Scenario(prepare=run_steps(*_UNSELECTED), begin=reconcile),
+    "an instance type is selected for a job that gives way": Scenario(
+        prepare=run_steps(*_UNSELECTED, submit("high", (P5, 2), priority=9), tick), begin=reconcile
     ),
     "there was no event of jobs that have ended": Scenario(
         prepare=run_steps(drop_events, *_BOTH_RUN, wait(900)), begin=reconcile

@@ -93,6 +93,26 @@ def submit_spot(name: str) -> Begin:
     return lambda queue: queue.submit(request)
 
 
+def submit_preferring(name: str, *preferences: tuple[str, int], run_s: int = 600) -> Begin:
+    """Submit a job of which SageMaker selects one instance type.
+
+    Args:
+        name: the name of the job.
+        preferences: its instance types, each with its number of instances.
+        run_s: its run time, s.
+    """
+    request = training_request(name, [(P5, 1)], run_s=run_s)
+    listed = [{"InstanceType": kind, "InstanceCount": count} for kind, count in preferences]
+    request["ResourceConfig"] = {"InstancePreferences": listed, "VolumeSizeInGB": 30}
+
+    return lambda queue: queue.submit(request)
+
+
+def hide_selection(queue: Deployment) -> None:
+    """Let events lack the instance type that SageMaker has selected."""
+    queue.fleet.faults = queue.fleet.faults.with_changes({"event_hides_selection": True})
+
+
 def submit(
     name: str,
     *demand: tuple[str, int],

@@ -93,6 +93,8 @@ class AttemptRecord(Record):
     modified_ms: int = 0
     #: When its status was last received from SageMaker, machine time, ms.
     seen_ms: int
+    #: Whether SageMaker takes one of the pools of ``demand``, and which is not known yet.
+    one_of: bool = False
     version: int = 1
 
     @classmethod
@@ -109,6 +111,7 @@ class AttemptRecord(Record):
             job_name=job.job_name,
             number=number,
             demand=job.demand,
+            one_of=job.one_of,
             priority=job.priority,
             checkpoints=job.checkpoints,
             entry_time=job.entry_time,
@@ -133,6 +136,10 @@ class AttemptRecord(Record):
         if self.secondary_status is not None and self.secondary_status not in STARTING:
             return False
         return now_ms - self.since_ms >= self.pending_limit_s * 1000
+
+    def in_pool(self, pool: str) -> AttemptRecord:
+        """It in the pool that SageMaker has selected."""
+        return self.model_copy(update={"demand": {pool: self.demand[pool]}, "one_of": False})
 
     @staticmethod
     def key(attempt: str) -> Key:

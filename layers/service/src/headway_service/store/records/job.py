@@ -24,7 +24,7 @@ MAX_ENDED_ATTEMPTS = 20
 
 SUMMARY = (
     *("handicapMs", "limitMs", "preemptionCount", "attemptCount", "notBeforeMs", "heldBy", "endedMs"),
-    *("startedMs", "instanceMs", "comment", "acceptedMs"),
+    *("startedMs", "instanceMs", "comment", "acceptedMs", "oneOf"),
 )
 """Attributes that are stored in the map ``summary``: a listing shows them and does not filter by them.
 
@@ -76,6 +76,8 @@ class JobRecord(Record):
     #: How much later than its entry its turn comes among jobs of its priority, ms.
     handicap_ms: int = 0
     demand: dict[str, int]
+    #: Whether SageMaker takes one of these pools. Until it is known which, an attempt holds the instances of all.
+    one_of: bool = False
     #: Whether the request names a checkpoint location.
     checkpoints: bool = False
     #: The team that is charged; empty for none.
@@ -188,6 +190,7 @@ class JobRecord(Record):
                 pool=pool,
                 job_name=self.job_name,
                 demand=self.demand,
+                one_of=self.one_of,
                 priority=self.priority,
                 entry_time=self.entry_time,
                 handicap_ms=self.handicap_ms,

@@ -20,6 +20,7 @@ class QueueEntry(Record):
     pool: str
     job_name: str
     demand: dict[str, int]
+    one_of: bool = False
     priority: int
     entry_time: int
     handicap_ms: int = 0
@@ -91,4 +92,5 @@ def waiting_of(of: JobRecord | QueueEntry) -> WaitingJob:
         team=of.team,
         limit_ms=of.limit_ms,
         preempts=not of.lacked_instances,
+        one_of=of.one_of,
     )

@@ -48,6 +48,7 @@ from headway_service.store.transitions.ledger import (
 )
 from headway_service.store.transitions.request_change import change_request
 from headway_service.store.transitions.retry_plan import RetryPlan
+from headway_service.store.transitions.selection import select_pool
 from headway_service.store.transitions.unmanaged_job import (
     charge_unmanaged,
     forget_unmanaged,
@@ -88,6 +89,7 @@ __all__ = [
     "resize_pool",
     "resume",
     "return_lease",
+    "select_pool",
     "set_calendar",
     "start",
     "stop_active",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from headway.errors import InvalidTransition
 from headway.jobpolicy.failure_kinds import FailureKind
@@ -12,7 +12,7 @@ from headway.lifecycle import (
     next_job_state,
 )
 from headway.reasons import Reason
-from headway.vectors import minus, overlap, plus, positive
+from headway.vectors import minus, plus
 from headway_service.ports.table import Absent, Delete, Equals, Put, Update, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
@@ -31,6 +31,7 @@ from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.retry_plan import RetryPlan
 from headway_service.store.transitions.shared import (
     change_attempt,
+    keep_for_preemptor,
     move_job,
     note_step,
     require_not_paused,
@@ -239,6 +240,8 @@ def end(
         reason=ReasonRecord.of(reason),
     )
     over = next_job_state(job.job_state, trigger) in TERMINAL
+    selected = sighting.selected_type if sighting and attempt.one_of else None
+    used = attempt.in_pool(selected) if selected in attempt.demand else attempt
     moved = move_job(
         job,
         trigger,
@@ -249,22 +252,20 @@ def end(
         attempts=(*job.attempts, ended)[-MAX_ENDED_ATTEMPTS:],
         preemption_count=job.preemption_count + (trigger is JobTrigger.PREEMPTED_ENDED),
         interruptions=job.interruptions + max(attempt.interruptions, sighting.interruptions if sighting else 0),
-        usage=_usage_after(job, attempt, now_ms if sighting else None),
+        usage=_usage_after(job, used, now_ms if sighting else None),
         lacked_instances=_lacks_instances(job, sighting, retry),
         **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
     )
-    kept = _still_lacking(attempt.freed, preemptor, reservation) if preemptor else {}
+    kept, reserves = keep_for_preemptor(attempt.freed, preemptor, reservation)
     writes: list[Write] = [
         moved.put(was=job.version),
         attempt.delete(),
         *return_instances(minus(attempt.demand, kept)),
         *(entry.put() for entry in moved.queue_entries()),
+        *reserves,
     ]
-    if preemptor and kept:
-        # If the preemptor leaves the queue meanwhile, the next decision frees the reservation.
-        writes.append(_reserve(preemptor.job_name, kept, reservation))
     if over:
         writes.append(_expire_request(job, expires_at))
     if vanished or sighting is None:
@@ -421,20 +422,6 @@ def _count_start(team: TeamRecord) -> Write:
 def _count_start_in(calendar: CalendarRecord) -> Write:
     key = CalendarRecord.key(calendar.pool)
     return Update(key=key, adds={"version": 1}, requires=Equals("version", calendar.version))
-
-
-def _reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | None) -> Write:
-    if known is None:
-        return ReservationRecord(job_name=job, demand=dict(demand)).put(was=None)
-    grown = ReservationRecord(job_name=job, demand=plus(known.demand, demand), version=known.version + 1)
-    return grown.put(was=known.version)
-
-
-def _still_lacking(
-    freed: Mapping[str, int], preemptor: JobRecord, reservation: ReservationRecord | None
-) -> dict[str, int]:
-    """The part of freed instances that the preemptor, which may have been changed since, still lacks."""
-    return overlap(freed, positive(minus(preemptor.demand, reservation.demand if reservation else {})))
 
 
 def _expire_request(job: JobRecord, expires_at: int) -> Write:

@@ -5,6 +5,7 @@ The soak counts each function here as a part of the transition that calls it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from headway.lifecycle import (
@@ -14,6 +15,7 @@ from headway.lifecycle import (
 )
 from headway.model import Demand
 from headway.reasons import Reason
+from headway.vectors import minus, overlap, plus, positive
 from headway_service.ports.table import Absent, AtLeast, Check, Equals, Update, Write
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
@@ -22,7 +24,7 @@ from headway_service.store.records.job import (
     JobRecord,
     Step,
 )
-from headway_service.store.records.ledger import PauseRecord, PoolRecord
+from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord
 
 
 def move_job(
@@ -110,3 +112,30 @@ def require_not_paused(demand: Demand) -> list[Write]:
     A decision that was made before a pause takes effect before the pause is confirmed to the user, or not at all.
     """
     return [Check(key=PauseRecord.key(pool), requires=Absent()) for pool in (*sorted(demand), PauseRecord.EVERYTHING)]
+
+
+def keep_for_preemptor(
+    freed: Mapping[str, int], preemptor: JobRecord | None, reservation: ReservationRecord | None
+) -> tuple[Mapping[str, int], list[Write]]:
+    """The part of freed instances that the preemptor, which may have been changed since, still lacks: it is reserved.
+
+    Args:
+        freed: instances that were earmarked for the preemptor.
+        preemptor: the job that an attempt was stopped for, if it is still queued.
+        reservation: the reservation that it already has.
+
+    Returns:
+        The instances, and the writes that reserve them.
+    """
+    if preemptor is None:
+        return {}, []
+    kept = overlap(freed, positive(minus(preemptor.demand, reservation.demand if reservation else {})))
+    # If the preemptor leaves the queue meanwhile, the next decision frees the reservation.
+    return kept, [_reserve(preemptor.job_name, kept, reservation)] if kept else []
+
+
+def _reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | None) -> Write:
+    if known is None:
+        return ReservationRecord(job_name=job, demand=dict(demand)).put(was=None)
+    grown = ReservationRecord(job_name=job, demand=plus(known.demand, demand), version=known.version + 1)
+    return grown.put(was=known.version)
