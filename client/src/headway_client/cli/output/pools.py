@@ -25,6 +25,9 @@ def pool_rows(pools: Sequence[PoolUse], *, wide: bool = False) -> Table:
         ]
         for pool in pools
     ]
+    if any(pool.warm for pool in pools):
+        headers.append("Warm")
+        rows = [[*row, str(pool.warm)] for row, pool in zip(rows, pools, strict=True)]
     if wide:
         paused = [_why(pool.pause) if pool.pause else "" for pool in pools]
         return Table(headers=[*headers, "Paused"], rows=[[*row, why] for row, why in zip(rows, paused, strict=True)])

@@ -34,6 +34,9 @@ class PoolUse(ApiDocument):
     free: Annotated[int, Member("Negative while more is in use than the pool has.")]
     waiting: Annotated[int, Member("Jobs that wait for it, counted to 1000.")]
     pause: Annotated[Pause | None, Member("Null unless it, or everything, is paused.")]
+    warm: Annotated[
+        int, Member("Kept by warm pools of ended jobs; allocated as well while a job may be using one of them.")
+    ] = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -120,6 +120,7 @@ def pool_document(use: PoolUse) -> PoolDocument:
         free=use.free,
         waiting=use.waiting,
         pause=_pause(use.pause) if use.pause else None,
+        warm=use.warm,
     )
 
 

@@ -67,6 +67,7 @@ class Scheduler:
             deadline_ms=self._deadline_ms,
             policy=policy,
             has_rules=bool(configuration.rules),
+            warm_rules=configuration.kept_warm_pools,
         )
         report = executor.report
         try:
@@ -94,6 +95,7 @@ class Scheduler:
                 "preempted": report.preempted,
                 "released": report.released,
                 "drained": report.drained,
+                "warm_released": report.warm_released,
                 "rejected": report.rejected,
                 "unclear": report.unclear,
                 "rounds": report.rounds,

@@ -10,6 +10,7 @@ from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.warm_pool import WarmPoolRecord
 
 MAX_LEDGER_ITEMS = 50_000
 """Most items that one read of the ledger returns: more than there ever are."""
@@ -25,6 +26,7 @@ class Ledger:
     teams: tuple[TeamRecord, ...] = ()
     rogues: tuple[UnmanagedJobRecord, ...] = ()
     pauses: tuple[PauseRecord, ...] = ()
+    warm_pools: tuple[WarmPoolRecord, ...] = ()
 
     @property
     def queue_teams(self) -> tuple[str, ...]:
@@ -71,6 +73,10 @@ class Ledger:
         pools = (pool.model_copy(update={"backoff_until_ms": pool.backoff_until_ms + ahead_ms}) for pool in self.pools)
         return replace(self, pools=tuple(pools))
 
+    def warm_pool_of(self, attempt: str) -> WarmPoolRecord | None:
+        """The warm pool that an attempt has left."""
+        return next((each for each in self.warm_pools if each.attempt_name == attempt), None)
+
     def attempt_of(self, job: str) -> AttemptRecord | None:
         """The attempt of a job."""
         return next((each for each in self.attempts if each.job_name == job), None)
@@ -93,6 +99,7 @@ def read_ledger_for_display(table: Table) -> Ledger:
     reservations: list[ReservationRecord] = []
     rogues: list[UnmanagedJobRecord] = []
     pauses: list[PauseRecord] = []
+    warm_pools: list[WarmPoolRecord] = []
     for item in table.query(LEDGER, limit=MAX_LEDGER_ITEMS):
         kind = item["sk"].partition("#")[0]
         if kind == "pool":
@@ -107,6 +114,8 @@ def read_ledger_for_display(table: Table) -> Ledger:
             pauses.append(PauseRecord.parse(item))
         elif kind == "team":
             teams.append(TeamRecord.parse(item))
+        elif kind == "warm":
+            warm_pools.append(WarmPoolRecord.parse(item))
     return Ledger(
         pools=tuple(pools),
         attempts=tuple(attempts),
@@ -114,6 +123,7 @@ def read_ledger_for_display(table: Table) -> Ledger:
         teams=tuple(teams),
         rogues=tuple(rogues),
         pauses=tuple(pauses),
+        warm_pools=tuple(warm_pools),
     )
 
 

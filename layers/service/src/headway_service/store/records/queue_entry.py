@@ -28,6 +28,8 @@ class QueueEntry(Record):
     team: str = ""
     limit_ms: int | None = None
     lacked_instances: bool = False
+    warm_key: str = ""
+    keep_s: int = 0
     #: See :func:`owner_hash`; empty as well in entries of a time before it was kept.
     owned_by: str = ""
 
@@ -91,4 +93,6 @@ def waiting_of(of: JobRecord | QueueEntry) -> WaitingJob:
         team=of.team,
         limit_ms=of.limit_ms,
         preempts=not of.lacked_instances,
+        warm_key=of.warm_key,
+        keep_ms=of.keep_s * 1000,
     )

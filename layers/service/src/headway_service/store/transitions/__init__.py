@@ -51,6 +51,12 @@ from headway_service.store.transitions.unmanaged_job import (
     request_stop,
     update_unmanaged,
 )
+from headway_service.store.transitions.warm_pool import (
+    change_warm_pool,
+    end_warm_pool,
+    release_warm_pool,
+    release_warm_pool_for,
+)
 
 __all__ = [
     "RetryPlan",
@@ -62,6 +68,7 @@ __all__ = [
     "change_pause",
     "change_priority",
     "change_request",
+    "change_warm_pool",
     "charge_unmanaged",
     "comment",
     "confirm",
@@ -69,6 +76,7 @@ __all__ = [
     "drain",
     "end",
     "end_restore",
+    "end_warm_pool",
     "enqueue",
     "forget_unmanaged",
     "free",
@@ -78,6 +86,8 @@ __all__ = [
     "preempt",
     "record_status",
     "release",
+    "release_warm_pool",
+    "release_warm_pool_for",
     "remove_pool",
     "remove_team",
     "request_stop",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from headway.errors import InvalidTransition
 from headway.jobpolicy.failure_kinds import FailureKind
@@ -12,7 +12,7 @@ from headway.lifecycle import (
     next_job_state,
 )
 from headway.reasons import Reason
-from headway.vectors import minus, overlap, plus, positive
+from headway.vectors import minus, plus
 from headway_service.ports.table import Absent, Delete, Equals, Put, Update, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
@@ -27,6 +27,7 @@ from headway_service.store.records.job import (
 )
 from headway_service.store.records.ledger import ReservationRecord, TeamRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.warm_pool import WarmPoolRecord
 from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.retry_plan import RetryPlan
 from headway_service.store.transitions.shared import (
@@ -34,9 +35,12 @@ from headway_service.store.transitions.shared import (
     move_job,
     note_step,
     require_not_paused,
+    reserve,
     return_instances,
+    still_lacking,
     take_instances,
 )
+from headway_service.store.transitions.warm_pool import claim_warm_pool
 
 GIVEN_UP_KEPT_S = 5_184_000
 """How long the record of a given-up launch is kept: longer than a training job may wait and run (API reference,
@@ -66,11 +70,14 @@ def start(
     now_ms: int,
     *,
     limited: TeamRecord | None = None,
+    warm: WarmPoolRecord | None = None,
 ) -> list[Write]:
     """The intent to launch: the job leaves the queue and its attempt holds the instances.
 
-    Fails if the instances are no longer free, if one of the pools is paused, if the job has changed since it was read,
-    or if another job of a limited team was started since that team was read.
+    In a warm pool it needs no free instances: both are charged until SageMaker tells which instances the attempt uses.
+
+    Fails if the instances are no longer free, or the warm pool is no longer there, if one of the pools is paused, if
+    the job has changed since it was read, or if another job of a limited team was started since that team was read.
 
     Args:
         job: the job.
@@ -79,16 +86,19 @@ def start(
         reason: why it starts.
         now_ms: now.
         limited: the team of the job, if it has a limit.
+        warm: the warm pool that it is started in.
 
     Raises:
         InvalidTransition: the job does not wait, or is held.
     """
     moved = _started(job, attempt, reason, now_ms)
     own = reservation.demand if reservation else {}
+    takes = minus(attempt.demand, own)
     return [
         moved.put(was=job.version),
         Put(item=attempt.put().item, requires=Absent()),
-        *take_instances(minus(attempt.demand, own)),
+        *(take_instances(takes) if warm is None else return_instances(minus({}, takes))),
+        *(claim_warm_pool(warm, attempt.attempt_name) if warm else []),
         *([reservation.delete()] if reservation else []),
         *_leave_queue(job),
         *([_count_start(limited)] if limited else []),
@@ -208,6 +218,7 @@ def end(
     expires_at: int,
     retry: RetryPlan | None,
     vanished: bool,
+    warm: WarmPoolRecord | None = None,
 ) -> list[Write]:
     """The attempt has ended (or was never launched); its instances become free, or are reserved for the preemptor.
 
@@ -224,6 +235,8 @@ def end(
         expires_at: when the table may delete the job if it has ended, s since the epoch.
         retry: how the job continues, if it is retried.
         vanished: whether SageMaker no longer has the training job, so that its end is unknown.
+        warm: the warm pool that it leaves. Its instances stay charged, and what is freed for the preemptor is reserved
+            when it is gone.
     """
     ended = EndedAttempt(
         attempt_name=attempt.attempt_name,
@@ -252,16 +265,15 @@ def end(
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
     )
-    kept = _still_lacking(attempt.freed, preemptor, reservation) if preemptor else {}
+    kept = still_lacking(attempt.freed, preemptor, reservation) if preemptor and warm is None else {}
     writes: list[Write] = [
         moved.put(was=job.version),
         attempt.delete(),
-        *return_instances(minus(attempt.demand, kept)),
+        *(return_instances(minus(attempt.demand, kept)) if warm is None else [warm.put()]),
         *(entry.put() for entry in moved.queue_entries()),
     ]
     if preemptor and kept:
-        # If the preemptor leaves the queue meanwhile, the next decision frees the reservation.
-        writes.append(_reserve(preemptor.job_name, kept, reservation))
+        writes.append(reserve(preemptor.job_name, kept, reservation))
     if over:
         writes.append(_expire_request(job, expires_at))
     if vanished or sighting is None:
@@ -413,20 +425,6 @@ def _leave_queue(job: JobRecord) -> Sequence[Write]:
 
 def _count_start(team: TeamRecord) -> Write:
     return Update(key=TeamRecord.key(team.team), adds={"starts": 1}, requires=Equals("starts", team.starts))
-
-
-def _reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | None) -> Write:
-    if known is None:
-        return ReservationRecord(job_name=job, demand=dict(demand)).put(was=None)
-    grown = ReservationRecord(job_name=job, demand=plus(known.demand, demand), version=known.version + 1)
-    return grown.put(was=known.version)
-
-
-def _still_lacking(
-    freed: Mapping[str, int], preemptor: JobRecord, reservation: ReservationRecord | None
-) -> dict[str, int]:
-    """The part of freed instances that the preemptor, which may have been changed since, still lacks."""
-    return overlap(freed, positive(minus(preemptor.demand, reservation.demand if reservation else {})))
 
 
 def _expire_request(job: JobRecord, expires_at: int) -> Write:

@@ -5,6 +5,7 @@ The soak counts each function here as a part of the transition that calls it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from headway.lifecycle import (
@@ -14,6 +15,7 @@ from headway.lifecycle import (
 )
 from headway.model import Demand
 from headway.reasons import Reason
+from headway.vectors import minus, overlap, plus, positive
 from headway_service.ports.table import Absent, AtLeast, Check, Equals, Update, Write
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
@@ -22,7 +24,7 @@ from headway_service.store.records.job import (
     JobRecord,
     Step,
 )
-from headway_service.store.records.ledger import PauseRecord, PoolRecord
+from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord
 
 
 def move_job(
@@ -102,6 +104,33 @@ def return_instances(demand: Demand) -> list[Write]:
         for pool, count in sorted(demand.items())
         if count
     ]
+
+
+def reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | None) -> Write:
+    """Reserve instances for a waiting job. If it leaves the queue meanwhile, the next decision frees them.
+
+    Args:
+        job: the job.
+        demand: the instances.
+        known: the reservation that it has.
+    """
+    if known is None:
+        return ReservationRecord(job_name=job, demand=dict(demand)).put(was=None)
+    grown = ReservationRecord(job_name=job, demand=plus(known.demand, demand), version=known.version + 1)
+    return grown.put(was=known.version)
+
+
+def still_lacking(
+    freed: Mapping[str, int], preemptor: JobRecord, reservation: ReservationRecord | None
+) -> dict[str, int]:
+    """The part of freed instances that a preemptor, which may have been changed since, still lacks.
+
+    Args:
+        freed: the instances that were to be reserved for it.
+        preemptor: the job.
+        reservation: the reservation that it has.
+    """
+    return overlap(freed, positive(minus(preemptor.demand, reservation.demand if reservation else {})))
 
 
 def require_not_paused(demand: Demand) -> list[Write]:

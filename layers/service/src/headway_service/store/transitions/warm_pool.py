@@ -1,0 +1,84 @@
+"""Transitions of warm pools: kept, claimed, released, gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headway.model import Demand, WaitingJob
+from headway.vectors import minus
+from headway_service.ports.table import AllEqual, Check, Write
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import ReservationRecord
+from headway_service.store.records.queue_entry import QueueEntry
+from headway_service.store.records.warm_pool import NOBODY, WarmPoolRecord
+from headway_service.store.transitions.shared import require_not_paused, reserve, return_instances, still_lacking
+
+
+def claim_warm_pool(pool: WarmPoolRecord, attempt: str) -> list[Write]:
+    """An attempt is started that may use it. Fails if it was claimed or released, or is gone.
+
+    Args:
+        pool: the warm pool, not claimed.
+        attempt: the name of the attempt.
+    """
+    return [change_warm_pool(pool, claimed_by=attempt)]
+
+
+def release_warm_pool_for(pool: WarmPoolRecord, preemptor: WaitingJob, freed: Demand, now_ms: int) -> list[Write]:
+    """Release a warm pool for a waiting job.
+
+    Fails if an attempt was started in it, or if the job has left its place, demands something else, or is paused.
+
+    Args:
+        pool: the warm pool.
+        preemptor: the waiting job.
+        freed: the part of its instances that is reserved for the job.
+        now_ms: now.
+    """
+    return [
+        change_warm_pool(pool, release_ms=now_ms, freed_for=preemptor.name, freed=dict(freed)),
+        Check(
+            key=QueueEntry.key_of(preemptor),
+            requires=AllEqual((("jobName", preemptor.name), ("demand", dict(preemptor.demand)))),
+        ),
+        *require_not_paused(preemptor.demand),
+    ]
+
+
+def release_warm_pool(pool: WarmPoolRecord, now_ms: int) -> list[Write]:
+    """Release a warm pool for nobody in particular. Fails if an attempt was started in it.
+
+    Args:
+        pool: the warm pool.
+        now_ms: now.
+    """
+    return [change_warm_pool(pool, release_ms=now_ms)]
+
+
+def change_warm_pool(pool: WarmPoolRecord, **changes: Any) -> Write:
+    """The write of other fields of a warm pool, on condition that it has not changed."""
+    moved = pool.model_copy(update={"version": pool.version + 1, **changes})
+    return moved.put(was=pool.version)
+
+
+def end_warm_pool(
+    pool: WarmPoolRecord,
+    preemptor: JobRecord | None,
+    reservation: ReservationRecord | None,
+    swapped: WarmPoolRecord | None = None,
+) -> list[Write]:
+    """A warm pool is gone: its instances are free, reserved for a job, or an attempt's that is charged for them.
+
+    Args:
+        pool: the warm pool.
+        preemptor: the job that it was released for, if that is still queued.
+        reservation: the reservation that this job already has.
+        swapped: another warm pool, which the attempt that has used this one was started in.
+    """
+    kept = still_lacking(pool.freed, preemptor, reservation) if preemptor else {}
+    writes: list[Write] = [pool.delete(), *return_instances(minus(pool.demand, kept))]
+    if preemptor and kept:
+        writes.append(reserve(preemptor.job_name, kept, reservation))
+    if swapped is not None:
+        writes.append(change_warm_pool(swapped, claimed_by=NOBODY))
+    return writes
