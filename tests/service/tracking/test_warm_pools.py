@@ -329,8 +329,7 @@ def test_warm_pools_are_released_when_the_policy_keeps_none_any_more() -> None:
 
 def test_a_warm_pool_is_not_used_across_teams_unless_the_policy_allows_it() -> None:
     made = world(size=9)
-    teams = {"red": {}, "blue": {}}
-    configure(made, 9, warmPools={}, teams=teams)
+    configure(made, 9, warmPools={}, teams={"red": {}, "blue": {}})
     submit(made, "a", Tags=[{"Key": "team", "Value": "red"}])
     made.tick()
     made.pass_time(1500)

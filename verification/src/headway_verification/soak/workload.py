@@ -58,7 +58,14 @@ SMALL_ONLY = {"small": {"require": {"maxInstances": 1}, "onStart": "stop"}}
 TIGHT = {P5: 2, G5: 3}
 """Quotas equal to the pools: a start right after an end is refused while the ended job still counts."""
 
-THROTTLED = ["CreateTrainingJob", "DescribeTrainingJob", "StopTrainingJob", "ListTrainingJobs", "ListTags"]
+THROTTLED = [
+    "CreateTrainingJob",
+    "DescribeTrainingJob",
+    "StopTrainingJob",
+    "UpdateTrainingJob",
+    "ListTrainingJobs",
+    "ListTags",
+]
 """SageMaker operations that may be throttled by a rate."""
 
 ACTS = 40
@@ -141,7 +148,9 @@ class Workload:
             request["Environment"][GPU_UTILIZATION] = random.choice(PROFILES)
         if random.random() < 0.2:
             request["StoppingCondition"]["MaxPendingTimeInSeconds"] = MIN_PENDING_TIME_S
-        if random.random() < 0.3:
+        if random.random() < 0.5 and len(request["ResourceConfig"].get("InstanceGroups", ())) < 2:
+            request["ResourceConfig"]["KeepAlivePeriodInSeconds"] = random.choice([300, 900, 3600])
+        elif random.random() < 0.3:
             request["EnableManagedSpotTraining"] = True
             request["StoppingCondition"]["MaxWaitTimeInSeconds"] = request["StoppingCondition"]["MaxRuntimeInSeconds"]
         if SERVERLESS in sizes and random.random() < 0.2:
@@ -228,6 +237,7 @@ class Workload:
                 watches=random.choice([*WATCHES, {"idle": None}]),
                 rules=random.choice([{}, {}, {}, SMALL_ONLY]),
                 maxPendingSeconds=random.choice([None, 600, 600, 1800]),
+                warmPools=random.choice(["leaveOut", {}, {}, {"acrossTeams": True}, {"maxInstances": {P5: 1}}]),
                 **({} if made_from is None else {"version": made_from}),
             ),
             headers={"If-Match": "*"} if made_from is None else None,
@@ -267,6 +277,11 @@ class Workload:
             capacity=random.choice([{}, {}, {}, {G5: 1}, {P5: 1}, {P5: 0, G5: 0}]),
             capacity_wait_s=random.choice([0.0, 300.0, 3000.0]),
             pending_expiry=random.choice(["Stopped", "Failed"]),
+            warm_pool_quotas=random.choice([{}, {P5: 9, G5: 9}, {P5: 9, G5: 9}, {P5: 1}]),
+            warm_pool_choice=random.choice(["oldest", "any", "any", "none"]),
+            warm_pool_lag_s=random.choice([0.0, 0.0, 60.0]),
+            warm_pool_release_s=random.choice([0.0, 60.0, 300.0]),
+            warm_pool_update_completed_only=random.random() < 0.2,
         ).with_changes(self.queue.temper)
 
     def _rates(self) -> dict[str, dict[str, float]]:

@@ -232,8 +232,9 @@ class Executor:
                 pool = ledger.warm_pool_of(action.attempt)
                 if pool is None:
                     raise Conflict([0])
-                preemptor = decision.waiting[action.for_job]
-                self._table.write(transitions.release_warm_pool_for(pool, preemptor, action.freed, now_ms))
+                self._table.write(
+                    transitions.release_warm_pool(pool, now_ms, freed_for=action.for_job, freed=action.freed)
+                )
                 self.report.warm_released.append(action.job)
                 return None
 

@@ -82,7 +82,7 @@ class Launcher:
         self._machine_clock = machine_clock
         self.lease_until_ms = deadline_ms + LEASE_MARGIN_MS
         self.backoff = PoolBackoff(table, jitter)
-        self.warm_pools = WarmPoolTracker(table, training_jobs, machine_clock)
+        self.warm_pools = WarmPoolTracker(table, training_jobs, machine_clock, releases=True)
         self._paused: frozenset[str] = frozenset()
         #: Attempts that SageMaker has accepted here, should that not have been written down.
         self._created: set[str] = set()

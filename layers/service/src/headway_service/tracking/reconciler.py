@@ -107,7 +107,8 @@ def reconcile(
         except (OutcomeUnknown, RetryLater, Conflict) as error:
             logger.warning("not reconciled now", extra={"attempt": attempt.attempt_name, "error": str(error)})
     if ledger.warm_pools:
-        WarmPoolTracker(table, training_jobs, machine_clock).settle(ledger.warm_pools, clock())
+        # The scheduler, which is woken up below, has them released.
+        WarmPoolTracker(table, training_jobs, machine_clock, releases=False).settle(ledger.warm_pools, clock())
     logger.info("reconciled", extra={"silent": len(silent), "unchanged": len(same), "ended": ended})
     # Even if nothing was found: this recovers a wake-up that was lost between a write and its message.
     wake("reconcile")

@@ -88,9 +88,13 @@ class WarmPoolTracker:
         table: the table.
         training_jobs: SageMaker.
         machine_clock: the machine time, ms.
+        releases: whether this invocation may have warm pools released.
     """
 
-    def __init__(self, table: Table, training_jobs: TrainingJobs, machine_clock: Callable[[], int]) -> None:
+    def __init__(
+        self, table: Table, training_jobs: TrainingJobs, machine_clock: Callable[[], int], *, releases: bool
+    ) -> None:
+        self._releases = releases
         self._table = table
         self._training_jobs = training_jobs
         self._machine_clock = machine_clock
@@ -151,7 +155,7 @@ class WarmPoolTracker:
         if status == "Available":
             if pool.release_ms is None and self._is_unused(pool):
                 pool = self._change(pool, release_ms=now_ms)
-            if pool.release_ms is not None:
+            if pool.release_ms is not None and self._releases:
                 self._send(pool)
         return False
 

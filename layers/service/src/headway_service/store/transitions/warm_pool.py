@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.model import Demand, WaitingJob
+from headway.model import Demand
 from headway.vectors import minus
-from headway_service.ports.table import AllEqual, Check, Write
+from headway_service.ports.table import Write
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import ReservationRecord
-from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.records.warm_pool import NOBODY, WarmPoolRecord
-from headway_service.store.transitions.shared import require_not_paused, reserve, return_instances, still_lacking
+from headway_service.store.transitions.shared import reserve, return_instances, still_lacking
 
 
 def claim_warm_pool(pool: WarmPoolRecord, attempt: str) -> list[Write]:
@@ -24,35 +23,20 @@ def claim_warm_pool(pool: WarmPoolRecord, attempt: str) -> list[Write]:
     return [change_warm_pool(pool, claimed_by=attempt)]
 
 
-def release_warm_pool_for(pool: WarmPoolRecord, preemptor: WaitingJob, freed: Demand, now_ms: int) -> list[Write]:
-    """Release a warm pool for a waiting job.
+def release_warm_pool(
+    pool: WarmPoolRecord, now_ms: int, *, freed_for: str | None = None, freed: Demand | None = None
+) -> list[Write]:
+    """Release a warm pool. Fails if it was claimed or released, or is gone.
 
-    Fails if an attempt was started in it, or if the job has left its place, demands something else, or is paused.
-
-    Args:
-        pool: the warm pool.
-        preemptor: the waiting job.
-        freed: the part of its instances that is reserved for the job.
-        now_ms: now.
-    """
-    return [
-        change_warm_pool(pool, release_ms=now_ms, freed_for=preemptor.name, freed=dict(freed)),
-        Check(
-            key=QueueEntry.key_of(preemptor),
-            requires=AllEqual((("jobName", preemptor.name), ("demand", dict(preemptor.demand)))),
-        ),
-        *require_not_paused(preemptor.demand),
-    ]
-
-
-def release_warm_pool(pool: WarmPoolRecord, now_ms: int) -> list[Write]:
-    """Release a warm pool for nobody in particular. Fails if an attempt was started in it.
+    If the job that it is released for has left its place meanwhile, other jobs get the instances.
 
     Args:
         pool: the warm pool.
         now_ms: now.
+        freed_for: the waiting job that needs its instances.
+        freed: the part of its instances that is reserved for this job.
     """
-    return [change_warm_pool(pool, release_ms=now_ms)]
+    return [change_warm_pool(pool, release_ms=now_ms, freed_for=freed_for, freed=dict(freed or {}))]
 
 
 def change_warm_pool(pool: WarmPoolRecord, **changes: Any) -> Write:
