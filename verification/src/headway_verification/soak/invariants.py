@@ -94,6 +94,7 @@ class Invariants:
         reservations = {name: item for (kind, name), item in ledger.items() if kind == "reservation"}
         pools = {name: item for (kind, name), item in ledger.items() if kind == "pool"}
         rogues = {name: item for (kind, name), item in ledger.items() if kind == "rogue"}
+        warm = {name: item for (kind, name), item in ledger.items() if kind == "warm"}
         pauses = {name: item for (kind, name), item in ledger.items() if kind == "pause"}
         self.pauses.check_changes(pauses, now_s)
         teams = {name: item for (kind, name), item in ledger.items() if kind == "team"}
@@ -102,7 +103,8 @@ class Invariants:
         self._check_starts(teams)
         own = filter(is_own, self._fleet.jobs(now=now_s))
         self.pauses.check_starts(pauses, attempts, own, now_s)
-        self._check_capacity(pools, attempts, reservations, rogues, now_s)
+        self._check_capacity(pools, attempts, reservations, rogues, warm, now_s)
+        self._check_warm_instances(attempts, warm, now_s)
         calendars = {name: item for (kind, name), item in ledger.items() if kind == "calendar"}
         self._sizes.check(calendars, attempts, now_s)
         self._check_unmanaged(rogues, now_s)
@@ -131,7 +133,7 @@ class Invariants:
         return jobs, lines, ledger
 
     def _check_capacity(
-        self, pools: _Items, attempts: _Items, reservations: _Items, rogues: _Items, now_s: float
+        self, pools: _Items, attempts: _Items, reservations: _Items, rogues: _Items, warm: _Items, now_s: float
     ) -> None:
         running: Counter[str] = Counter()
         for training_job in self._fleet.jobs(now=now_s):
@@ -151,11 +153,15 @@ class Invariants:
             held = sum(attempt["demand"].get(pool, 0) for attempt in attempts.values())
             reserved = sum(each["demand"].get(pool, 0) for each in reservations.values())
             charged = sum(each.get("charged", {}).get(pool, 0) for each in rogues.values())
+            kept = sum(each["demand"].get(pool, 0) for each in warm.values())
+            # The attempt in a claimed warm pool may have the same instances.
+            lent = sum(each["demand"].get(pool, 0) for each in warm.values() if each.get("claimedBy"))
             left = item["size"] - charged
-            require(item["free"] == left - held - reserved, f"the ledger of {pool} is not the sum of its holds")
+            require(item["free"] == left - held - reserved - kept, f"the ledger of {pool} is not the sum of its holds")
             most = max(left, self._bound.get(pool, 0))
-            require(held + reserved <= most, f"{pool} holds {held} and reserves {reserved} of {most}")
-            self._bound[pool] = max(left, held + reserved)
+            once = held + reserved + kept - lent
+            require(once <= most, f"{pool} holds {held}, keeps {kept} and reserves {reserved} of {most}, {lent} twice")
+            self._bound[pool] = max(left, once)
             require(running.get(pool, 0) <= held, f"SageMaker runs {running.get(pool, 0)} {pool}, but {held} are held")
 
     def _check_preemptors(self, jobs: _Items, attempts: _Items, reservations: _Items) -> None:
@@ -166,6 +172,18 @@ class Invariants:
                 freed = {pool for each in stopped for pool in each.get("freed", {})}
                 freed |= reservations.get(name, {}).get("demand", {}).keys()
                 require(len(freed) <= 1, f"instances are freed for {name} in several pools: {sorted(freed)}")
+
+    def _check_warm_instances(self, attempts: _Items, warm: _Items, now_s: float) -> None:
+        """What SageMaker keeps warm is charged, beside what its training jobs run on."""
+        if self.too_late_s is not None:
+            return
+        running = total(each.instances for each in self._fleet.jobs(now=now_s) if self._is_accounted(each, attempts))
+        holders = [item["demand"] for item in (*attempts.values(), *warm.values())]
+        held = total({on_demand_pool(pool): int(count)} for demand in holders for pool, count in demand.items())
+        for kind, count in self._fleet.kept_warm(now=now_s).items():
+            runs = running.get(kind, 0)
+            message = f"SageMaker keeps {count} {kind} and runs {runs}, but {held.get(kind, 0)} are held"
+            require(count + runs <= held.get(kind, 0), message)
 
     def _check_configuration(self, pools: _Items, teams: _Items) -> None:
         """The version in force never decreases, and pools and teams match its document."""
@@ -367,7 +385,7 @@ class Invariants:
         self.check(accepted, now_s)
         require(self.is_at_rest(), f"not ended: {self._unended()}")
         _, _, ledger = self._read()
-        left = [name for kind, name in ledger if kind in {"attempt", "reservation", "rogue"}]
+        left = [name for kind, name in ledger if kind in {"attempt", "reservation", "rogue", "warm"}]
         require(not left, f"still held: {left}")
         alarms = [alarm["AlarmName"] for alarm in self._cloudwatch.describe()]
         require(not alarms, f"alarms remain: {alarms}")
@@ -389,7 +407,8 @@ class Invariants:
     def _unended(self) -> list[str]:
         jobs, _, ledger = self._read()
         unended = [name for name, job in jobs.items() if job["jobState"] in _WAITING | _HOLDING]
-        return sorted([*unended, *self._fleet.in_use(), *(name for kind, name in ledger if kind == "rogue")])
+        left = (name for kind, name in ledger if kind in {"rogue", "warm"})
+        return sorted([*unended, *self._fleet.in_use(), *left])
 
 
 def _is_queued(job: Mapping[str, Any]) -> bool:

@@ -59,7 +59,14 @@ SMALL_ONLY = {"small": {"require": {"maxInstances": 1}, "onStart": "stop"}}
 TIGHT = {P5: 2, G5: 3}
 """Quotas equal to the pools: a start right after an end is refused while the ended job still counts."""
 
-THROTTLED = ["CreateTrainingJob", "DescribeTrainingJob", "StopTrainingJob", "ListTrainingJobs", "ListTags"]
+THROTTLED = [
+    "CreateTrainingJob",
+    "DescribeTrainingJob",
+    "StopTrainingJob",
+    "UpdateTrainingJob",
+    "ListTrainingJobs",
+    "ListTags",
+]
 """SageMaker operations that may be throttled by a rate."""
 
 DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -144,7 +151,9 @@ class Workload:
             request["Environment"][GPU_UTILIZATION] = random.choice(PROFILES)
         if random.random() < 0.2:
             request["StoppingCondition"]["MaxPendingTimeInSeconds"] = MIN_PENDING_TIME_S
-        if random.random() < 0.3:
+        if random.random() < 0.5 and len(request["ResourceConfig"].get("InstanceGroups", ())) < 2:
+            request["ResourceConfig"]["KeepAlivePeriodInSeconds"] = random.choice([300, 900, 3600])
+        elif random.random() < 0.3:
             request["EnableManagedSpotTraining"] = True
             request["StoppingCondition"]["MaxWaitTimeInSeconds"] = request["StoppingCondition"]["MaxRuntimeInSeconds"]
         if len(sizes.keys() & {P5, G5}) == 2 and random.random() < 0.2:
@@ -238,6 +247,7 @@ class Workload:
                 rules=random.choice([{}, {}, {}, SMALL_ONLY]),
                 maxPendingSeconds=random.choice([None, 600, 600, 1800]),
                 schedules={P5: self._schedule()} if random.random() < 0.5 else {},
+                warmPools=random.choice(["leaveOut", {}, {}, {"acrossTeams": True}, {"maxInstances": {P5: 1}}]),
                 **({} if made_from is None else {"version": made_from}),
             ),
             headers={"If-Match": "*"} if made_from is None else None,
@@ -290,6 +300,11 @@ class Workload:
             pending_expiry=random.choice(["Stopped", "Failed"]),
             event_hides_selection=random.random() < 0.5,
             preferences_count=random.choice(["selected", "all"]),
+            warm_pool_quotas=random.choice([{}, {P5: 9, G5: 9}, {P5: 9, G5: 9}, {P5: 1}]),
+            warm_pool_choice=random.choice(["oldest", "any", "any", "none"]),
+            warm_pool_lag_s=random.choice([0.0, 0.0, 60.0]),
+            warm_pool_release_s=random.choice([0.0, 60.0, 300.0]),
+            warm_pool_update_completed_only=random.random() < 0.2,
         ).with_changes(self.queue.temper)
 
     def _rates(self) -> dict[str, dict[str, float]]:

@@ -29,6 +29,9 @@ def pool_rows(pools: Sequence[PoolUse], *, wide: bool = False) -> Table:
     if wide and any(changes):
         headers.append("Next size")
         rows = [[*row, change] for row, change in zip(rows, changes, strict=True)]
+    if any(pool.warm for pool in pools):
+        headers.append("Warm")
+        rows = [[*row, str(pool.warm)] for row, pool in zip(rows, pools, strict=True)]
     if wide:
         paused = [_why(pool.pause) if pool.pause else "" for pool in pools]
         return Table(headers=[*headers, "Paused"], rows=[[*row, why] for row, why in zip(rows, paused, strict=True)])

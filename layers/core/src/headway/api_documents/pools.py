@@ -43,6 +43,9 @@ class PoolUse(ApiDocument):
     waiting: Annotated[int, Member("Jobs that wait for it, counted to 1000.")]
     pause: Annotated[Pause | None, Member("Null unless it, or everything, is paused.")]
     next_change: Annotated[SizeChange | None, Member("Its next size; null without a schedule.")] = None
+    warm: Annotated[
+        int, Member("Kept by warm pools of ended jobs; allocated as well while a job may be using one of them.")
+    ] = 0
 
 
 @dataclass(frozen=True, kw_only=True)

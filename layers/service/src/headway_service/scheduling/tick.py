@@ -69,6 +69,7 @@ class Scheduler:
             deadline_ms=self._deadline_ms,
             policy=policy,
             has_rules=bool(configuration.rules),
+            warm_rules=configuration.kept_warm_pools,
         )
         report = executor.report
         try:
@@ -99,6 +100,7 @@ class Scheduler:
                 "released": report.released,
                 "drained": report.drained,
                 "shrunk": report.shrunk,
+                "warm_released": report.warm_released,
                 "rejected": report.rejected,
                 "unclear": report.unclear,
                 "rounds": report.rounds,

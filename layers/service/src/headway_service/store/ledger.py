@@ -16,6 +16,7 @@ from headway_service.store.records.ledger import (
     TeamRecord,
 )
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.warm_pool import WarmPoolRecord
 
 MAX_LEDGER_ITEMS = 50_000
 """Most items that one read of the ledger returns: more than there ever are."""
@@ -32,6 +33,7 @@ class Ledger:
     rogues: tuple[UnmanagedJobRecord, ...] = ()
     pauses: tuple[PauseRecord, ...] = ()
     calendars: tuple[CalendarRecord, ...] = ()
+    warm_pools: tuple[WarmPoolRecord, ...] = ()
 
     @property
     def queue_teams(self) -> tuple[str, ...]:
@@ -82,6 +84,10 @@ class Ledger:
         pools = (pool.model_copy(update={"backoff_until_ms": pool.backoff_until_ms + ahead_ms}) for pool in self.pools)
         return replace(self, pools=tuple(pools))
 
+    def warm_pool_of(self, attempt: str) -> WarmPoolRecord | None:
+        """The warm pool that an attempt has left."""
+        return next((each for each in self.warm_pools if each.attempt_name == attempt), None)
+
     def attempt_of(self, job: str) -> AttemptRecord | None:
         """The attempt of a job."""
         return next((each for each in self.attempts if each.job_name == job), None)
@@ -109,6 +115,7 @@ def read_ledger_for_display(table: Table) -> Ledger:
     rogues: list[UnmanagedJobRecord] = []
     pauses: list[PauseRecord] = []
     calendars: list[CalendarRecord] = []
+    warm_pools: list[WarmPoolRecord] = []
     for item in table.query(LEDGER, limit=MAX_LEDGER_ITEMS):
         kind = item["sk"].partition("#")[0]
         if kind == "pool":
@@ -125,6 +132,8 @@ def read_ledger_for_display(table: Table) -> Ledger:
             calendars.append(CalendarRecord.parse(item))
         elif kind == "team":
             teams.append(TeamRecord.parse(item))
+        elif kind == "warm":
+            warm_pools.append(WarmPoolRecord.parse(item))
     return Ledger(
         pools=tuple(pools),
         attempts=tuple(attempts),
@@ -133,6 +142,7 @@ def read_ledger_for_display(table: Table) -> Ledger:
         rogues=tuple(rogues),
         pauses=tuple(pauses),
         calendars=tuple(calendars),
+        warm_pools=tuple(warm_pools),
     )
 
 

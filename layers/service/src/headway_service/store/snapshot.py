@@ -65,6 +65,7 @@ def read_snapshot(
     allocations = (
         *(attempt.allocation() for attempt in ledger.attempts),
         *(rogue.allocation() for rogue in ledger.rogues if rogue.charged),
+        *(pool.allocation() for pool in ledger.warm_pools),
     )
     unused = {team: _unused_guarantee(team, allocations, policy) for team in ledger.queue_teams}
     pauses = {pool: pause.pause() for pool in sizes if (pause := ledger.pause_of(pool)) is not None}
@@ -76,7 +77,8 @@ def read_snapshot(
     startable = {pool: 0 if pool in pauses else size for pool, size in largest.items()}
     for pool, size in sizes.items():
         reachable = _Reachable(pool, size, allocations, policy)
-        held = sum(each.demand.get(pool, 0) for each in allocations)
+        # Jobs further back may start in warm pools.
+        held = sum(each.demand.get(pool, 0) for each in allocations if not each.warm)
         passed = held < size and (passing is None or pool in passing)
         behind = share if passed else policy.reserved_heads - 1
         for team in ledger.queue_teams:
@@ -88,9 +90,7 @@ def read_snapshot(
         if record.is_queued and record.job_name not in waiting:
             waiting[record.job_name] = record.waiting()
     # A reservation stays with its job wherever that is in the queue, so the snapshot needs the job.
-    owed = {each.job_name for each in ledger.reservations} | {
-        each.freed_for for each in ledger.attempts if each.freed_for
-    }
+    owed = {each.job_name for each in ledger.reservations} | {each.freed_for for each in allocations if each.freed_for}
     for name in sorted(owed - waiting.keys()):
         owner = find_job(table, name)
         if owner is not None and owner.is_queued:
@@ -166,7 +166,7 @@ def _unused_guarantee(team: str, allocations: Iterable[Allocation], policy: Poli
     """What a team is guaranteed and does not hold, per pool; attempts that are stopping do not count as held."""
     held = Counter[str]()
     for each in allocations:
-        if each.team == team and not each.stopping:
+        if each.team == team and not each.stopping and not each.warm:
             held.update(each.demand)
     return {pool: count - held[pool] for pool, count in policy.team(team).guaranteed.items()}
 

@@ -28,6 +28,7 @@ from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import ReservationRecord
 from headway_service.store.repository import find_attempt, find_job, find_request, find_reservation, retry_on_conflict
+from headway_service.tracking.warm_pools import left_by
 
 _BY_POLICY = {
     StopCause.POLICY: (JobTrigger.END_STOPPED, ReasonCode.STOPPED_BY_POLICY),
@@ -179,6 +180,7 @@ class Observer:
             expires_at=machine_ms // 1000 + self._retention_s,
             retry=retry,
             vanished=vanished,
+            warm=left_by(attempt, sighting, now_ms, vanished=vanished),
         )
         self._table.write(writes)
         logger.info(

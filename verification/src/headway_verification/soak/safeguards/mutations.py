@@ -20,11 +20,11 @@ from headway_service.scheduling import executor, launcher
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import NOBODY, AttemptRecord
-from headway_service.store.transitions import attempt, job, ledger, request_change, unmanaged_job
-from headway_service.tracking import observer, reconciler, unmanaged_jobs, unmanaged_scan
+from headway_service.store.transitions import attempt, job, ledger, request_change, unmanaged_job, warm_pool
+from headway_service.tracking import observer, reconciler, unmanaged_jobs, unmanaged_scan, warm_pools
 from headway_verification.soak import deployment
 
-_MODULES = (attempt, job, ledger, request_change, unmanaged_job)
+_MODULES = (attempt, job, ledger, request_change, unmanaged_job, warm_pool)
 """The modules of transitions."""
 
 
@@ -273,6 +273,8 @@ PATCHES: dict[str, Patch] = {
     "a launch without an answer is recorded": _first_call_forgotten(),
     "an accepted launch is recorded although its job changed": Patch(launcher.Launcher, "_confirm_changed", _conflict),
     "a live attempt that is missing once has not ended": _missing_once_is_ended(),
+    "instances that SageMaker keeps warm stay charged": Patch(observer, "left_by", lambda *_, **__: None),
+    "a warm pool that is not shown once may exist": Patch(warm_pools, "is_proven", lambda *_: True),
     "a stop is recorded as sent only if it was": _refused_stop_counts_as_sent(),
     "CreateTrainingJob is sent once": _create_retried(),
     "a launch without an answer stays an intent": _unknown_outcome_is_failed(),
@@ -305,7 +307,10 @@ REASONS: dict[tuple[str, str, str], str] = {
     **dict.fromkeys(
         [
             (function, "pool", "exists")
-            for function in ("back_off", "defer_launch", "free", "end", "update_unmanaged", "forget_unmanaged")
+            for function in (
+                *("back_off", "defer_launch", "free", "end", "update_unmanaged", "forget_unmanaged"),
+                *("start", "end_warm_pool"),
+            )
         ],
         _OUTLIVES,
     ),

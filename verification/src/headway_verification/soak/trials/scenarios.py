@@ -39,6 +39,7 @@ from headway_verification.soak.trials.steps import (
     interrupt_spot,
     patrol,
     publish_changes,
+    raise_warm_pool_quota,
     reconcile,
     reject_entries,
     restore,
@@ -46,6 +47,7 @@ from headway_verification.soak.trials.steps import (
     run_steps,
     submit,
     submit_idle,
+    submit_kept,
     submit_preferring,
     submit_spot,
     take_name,
@@ -127,6 +129,12 @@ def _pending(most_s: int) -> tuple[Step, ...]:
 
 
 _UNSELECTED = (*(hide_selection, submit_preferring("j", (G5, 2), (P5, 2)), tick, wait(400), deliver_events),)
+
+KEEPING = (configure(POOLS, warmPools={}), raise_warm_pool_quota())
+KEPT = (*KEEPING, submit_kept("k", 2), tick, wait(900), deliver_events)
+"""All instances of a pool are kept warm."""
+
+_RELEASED = (*KEPT, submit("j"), tick)
 
 _INTERRUPTED = (
     *(configure(POOLS), submit_spot("j"), tick, wait(400), deliver_events, interrupt_spot, deliver_events),
@@ -320,6 +328,32 @@ SITUATIONS: dict[str, Scenario] = {
     "an instance type is selected": Scenario(prepare=run_steps(*_UNSELECTED), begin=reconcile),
     "an instance type is selected for a job that gives way": Scenario(
         prepare=run_steps(*_UNSELECTED, submit("high", (P5, 2), priority=9), tick), begin=reconcile
+    ),
+    "a job whose instances are kept has ended": Scenario(
+        prepare=run_steps(*KEEPING, submit_kept("k", 2), tick, wait(900)), begin=deliver_end
+    ),
+    "a job starts in a warm pool": Scenario(prepare=run_steps(*KEPT, submit_kept("j", 2)), begin=tick),
+    "a warm pool is released for a job": Scenario(prepare=run_steps(*KEPT, submit("j")), begin=tick),
+    "a warm pool is released as the policy keeps none": Scenario(
+        prepare=run_steps(*KEPT, configure(POOLS)), begin=tick
+    ),
+    "a released warm pool is gone": Scenario(prepare=run_steps(*_RELEASED, wait(100)), begin=reconcile),
+    "a job uses a warm pool": Scenario(
+        prepare=run_steps(*KEPT, submit_kept("j", 2), tick, wait(100), deliver_events), begin=reconcile
+    ),
+    "a warm pool is not shown yet": Scenario(
+        prepare=run_steps(
+            *(KEEPING[0], raise_warm_pool_quota(100), submit_kept("k", 2, run_s=3000), tick, wait(600), deliver_events),
+            *(complete_training, wait(30), deliver_events, reconcile, wait(60)),
+        ),
+        begin=reconcile,
+    ),
+    "the victim of a preemption leaves a warm pool": Scenario(
+        prepare=run_steps(
+            *(*KEEPING, submit_kept("k", 2, run_s=3000), tick, wait(600), deliver_events),
+            *(submit("high", priority=9), tick, wait(200)),
+        ),
+        begin=deliver_end,
     ),
     "there was no event of jobs that have ended": Scenario(
         prepare=run_steps(drop_events, *_BOTH_RUN, wait(900)), begin=reconcile

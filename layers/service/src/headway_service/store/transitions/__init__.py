@@ -55,6 +55,11 @@ from headway_service.store.transitions.unmanaged_job import (
     request_stop,
     update_unmanaged,
 )
+from headway_service.store.transitions.warm_pool import (
+    change_warm_pool,
+    end_warm_pool,
+    release_warm_pool,
+)
 
 __all__ = [
     "RetryPlan",
@@ -66,6 +71,7 @@ __all__ = [
     "change_pause",
     "change_priority",
     "change_request",
+    "change_warm_pool",
     "charge_unmanaged",
     "comment",
     "confirm",
@@ -73,6 +79,7 @@ __all__ = [
     "drain",
     "end",
     "end_restore",
+    "end_warm_pool",
     "enqueue",
     "forget_unmanaged",
     "free",
@@ -82,6 +89,7 @@ __all__ = [
     "preempt",
     "record_status",
     "release",
+    "release_warm_pool",
     "remove_calendar",
     "remove_pool",
     "remove_team",
