@@ -535,7 +535,7 @@ def test_a_training_plan_that_a_test_sets_is_shown_through_the_sdk_and_runs_a_jo
     until(lambda: sagemaker.describe_training_plan(TrainingPlanName="spring")["InUseInstanceCount"] == 1)
     (entry,) = sagemaker.list_training_plans(Filters=[{"Name": "Status", "Value": "Active"}])["TrainingPlanSummaries"]
     assert (entry["TrainingPlanArn"], entry["AvailableInstanceCount"]) == (plan, 0)
-    found = sagemaker.list_training_jobs(TrainingPlanArnEquals=plan)["TrainingJobSummaries"]
+    found = sagemaker.list_training_jobs(TrainingPlanArnEquals=plan, NameContains="planned")["TrainingJobSummaries"]
     assert [each["TrainingJobName"] for each in found] == ["planned"]
     with pytest.raises(SandboxError, match=r"No training plan has ml\.t3\.large"):
         sb.put_plan("spring", [(0, 86_400)], instance_type="ml.t3.large", instance_count=2)

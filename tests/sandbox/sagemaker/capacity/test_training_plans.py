@@ -280,6 +280,21 @@ def test_a_job_fails_after_two_days_in_an_active_plan_without_instances():
     assert reason(fleet, now=3 * day).startswith("InsufficientCapacityError")
 
 
+def test_the_pending_time_runs_in_the_last_half_hour_of_a_block_although_no_job_starts():
+    fleet = fleet_with()
+    created = 19.5 * HOUR_S - 180
+    fleet.create(planned(**limited(1800)), now=created)
+    assert status(fleet, now=created + 1799) == ("InProgress", "Pending")
+    assert status(fleet, now=created + 1800) == ("Stopped", "Stopped")
+
+
+def test_a_job_that_no_block_is_left_for_fails_before_its_pending_time_is_over():
+    fleet = fleet_with()
+    fleet.create(planned(**limited(11 * HOUR_S)), now=33.5 * HOUR_S)
+    assert status(fleet, now=34 * HOUR_S) == ("Failed", "Failed")
+    assert reason(fleet, now=34 * HOUR_S).startswith("InsufficientCapacityError")
+
+
 @pytest.mark.parametrize("counts_too", [False, True])
 def test_instances_of_a_plan_count_against_the_quota_or_do_not(counts_too):
     fleet = fleet_with(quotas={P5: 1}, plan_counts_to_quota=counts_too)

@@ -7,7 +7,7 @@ Source: model, DescribeTrainingPlan; SageMaker guide, "Training plans utilizatio
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 PENDING, SCHEDULED, ACTIVE, EXPIRED, FAILED = "Pending", "Scheduled", "Active", "Expired", "Failed"
@@ -111,7 +111,7 @@ class PlanView:
     arn: str
     in_use: int
     now: float
-    counts_while_scheduled: bool = field(default=True)
+    counts_while_scheduled: bool = True
     """Whether its instances are available outside its blocks too. AWS does not document it."""
 
     def summary(self) -> dict[str, Any]:
