@@ -135,6 +135,7 @@ def test_a_matching_job_starts_in_the_warm_pool_and_both_are_charged_until_sagem
     made = world(size=1)
     left_warm(made, "a")
     submit(made, "b", keep_s=None)
+    assert made.seen("b").reason.message == f"fits, and starts on 1 {P5} in the warm pool of `a` in a moment"
     report = made.tick()
     assert report.started == ["b"]
     assert kept(made)["a"].claimed_by == "b"
@@ -165,6 +166,12 @@ def test_a_job_that_does_not_match_waits_until_the_warm_pool_is_terminated() -> 
     assert made.called("UpdateTrainingJob") == ["a"]
     pool = kept(made)["a"]
     assert (pool.freed_for, pool.freed) == ("b", {P5: 1})
+    job = made.seen("a").job
+    assert job.history[-1].reason.code == "WarmPoolReleased"
+    assert (
+        job.reason.message
+        == f"completed; its instances are kept warm for up to {KEEP_S} s, unless another job needs them"
+    )
     assert made.states("b") == {"b": "pending"}
     minutes(made, 3)
     assert not kept(made)

@@ -169,6 +169,9 @@ class Observer:
             preemptor = None
         reservation = find_reservation(self._table, preemptor.job_name) if preemptor is not None else None
         machine_ms = self._machine_clock()
+        warm = left_by(attempt, sighting, now_ms, vanished=vanished)
+        if warm is not None and warm.release_ms is None:
+            reason = reasons.with_warm_pool(reason, warm.keep_s)
         writes = transitions.end(
             job,
             attempt,
@@ -182,7 +185,7 @@ class Observer:
             expires_at=machine_ms // 1000 + self._retention_s,
             retry=retry,
             vanished=vanished,
-            warm=left_by(attempt, sighting, now_ms, vanished=vanished),
+            warm=warm,
         )
         self._table.write(writes)
         logger.info(
