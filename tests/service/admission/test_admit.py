@@ -618,7 +618,7 @@ KEEPS: dict[str, Any] = {
     "teams": {"red": {}, "blue": {}},
     "warmPools": {"maxSeconds": 900, "teams": ["red"]},
 }
-OF_RED = {"Tags": [{"Key": "team", "Value": "red"}]}
+OF_RED: dict[str, Any] = {"Tags": [{"Key": "team", "Value": "red"}]}
 
 
 def kept(seconds: int, **more: Any) -> dict[str, Any]:

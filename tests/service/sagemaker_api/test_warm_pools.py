@@ -9,7 +9,7 @@ import pytest
 from headway_service.sagemaker_api.warm_pools import KEY_CHARS, warm_key
 from tests.service.world import P5, on, request
 
-VPC = {"VpcConfig": {"SecurityGroupIds": ["sg-1", "sg-2"], "Subnets": ["subnet-1"]}}
+VPC: dict[str, Any] = {"VpcConfig": {"SecurityGroupIds": ["sg-1", "sg-2"], "Subnets": ["subnet-1"]}}
 SAME: list[dict[str, Any]] = [
     {"TrainingJobName": "b"},
     {"Environment": {"A": "1"}},
@@ -41,7 +41,7 @@ def test_requests_match_if_all_is_the_same_that_sagemaker_compares() -> None:
     key = warm_key(request("a"))
     assert len(key) == KEY_CHARS
     assert {warm_key(request("a", **changes)) for changes in SAME} == {key}
-    turned = {"VpcConfig": {"SecurityGroupIds": ["sg-2", "sg-1"], "Subnets": ["subnet-1"]}}
+    turned: dict[str, Any] = {"VpcConfig": {"SecurityGroupIds": ["sg-2", "sg-1"], "Subnets": ["subnet-1"]}}
     assert warm_key(request("a", **turned)) == warm_key(request("a", **VPC))
 
 

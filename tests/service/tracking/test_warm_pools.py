@@ -323,7 +323,15 @@ def test_warm_pools_over_the_bound_of_the_policy_are_released() -> None:
     made = world(size=3, maxInstances={P5: 1})
     left_warm(made, "a", "b")
     made.tick()
-    assert sorted(name for name, pool in kept(made).items() if pool.release_ms is not None) == ["b"]
+    assert sorted(name for name, pool in kept(made).items() if pool.release_ms is not None) == ["a"]
+
+
+def test_warm_pools_are_released_in_a_pool_that_was_made_smaller() -> None:
+    made = world(size=3)
+    left_warm(made, "a", "b", "c")
+    configure(made, 2, warmPools={})
+    made.tick()
+    assert [each.attempt_name for each in read_ledger(made.table).warm_pools if each.release_ms is not None] == ["a"]
 
 
 def test_warm_pools_are_released_when_the_policy_keeps_none_any_more() -> None:
