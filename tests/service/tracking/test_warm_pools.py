@@ -135,6 +135,7 @@ def test_a_matching_job_starts_in_the_warm_pool_and_both_are_charged_until_sagem
     made = world(size=1)
     left_warm(made, "a")
     submit(made, "b", keep_s=None)
+    assert made.seen("b").reason.message == f"fits, and starts on 1 {P5} in the warm pool of `a` in a moment"
     report = made.tick()
     assert report.started == ["b"]
     assert kept(made)["a"].claimed_by == "b"
@@ -165,6 +166,12 @@ def test_a_job_that_does_not_match_waits_until_the_warm_pool_is_terminated() -> 
     assert made.called("UpdateTrainingJob") == ["a"]
     pool = kept(made)["a"]
     assert (pool.freed_for, pool.freed) == ("b", {P5: 1})
+    job = made.seen("a").job
+    assert job.history[-1].reason.code == "WarmPoolReleased"
+    assert (
+        job.reason.message
+        == f"completed; its instances are kept warm for up to {KEEP_S} s, unless another job needs them"
+    )
     assert made.states("b") == {"b": "pending"}
     minutes(made, 3)
     assert not kept(made)
@@ -316,7 +323,15 @@ def test_warm_pools_over_the_bound_of_the_policy_are_released() -> None:
     made = world(size=3, maxInstances={P5: 1})
     left_warm(made, "a", "b")
     made.tick()
-    assert sorted(name for name, pool in kept(made).items() if pool.release_ms is not None) == ["b"]
+    assert sorted(name for name, pool in kept(made).items() if pool.release_ms is not None) == ["a"]
+
+
+def test_warm_pools_are_released_in_a_pool_that_was_made_smaller() -> None:
+    made = world(size=3)
+    left_warm(made, "a", "b", "c")
+    configure(made, 2, warmPools={})
+    made.tick()
+    assert [each.attempt_name for each in read_ledger(made.table).warm_pools if each.release_ms is not None] == ["a"]
 
 
 def test_warm_pools_are_released_when_the_policy_keeps_none_any_more() -> None:

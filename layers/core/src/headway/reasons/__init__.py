@@ -43,6 +43,7 @@ from headway.reasons.outcomes import (
     underused,
     vanished,
     warm_pool_released,
+    with_warm_pool,
 )
 from headway.reasons.waiting import (
     backs_off,
@@ -123,5 +124,6 @@ __all__ = [
     "waits_for_limit",
     "waits_in_line",
     "warm_pool_released",
+    "with_warm_pool",
     "would_delay",
 ]

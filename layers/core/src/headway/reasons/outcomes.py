@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from headway.model import Allocation, Demand, WaitingJob
 from headway.reasons.codes import Reason, ReasonCode
@@ -53,6 +54,17 @@ def started(demand: Demand, *, one_of: bool = False, warm: str = "") -> Reason:
         message=f"started on {describe(demand, one_of=one_of)}{takes}{where}",
         jobs=(warm,) if warm else (),
     )
+
+
+def with_warm_pool(reason: Reason, keep_s: int) -> Reason:
+    """The end of an attempt whose instances are kept warm.
+
+    Args:
+        reason: why it ended.
+        keep_s: how long its instances are kept at most, s.
+    """
+    message = f"{reason.message}; its instances are kept warm for up to {keep_s} s, unless another job needs them"
+    return replace(reason, message=message)
 
 
 def warm_pool_released(pool: Allocation, preemptor: WaitingJob) -> Reason:

@@ -14,9 +14,15 @@ from headway.vectors import describe, total
 _MAX_NAMED_JOBS = 3
 
 
-def starts_now(demand: Demand) -> Reason:
-    """The job fits; the next tick starts it."""
-    return Reason(code=ReasonCode.STARTS_NOW, message=f"fits, and starts on {describe(demand)} in a moment")
+def starts_now(demand: Demand, *, warm: str = "") -> Reason:
+    """The job fits; the next tick starts it.
+
+    Args:
+        demand: instances per pool.
+        warm: the job whose warm pool it is started in; empty for none.
+    """
+    where = f" in the warm pool of `{warm}`" if warm else ""
+    return Reason(code=ReasonCode.STARTS_NOW, message=f"fits, and starts on {describe(demand)}{where} in a moment")
 
 
 def waits_for_capacity(

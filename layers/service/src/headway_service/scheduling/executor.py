@@ -172,7 +172,7 @@ class Executor:
                 self.report.rejected += 1
                 logger.info("an action was rejected", extra={"job": action.job, "action": type(action).__name__})
                 continue
-            if isinstance(action, ReleaseWarm):
+            if attempt is None and not isinstance(action, Release):
                 # The next round has SageMaker release it.
                 as_decided = False
             elif attempt is None:
@@ -250,8 +250,11 @@ class Executor:
                 pool = ledger.warm_pool_of(action.attempt)
                 if pool is None:
                     raise Conflict([0])
+                left_by = find_job(self._table, action.job)
                 self._table.write(
-                    transitions.release_warm_pool(pool, now_ms, freed_for=action.for_job, freed=action.freed)
+                    transitions.release_warm_pool_for(
+                        pool, left_by, action.for_job, action.freed, action.reason, now_ms
+                    )
                 )
                 self.report.warm_released.append(action.job)
                 return None

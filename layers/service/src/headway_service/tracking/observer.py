@@ -167,6 +167,9 @@ class Observer:
             raise Conflict([0])
         preemptor, reservation = self._preemptor(attempt)
         machine_ms = self._machine_clock()
+        warm = left_by(attempt, sighting, now_ms, vanished=vanished)
+        if warm is not None and warm.release_ms is None:
+            reason = reasons.with_warm_pool(reason, warm.keep_s)
         writes = transitions.end(
             job,
             attempt,
@@ -180,7 +183,7 @@ class Observer:
             expires_at=machine_ms // 1000 + self._retention_s,
             retry=retry,
             vanished=vanished,
-            warm=left_by(attempt, sighting, now_ms, vanished=vanished),
+            warm=warm,
         )
         self._table.write(writes)
         logger.info(

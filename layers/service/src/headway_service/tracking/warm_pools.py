@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from headway.lifecycle import AttemptState
-from headway.vectors import plus
+from headway.vectors import minus, overlap, plus, positive, total
 from headway_service.config.warm_pools import KeptWarmPools
 from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
 from headway_service.observability.logging import logger
@@ -68,17 +68,22 @@ def surplus(ledger: Ledger, rules: KeptWarmPools | None) -> Iterator[WarmPoolRec
         rules: the limits of the policy; None if it keeps none.
     """
     drained = {each.pool for each in ledger.pauses if each.stops}
-    kept: dict[str, int] = {}
-    for pool in sorted(ledger.warm_pools, key=lambda each: (-each.since_ms - each.keep_s * 1000, each.attempt_name)):
-        if pool.release_ms is not None:
+    kept = total(each.demand for each in ledger.warm_pools if each.release_ms is None)
+    excess = positive({pool: kept.get(pool, 0) - most for pool, most in (rules.max_instances if rules else {}).items()})
+    # What has to be freed of pools that were made smaller than their use, beside what is soon known to be gone.
+    soon = total(
+        (
+            *(each.demand for each in ledger.warm_pools if each.unsettled),
+            *(each.demand for each in ledger.attempts if each.stop_cause is not None),
+        )
+    )
+    over = positive({each.pool: -each.free - soon.get(each.pool, 0) for each in ledger.pools})
+    for pool in sorted(ledger.warm_pools, key=lambda each: (each.since_ms + each.keep_s * 1000, each.attempt_name)):
+        if pool.unsettled:
             continue
-        total = plus(kept, pool.demand)
-        most = rules.max_instances if rules else {}
-        fits = rules is not None and all(total[each] <= most.get(each, total[each]) for each in pool.demand)
-        if pool.claimed_by == NOBODY and (not fits or not drained.isdisjoint(pool.demand)):
+        if rules is None or not drained.isdisjoint(pool.demand) or overlap(pool.demand, plus(over, excess)):
             yield pool
-        else:
-            kept = total
+            over, excess = positive(minus(over, pool.demand)), positive(minus(excess, pool.demand))
 
 
 class WarmPoolTracker:

@@ -234,6 +234,17 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a start in a warm pool, and its release": _interleaving(
         "a job starts in a warm pool", submit("high", priority=9), tick
     ),
+    "a release of the warm pool of a job that is tried again, and its stop": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(
+                configure(POOLS, warmPools={}, retries={"code": {"maxPerJob": 3, "backoffSeconds": 600}}),
+                *(raise_warm_pool_quota(), submit_kept("k", 2, outcome="AlgorithmError: x"), tick),
+                *(wait(900), deliver_events, submit("high", priority=9)),
+            ),
+            begin=tick,
+        ),
+        meanwhile=run_steps(ask("DELETE", "/jobs/k")),
+    ),
     "two ends of a warm pool": _interleaving("a released warm pool is gone", reconcile),
     "an end of a warm pool, and an end of a victim": Interleaving(
         situation=_TWO_FOR_ONE, meanwhile=run_steps(deliver_events)

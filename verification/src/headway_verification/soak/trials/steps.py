@@ -108,7 +108,7 @@ def submit_preferring(name: str, *preferences: tuple[str, int], run_s: int = 600
     return lambda queue: queue.submit(request)
 
 
-def submit_kept(name: str, count: int = 1, *, priority: int = 0, run_s: int = 30) -> Begin:
+def submit_kept(name: str, count: int = 1, *, priority: int = 0, run_s: int = 30, outcome: str = "complete") -> Begin:
     """Submit a job whose instances are kept after its end.
 
     Args:
@@ -116,8 +116,10 @@ def submit_kept(name: str, count: int = 1, *, priority: int = 0, run_s: int = 30
         count: the number of its instances.
         priority: its priority.
         run_s: its run time, s.
+        outcome: the outcome of its training.
     """
-    request = training_request(name, [(P5, count)], run_s=run_s, tags={"priority": str(priority)})
+    tags = {"priority": str(priority)}
+    request = training_request(name, [(P5, count)], run_s=run_s, outcome=outcome, tags=tags)
     request["ResourceConfig"]["KeepAlivePeriodInSeconds"] = 3600
 
     return lambda queue: queue.submit(request)

@@ -59,6 +59,7 @@ from headway_service.store.transitions.warm_pool import (
     change_warm_pool,
     end_warm_pool,
     release_warm_pool,
+    release_warm_pool_for,
 )
 
 __all__ = [
@@ -90,6 +91,7 @@ __all__ = [
     "record_status",
     "release",
     "release_warm_pool",
+    "release_warm_pool_for",
     "remove_calendar",
     "remove_pool",
     "remove_team",

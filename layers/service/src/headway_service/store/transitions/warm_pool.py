@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from headway.model import Demand
+from headway.reasons import Reason
 from headway.vectors import minus
 from headway_service.ports.table import Write
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import ReservationRecord
 from headway_service.store.records.warm_pool import NOBODY, WarmPoolRecord
-from headway_service.store.transitions.shared import keep_for_preemptor, return_instances
+from headway_service.store.transitions.shared import keep_for_preemptor, note_step, return_instances
 
 
 def claim_warm_pool(pool: WarmPoolRecord, attempt: str) -> list[Write]:
@@ -23,20 +24,37 @@ def claim_warm_pool(pool: WarmPoolRecord, attempt: str) -> list[Write]:
     return [change_warm_pool(pool, claimed_by=attempt)]
 
 
-def release_warm_pool(
-    pool: WarmPoolRecord, now_ms: int, *, freed_for: str | None = None, freed: Demand | None = None
-) -> list[Write]:
-    """Release a warm pool. Fails if it was claimed or released, or is gone.
-
-    If the job that it is released for has left its place meanwhile, other jobs get the instances.
+def release_warm_pool(pool: WarmPoolRecord, now_ms: int) -> list[Write]:
+    """Release a warm pool that the policy does not keep. Fails if it was claimed or released, or is gone.
 
     Args:
         pool: the warm pool.
         now_ms: now.
-        freed_for: the waiting job that needs its instances.
-        freed: the part of its instances that is reserved for this job.
     """
-    return [change_warm_pool(pool, release_ms=now_ms, freed_for=freed_for, freed=dict(freed or {}))]
+    return [change_warm_pool(pool, release_ms=now_ms)]
+
+
+def release_warm_pool_for(
+    pool: WarmPoolRecord, job: JobRecord | None, preemptor: str, freed: Demand, reason: Reason, now_ms: int
+) -> list[Write]:
+    """Release a warm pool for a waiting job. Fails if it was claimed or released, or is gone.
+
+    If the waiting job has left its place meanwhile, other jobs get the instances.
+
+    Args:
+        pool: the warm pool.
+        job: the job that left it, in whose history this is a step; None if it is no longer kept.
+        preemptor: the waiting job that needs its instances.
+        freed: the part of its instances that is reserved for this job.
+        reason: why.
+        now_ms: now.
+    """
+    writes = [change_warm_pool(pool, release_ms=now_ms, freed_for=preemptor, freed=dict(freed))]
+    if job is not None:
+        # The job has ended, or waits, for the same reason as before.
+        noted = note_step(job, job.job_state, reason, now_ms, attempt=pool.attempt_name)
+        writes.append(noted.model_copy(update={"reason": job.reason}).put(was=job.version))
+    return writes
 
 
 def change_warm_pool(pool: WarmPoolRecord, **changes: Any) -> Write:
