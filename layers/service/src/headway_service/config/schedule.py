@@ -25,7 +25,8 @@ HORIZON_DAYS = 8
 
 _DAY_MINUTES = 24 * 60
 _WEEK_MINUTES = 7 * _DAY_MINUTES
-_MAX_ZONE_CHARS = 64
+MAX_ZONE_CHARS = 64
+"""Length of the name of a time zone: the longest in the tz database has half of it."""
 
 
 class Day(StrEnum):
@@ -60,7 +61,7 @@ def _known_zone(name: str) -> str:
 
 
 _TIME = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
-Zone = Annotated[str, StringConstraints(min_length=1, max_length=_MAX_ZONE_CHARS), AfterValidator(_known_zone)]
+Zone = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ZONE_CHARS), AfterValidator(_known_zone)]
 FromTime = Annotated[str, StringConstraints(pattern=explained(_TIME, "a time of day from 00:00 to 23:59"))]
 ToTime = Annotated[
     str,

@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 
 from headway.lifecycle import AttemptState
+from headway.model import Calendar
 from headway.plan import Start
 from headway.reasons import Reason, ReasonCode
 from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
@@ -20,6 +21,7 @@ from headway_service.scheduling import executor, launcher
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import NOBODY, AttemptRecord
+from headway_service.store.records.ledger import CalendarRecord
 from headway_service.store.transitions import attempt, job, ledger, request_change, unmanaged_job, warm_pool
 from headway_service.tracking import observer, reconciler, unmanaged_jobs, unmanaged_scan, warm_pools
 from headway_verification.soak import deployment
@@ -265,6 +267,8 @@ PATCHES: dict[str, Patch] = {
     "an unfinished launch in a paused pool is not retried": _retried_in_paused_pool(),
     "a held job does not start": Patch(job, "_require_released", lambda _: None, raises=True),
     "a job starts as it was decided": Patch(executor, "_require_as_decided", lambda *_: None, raises=True),
+    "a start that is carried out late fits later sizes": Patch(executor, "crosses", lambda *_: False),
+    "what starts fits later sizes": Patch(CalendarRecord, "calendar", lambda *_: Calendar(changes=())),
     "a team is kept for a job that is released": Patch(job, "_keep_team", lambda *_: []),
     "the intent is written before SageMaker is called": _launch_first(),
     "the owner of a name in use is checked: always ours": _every_training_job_is_ours(),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
+from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
 from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_service.events.publisher import MAX_TRIES
@@ -14,6 +16,7 @@ from headway_service.scheduling.launcher import LEASE_MARGIN_MS
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.tempers import Temper
 from headway_verification.soak.trials.steps import (
+    ENDLESS_S,
     P4,
     POOLS,
     Begin,
@@ -55,6 +58,7 @@ from headway_verification.soak.trials.steps import (
     wait,
     watch,
 )
+from headway_verification.soak.workload import DAYS
 
 LEASE_S = TIMEOUT_S["schedule"] + LEASE_MARGIN_MS // 1000 + 1
 """After this time the next tick may settle an unfinished launch, which SageMaker may not show yet."""
@@ -135,6 +139,17 @@ KEPT = (*KEEPING, submit_kept("k", 2), tick, wait(900), deliver_events)
 """All instances of a pool are kept warm."""
 
 _RELEASED = (*KEPT, submit("j"), tick)
+
+
+def scheduled(**more: str) -> Begin:
+    """Give the first pool a schedule by which it becomes smaller ten minutes after the start of the run.
+
+    Args:
+        more: further members of the pool.
+    """
+    entry = {"days": DAYS, "from": f"{datetime.fromtimestamp(START_S + 600, UTC):%H:%M}", "to": "24:00", "size": 1}
+    return configure(POOLS, schedules={P5: {"schedule": [entry], **more}})
+
 
 _INTERRUPTED = (
     *(configure(POOLS), submit_spot("j"), tick, wait(400), deliver_events, interrupt_spot, deliver_events),
@@ -317,6 +332,22 @@ SITUATIONS: dict[str, Scenario] = {
             *_INTERRUPTED, deliver_events, tick, wait(200), configure(POOLS, rules=RULES), deliver_end, tick, wait(5)
         ),
         begin=lambda queue: queue.deliver_event(),
+    ),
+    "jobs start in a pool that becomes smaller": Scenario(
+        prepare=run_steps(scheduled(), tick, submit("a1"), submit("a2")), begin=tick
+    ),
+    "a pool becomes smaller by its schedule": Scenario(
+        prepare=run_steps(scheduled(), tick, submit("a1"), wait(600)), begin=tick
+    ),
+    "a pool becomes smaller and stops a job": Scenario(
+        prepare=run_steps(
+            *(scheduled(atShrink="stop"), tick, submit("a1", run_s=ENDLESS_S), submit("a2", run_s=ENDLESS_S), tick),
+            *(wait(600), deliver_events),
+        ),
+        begin=tick,
+    ),
+    "a pool loses its schedule": Scenario(
+        prepare=run_steps(scheduled(), tick, wait(600), tick, submit("a1"), configure(POOLS)), begin=tick
     ),
     "a job that got no instances is stopped": Scenario(prepare=run_steps(*_pending(600)), begin=reconcile),
     "a job that was stopped as it got no instances has ended": Scenario(
