@@ -59,7 +59,7 @@ def test_the_client_alone_needs_five_packages(wheel):
 def test_the_extra_of_the_sandbox_brings_the_emulator_and_what_functions_import(wheel):
     extra = [entry for entry in requirements(wheel) if re.search(r"extra == .sandbox.", entry)]
     names = {re.split(r"[\s<>=~!;]", entry)[0] for entry in extra}
-    assert names == {"ministack", "aws-sam-translator", "aws-lambda-powertools", "pydantic"}
+    assert names == {"ministack", "aws-sam-translator", "aws-lambda-powertools", "pydantic", "tzdata"}
 
 
 def test_an_editable_install_has_no_copy_of_the_template(tmp_path: Path):

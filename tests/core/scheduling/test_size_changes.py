@@ -150,6 +150,20 @@ def test_what_a_victim_would_free_later_starts_no_other_job_before_it_has_stoppe
     assert starts(plan) == []
 
 
+def test_what_is_reserved_for_a_job_counts_at_later_sizes() -> None:
+    backing_off = replace(job("a", 9, count=2), not_before_ms=NOW_MS + 5000)
+    queue = snapshot(reserved("a", 2), backing_off, job("b"), size=3, sizes={60: 2})
+    assert starts(schedule(queue)) == []
+    assert starts(schedule(replace(queue, waiting=(backing_off, job("b", limit_s=60))))) == ["b"]
+
+
+def test_what_is_being_freed_for_a_job_counts_at_later_sizes() -> None:
+    queue = snapshot(held("r", count=2, ends_in_s=500), job("a", 9, count=2), job("b"), size=3, sizes={900: 2})
+    plan = schedule(queue)
+    assert preemptions(plan) == [("r", "a")]
+    assert starts(plan) == []
+
+
 def test_a_pool_that_stops_what_exceeds_its_size_stops_the_cheapest_first() -> None:
     queue = snapshot(held("cheap", since=NOW_MS - 1000), held("dear"), held("first", 5), size=2, stops=True)
     plan = schedule(queue)

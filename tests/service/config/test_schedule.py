@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -141,6 +142,13 @@ def test_a_document_keeps_its_schedule() -> None:
     pool = parse(text).pools[P5]
     assert pool.sizes == schedule(entry(WORK_DAYS, "08:00", "18:00"), zone="Europe/Berlin")
     assert '"from":"08:00"' in text
+
+
+@pytest.mark.parametrize("pool", [{}, {"timeZone": "Europe/Berlin"}, {"schedule": []}])
+def test_a_pool_without_a_schedule_is_shown_as_it_was_set(pool: dict[str, Any]) -> None:
+    given = {"pools": {P5: {"size": 8, **pool}}}
+    assert validate(given).model_dump(mode="json")["pools"] == given["pools"]
+    assert json.loads(new_text_to_keep(given)) == given
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,16 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from pydantic import Field, Strict, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    Strict,
+    StringConstraints,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
 
 from headway import policy
 from headway.jobpolicy.failure_kinds import FailureKind
@@ -100,6 +109,15 @@ class Pool(ConfigModel):
                 "days or times"
             )
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, as_usual: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without a schedule it is written without the defaults of the members that belong to one."""
+        told: dict[str, Any] = as_usual(self)
+        if self.schedule:
+            return told
+        unused = {"schedule", "time_zone", "at_shrink"} - self.model_fields_set
+        return {name: value for name, value in told.items() if name not in {to_camel(each) for each in unused}}
 
     @property
     def sizes(self) -> schedule_notation.Schedule:

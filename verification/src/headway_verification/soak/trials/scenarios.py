@@ -16,7 +16,6 @@ from headway_service.scheduling.launcher import LEASE_MARGIN_MS
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.tempers import Temper
 from headway_verification.soak.trials.steps import (
-    ENDLESS_S,
     P4,
     POOLS,
     Begin,
@@ -341,7 +340,7 @@ SITUATIONS: dict[str, Scenario] = {
     ),
     "a pool becomes smaller and stops a job": Scenario(
         prepare=run_steps(
-            *(scheduled(atShrink="stop"), tick, submit("a1", run_s=ENDLESS_S), submit("a2", run_s=ENDLESS_S), tick),
+            *(scheduled(atShrink="stop"), tick, submit("a1", run_s=3000), submit("a2", run_s=3000), tick),
             *(wait(600), deliver_events),
         ),
         begin=tick,
