@@ -63,6 +63,10 @@ demo: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run the main job in a s
 demo-guardrails: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run the guardrails in a sandbox: about five minutes
 	$(VENV)/python -m headway_sandbox.demo.guardrails
 
+.PHONY: demo-capacity
+demo-capacity: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run warm pools, instance preferences and sizes by time in a sandbox: about three minutes
+	$(VENV)/python -m headway_sandbox.demo.capacity
+
 .PHONY: setup
 setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made .envs/template/.made .envs/docs/.made $(SDKS:%=.envs/%/.made) ## make all environments
 

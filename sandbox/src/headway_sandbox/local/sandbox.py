@@ -173,6 +173,10 @@ class Sandbox:
         """Interrupt a spot job."""
         self._call("POST", f"/jobs/{name}/interrupt")
 
+    def training_time(self) -> float:
+        """Return the training time, in seconds since the epoch."""
+        return float(self._call("GET", "/plans")["now"])
+
     def put_plan(self, name: str, blocks: Iterable[tuple[float, float]], **plan: Any) -> str:
         """Create or change a training plan, e.g. `put_plan("spring", [(0, 86_400)], instance_count=2)`.
 
@@ -184,7 +188,7 @@ class Sandbox:
         Returns:
             Its ARN.
         """
-        now = self._call("GET", "/plans")["now"]
+        now = self.training_time()
         reserved = [{"start": now + start, "end": now + end} for start, end in blocks]
         self._call("PUT", f"/plans/{name}", {"blocks": reserved, **plan})
         arn: str = self.client("sagemaker").describe_training_plan(TrainingPlanName=name)["TrainingPlanArn"]

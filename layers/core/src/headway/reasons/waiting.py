@@ -14,15 +14,17 @@ from headway.vectors import describe, total
 _MAX_NAMED_JOBS = 3
 
 
-def starts_now(demand: Demand, *, warm: str = "") -> Reason:
+def starts_now(demand: Demand, *, one_of: bool = False, warm: str = "") -> Reason:
     """The job fits; the next tick starts it.
 
     Args:
         demand: instances per pool.
+        one_of: whether SageMaker takes one of the pools.
         warm: the job whose warm pool it is started in; empty for none.
     """
     where = f" in the warm pool of `{warm}`" if warm else ""
-    return Reason(code=ReasonCode.STARTS_NOW, message=f"fits, and starts on {describe(demand)}{where} in a moment")
+    message = f"fits, and starts on {describe(demand, one_of=one_of)}{where} in a moment"
+    return Reason(code=ReasonCode.STARTS_NOW, message=message)
 
 
 def waits_for_capacity(

@@ -98,7 +98,7 @@ class ForecastService:
         room.require(job)
         queue = self._snapshot(job.entry_time, configuration.policy())
         result = queue.what_if([Submit(job=job.waiting())])
-        told = reasons_from_plan(result.plan).get(job.job_name)
+        told = reasons_from_plan(result.plan, [job.waiting()]).get(job.job_name)
         place = self._explainer.places([job], read=room.tails)[job.job_name]
         waiting_names = {each.name for each in queue.snapshot.waiting}
         moved = [move for move in _moves(result) if move.job in waiting_names]

@@ -7,12 +7,12 @@ that only keep waiting.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from headway import reasons
-from headway.model import Snapshot
+from headway.model import Snapshot, WaitingJob
 from headway.plan import Plan, Start, StartWarm
 from headway.policy import Policy
 from headway.reasons import Reason
@@ -69,7 +69,7 @@ class PositionExplainer:
         now_ms = self._clock()
         ledger = read_ledger_for_display(self._table).in_training_time(now_ms, self._machine_clock())
         snapshot = read_snapshot(self._table, ledger, now_ms, policy=self._policy(), also=waiting, heads=MAX_EXPLAINED)
-        explained = reasons_from_plan(schedule(snapshot))
+        explained = reasons_from_plan(schedule(snapshot), snapshot.waiting)
         further_back = [job for job in waiting if job.job_name not in explained]
         places = _QueueView(self._table, ledger.queue_teams, snapshot).places(further_back)
         explained |= {name: _further_back(place) for name, place in places.items()}
@@ -100,15 +100,22 @@ class PositionExplainer:
         return _QueueView(self._table, read_team_names(self._table) if teams is None else teams, read=read).places(jobs)
 
 
-def reasons_from_plan(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
-    """Position and reason of the jobs at the front of their queues, from the plan of a decision."""
+def reasons_from_plan(plan: Plan, waiting: Iterable[WaitingJob]) -> dict[str, tuple[int | None, ReasonRecord]]:
+    """Position and reason of the jobs at the front of their queues, from the plan of a decision.
+
+    Args:
+        plan: the plan.
+        waiting: the waiting jobs that it was made for.
+    """
+    one_of = {job.name for job in waiting if job.one_of}
     explained: dict[str, tuple[int | None, ReasonRecord]] = {}
     ahead: dict[str, int] = {}
     for action in plan.actions:
         if isinstance(action, Start):
             place = 1 + max(ahead.get(pool, 0) for pool in action.demand)
             warm = action.reason.jobs[0] if isinstance(action, StartWarm) else ""
-            explained[action.job] = (place, ReasonRecord.of(reasons.starts_now(action.demand, warm=warm)))
+            starts = reasons.starts_now(action.demand, one_of=action.job in one_of, warm=warm)
+            explained[action.job] = (place, ReasonRecord.of(starts))
             for pool in action.demand:
                 ahead[pool] = ahead.get(pool, 0) + 1
     for wait in plan.waits:
