@@ -202,28 +202,20 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "two starts in a pool that becomes smaller": _interleaving(
         "jobs start in a pool that becomes smaller", ask("PATCH", "/jobs/a2", {"priority": 9}), tick
     ),
-    "a start in a pool, and another schedule": Interleaving(
-        situation=SITUATIONS["jobs start in a pool that becomes smaller"],
-        rival=scheduled(atShrink="stop"),
-        meanwhile=run_steps(tick),
+    "a start in a pool, and another schedule": _interleaving(
+        "jobs start in a pool that becomes smaller", scheduled(atShrink="stop"), tick
     ),
     "two schedulers, and a pool that becomes smaller": _interleaving("a pool becomes smaller by its schedule", tick),
-    "a pool that becomes smaller, and another schedule": Interleaving(
-        situation=SITUATIONS["a pool becomes smaller by its schedule"],
-        rival=configure(POOLS),
-        meanwhile=run_steps(tick),
+    "a pool that becomes smaller, and another schedule": _interleaving(
+        "a pool becomes smaller by its schedule", configure(POOLS), tick
     ),
-    "a stop for a size, and a resize": Interleaving(
-        situation=SITUATIONS["a pool becomes smaller and stops a job"],
-        rival=configure(POOLS),
-        meanwhile=run_steps(tick),
+    "a stop for a size, and another schedule": _interleaving(
+        "a pool becomes smaller and stops a job", configure(POOLS), tick
     ),
     "a stop for a size, and the end of the job": _interleaving(
         "a pool becomes smaller and stops a job", complete_training, deliver_events
     ),
-    "a pool that loses its schedule, and gets one": Interleaving(
-        situation=SITUATIONS["a pool loses its schedule"], rival=scheduled(), meanwhile=run_steps(tick)
-    ),
+    "a pool that loses its schedule, and gets one": _interleaving("a pool loses its schedule", scheduled(), tick),
     "a stop for missing instances, and instances": _interleaving(
         "a job that got no instances is stopped", provide_capacity, wait(120), deliver_events
     ),
