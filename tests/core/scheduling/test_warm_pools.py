@@ -205,6 +205,11 @@ def test_each_warm_pool_is_claimed_once() -> None:
     assert starts(plan) == ["a"]
 
 
+def test_two_jobs_start_in_two_warm_pools_of_a_full_pool() -> None:
+    plan = decide(warm("x"), warm("y"), job("a", warm_key="k"), job("b", warm_key="k", entered=1))
+    assert starts_warm(plan) == [("a", "x"), ("b", "y")]
+
+
 def test_a_job_of_higher_rank_gets_the_warm_pool_released_before_a_matching_one_starts_in_it() -> None:
     plan = decide(warm("old"), job("high", 5), job("match", 1, warm_key="k"), size=1)
     assert warm_releases(plan) == [("old", "high")]
