@@ -129,24 +129,18 @@ def stop_lost_attempts(sb: Sandbox, queue: QueueView) -> None:
 
 
 def release_warm_pools(sb: Sandbox, queue: QueueView) -> None:
-    """Let jobs leave warm pools, and then keep none any more."""
-    larger = {**POLICY, "pools": {P5: {"size": 6}}}
+    """Let two jobs leave warm pools in a full pool in which others wait that do not match."""
     sb.set_faults(warm_pool_quotas={P5: 9})
-    queue.api.put_config({**larger, "warmPools": {}}, force=True)
-    names = ("kept1", "kept2")
-    for name in names:
-        kept = {"InstanceType": P5, "InstanceCount": 1, "VolumeSizeInGB": 30, "KeepAlivePeriodInSeconds": 3600}
-        queue.submit(name, 9, ResourceConfig=kept)
-    queue.wait_until_training(*names)
-    for name in names:
+    queue.api.put_config({**POLICY, "pools": {P5: {"size": 4}}, "warmPools": {}}, force=True)
+    resources = {"InstanceType": P5, "InstanceCount": 1, "VolumeSizeInGB": 30}
+    for name in ("kept1", "kept2"):
+        queue.submit(name, 9, ResourceConfig={**resources, "KeepAlivePeriodInSeconds": 3600})
+    queue.wait_until_training("kept1", "kept2")
+    for name in ("next1", "next2"):
+        queue.submit(name, 0, ResourceConfig={**resources, "VolumeSizeInGB": 31})
+    for name in ("kept1", "kept2"):
         queue.finish(name)
-    queue.wait_for(kept1="completed", kept2="completed")
-    queue.api.put_config(larger, force=True)
-    eventually(
-        lambda: len({call.resource for call in sb.calls() if call.action == "sagemaker:UpdateTrainingJob"}) == 2,
-        "the scheduler releases the warm pools",
-        meanwhile=partial(sb.invoke, "Reconcile"),
-    )
+    queue.wait_for(next1="running", next2="running", meanwhile=lambda: sb.invoke("Reconcile"))
 
 
 def bypass(sb: Sandbox, queue: QueueView, name: str, **changes: Any) -> None:

@@ -139,6 +139,27 @@ def test_a_warm_pool_uses_up_no_guarantee() -> None:
     assert warm_releases(plan) == [("old", "r")]
 
 
+def test_a_job_that_preempts_nobody_gets_no_attempt_stopped_beside_a_warm_pool() -> None:
+    plan = decide(warm("old"), held("low", 1), job("high", 5, count=2, preempts=False))
+    assert not plan.actions
+
+
+def test_a_warm_pool_that_no_blocked_job_needs_is_released_for_a_job_behind_them() -> None:
+    plan = decide(
+        warm("old", ends_in_s=7200),
+        held("long", 9, count=2, ends_in_s=3600),
+        job("wide", 5, count=2),
+        job("behind", 1, preempts=False),
+        size=3,
+    )
+    assert warm_releases(plan) == [("old", "behind")]
+
+
+def test_a_decision_without_explanations_releases_warm_pools_where_preemption_is_off() -> None:
+    state = snapshot(warm("old"), job("next"), size=1, policy=Policy(preemption=False))
+    assert warm_releases(schedule(state, explain=False)) == [("old", "next")]
+
+
 # ------------------------------------------------------------------------------------------------------- started in
 def test_a_matching_job_starts_in_the_warm_pool_of_a_full_pool() -> None:
     plan = decide(warm("old"), job("next", warm_key="k"), size=1)
@@ -184,6 +205,11 @@ def test_each_warm_pool_is_claimed_once() -> None:
     assert starts(plan) == ["a"]
 
 
+def test_two_jobs_start_in_two_warm_pools_of_a_full_pool() -> None:
+    plan = decide(warm("x"), warm("y"), job("a", warm_key="k"), job("b", warm_key="k", entered=1))
+    assert starts_warm(plan) == [("a", "x"), ("b", "y")]
+
+
 def test_a_job_of_higher_rank_gets_the_warm_pool_released_before_a_matching_one_starts_in_it() -> None:
     plan = decide(warm("old"), job("high", 5), job("match", 1, warm_key="k"), size=1)
     assert warm_releases(plan) == [("old", "high")]
@@ -205,9 +231,12 @@ def test_behind_a_blocked_job_a_matching_job_starts_only_if_its_limit_proves_tha
 
 def test_behind_a_blocked_job_that_does_not_need_it_a_matching_job_starts_in_a_warm_pool_without_a_limit() -> None:
     plan = decide(
-        warm("old"), held("long", 9, count=2, ends_in_s=3600), job("wide", 5, count=2), job("match", 1, warm_key="k"),
+        warm("old", ends_in_s=7200),
+        held("long", 9, count=2, ends_in_s=3600),
+        job("wide", 5, count=2),
+        job("match", 1, warm_key="k"),
         size=3,
-    )  # fmt: skip
+    )
     assert starts_warm(plan) == [("match", "old")]
 
 
@@ -226,7 +255,18 @@ def test_a_reservation_becomes_free_when_its_job_starts_in_a_warm_pool() -> None
     assert "the warm pool of `old`" in reason_of(plan, "b")
 
 
+def test_nothing_starts_in_a_warm_pool_while_a_job_ahead_waits_for_a_pool_that_was_shrunk_below_its_use() -> None:
+    plan = decide(warm("a"), warm("b"), warm("c"), job("high", 5), job("match", 1, warm_key="k"), size=2)
+    assert not starts(plan)
+
+
 # ------------------------------------------------------------------------------------------------------- claimed
+def test_a_job_behind_a_start_in_a_warm_pool_preempts_for_its_own_demand_only() -> None:
+    plan = decide(warm("old"), held("low", 0), job("next", 5, warm_key="k"), job("b", 3))
+    assert starts_warm(plan) == [("next", "old")]
+    assert preemptions(plan) == [("low", "b")]
+
+
 CLAIMED = (warm("old", claimed_by="mid"), held("mid", 1), held("low", 0))
 
 

@@ -278,7 +278,7 @@ def test_the_reservation_of_a_preemptor_holds_until_the_warm_pool_of_its_victim_
     made.pass_time(500)
     submit(made, "high", 9, RoleArn="arn:aws:iam::123456789012:role/HeadwayTrainingRole2")
     made.tick()
-    made.pass_time(200)
+    made.pass_time(200, tick=False)
     pool = kept(made)["low"]
     assert pool.release_ms is not None
     assert (pool.freed_for, pool.freed) == ("high", {P5: 1})
