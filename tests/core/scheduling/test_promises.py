@@ -275,13 +275,15 @@ def what_starts_has_ended_before_a_pool_shrinks(snapshot: Snapshot) -> None:
         moments = sorted({_ends_ms(a) for a in world.held.values() if world.now_ms < _ends_ms(a) < time_ms})
         for moment_ms in [*moments, time_ms]:
             world.advance(moment_ms)
-            for name in [name for name, attempt in world.held.items() if _ends_ms(attempt) <= moment_ms]:
-                if name in started:
-                    world.unwanted.add(name)
-                    world.end(name)
+            # A limit that had passed before is disproved.
+            for name in [name for name, each in world.held.items() if NOW_MS < _ends_ms(each) <= moment_ms]:
+                world.unwanted.add(name)
+                world.end(name)
             for pool, calendar in snapshot.calendars.items():
-                news = sum(a.demand.get(pool, 0) for name, a in world.held.items() if name in started)
-                used = sum(a.demand.get(pool, 0) for a in world.held.values())
+                # Warm pools that exceed the size are released without a decision.
+                attempts = {name: a for name, a in world.held.items() if not a.warm}
+                news = sum(a.demand.get(pool, 0) for name, a in attempts.items() if name in started)
+                used = sum(a.demand.get(pool, 0) for a in attempts.values())
                 if not calendar.stops:
                     assert not news or used <= world.pools[pool], f"{used} {pool} at {moment_ms}, of it new: {news}"
             world.settle(100)
