@@ -5,6 +5,7 @@ from __future__ import annotations
 from headway.errors import InvariantViolation
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
+from headway.scheduling.alternatives import demands
 from headway.scheduling.fair_share import TeamUse
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.preemption import is_preemptible
@@ -41,7 +42,7 @@ def check_plan(snapshot: Snapshot, plan: Plan) -> None:
                 _require_no_pause(snapshot, action.demand, action.job)
                 _require(action.job not in holding, f"{action.job} would have two live attempts")
                 _require(
-                    action.demand == dict(waiting[action.job].demand),
+                    any(action.demand == dict(demand) for demand in demands(waiting[action.job])),
                     f"{action.job} would start on a part of its demand",
                 )
                 takes = minus(action.demand, reserved.pop(action.job, {}))
@@ -79,13 +80,13 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
             _gives_way(victim, preemptor, snapshot),
             f"{victim.job} is preempted for {preemptor.name}, whose priority is not higher",
         )
-        _require_no_pause(snapshot, preemptor.demand, preemptor.name)
+        _require_no_pause(snapshot, action.freed if preemptor.alternatives else preemptor.demand, preemptor.name)
         _require(preemptor.name not in started, f"{victim.job} is preempted for {preemptor.name}, which starts")
         _require(not shortfall(action.freed, victim.demand), f"{victim.job} cannot free {dict(action.freed)}")
     for name in sorted({action.for_job for action in preemptions}):
         freed = total(action.freed for action in preemptions if action.for_job == name)
-        beyond = positive(minus(freed, waiting[name].demand))
-        _require(not beyond, f"more is freed for {name} than it demands: {beyond}")
+        beyond = [positive(minus(freed, demand)) for demand in demands(waiting[name])]
+        _require(not all(beyond), f"more is freed for {name} than it demands: {beyond}")
         one_pool = not waiting[name].one_of or len(positive(freed)) <= 1
         _require(one_pool, f"jobs are stopped for {name} in more than one of its pools: {freed}")
 
