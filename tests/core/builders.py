@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headway.model import Allocation, Reservation, Snapshot, WaitingJob
-from headway.plan import Plan, Preempt, Release, Start
+from headway.model import Allocation, Calendar, Reservation, SizeChange, Snapshot, WaitingJob
+from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm
 from headway.policy import DEFAULT_POLICY, Policy
 
 P5 = "ml.p5.48xlarge"
@@ -21,6 +21,8 @@ def job(
     limit_s: int | None = None,
     team: str = "",
     preempts: bool = True,
+    warm_key: str = "",
+    keep_ms: int = 0,
     one_of: bool = False,
     **more: int,
 ) -> WaitingJob:
@@ -35,6 +37,38 @@ def job(
         limit_ms=None if limit_s is None else limit_s * 1000,
         preempts=preempts,
         one_of=one_of,
+        warm_key=warm_key,
+        keep_ms=keep_ms,
+    )
+
+
+def warm(
+    name: str,
+    *,
+    count: int = 1,
+    pool: str = P5,
+    team: str = "",
+    ends_in_s: int = 600,
+    key: str = "k",
+    claimed_by: str = "",
+    released: bool = False,
+    freed_for: str | None = None,
+) -> Allocation:
+    """The warm pool that a job has left."""
+    return Allocation(
+        job=name,
+        attempt=name,
+        demand={pool: count},
+        priority=9,
+        since_ms=0,
+        team=team,
+        limit_ms=NOW_MS + ends_in_s * 1000,
+        preemptible=False,
+        warm=key,
+        stopping=bool(claimed_by) or released or freed_for is not None,
+        claimed_by=claimed_by,
+        freed_for=freed_for,
+        freed={pool: count} if freed_for else None,
     )
 
 
@@ -85,8 +119,14 @@ def snapshot(
     now_ms: int = NOW_MS,
     pools: dict[str, int] | None = None,
     policy: Policy = DEFAULT_POLICY,
+    sizes: dict[int, int] | None = None,
+    stops: bool = False,
 ) -> Snapshot:
-    """A snapshot of one pool (or of several), with its parts in any order."""
+    """A snapshot of one pool (or of several), with its parts in any order.
+
+    ``sizes`` are the later sizes of the one pool, by the seconds until then.
+    """
+    changes = tuple(SizeChange(at_ms=now_ms + in_s * 1000, size=count) for in_s, count in (sizes or {}).items())
     return Snapshot(
         now_ms=now_ms,
         pools=pools or {P5: size},
@@ -94,6 +134,7 @@ def snapshot(
         reservations=tuple(part for part in parts if isinstance(part, Reservation)),
         waiting=tuple(part for part in parts if isinstance(part, WaitingJob)),
         policy=policy,
+        calendars={P5: Calendar(changes=changes, stops=stops)} if changes or stops else {},
     )
 
 
@@ -105,6 +146,16 @@ def starts(plan: Plan) -> list[str]:
 def preemptions(plan: Plan) -> list[tuple[str, str]]:
     """The preempted jobs with their preemptors, in order."""
     return [(action.job, action.for_job) for action in plan.actions if isinstance(action, Preempt)]
+
+
+def starts_warm(plan: Plan) -> list[tuple[str, str]]:
+    """The jobs that start in a warm pool, with the attempt that left it, in order."""
+    return [(action.job, action.warm) for action in plan.actions if isinstance(action, StartWarm)]
+
+
+def warm_releases(plan: Plan) -> list[tuple[str, str]]:
+    """The attempts whose warm pool is released, with the job that it is released for, in order."""
+    return [(action.attempt, action.for_job) for action in plan.actions if isinstance(action, ReleaseWarm)]
 
 
 def releases(plan: Plan) -> list[str]:

@@ -26,12 +26,12 @@ from random import Random
 from typing import Any
 
 from headway.errors import InvariantViolation
-from headway.model import Allocation, Alternative, Reservation, Snapshot, WaitingJob
-from headway.plan import Preempt, Release
+from headway.model import Allocation, Alternative, Calendar, Reservation, SizeChange, Snapshot, WaitingJob
+from headway.plan import Preempt, Release, Start
 from headway.policy import Ageing, Policy, Team
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
-from tests.core.strategies import World, fits
+from tests.core.strategies import World, can_ever_start
 
 NOW_MS = 10_000_000
 STEP_MS = 60_000
@@ -46,7 +46,63 @@ def random_snapshot(rng: Random) -> Snapshot:
         replace(job, preempts=rng.random() < 0.9, one_of=rng.random() < 0.2, **_alternatives(rng, job, snapshot))
         for job in snapshot.waiting
     )
-    return replace(snapshot, waiting=waiting)
+    snapshot = replace(snapshot, waiting=waiting, calendars=_calendars(rng, snapshot) if rng.random() < 0.3 else {})
+    return with_warm_pools(snapshot, rng) if rng.random() < 0.4 else snapshot
+
+
+def with_warm_pools(snapshot: Snapshot, rng: Random) -> Snapshot:
+    """Return a snapshot with warm pools, some of them claimed or being released, and jobs that match or leave some.
+
+    Args:
+        snapshot: a snapshot without them.
+        rng: the random numbers.
+    """
+    waiting = tuple(
+        replace(job, warm_key=rng.choice(("", "k", "k", "l")), keep_ms=rng.choice((0, 5 * STEP_MS)))
+        for job in snapshot.waiting
+    )
+    running = list(snapshot.allocations)
+    sizes = dict(snapshot.pools)
+    teams = sorted({job.team for job in waiting})
+    for number in range(rng.randint(1, 3)):
+        claimers = [
+            a for a in running if not a.stopping and not a.warm and a.attempt not in {b.claimed_by for b in running}
+        ]
+        claimer = rng.choice(claimers) if claimers and rng.random() < 0.25 else None
+        match = rng.choice(waiting)
+        pool = Allocation(
+            job=f"v{number}",
+            attempt=f"v{number}",
+            demand=match.demand if claimer is None else claimer.demand,
+            priority=rng.randint(0, 3),
+            since_ms=NOW_MS - STEP_MS * rng.randint(0, 4),
+            team=rng.choice(teams),
+            limit_ms=STEP_MS * rng.choice((3, 10, 60)),
+            warm=match.warm_key or "k",
+            stopping=claimer is not None or rng.random() < 0.15,
+            claimed_by="" if claimer is None else claimer.attempt,
+        )
+        running.append(pool)
+        if claimer is None:
+            for name, count in pool.demand.items():
+                sizes[name] += count
+    policy = replace(snapshot.policy, warm_across_teams=rng.random() < 0.5)
+    return replace(snapshot, pools=sizes, allocations=tuple(running), waiting=waiting, policy=policy)
+
+
+def _calendars(rng: Random, snapshot: Snapshot) -> dict[str, Calendar]:
+    """Return for some pools up to three changes within the next ten minutes; at the end a pool is as large as now."""
+    found = {}
+    for pool, size in snapshot.pools.items():
+        if rng.random() < 0.6:
+            times = sorted(rng.sample(range(1, 20), rng.randint(1, 3)))
+            sizes = [*(rng.randint(0, size + 2) for _ in times[1:]), size]
+            changes = zip(times, sizes, strict=True)
+            found[pool] = Calendar(
+                changes=tuple(SizeChange(at_ms=NOW_MS + at * STEP_MS // 2, size=count) for at, count in changes),
+                stops=rng.random() < 0.3,
+            )
+    return found
 
 
 def _alternatives(rng: Random, job: WaitingJob, snapshot: Snapshot) -> dict[str, Any]:
@@ -220,7 +276,8 @@ class _Player:
             if not stopping:
                 return
             for name in self._rng.sample(stopping, self._rng.randint(1, len(stopping))):
-                self.world.end(name)
+                if name in self.world.held:
+                    self.world.end(name)
         raise _Wrong(f"does not come to rest: {preempted} preemptions")
 
     def _decide(self) -> int:
@@ -241,7 +298,7 @@ class _Player:
                     self._stopped_for[action.for_job].add(action.job)
                 elif isinstance(action, Release):
                     self.undone += len(self._stopped_for[action.job].intersection(action.reason.jobs))
-                else:
+                elif isinstance(action, Start):
                     self._stopped_for.pop(action.job, None)
             self.world.apply(plan)
         raise _Wrong("has something to do at one moment again and again")
@@ -252,7 +309,7 @@ def comes_to_rest(snapshot: Snapshot, rng: Random) -> int:
     player = _Player(snapshot, replace(snapshot.policy, max_preemptions=1000), rng)
     for _ in range(3 if snapshot.policy.ageing else 1):
         player.settle()
-        player.world.now_ms += 2 * STEP_MS
+        player.world.advance(player.world.now_ms + 2 * STEP_MS)
     return player.undone
 
 
@@ -263,13 +320,16 @@ def everybody_is_served(snapshot: Snapshot, rng: Random) -> int:
     waits: list[str] = []
     for _ in range(6 * (len(world.waiting) + len(world.held)) + 20):
         player.settle()
-        waits = sorted(job.name for job in world.waiting.values() if fits(job, world.pools, world.policy))
+        queue = world.snapshot()
+        waits = sorted(job.name for job in queue.waiting if can_ever_start(job, queue))
         if not waits:
             return player.undone
-        if not world.held:
+        is_settled = all(change.at_ms <= world.now_ms for each in world.calendars.values() for change in each.changes)
+        if not world.held and is_settled:
             break
-        world.now_ms += STEP_MS
-        world.end(rng.choice(sorted(world.held)))
+        world.advance(world.now_ms + STEP_MS)
+        if world.held:
+            world.end(rng.choice(sorted(world.held)))
     raise _Wrong(f"leaves {waits} unserved")
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from hypothesis import strategies as st
 
-from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
-from headway.plan import Plan, Preempt, Release, Start
+from headway.model import Allocation, Calendar, Demand, Reservation, SizeChange, Snapshot, WaitingJob
+from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.policy import Ageing, Policy, Team
 from headway.scheduling.alternatives import choices, chosen
 from headway.scheduling.scheduler import schedule
@@ -24,6 +24,7 @@ TeamMode = Literal["none", "one", "several"]
 
 demands = st.dictionaries(st.sampled_from(POOLS), st.integers(1, 3), min_size=1, max_size=2)
 limits = st.sampled_from([None, STEP_MS, 2 * STEP_MS, 5 * STEP_MS])
+keys = st.sampled_from(["", "", "k", "k", "l"])
 parts = st.dictionaries(st.sampled_from(POOLS), st.integers(0, 3), max_size=2)
 
 
@@ -40,6 +41,7 @@ def policies(
         preemption=draw(st.sampled_from([True, True, True, False])),
         min_run_time_ms=draw(st.sampled_from([0, 0, 90_000])),
         max_preemptions=draw(st.sampled_from([10, 1])),
+        warm_across_teams=draw(st.booleans()),
         ageing=Ageing(interval_ms=STEP_MS, cap=draw(st.integers(1, 3))) if ageing and draw(st.booleans()) else None,
         teams={
             name: Team(
@@ -54,6 +56,22 @@ def policies(
 
 
 @st.composite
+def calendars(draw: st.DrawFn, pools: Mapping[str, int], *, stops: bool = True) -> dict[str, Calendar]:
+    """Mostly none; else some changes of some pools, which may be smaller or larger than now."""
+    if draw(st.sampled_from([True, True, False])):
+        return {}
+    drawn = {}
+    for pool in draw(st.sets(st.sampled_from(POOLS), min_size=1)):
+        times = draw(st.lists(st.sampled_from([30_000, 60_000, 90_000, 150_000, 400_000]), max_size=3, unique=True))
+        changes = tuple(
+            SizeChange(at_ms=NOW_MS + after_ms, size=draw(st.integers(0, pools[pool] + 2)))
+            for after_ms in sorted(times)
+        )
+        drawn[pool] = Calendar(changes=changes, stops=stops and draw(st.sampled_from([False, False, True])))
+    return drawn
+
+
+@st.composite
 def snapshots(
     draw: st.DrawFn,
     mode: TeamMode | None = None,
@@ -63,8 +81,13 @@ def snapshots(
     most: int = 5,
     unlimited: bool = True,
     full: bool = False,
+    calendared: bool = True,
+    stops: bool = True,
+    plain: bool = False,
 ) -> Snapshot:
     """Snapshots that can come about: nothing is held that was not free before, sizes may have changed since.
+
+    Plain ones have no calendars, no warm pools, and all jobs preempt: most faults are found sooner in them.
 
     Full ones are all about preemption: nothing is free, owed or stopping, and few are protected.
     """
@@ -81,8 +104,9 @@ def snapshots(
             not_before_ms=draw(st.sampled_from([0, 0, 0, 0, NOW_MS + 5000])),
             team=draw(teams),
             limit_ms=draw(limits if unlimited else limits.filter(bool)),
-            preempts=full or draw(st.sampled_from([True, True, True, False])),
-            one_of=not full and draw(st.sampled_from([False, False, False, True])),
+            preempts=full or plain or draw(st.sampled_from([True, True, True, False])),
+            warm_key="" if plain else draw(keys),
+            one_of=not (full or plain) and draw(st.sampled_from([False, False, False, True])),
         )
         for i in range(draw(st.integers(0, most)))
     )
@@ -113,6 +137,8 @@ def snapshots(
                 limit_ms=draw(limits if unlimited else limits.filter(bool)),
                 checkpoints=draw(st.booleans()),
                 preemptible=draw(st.sampled_from([True, True, True, False])),
+                warm_key="k",
+                keep_ms=0 if full or plain else draw(st.sampled_from([0, 0, 5 * STEP_MS])),
                 # One that is being preempted was not protected before.
                 preemptions=0 if freed else draw(st.integers(0, 1)),
                 stopping=bool(freed) or (not full and draw(st.sampled_from([False, False, False, True]))),
@@ -120,7 +146,11 @@ def snapshots(
                 freed=freed or None,
             )
         )
+    if not (full or plain):
+        allocations += draw(warm_pools(waiting, allocations, owed, teams))
     used = plus(total(a.demand for a in allocations), total(r.demand for r in reservations))
+    # A claimed warm pool and the attempt in it are the same instances.
+    used = minus(used, total(a.demand for a in allocations if a.claimed_by))
     # Mostly pools with their use and some more; sometimes one that was shrunk below its use.
     pools = {pool: max(0, used.get(pool, 0) + (0 if full else draw(st.integers(-1, 4)))) for pool in POOLS}
     return Snapshot(
@@ -130,7 +160,54 @@ def snapshots(
         reservations=tuple(reservations),
         waiting=waiting,
         policy=draw(policies(chosen, ageing=ageing, backfill=backfill, use=used)),
+        calendars=draw(calendars(pools, stops=stops)) if calendared and not (full or plain) else {},
     )
+
+
+@st.composite
+def warm_pools(
+    draw: st.DrawFn,
+    waiting: Sequence[WaitingJob],
+    running: Sequence[Allocation],
+    owed: dict[str, dict[str, int]],
+    teams: st.SearchStrategy[str],
+) -> list[Allocation]:
+    """Warm pools: some that waiting jobs match, some claimed by running attempts, some being released."""
+    pools: list[Allocation] = []
+    for i in range(draw(st.sampled_from([0, 0, 1, 2]))):
+        key, demand, claimed_by, freed_for = "k", draw(demands), "", None
+        kind = draw(st.sampled_from(["any", "matched", "matched", "claimed", "released"]))
+        if kind == "matched" and waiting:
+            match = draw(st.sampled_from(waiting))
+            key, demand = match.warm_key or "k", dict(match.demand)
+        claimers = [a for a in running if not a.stopping and all(a.attempt != pool.claimed_by for pool in pools)]
+        if kind == "claimed" and claimers:
+            claimer = draw(st.sampled_from(claimers))
+            demand, claimed_by = dict(claimer.demand), claimer.attempt
+        freed = None
+        if kind == "released":
+            freed_for = draw(st.sampled_from([None, *owed]))
+            freed = overlap(owed[freed_for], demand) if freed_for is not None else None
+            if freed and freed_for is not None:
+                owed[freed_for] = positive(minus(owed[freed_for], freed))
+        pools.append(
+            Allocation(
+                job=f"v{i}",
+                attempt=f"v{i}",
+                demand=demand,
+                priority=draw(st.integers(0, 4)),
+                since_ms=NOW_MS - draw(st.sampled_from([0, 10_000, 100_000])),
+                team=draw(teams),
+                limit_ms=draw(limits.filter(bool)),
+                preemptible=draw(st.booleans()),
+                warm=key,
+                stopping=bool(claimed_by) or kind == "released",
+                claimed_by=claimed_by,
+                freed_for=freed_for if freed else None,
+                freed=freed or None,
+            )
+        )
+    return pools
 
 
 @st.composite
@@ -211,6 +288,13 @@ def borrowed_from_red(snapshot: Snapshot) -> Snapshot:
     )
 
 
+def beside_a_warm_pool(snapshot: Snapshot) -> Snapshot:
+    """The same, beside an idle warm pool that would suffice for most jobs."""
+    demand = dict.fromkeys(POOLS, 3)
+    idle = Allocation(job="v", attempt="v", demand=demand, priority=0, since_ms=NOW_MS, limit_ms=5 * STEP_MS, warm="k")
+    return replace(snapshot, pools=plus(snapshot.pools, demand), allocations=(*snapshot.allocations, idle))
+
+
 def nothing_owed(snapshot: Snapshot) -> Snapshot:
     """The same, where nothing is stopping, reserved or earmarked."""
     return replace(
@@ -235,6 +319,7 @@ class World:
     preempted: dict[str, int] = field(default_factory=dict)
     #: Jobs whose stop was requested, so that they are not requeued.
     unwanted: set[str] = field(default_factory=set)
+    calendars: Mapping[str, Calendar] = field(default_factory=dict)
     started_ms: dict[str, int] = field(default_factory=dict)
     #: Whether preempted jobs are requeued.
     victims_return: bool = True
@@ -252,7 +337,8 @@ class World:
             traits={a.job: (a.checkpoints, a.preemptible) for a in snapshot.allocations},
             preempted={a.job: a.preemptions for a in snapshot.allocations},
             # Attempts that stop for no job were stopped by request.
-            unwanted={a.job for a in snapshot.allocations if a.stopping and a.freed_for is None},
+            unwanted={a.job for a in snapshot.allocations if a.warm or (a.stopping and a.freed_for is None)},
+            calendars=snapshot.calendars,
         )
 
     def snapshot(self) -> Snapshot:
@@ -264,7 +350,16 @@ class World:
             reservations=tuple(Reservation(job=name, demand=demand) for name, demand in self.reserved.items()),
             waiting=tuple(self.waiting.values()),
             policy=self.policy,
+            calendars=self.calendars,
         )
+
+    def advance(self, now_ms: int) -> None:
+        """Let time pass; pools change their sizes on the way."""
+        for pool, calendar in self.calendars.items():
+            for change in calendar.changes:
+                if self.now_ms < change.at_ms <= now_ms:
+                    self.pools[pool] = change.size
+        self.now_ms = now_ms
 
     def apply(self, plan: Plan) -> None:
         """Carry out a plan."""
@@ -274,10 +369,14 @@ class World:
                     del self.reserved[action.job]
                 case Start():
                     self._start(action.job, action.demand)
-                case Preempt():
+                    if isinstance(action, StartWarm):
+                        self.held[action.warm] = replace(self.held[action.warm], stopping=True, claimed_by=action.job)
+                case Preempt() | ReleaseWarm():
                     self.held[action.job] = replace(
                         self.held[action.job], stopping=True, freed_for=action.for_job, freed=dict(action.freed)
                     )
+                case StopForSize():
+                    self.held[action.job] = replace(self.held[action.job], stopping=True)
 
     def _start(self, name: str, demand: Demand) -> None:
         job = chosen(self.waiting.pop(name), demand)
@@ -297,6 +396,8 @@ class World:
             checkpoints=checkpoints,
             preemptible=preemptible,
             preemptions=self.preempted.get(name, 0),
+            warm_key=job.warm_key,
+            keep_ms=job.keep_ms,
         )
 
     def end(self, name: str) -> None:
@@ -305,7 +406,10 @@ class World:
         if attempt.stopping and attempt.freed_for in self.waiting and attempt.freed:
             self.reserved[attempt.freed_for] = plus(self.reserved.get(attempt.freed_for, {}), attempt.freed)
         if attempt.stopping and name not in self.unwanted and self.victims_return:
-            self.preempted[name] = self.preempted.get(name, 0) + 1
+            self.preempted[name] = self.preempted.get(name, 0) + (attempt.freed_for is not None)
+            for pool in [each for each in self.held.values() if each.claimed_by == name]:
+                # SageMaker reports the use of a warm pool no later than the end of the attempt.
+                self.end(pool.job)
             self.waiting[name] = WaitingJob(
                 name=name,
                 demand=attempt.demand,
@@ -314,12 +418,25 @@ class World:
                 handicap_ms=attempt.handicap_ms,
                 team=attempt.team,
                 limit_ms=attempt.limit_ms,
+                warm_key=attempt.warm_key,
+                keep_ms=attempt.keep_ms,
+            )
+        elif attempt.keep_ms and not attempt.stopping:
+            self.unwanted.add(name)
+            self.held[name] = replace(
+                attempt, since_ms=self.now_ms, limit_ms=attempt.keep_ms, warm=attempt.warm_key, keep_ms=0
             )
 
     def end_all_stopping(self) -> None:
         """Whatever is stopping has ended."""
         for name in [name for name, attempt in self.held.items() if attempt.stopping]:
-            self.end(name)
+            if name in self.held:
+                self.end(name)
+
+    def unclaim_all(self) -> None:
+        """The attempts in warm pools have begun, and SageMaker shows all warm pools as available."""
+        for name in [name for name, attempt in self.held.items() if attempt.claimed_by]:
+            self.held[name] = replace(self.held[name], stopping=False, claimed_by="")
 
     def cancel(self, name: str) -> None:
         """Stop a job in any state."""
@@ -350,6 +467,31 @@ def fits(job: WaitingJob, pools: Mapping[str, int], policy: Policy) -> bool:
         all(count <= min(pools.get(pool, 0), limit.get(pool, count)) for pool, count in each.demand.items())
         for each in choices(job)
     )
+
+
+def size_at(snapshot: Snapshot, pool: str, time_ms: int) -> int:
+    """The size of a pool at a time from now on."""
+    changes = snapshot.calendars[pool].changes if pool in snapshot.calendars else ()
+    sizes = [change.size for change in changes if snapshot.now_ms < change.at_ms <= time_ms]
+    return sizes[-1] if sizes else snapshot.pools.get(pool, 0)
+
+
+def can_ever_start(job: WaitingJob, snapshot: Snapshot) -> bool:
+    """Whether a job could start at some time if everything were free, and keep within later sizes."""
+    times = sorted({change.at_ms for calendar in snapshot.calendars.values() for change in calendar.changes})
+
+    def starts_at(start_ms: int) -> bool:
+        for pool, count in job.demand.items():
+            end_ms = start_ms + (snapshot.now_ms if job.limit_ms is None else job.limit_ms)
+            calendar = snapshot.calendars.get(pool)
+            later = [] if calendar is None or calendar.stops else [t for t in times if start_ms < t < end_ms]
+            if any(size_at(snapshot, pool, t) < count for t in [start_ms, *later]):
+                return False
+        return True
+
+    limit = snapshot.policy.team(job.team).limit
+    allowed = all(count <= limit.get(pool, count) for pool, count in job.demand.items())
+    return allowed and any(starts_at(t) for t in [max(snapshot.now_ms, job.not_before_ms), *times])
 
 
 def all_stopped(snapshot: Snapshot, plan: Plan) -> Snapshot:

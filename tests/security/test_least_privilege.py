@@ -72,14 +72,14 @@ def test_the_scenario_needs_each_permission_and_no_other(sb: Sandbox, queue: Que
     queue.wait_for(idle1="stopped", idle2="stopped", meanwhile=lambda: sb.invoke("Watch"))
     sb.invoke("Watch")
     stop_lost_attempts(sb, queue)
+    release_warm_pools(sb, queue)
 
     assert list(map(str, findings(grants, sb.calls()))) == []
 
 
 def in_plan(sb: Sandbox, name: str) -> dict[str, Any]:
-    """Return the resources of a job in a training plan of that name."""
-    account = sb.info.role_arn.split(":")[4]
-    plan = f"arn:aws:sagemaker:{sb.info.region}:{account}:training-plan/{name}"
+    """Return the resources of a job in a training plan of that name, which is created."""
+    plan = sb.put_plan(name, [(0, 30 * 86_400)], instance_type=P5, instance_count=1)
     return {"InstanceType": P5, "InstanceCount": 1, "VolumeSizeInGB": 30, "TrainingPlanArn": plan}
 
 
@@ -126,6 +126,27 @@ def stop_lost_attempts(sb: Sandbox, queue: QueueView) -> None:
     eventually(lambda: len(queue.api.rogue_jobs().jobs) == 2, "the queue knows them", meanwhile=look)
     queue.cli("stop", "--rogue", *names)
     eventually(lambda: not queue.api.rogue_jobs().jobs, "the patrol stops them", meanwhile=look, timeout_s=STOPPED_S)
+
+
+def release_warm_pools(sb: Sandbox, queue: QueueView) -> None:
+    """Let jobs leave warm pools, and then keep none any more."""
+    larger = {**POLICY, "pools": {P5: {"size": 6}}}
+    sb.set_faults(warm_pool_quotas={P5: 9})
+    queue.api.put_config({**larger, "warmPools": {}}, force=True)
+    names = ("kept1", "kept2")
+    for name in names:
+        kept = {"InstanceType": P5, "InstanceCount": 1, "VolumeSizeInGB": 30, "KeepAlivePeriodInSeconds": 3600}
+        queue.submit(name, 9, ResourceConfig=kept)
+    queue.wait_until_training(*names)
+    for name in names:
+        queue.finish(name)
+    queue.wait_for(kept1="completed", kept2="completed")
+    queue.api.put_config(larger, force=True)
+    eventually(
+        lambda: len({call.resource for call in sb.calls() if call.action == "sagemaker:UpdateTrainingJob"}) == 2,
+        "the scheduler releases the warm pools",
+        meanwhile=partial(sb.invoke, "Reconcile"),
+    )
 
 
 def bypass(sb: Sandbox, queue: QueueView, name: str, **changes: Any) -> None:

@@ -126,6 +126,7 @@ class World(SimulatedDeployment[Table]):
             deadline_ms=self.machine_clock() + INVOCATION_S * 1000,
             policy=configuration.policy(),
             has_rules=bool(configuration.rules),
+            warm_rules=configuration.kept_warm_pools,
         )
 
     def tick(self) -> TickReport:
@@ -210,8 +211,11 @@ class World(SimulatedDeployment[Table]):
             held = sum(attempt.demand.get(pool.pool, 0) for attempt in ledger.attempts)
             reserved = sum(each.demand.get(pool.pool, 0) for each in ledger.reservations)
             charged = sum(rogue.charged.get(pool.pool, 0) for rogue in ledger.rogues)
-            assert pool.free == pool.size - held - reserved - charged, f"the ledger of {pool.pool} is off"
-            assert pool.free + charged >= 0, f"{pool.pool} holds more than it has"
+            warm = sum(each.demand.get(pool.pool, 0) for each in ledger.warm_pools)
+            # A claimed warm pool and the attempt in it may be the same instances.
+            lent = sum(each.demand.get(pool.pool, 0) for each in ledger.warm_pools if each.claimed_by)
+            assert pool.free == pool.size - held - reserved - charged - warm, f"the ledger of {pool.pool} is off"
+            assert pool.free + charged + lent >= 0, f"{pool.pool} holds more than it has"
         holders = total([each.demand for each in ledger.attempts] + [each.demand for each in ledger.rogues])
         of_type = total({on_demand_pool(pool): count} for pool, count in holders.items())
         for kind, used in self.fleet.in_use().items():

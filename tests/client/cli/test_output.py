@@ -201,3 +201,14 @@ def test_the_width_is_that_of_the_terminal_or_of_columns(monkeypatch: pytest.Mon
     assert output.output_width() is None
     monkeypatch.setenv("COLUMNS", "77")
     assert output.output_width() == 77
+
+
+def test_pools_have_a_column_for_warm_instances_while_there_are_any():
+    pool = {"pool": "p", "size": 2, "allocated": 0, "stopping": 0, "reserved": 0, "rogue": 0, "free": 0, "waiting": 0}
+    kept, none = (
+        output.pool_rows(Capacity.from_document({"pools": [{**pool, "pause": None, "warm": warm}]}).pools).text()
+        for warm in (2, 0)
+    )
+    assert kept.splitlines()[0].split()[-1] == "Warm"
+    assert kept.splitlines()[-1].split()[-1] == "2"
+    assert "Warm" not in none

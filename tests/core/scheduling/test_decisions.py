@@ -193,7 +193,7 @@ def test_a_reserved_start_relies_on_no_victim_that_then_ends_as_soon_as_a_stop_w
 ) -> None:
     policy = Policy(min_run_time_ms=600_000)
     old = held("old", since=NOW_MS - 600_000, ends_in_s=left_s)
-    running = (held("new", since=NOW_MS), old, held("ends", 9, ends_in_s=600))
+    running = (held("new", 1, since=NOW_MS), old, held("ends", 9, ends_in_s=600))
     plan = schedule(snapshot(*running, job("head", 5, count=2), job("next", 5, entered=1), size=3, policy=policy))
     assert (preemptions(plan) == [("old", "next")]) is preempted
 

@@ -12,7 +12,19 @@ from headway.policy import Policy, Team
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from tests.core.scheduling import test_promises as promises
-from tests.core.strategies import POOLS, STEP_MS, TEAMS, World, crowded, demands, fits, limits, policies, snapshots
+from tests.core.strategies import (
+    POOLS,
+    STEP_MS,
+    TEAMS,
+    World,
+    crowded,
+    demands,
+    fits,
+    keys,
+    limits,
+    policies,
+    snapshots,
+)
 
 AT_EVERY_MOMENT = (
     promises.capacity_holds,
@@ -22,9 +34,12 @@ AT_EVERY_MOMENT = (
     promises.only_who_may_be_preempted_is,
     promises.protected_attempts_run_on,
     promises.leftovers_are_released,
+    promises.warm_pools_go_before_attempts,
+    promises.only_warm_pools_are_released,
+    promises.instances_are_not_shared_across_teams,
 )
 
-EVENTS = ("arrive", "arrive", "finish", "yield", "yield", "cancel", "resize", "reprioritise", "wait")
+EVENTS = ("arrive", "arrive", "finish", "yield", "yield", "cancel", "resize", "reprioritise", "wait", "unclaim")
 
 History = tuple[Policy, list[tuple[str, int, WaitingJob]]]
 
@@ -41,6 +56,8 @@ def histories(draw: st.DrawFn) -> History:
         handicap_ms=st.sampled_from([0, 0, STEP_MS, 3 * STEP_MS]),
         team=st.sampled_from(TEAMS),
         limit_ms=limits,
+        warm_key=keys,
+        keep_ms=st.sampled_from([0, 5 * STEP_MS]),
     )
     event = st.tuples(st.sampled_from(EVENTS), st.integers(0, 9), job)
     return draw(policies("several")), draw(st.lists(event, min_size=3, max_size=14))
@@ -82,6 +99,8 @@ def _happen(world: World, event: str, number: int, job: WaitingJob) -> None:
             world.waiting[name] = replace(world.waiting[name], priority=job.priority)
         else:
             world.held[name] = replace(world.held[name], priority=job.priority)
+    elif event == "unclaim":
+        world.unclaim_all()
     elif event == "wait":
         world.now_ms += number * STEP_MS
 

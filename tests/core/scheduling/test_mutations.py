@@ -23,22 +23,32 @@ from headway.scheduling import (
     queue_order,
     reserved_starts,
     scheduler,
+    size_changes,
 )
 from headway.scheduling.ordering import running_priority, victim_order
 from headway.scheduling.preemption import protected_until_ms
+from headway.vectors import total
 from tests.core.scheduling import test_histories as histories
 from tests.core.scheduling import test_promises as promises
 from tests.core.scheduling import test_turns as turns
-from tests.core.strategies import borrowed_from_red, borrowing_goes_on, crowded, nothing_owed, snapshots
+from tests.core.strategies import (
+    beside_a_warm_pool,
+    borrowed_from_red,
+    borrowing_goes_on,
+    crowded,
+    nothing_owed,
+    snapshots,
+)
 
 MAX_EXAMPLES = 2000
 
 Pass = scheduler._Pass
 
 ANY = snapshots()
-PLAIN = snapshots("none", ageing=False, backfill=True)
+PLAIN = snapshots("none", ageing=False, backfill=True, plain=True)
 SETTLED = PLAIN.map(nothing_owed)
-ONE_TEAM = snapshots("one", ageing=False)
+BESIDE_WARM_POOLS = snapshots("none", ageing=False, backfill=True).map(nothing_owed)
+ONE_TEAM = snapshots("one", ageing=False, plain=True)
 TEAMS = snapshots("several", ageing=False)
 FULL = snapshots("none", ageing=False, backfill=True, full=True)
 FULL_TEAM = snapshots("one", ageing=False, full=True)
@@ -46,7 +56,7 @@ FULL_TEAMS = snapshots("several", ageing=False, full=True)
 BORROWING = FULL_TEAMS.map(borrowing_goes_on)
 BORROWED = FULL_TEAMS.map(borrowed_from_red)
 CROWDED = crowded()
-LIMITED = snapshots("none", ageing=False, backfill=True, unlimited=False)
+LIMITED = snapshots("none", ageing=False, backfill=True, unlimited=False, plain=True)
 
 
 def _lose_a_pool(**fields: Any) -> Start:
@@ -64,6 +74,10 @@ def _by_name(snapshot: Any, *_: Any) -> Any:
 def _dearest_first(allocation: Any, now_ms: int, policy: Any) -> Any:
     priority, lost, since, name = victim_order(allocation, now_ms, policy)
     return (priority, -lost, -since, name)
+
+
+def _warm_last(allocation: Any, now_ms: int, policy: Any) -> Any:
+    return (bool(allocation.warm), *victim_order(allocation, now_ms, policy))
 
 
 def _never_known(job: Any, need: Any, *_: Any) -> Any:
@@ -151,7 +165,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         promises.the_order_of_reading_does_not_matter, FULL,
     ),
     "who fits is told to wait": (
-        Pass, "_start", lambda self, job, *_: self._wait_or_preempt(job, dict(job.demand), [], None),
+        Pass, "_start", lambda self, job, *_: self._wait_or_preempt(job, dict(job.demand), [], None, {}, None),
         promises.first_in_line_is_not_kept_from_what_is_free, PLAIN,
     ),
     "what was freed for one goes round among its equals": (
@@ -162,6 +176,22 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
     ),
     "a guarantee gives the right to reclaim, and no rank": (
         queue_order._TeamQueue, "_is_covered", lambda *_: False, histories.preemption_comes_to_an_end, CROWDED
+    ),
+    "who would outlast a pool starts": (
+        size_changes.SizeChanges, "exceeded_by", lambda *_: None,
+        promises.what_starts_has_ended_before_a_pool_shrinks, ANY
+    ),
+    "a job that starts leaves the later sizes to others": (
+        size_changes.SizeChanges, "take", lambda *_: None,
+        promises.what_starts_has_ended_before_a_pool_shrinks, ANY
+    ),
+    "a limit that has passed still counts": (
+        size_changes, "end_by_ms",
+        lambda each, now_ms: None if each.limit_ms is None else each.since_ms + each.limit_ms,
+        promises.what_starts_has_ended_before_a_pool_shrinks, ANY
+    ),
+    "nothing is stopped for a size": (
+        scheduler, "excess", lambda *_: (), promises.what_starts_has_ended_before_a_pool_shrinks, ANY
     ),
     "nobody takes over": (
         Pass, "_take_over", lambda *_: None, histories.every_job_is_served, ANY
@@ -174,6 +204,20 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
     "only one blocked job has a reserved start": (
         reserved_starts.ReservedStarts, "is_at_depth", lambda self, pools: self.first(pools) is not None,
         promises.starts_that_can_be_known_are_known, LIMITED
+    ),
+    "attempts are preempted before warm pools are released": (
+        allocation_index, "victim_order", _warm_last, promises.warm_pools_go_before_attempts,
+        FULL.map(beside_a_warm_pool),
+    ),
+    "a matching job starts beside a warm pool": (
+        Pass, "_start_in_warm_pool", lambda *_: False, promises.matching_jobs_start_in_warm_pools, ANY
+    ),
+    "teams share the instances of warm pools": (
+        scheduler, "foreign", lambda *_: (), promises.instances_are_not_shared_across_teams, TEAMS
+    ),
+    "no reserved start relies on a warm pool": (
+        reserved_starts.ReservedStarts, "unclaimed_by_reservations",
+        lambda _, victims: total(each.demand for each in victims), promises.reserved_starts_are_kept, BESIDE_WARM_POOLS,
     ),
     "nobody is served": (
         Pass, "_start", lambda *_: None, histories.every_job_is_served, PLAIN

@@ -15,11 +15,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
-from headway.plan import Plan, Preempt, Release, Start, Wait
+from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, Wait
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free, minus, plus, positive, shortfall, total
-from tests.core.strategies import NOW_MS, POOLS, World, all_stopped, borrowed_from_red, fits, nothing_owed, snapshots
+from tests.core.strategies import (
+    NOW_MS,
+    POOLS,
+    World,
+    all_stopped,
+    beside_a_warm_pool,
+    borrowed_from_red,
+    can_ever_start,
+    nothing_owed,
+    snapshots,
+)
 
 T = TypeVar("T")
 
@@ -105,13 +115,18 @@ def capacity_holds(snapshot: Snapshot) -> None:
     waiting = {job.name: job for job in snapshot.waiting}
     world = World.of(snapshot)
     for action in schedule(snapshot).actions:
-        if isinstance(action, Preempt):
+        if isinstance(action, Preempt | ReleaseWarm):
             continue
         world.apply(Plan(actions=(action,), waits=()))
         if isinstance(action, Start):
             after, team = world.snapshot(), waiting[action.job].team
             takes = positive(minus(waiting[action.job].demand, own(snapshot, action.job)))
             left, use = free(after), team_use(after, team)
+            if isinstance(action, StartWarm):
+                # The start and the warm pool are the same instances, although both are charged.
+                lent = [a for a in after.allocations if a.claimed_by]
+                left = plus(left, total(a.demand for a in lent))
+                use = minus(use, total(a.demand for a in lent if a.team == team))
             assert all(left[pool] >= 0 for pool in takes), "a pool is exceeded"
             limit = snapshot.policy.team(team).limit
             assert all(use[pool] <= limit.get(pool, use[pool]) for pool in takes), "a limit is exceeded"
@@ -154,7 +169,7 @@ def blocked_heads_close_their_pools(snapshot: Snapshot) -> None:
     for job in sorted(snapshot.waiting, key=lambda job: plain_rank(job, snapshot)):
         if job.name in started:
             assert not closed & set(shortfall(job.demand, own(snapshot, job.name)))
-        elif job.name not in sure and fits(job, snapshot.pools, snapshot.policy):
+        elif job.name not in sure and can_ever_start(job, snapshot):
             closed |= set(job.demand)
 
 
@@ -195,10 +210,13 @@ def _told_for_sure(snapshot: Snapshot, plan: Plan) -> dict[str, int]:
     unsure: set[str] = set()
     for hold in plan.waits:
         job = waiting[hold.job]
-        if not fits(job, snapshot.pools, snapshot.policy):
+        if not can_ever_start(job, snapshot):
             continue
         if hold.start_by_ms is None:
             unsure |= set() if _is_sure(hold) else set(job.demand)
+        elif not job.preempts or job.one_of:
+            # It may start earlier, on what a preemption for another job frees beyond that job's need.
+            unsure |= set(job.demand)
         elif unsure & set(job.demand):
             # It may start later for a job of higher rank, and so may those behind it in its other pools.
             unsure |= set(job.demand)
@@ -216,7 +234,8 @@ def _play_on(world: World, last_ms: int) -> None:
     moments = [_ends_ms(attempt) for attempt in world.held.values()]
     moments += [attempt.since_ms + world.policy.min_run_time_ms for attempt in world.held.values()]
     moments += [job.not_before_ms for job in world.waiting.values()]
-    world.now_ms = min([at_ms for at_ms in moments if at_ms > world.now_ms] + [last_ms])
+    moments += [change.at_ms for calendar in world.calendars.values() for change in calendar.changes]
+    world.advance(min([at_ms for at_ms in moments if at_ms > world.now_ms] + [last_ms]))
     _end_at_limits(world)
 
 
@@ -227,6 +246,51 @@ def _end_at_limits(world: World) -> None:
     world.settle(100)
 
 
+def keeps_within_later_sizes(job: WaitingJob, snapshot: Snapshot) -> bool:
+    """Whether a job that starts now fits each later size beside what may still run then."""
+    for pool, count in job.demand.items():
+        calendar = snapshot.calendars.get(pool)
+        for change in () if calendar is None or calendar.stops else calendar.changes:
+            if job.limit_ms is not None and NOW_MS + job.limit_ms <= change.at_ms:
+                continue
+            stays = [a.demand.get(pool, 0) for a in snapshot.allocations if _may_hold_at(a, change.at_ms)]
+            if sum(stays) + count > change.size:
+                return False
+    return True
+
+
+def _may_hold_at(attempt: Allocation, time_ms: int) -> bool:
+    if attempt.stopping and time_ms >= NOW_MS + 120_000:
+        return False
+    overdue = attempt.limit_ms is not None and _ends_ms(attempt) <= NOW_MS
+    return overdue or _ends_ms(attempt) > time_ms
+
+
+def what_starts_has_ended_before_a_pool_shrinks(snapshot: Snapshot) -> None:
+    """Promise 12: if jobs run to their limits, what was started never exceeds a later size. Else it is stopped."""
+    world = World.of(snapshot)
+    started = world.started_ms
+    times = [NOW_MS, *(change.at_ms for calendar in snapshot.calendars.values() for change in calendar.changes)]
+    for time_ms in sorted({time_ms + step_ms for time_ms in times for step_ms in (0, 20_000)}):
+        moments = sorted({_ends_ms(a) for a in world.held.values() if world.now_ms < _ends_ms(a) < time_ms})
+        for moment_ms in [*moments, time_ms]:
+            world.advance(moment_ms)
+            for name in [name for name, attempt in world.held.items() if _ends_ms(attempt) <= moment_ms]:
+                if name in started:
+                    world.unwanted.add(name)
+                    world.end(name)
+            for pool, calendar in snapshot.calendars.items():
+                news = sum(a.demand.get(pool, 0) for name, a in world.held.items() if name in started)
+                used = sum(a.demand.get(pool, 0) for a in world.held.values())
+                if not calendar.stops:
+                    assert not news or used <= world.pools[pool], f"{used} {pool} at {moment_ms}, of it new: {news}"
+            world.settle(100)
+            for pool, calendar in snapshot.calendars.items():
+                ending = [a for a in world.held.values() if a.ends_as_soon(world.now_ms)]
+                used = sum(a.demand.get(pool, 0) for a in world.held.values() if a not in ending)
+                assert not calendar.stops or used <= world.pools[pool], f"{used} {pool} are not stopped"
+
+
 def first_in_line_is_not_kept_from_what_is_free(snapshot: Snapshot) -> None:
     """Promise 4: where there is nothing to do, the first that could ever fit does not fit now."""
     plan = schedule(snapshot)
@@ -234,12 +298,12 @@ def first_in_line_is_not_kept_from_what_is_free(snapshot: Snapshot) -> None:
         return
     waiting = {job.name: job for job in snapshot.waiting}
     for job in (waiting[hold.job] for hold in plan.waits):
-        if not fits(job, snapshot.pools, snapshot.policy):
+        if not can_ever_start(job, snapshot):
             continue
         left, team = free(snapshot), snapshot.policy.team(job.team)
         use = team_use(snapshot, job.team)
         room = {pool: min(n, team.limit.get(pool, NOW_MS) - use.get(pool, 0)) for pool, n in left.items()}
-        if job.not_before_ms <= snapshot.now_ms:
+        if job.not_before_ms <= snapshot.now_ms and keeps_within_later_sizes(job, snapshot):
             assert shortfall(minus(job.demand, own(snapshot, job.name)), room), f"{job.name} could start"
         break
 
@@ -260,14 +324,13 @@ def nobody_is_held_who_delays_nobody(snapshot: Snapshot) -> None:
     per_pools: Counter[tuple[str, ...]] = Counter()
     for hold in plan.waits:
         job = waiting[hold.job]
-        if not fits(job, snapshot.pools, policy):
+        if not can_ever_start(job, snapshot):
             continue
         touched = [head for head in heads if set(waiting[head.job].demand) & set(job.demand)]
         if job.limit_ms is not None and job.not_before_ms <= NOW_MS and not shortfall(job.demand, left):
             until_ms = NOW_MS + job.limit_ms
-            assert any(head.start_by_ms is None or head.start_by_ms < until_ms for head in touched), (
-                f"{job.name} is held for nothing"
-            )
+            delays = any(head.start_by_ms is None or head.start_by_ms < until_ms for head in touched)
+            assert delays or not keeps_within_later_sizes(job, world.snapshot()), f"{job.name} is held for nothing"
         pools = tuple(sorted(job.demand))
         per_pools[pools] += 1
         if per_pools[pools] <= policy.reserved_heads:
@@ -279,13 +342,14 @@ def starts_that_can_be_known_are_known(snapshot: Snapshot) -> None:
     plan = schedule(snapshot)
     if not snapshot.policy.backfill or plan.actions or any(a.stopping for a in snapshot.allocations):
         return
-    if any(a.limit_ms is None for a in snapshot.allocations) or snapshot.reservations:
+    # When a job that has a warm pool released will start is not known, so nor is when it ends.
+    if any(a.limit_ms is None or a.warm for a in snapshot.allocations) or snapshot.reservations:
         return
     waiting = {job.name: job for job in snapshot.waiting}
     blocked: Counter[frozenset[str]] = Counter()
     for hold in plan.waits:
         job = waiting[hold.job]
-        if not fits(job, snapshot.pools, snapshot.policy):
+        if not can_ever_start(job, snapshot):
             continue
         if snapshot.policy.team(job.team).limit:
             return
@@ -343,13 +407,14 @@ def protected_attempts_run_on(snapshot: Snapshot) -> None:
 
 def no_victim_is_needless(snapshot: Snapshot) -> None:
     """Promise 5: without any one of its victims, a preemptor would not get all that it lacks."""
-    victims = [action for action in schedule(snapshot).actions if isinstance(action, Preempt)]
+    victims = [action for action in schedule(snapshot).actions if isinstance(action, Preempt | ReleaseWarm)]
     demand_of = {a.attempt: a.demand for a in snapshot.allocations}
     if any(size < 0 for size in free(snapshot).values()) or any(t.limit for t in snapshot.policy.teams.values()):
         # Instances freed for a pool shrunk below its use, or for a limit, are not earmarked.
         return
     for name in {action.for_job for action in victims}:
-        mine = [action for action in victims if action.for_job == name]
+        # A warm pool of another team that must be gone first frees nothing for the job.
+        mine = [action for action in victims if action.for_job == name and action.freed]
         earmarked = total(action.freed for action in mine)
         for action in mine:
             others = total(demand_of[other.attempt] for other in mine if other is not action)
@@ -382,7 +447,7 @@ def preemptors_start_when_all_has_stopped(snapshot: Snapshot) -> None:
     A job that its team's guarantee covers once the attempts have stopped may take it over (decision 33).
     """
     plan = schedule(snapshot)
-    preemptors = {action.for_job for action in plan.actions if isinstance(action, Preempt)}
+    preemptors = {action.for_job for action in plan.actions if isinstance(action, Preempt | ReleaseWarm)}
     if not preemptors:
         return
     after = schedule(all_stopped(snapshot, plan))
@@ -412,6 +477,57 @@ def what_is_freed_is_earmarked_whole(snapshot: Snapshot) -> None:
         assert not shortfall(waiting[name].demand, plus(left, comes))
 
 
+def warm_pools_go_before_attempts(snapshot: Snapshot) -> None:
+    """Warm pools: no attempt is preempted for what an idle warm pool alone would free."""
+    if any(t.limit for t in snapshot.policy.teams.values()) or any(size < 0 for size in free(snapshot).values()):
+        return
+    plan = schedule(snapshot)
+    gone = {a.attempt for a in plan.actions if isinstance(a, Preempt | ReleaseWarm)}
+    gone |= {a.warm for a in plan.actions if isinstance(a, StartWarm)}
+    idle = [a for a in snapshot.allocations if a.warm and not a.stopping and a.attempt not in gone]
+    for action in plan.actions:
+        if isinstance(action, Preempt) and action.freed:
+            assert not [a.attempt for a in idle if not shortfall(action.freed, a.demand)], "a warm pool would do"
+
+
+def only_warm_pools_are_released(snapshot: Snapshot) -> None:
+    """Warm pools: they are released and not preempted, and only while no attempt claims them."""
+    held = {a.attempt: a for a in snapshot.allocations}
+    for action in schedule(snapshot).actions:
+        if isinstance(action, Preempt | ReleaseWarm):
+            assert bool(held[action.attempt].warm) is isinstance(action, ReleaseWarm)
+            assert not held[action.attempt].stopping
+
+
+def matching_jobs_start_in_warm_pools(snapshot: Snapshot) -> None:
+    """Warm pools: SageMaker would launch a matching job in one, so it starts in one if any is left."""
+    plan = schedule(snapshot)
+    waiting = {job.name: job for job in snapshot.waiting}
+    gone = {a.attempt for a in plan.actions if isinstance(a, Preempt | ReleaseWarm)}
+    gone |= {a.warm for a in plan.actions if isinstance(a, StartWarm)}
+    for action in plan.actions:
+        if isinstance(action, Start) and not isinstance(action, StartWarm):
+            left = [a for a in _matches(waiting[action.job], snapshot) if not a.stopping and a.attempt not in gone]
+            assert not [
+                a.attempt
+                for a in left
+                if (snapshot.policy.warm_across_teams or a.team == waiting[action.job].team) and _ends_ms(a) > NOW_MS
+            ]
+
+
+def instances_are_not_shared_across_teams(snapshot: Snapshot) -> None:
+    """Warm pools: unless the policy allows it, no job starts while SageMaker may launch it in that of another team."""
+    if snapshot.policy.warm_across_teams:
+        return
+    waiting = {job.name: job for job in snapshot.waiting}
+    for name in of(schedule(snapshot), Start):
+        assert all(pool.team == waiting[name].team for pool in _matches(waiting[name], snapshot))
+
+
+def _matches(job: WaitingJob, snapshot: Snapshot) -> list[Allocation]:
+    return [a for a in snapshot.allocations if a.warm and a.warm == job.warm_key and a.demand == job.demand]
+
+
 def leftovers_are_released(snapshot: Snapshot) -> None:
     """Promise 5: the reservation of a job that has left is released."""
     waiting = {job.name for job in snapshot.waiting}
@@ -425,7 +541,10 @@ def guarantees_are_given(snapshot: Snapshot) -> None:
     if plan.actions or not policy.preemption or any(a.stopping for a in snapshot.allocations) or snapshot.reservations:
         return
     waiting = {job.name: job for job in snapshot.waiting}
-    first = next((waiting[h.job] for h in plan.waits if fits(waiting[h.job], snapshot.pools, policy)), None)
+    if snapshot.calendars:
+        # A job may have to wait for another size.
+        return
+    first = next((waiting[h.job] for h in plan.waits if can_ever_start(waiting[h.job], snapshot)), None)
     left = free(snapshot)
     if first is None or first.not_before_ms > snapshot.now_ms or any(size < 0 for size in left.values()):
         return
@@ -458,6 +577,7 @@ def the_order_of_reading_does_not_matter(snapshot: Snapshot) -> None:
             reservations=shuffled(snapshot.reservations),
             waiting=shuffled(snapshot.waiting),
             policy=snapshot.policy,
+            calendars=dict(shuffled(tuple(snapshot.calendars.items()))),
         )
         assert schedule(again) == first
 
@@ -549,8 +669,38 @@ def test_freed_and_free_instances_cover_the_preemptors_demand(snapshot: Snapshot
 
 
 @given(snapshots())
+def test_no_attempt_is_preempted_where_a_warm_pool_would_do(snapshot: Snapshot) -> None:
+    warm_pools_go_before_attempts(snapshot)
+
+
+@given(snapshots(full=True).map(beside_a_warm_pool))
+def test_no_attempt_is_preempted_beside_an_idle_warm_pool_that_would_do(snapshot: Snapshot) -> None:
+    warm_pools_go_before_attempts(snapshot)
+
+
+@given(snapshots())
+def test_warm_pools_are_released_and_attempts_preempted(snapshot: Snapshot) -> None:
+    only_warm_pools_are_released(snapshot)
+
+
+@given(snapshots())
+def test_a_matching_job_starts_in_a_warm_pool_if_one_is_left(snapshot: Snapshot) -> None:
+    matching_jobs_start_in_warm_pools(snapshot)
+
+
+@given(snapshots("several"))
+def test_no_job_starts_in_the_warm_pool_of_another_team_unless_the_policy_allows_it(snapshot: Snapshot) -> None:
+    instances_are_not_shared_across_teams(snapshot)
+
+
+@given(snapshots())
 def test_a_reservation_is_released_with_its_job(snapshot: Snapshot) -> None:
     leftovers_are_released(snapshot)
+
+
+@given(snapshots())
+def test_what_starts_ends_before_a_pool_becomes_too_small(snapshot: Snapshot) -> None:
+    what_starts_has_ended_before_a_pool_shrinks(snapshot)
 
 
 @given(snapshots("several"))

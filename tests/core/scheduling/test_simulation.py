@@ -17,7 +17,7 @@ from headway.policy import Policy
 from headway.scheduling.scheduler import schedule
 from headway.scheduling.simulation import ENDS, Arrival, Event, EventKind, Simulation
 from headway.vectors import free
-from tests.core.builders import NOW_MS, P5, held, job, reserved, snapshot
+from tests.core.builders import NOW_MS, P5, held, job, reserved, snapshot, warm
 
 NOTHING = Plan(actions=(), waits=())
 
@@ -283,3 +283,81 @@ def test_with_the_real_scheduler_every_job_that_fits_completes_and_no_pool_is_ex
             used -= event.demand[P5]
         assert 0 <= used <= 4
     assert [event.time_ms for event in events] == sorted(event.time_ms for event in events)
+
+
+# ------------------------------------------------------------------------------------------------------ warm pools
+def keeping(at: int, name: str, run: int, key: str = "k", keep: int = 100) -> Arrival:
+    return Arrival(time_ms=at, job=job(name, entered=at, warm_key=key, keep_ms=keep), run_ms=run)
+
+
+def warm_course(*arrivals: Arrival, stop_ms: int = 0, cold_start_ms: int = 0, warm_start_ms: int = 0) -> list[Event]:
+    events: list[Event] = []
+    Simulation(
+        snapshot(size=1, now_ms=0),
+        schedule,
+        stop_ms=stop_ms,
+        cold_start_ms=cold_start_ms,
+        warm_start_ms=warm_start_ms,
+        arrivals=arrivals,
+        record=events.append,
+    ).run()
+    return events
+
+
+def test_the_instances_of_a_job_are_kept_until_a_matching_job_starts_in_them() -> None:
+    events = warm_course(keeping(0, "a", 10), keeping(15, "b", 5, keep=0))
+    assert told(events)[2:] == [
+        (10, "completed", "a"),
+        (10, "kept warm", "a"),
+        (15, "arrived", "b"),
+        (15, "kept no longer", "a"),
+        (15, "started", "b"),
+        (20, "completed", "b"),
+    ]
+    assert [event.warm for event in events if event.kind is EventKind.STARTED] == ["", "a-1"]
+
+
+def test_the_instances_of_a_job_are_kept_no_longer_than_it_asked_for() -> None:
+    assert told(warm_course(keeping(0, "a", 10)))[-1] == (110, "kept no longer", "a")
+
+
+def test_kept_instances_are_released_for_another_job_which_starts_when_that_is_done() -> None:
+    events = warm_course(keeping(0, "a", 10), arrival(20, "b", 5), stop_ms=7)
+    assert told(events)[-3:] == [(27, "kept no longer", "a"), (27, "started", "b"), (32, "completed", "b")]
+
+
+def test_a_start_in_a_warm_pool_takes_less_time_than_another_one() -> None:
+    events = warm_course(keeping(0, "a", 10), keeping(40, "b", 10), cold_start_ms=20, warm_start_ms=3)
+    ends = [(event.time_ms, event.job) for event in events if event.kind is EventKind.COMPLETED]
+    assert ends == [(30, "a"), (53, "b")]
+
+
+def test_the_time_of_a_start_counts_toward_the_limit_of_a_job() -> None:
+    late = replace(keeping(0, "a", 900), job=job("a", limit_s=1, warm_key="k"))
+    events = warm_course(late, cold_start_ms=200)
+    assert told(events)[-1] == (1000, "ended at its limit", "a")
+
+
+def test_the_time_of_a_start_is_lost_by_a_preemption() -> None:
+    first = Arrival(time_ms=0, job=job("low", 0), run_ms=1000, checkpoints=True)
+    policy = Policy(checkpoint_interval_ms=100)
+    events: list[Event] = []
+    high = Arrival(time_ms=350, job=job("high", 5), run_ms=10)
+    start = replace(snapshot(size=1, now_ms=0), policy=policy)
+    Simulation(start, schedule, arrivals=[first, high], cold_start_ms=100, record=events.append).run()
+    (yielded,) = [event for event in events if event.kind is EventKind.PREEMPTED_ENDED]
+    assert yielded.lost_ms == 150
+    assert told(events)[-1] == (350 + 110 + 100 + 800, "completed", "low")
+
+
+def test_warm_pools_of_the_snapshot_end_by_their_time_or_when_they_are_released() -> None:
+    events: list[Event] = []
+    state = snapshot(warm("a", ends_in_s=60), warm("b", released=True), size=2)
+    Simulation(state, schedule, stop_ms=5, record=events.append).run()
+    assert told(events) == [(NOW_MS + 5, "kept no longer", "b"), (NOW_MS + 60_000, "kept no longer", "a")]
+
+
+def test_the_instances_of_a_preempted_attempt_are_not_kept() -> None:
+    events = warm_course(keeping(0, "a", 50), Arrival(time_ms=10, job=job("high", 5), run_ms=10), stop_ms=3)
+    assert [event.job for event in events if event.kind is EventKind.KEPT] == ["a"]
+    assert told(events)[-1] == (13 + 10 + 50 + 100, "kept no longer", "a")

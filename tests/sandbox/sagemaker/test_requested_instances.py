@@ -57,6 +57,15 @@ def test_instances_are_counted_in_every_form_of_a_resource_config(config, expect
         (preferring((P5, 1), (G5, 1), InstanceCount=1), "InstanceCount must be set in every one"),
         (preferring((P5, None), (G5, None)), "InstanceCount must be set in every one"),
         (preferring((P5, None), InstanceCount=0), "at least one instance"),
+        (
+            {
+                "InstancePreferences": [
+                    {"InstanceType": P5, "InstanceCount": 1},
+                    {"InstanceType": G5, "InstanceCount": 0},
+                ]
+            },
+            "at least one instance",
+        ),
         (preferring(*((kind, 1) for kind in (P5, G5, P4, "ml.g5.xlarge", "ml.g5.2xlarge", "ml.g5.4xlarge"))), "length"),
         ({**on(P5), "SelectedInstanceType": P5}, "SelectedInstanceType cannot be set"),
         ({**on(P5), "SelectedInstanceCount": 1}, "SelectedInstanceCount cannot be set"),

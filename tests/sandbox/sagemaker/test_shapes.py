@@ -9,7 +9,7 @@ import botocore.model
 import botocore.parsers
 import pytest
 
-from headway_sandbox.sagemaker.request_validation import service_model
+from headway_sandbox.sagemaker.api.request_validation import service_model
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from tests.sandbox.fleets import play, request, spot
 

@@ -27,6 +27,7 @@ from tests.sandbox.waiting import until
 
 pytestmark = pytest.mark.e2e
 
+P5 = "ml.p5.48xlarge"
 TRIES = 3
 """The number of tries of the sandbox's clients (`headway_sandbox.local.aws_account`)."""
 
@@ -503,6 +504,43 @@ def test_a_job_is_finished_failed_and_interrupted_on_request(sb):
     assert sb.in_use()["ml.p5.48xlarge"] >= 1
     with pytest.raises(SandboxError, match="No such switch: quota"):
         sb.set_faults(quota={})
+
+
+def test_a_warm_pool_is_shown_taken_and_released_through_the_sdk(sb):
+    sagemaker = sb.client("sagemaker")
+    sb.set_faults(warm_pool_quotas={P5: 1}, warm_pool_release_s=1)
+    config = {"InstanceType": P5, "InstanceCount": 1, "VolumeSizeInGB": 30, "KeepAlivePeriodInSeconds": 3600}
+    for name in ("warm-1", "warm-2"):
+        sagemaker.create_training_job(**request(name, ResourceConfig=config))
+        sb.finish(name)
+    first, second = (sagemaker.describe_training_job(TrainingJobName=f"warm-{number}") for number in (1, 2))
+    assert (first["WarmPoolStatus"]["Status"], first["WarmPoolStatus"]["ReusedByJob"]) == ("Reused", "warm-2")
+    assert second["WarmPoolStatus"]["Status"] == "Available"
+    changed = {"TrainingJobName": "warm-2", "ResourceConfig": {"KeepAlivePeriodInSeconds": 0}}
+    assert sagemaker.update_training_job(**changed)["TrainingJobArn"] == second["TrainingJobArn"]
+
+    def listed() -> list[str]:
+        answer = sagemaker.list_training_jobs(WarmPoolStatusEquals="Terminated", NameContains="warm-2")
+        return [each["TrainingJobName"] for each in answer["TrainingJobSummaries"]]
+
+    until(lambda: listed() == ["warm-2"])
+
+
+def test_a_training_plan_that_a_test_sets_is_shown_through_the_sdk_and_runs_a_job(sb):
+    sagemaker = sb.client("sagemaker")
+    plan = sb.put_plan("spring", [(0, 86_400), (172_800, 259_200)], instance_type=P5, instance_count=2, unhealthy=1)
+    config = {"InstanceType": P5, "InstanceCount": 1, "VolumeSizeInGB": 30, "TrainingPlanArn": plan}
+    long = {"StoppingCondition": {"MaxRuntimeInSeconds": 40_000}, "Environment": {"SANDBOX_RUN_SECONDS": "30000"}}
+    sagemaker.create_training_job(**request("planned", ResourceConfig=config, **long))
+    until(lambda: sagemaker.describe_training_plan(TrainingPlanName="spring")["InUseInstanceCount"] == 1)
+    (entry,) = sagemaker.list_training_plans(Filters=[{"Name": "Status", "Value": "Active"}])["TrainingPlanSummaries"]
+    assert (entry["TrainingPlanArn"], entry["AvailableInstanceCount"]) == (plan, 0)
+    found = sagemaker.list_training_jobs(TrainingPlanArnEquals=plan, NameContains="planned")["TrainingJobSummaries"]
+    assert [each["TrainingJobName"] for each in found] == ["planned"]
+    with pytest.raises(SandboxError, match=r"No training plan has ml\.t3\.large"):
+        sb.put_plan("spring", [(0, 86_400)], instance_type="ml.t3.large", instance_count=2)
+    with pytest.raises(SandboxError, match="There is no PUT"):
+        sb._call("PUT", "/plans")
 
 
 def test_the_control_endpoints_refuse_browsers(sb):

@@ -52,3 +52,17 @@ def test_jobs_that_never_end_are_reported(result: Result) -> None:
     (_, _), (all_end, sentence) = checks._orders(replace(result, unfinished=2), result)
     assert not all_end
     assert f"{result.jobs} of {result.jobs + 2} jobs end" in sentence
+
+
+@pytest.mark.parametrize(
+    ("longer", "starts", "unfinished", "holds"),
+    [(0.99, 1, 0, True), (1.009, 1, 0, True), (1.011, 1, 0, False), (1.0, 0, 0, False), (1.0, 1, 1, False)],
+)
+def test_warm_pools_cost_the_average_job_less_than_a_hundredth(
+    result: Result, longer: float, starts: int, unfinished: int, *, holds: bool
+) -> None:
+    jct = replace(result.jct, avg_s=result.jct.avg_s * longer)
+    warm = replace(result, jct=jct, keep_s=600.0, warm_starts=starts, warm_idle_instance_h=7.4, unfinished=unfinished)
+    verdict, sentence = checks._saves(warm, result)
+    assert verdict is holds
+    assert "idle for 7 instance hours" in sentence

@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -42,6 +43,51 @@ def play(trace: Trace, policy: str, *, limit_factor: float = 1.0, stop_ms: int =
 
 # A job on 3 of 4, one on all 4, and two small ones behind it: a short one and a long one.
 BLOCKED = ("0,100,3,1,,a,,", "1,50,4,1,,a,,", "2,90,1,1,,b,,", "3,500,1,1,,b,,")
+
+
+# One instance: a job of team a, then one of its team and one of another at once.
+IN_TURN = ("0,1000,1,1,,a,,", "1,1000,1,1,,a,,", "2,1000,1,1,,b,,")
+
+
+@pytest.mark.parametrize(
+    ("keep_s", "release_s", "ends_s", "warm_starts", "idle_h"),
+    [
+        (0, 0, (1240, 2480, 3720), 0, 0.0),
+        # The second job starts warm; for the third the instances are released, and stay idle until then.
+        (600, 0, (1240, 2260, 3500), 1, 0.2),
+        (600, 120, (1240, 2260, 3620), 1, 0.2),
+    ],
+)
+def test_a_job_starts_in_a_warm_pool_of_its_team_and_others_have_it_released(
+    tmp_path: Path, keep_s: int, release_s: int, ends_s: Sequence[int], warm_starts: int, idle_h: float
+) -> None:
+    (scenario,) = scenarios(
+        trace(tmp_path, *IN_TURN, size=1),
+        ["headway"],
+        cold_start_ms=240_000,
+        warm_start_ms=20_000,
+        keep_ms=keep_s * 1000,
+        release_ms=release_s * 1000,
+    )
+    result = simulate(scenario)
+    assert result.jct.avg_s == pytest.approx(sum(end - at for at, end in enumerate(ends_s)) / 3, abs=0.1)
+    # The last job's instances stay warm to the end: 600 s, beside the time of the release.
+    assert (result.warm_starts, result.warm_idle_instance_h) == (warm_starts, idle_h)
+    assert result.label == ("headway 1x" if not keep_s else f"headway 1x warm 600/{release_s} s")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"keep_ms": -1}, "cannot be negative"),
+        ({"cold_start_ms": 1, "warm_start_ms": 2}, "a warm start cannot take longer than a cold start"),
+        ({"keep_ms": 1, "policies": ["fifo", "article"]}, "the policy article keeps no warm pools"),
+    ],
+)
+def test_invalid_options_of_warm_pools_are_refused(tmp_path: Path, options: dict[str, Any], says: str) -> None:
+    policies = options.pop("policies", ["headway"])
+    with pytest.raises(InvalidInput, match=says):
+        scenarios(trace(tmp_path, *BLOCKED), policies, **options)
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])

@@ -151,6 +151,12 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         "is required with each preference, or once in ResourceConfig",
     ),
     (
+        "a training plan",
+        {"ResourceConfig": {**on(1), "TrainingPlanArn": "arn:aws:sagemaker:eu-west-1:123456789012:training-plan/p1"}},
+        "ResourceConfig.TrainingPlanArn",
+        "counts no instances of training plans",
+    ),
+    (
         "a place on UltraServers",
         {"ResourceConfig": {**on(1), "InstancePlacementConfig": {"EnableMultipleJobs": True}}},
         "ResourceConfig.InstancePlacementConfig",
@@ -611,3 +617,65 @@ def test_a_warm_pool_is_refused_if_configured() -> None:
     assert problem.field == "ResourceConfig.KeepAlivePeriodInSeconds"
     assert problem.message.endswith("(warmPools): remove it")
     assert not admit(request("a"), refusing, ROOT).warm_pool
+
+
+KEEPS: dict[str, Any] = {
+    "pools": {P5: {"size": 4}, "ml.g5.xlarge": {"size": 4}},
+    "teams": {"red": {}, "blue": {}},
+    "warmPools": {"maxSeconds": 900, "teams": ["red"]},
+}
+OF_RED: dict[str, Any] = {"Tags": [{"Key": "team", "Value": "red"}]}
+
+
+def kept(seconds: int, **more: Any) -> dict[str, Any]:
+    return {"ResourceConfig": {**on(1), "KeepAlivePeriodInSeconds": seconds, **more}}
+
+
+def test_a_warm_pool_within_the_policy_is_kept() -> None:
+    admitted = admit(request("a", **OF_RED, **kept(900)), validate(KEEPS), ROOT)
+    assert (admitted.keep_s, admitted.warm_pool) == (900, False)
+    assert admitted.warm_key
+
+
+def test_a_job_without_a_warm_pool_of_its_own_matches_those_of_others() -> None:
+    keeps = admit(request("a", **OF_RED, **kept(900)), validate(KEEPS), ROOT)
+    plain = admit(request("b", **OF_RED), validate(KEEPS), ROOT)
+    assert (plain.keep_s, plain.warm_key) == (0, keeps.warm_key)
+
+
+SPOT = {
+    "EnableManagedSpotTraining": True,
+    "StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 60},
+}
+GROUPS = {
+    "ResourceConfig": {
+        "InstanceGroups": [{"InstanceGroupName": "a", "InstanceType": P5, "InstanceCount": 1}],
+        "VolumeSizeInGB": 30,
+        "KeepAlivePeriodInSeconds": 60,
+    }
+}
+PLAN = "arn:aws:sagemaker:eu-west-1:123456789012:training-plan/mine"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (kept(901), "is 901; this queue keeps warm pools for at most 900 s (warmPools.maxSeconds)"),
+        (
+            {**kept(60), "Tags": [{"Key": "team", "Value": "blue"}]},
+            "asks for a warm pool, which jobs of the team blue may not keep (warmPools.teams): remove it",
+        ),
+        ({**kept(60), **SPOT}, "asks for a warm pool, which SageMaker keeps of no spot instances: remove it"),
+        (GROUPS, "asks for a warm pool, which instance groups cannot have: remove it"),
+        (
+            kept(60, TrainingPlanArn=PLAN),
+            "asks for a warm pool, which is kept of one instance type without a plan only: remove it",
+        ),
+    ],
+    ids=["too long", "another team", "spot", "instance groups", "a training plan"],
+)
+def test_a_warm_pool_beyond_the_policy_is_refused_with_a_sentence(changes: dict[str, Any], expected: str) -> None:
+    with pytest.raises(InvalidRequest) as raised:
+        admit(request("a", **{**OF_RED, **changes}), validate(KEEPS), ROOT)
+    (problem,) = raised.value.fields
+    assert (problem.field, problem.message) == ("ResourceConfig.KeepAlivePeriodInSeconds", expected)

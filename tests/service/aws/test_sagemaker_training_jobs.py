@@ -16,6 +16,7 @@ from headway_service.errors import (
     LaunchRefused,
     ListingExpired,
     NameTaken,
+    NothingToStop,
     OutcomeUnknown,
     Throttled,
     TrainingJobEnded,
@@ -37,6 +38,7 @@ LISTED = {"TrainingJobName": "a", "TrainingJobStatus": "InProgress", "CreationTi
 CALLS: dict[str, Callable[[SageMakerTrainingJobs], Any]] = {
     "create": lambda jobs: jobs.create(request("a")),
     "stop": lambda jobs: jobs.stop("a"),
+    "release_warm_pool": lambda jobs: jobs.release_warm_pool("a"),
     "describe": lambda jobs: jobs.describe("a"),
     "described": lambda jobs: jobs.described("a"),
     "tags_of": lambda jobs: jobs.tags_of(ARN),
@@ -247,6 +249,21 @@ def test_a_forbidden_stop_is_distinguished(server: RawServer, jobs: SageMakerTra
     refuse(server, "AccessDeniedException", "is not authorized to perform: sagemaker:StopTrainingJob")
     with pytest.raises(LacksPermission):
         jobs.stop("a")
+
+
+@pytest.mark.parametrize("code", ["ValidationException", "ResourceNotFound", "ResourceLimitExceeded"])
+def test_a_refused_release_of_a_warm_pool_is_distinguished(
+    server: RawServer, jobs: SageMakerTrainingJobs, code: str
+) -> None:
+    refuse(server, code)
+    with pytest.raises(NothingToStop):
+        jobs.release_warm_pool("a")
+
+
+def test_a_forbidden_release_of_a_warm_pool_is_distinguished(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
+    refuse(server, "AccessDeniedException", "is not authorized to perform: sagemaker:UpdateTrainingJob")
+    with pytest.raises(LacksPermission):
+        jobs.release_warm_pool("a")
 
 
 def test_a_stop_is_confirmed_by_sagemakers_answer(server: RawServer, jobs: SageMakerTrainingJobs) -> None:

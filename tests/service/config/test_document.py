@@ -369,3 +369,34 @@ def test_a_new_document_may_not_have_a_period_in_which_sagemaker_publishes_nothi
 @pytest.mark.parametrize("document", [watching(OWN), {**GOOD, "watches": {"idle": None}}])
 def test_a_new_document_may_have_short_periods_for_metrics_of_its_own(document: dict[str, Any]) -> None:
     assert new_text_to_keep(document) == text_to_keep(document)
+
+
+@pytest.mark.parametrize(
+    ("rules", "field", "message"),
+    [
+        ({"maxSeconds": 3601}, "warmPools.maxSeconds", "must be at most 3600"),
+        ({"maxSeconds": 0}, "warmPools.maxSeconds", "must be at least 1"),
+        ({"teams": ["blue"]}, "warmPools.teams", "there is no team blue"),
+        ({"maxInstances": {"ml.x.large": 1}}, "warmPools.maxInstances.ml.x.large", "there is no pool ml.x.large"),
+        ({"maxInstances": {P5: -1}}, f"warmPools.maxInstances.{P5}", "must be at least 0"),
+        ({"keep": True}, "warmPools.keep", "is not known here: remove it, or check its spelling"),
+        ("keep", "warmPools", "must be 'leaveOut' or 'refuse'"),
+        (3, "warmPools", "must be 'leaveOut' or 'refuse'"),
+    ],
+    ids=str,
+)
+def test_an_invalid_rule_on_warm_pools_is_refused_with_its_field(rules: Any, field: str, message: str) -> None:
+    with pytest.raises(InvalidConfiguration) as raised:
+        validate({"pools": {P5: {"size": 2}}, "teams": {"red": {}}, "warmPools": rules})
+    (problem,) = raised.value.fields
+    assert (problem.field, problem.message) == (field, message)
+
+
+def test_rules_on_warm_pools_are_kept_as_they_were_written() -> None:
+    document = {"pools": {P5: {"size": 2}}, "warmPools": {"maxSeconds": 60, "acrossTeams": True}}
+    assert json.loads(text_to_keep(document)) == document
+    kept = validate(document)
+    assert kept.policy().warm_across_teams
+    assert not validate({**document, "warmPools": {}}).policy().warm_across_teams
+    for word in ("leaveOut", "refuse"):
+        assert validate({**document, "warmPools": word}).kept_warm_pools is None

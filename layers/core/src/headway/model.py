@@ -52,6 +52,10 @@ class WaitingJob:
     limit_ms: int | None = None
     #: Whether attempts may be stopped for it. Not if its last attempt got no instances: they would stop for nothing.
     preempts: bool = True
+    #: SageMaker may launch it in a warm pool with this key (and the same demand); empty if in none.
+    warm_key: str = ""
+    #: How long its instances are kept warm after it has ended, ms.
+    keep_ms: int = 0
     #: Whether SageMaker takes one of the pools, so that the instances in the others become free again. Then attempts
     #: are stopped for it in one pool at most.
     one_of: bool = False
@@ -99,13 +103,23 @@ class Allocation:
     freed: Demand | None = None
     #: The training job that holds them, if it did not come through the queue. ``job`` and ``attempt`` then name none.
     outside: str = ""
+    #: What the warm pool that it leaves can be matched by, and for how long its instances are kept after it, ms.
+    warm_key: str = ""
+    keep_ms: int = 0
+    #: Non-empty if the attempt has ended and its instances are kept warm: the key of the jobs that may start in it.
+    #: ``since_ms`` is the end of the attempt then, and ``limit_ms`` for how long they are kept.
+    warm: str = ""
+    #: The attempt that was started in it. Until SageMaker tells which instances that one uses, both hold theirs, and
+    #: this one counts as stopping.
+    claimed_by: str = ""
 
     def ends_as_soon(self, now_ms: int) -> bool:
         """Whether it reaches its limit within the time that a stop takes, so that to stop it frees nothing sooner.
 
-        For one that is beyond its limit, the limit is disproved, so its end is unknown.
+        For one that is beyond its limit, the limit is disproved, so its end is unknown. A warm pool is released
+        whenever its instances are needed, as nothing is lost and no other attempt has to stop.
         """
-        return self.limit_ms is not None and 0 <= self.since_ms + self.limit_ms - now_ms <= STOP_MS
+        return not self.warm and self.limit_ms is not None and 0 <= self.since_ms + self.limit_ms - now_ms <= STOP_MS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,6 +143,25 @@ class Pause:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SizeChange:
+    """A pool gets another size at a known time."""
+
+    at_ms: int
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calendar:
+    """How the size of a pool changes from now on."""
+
+    #: In order of time. After the last one the size stays.
+    changes: tuple[SizeChange, ...]
+    #: Whether running attempts are stopped when the pool becomes smaller than its use. If not, a job starts only if it
+    #: ends in time.
+    stops: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Snapshot:
     """All that a decision depends on, read at one moment."""
 
@@ -143,3 +176,5 @@ class Snapshot:
     pauses: Mapping[str, Pause] = field(default_factory=dict)
     #: The rules to decide under.
     policy: Policy = DEFAULT_POLICY
+    #: Pools whose size changes at known times; ``pools`` has the sizes of now.
+    calendars: Mapping[str, Calendar] = field(default_factory=dict)

@@ -27,6 +27,14 @@ class Start:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StartWarm(Start):
+    """Start a waiting job in a warm pool. Both are charged until SageMaker tells which instances it uses."""
+
+    #: The attempt that left the warm pool.
+    warm: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Preempt:
     """Stop an attempt so that a waiting job fits."""
 
@@ -40,7 +48,33 @@ class Preempt:
     reason: Reason
 
 
-Action = Release | Start | Preempt
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StopForSize:
+    """Stop an attempt, or release a warm pool, as its pool has become smaller than its use."""
+
+    job: str
+    attempt: str
+    #: The pool, and the size that it has now.
+    pool: str
+    size: int
+    reason: Reason
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReleaseWarm:
+    """Release a warm pool so that a waiting job fits."""
+
+    #: The job whose attempt left the warm pool, and that attempt.
+    job: str
+    attempt: str
+    #: The waiting job that it is released for ...
+    for_job: str
+    #: ... and the instances that stay earmarked for that job.
+    freed: Demand
+    reason: Reason
+
+
+Action = Release | Start | Preempt | ReleaseWarm | StopForSize
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

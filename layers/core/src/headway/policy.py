@@ -75,6 +75,8 @@ class Policy:
     #: What a job that writes checkpoints loses at most when it is stopped, ms of run time.
     checkpoint_interval_ms: int = 600_000
     ageing: Ageing | None = None
+    #: Whether a job may start in the warm pool of another team.
+    warm_across_teams: bool = True
     #: By name. A job of a team that is not here has no guarantee, no limit and the weight 1.
     teams: Mapping[str, Team] = field(default_factory=dict)
 

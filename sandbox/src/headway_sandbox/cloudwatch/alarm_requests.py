@@ -11,7 +11,7 @@ from typing import Any
 
 from headway_sandbox.cloudwatch.alarm_evaluation import BREACHING, COMPARISONS, IGNORE, MISSING, NOT_BREACHING
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker import request_validation
+from headway_sandbox.sagemaker.api import request_validation
 from headway_sandbox.sagemaker.token_bucket import Rate
 
 # Quotas: calls per second, account and region; the burst is not documented.

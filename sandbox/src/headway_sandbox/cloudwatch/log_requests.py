@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker import request_validation
+from headway_sandbox.sagemaker.api import request_validation
 from headway_sandbox.sagemaker.token_bucket import Rate
 
 # Quotas: calls per second and account in most regions, not adjustable; the burst is not documented.

@@ -1,7 +1,7 @@
 """CloudWatch alarms on training jobs in memory, for simulations in virtual time without the emulator.
 
 No clock, no I/O: every call passes the time (`now`, s since the epoch). No sample is stored: samples are computed from
-the fake SageMaker's jobs (`headway_sandbox.sagemaker.utilization`), so only their metrics have data.
+the fake SageMaker's jobs (`headway_sandbox.sagemaker.telemetry.utilization`), so only their metrics have data.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from headway_sandbox.cloudwatch import alarm_message, alarm_requests, evaluation_schedule
 from headway_sandbox.cloudwatch.alarm_evaluation import INSUFFICIENT_DATA, AlarmSettings, Sample, sample
-from headway_sandbox.sagemaker import service_facts, utilization
+from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_sandbox.sagemaker.telemetry import utilization
 from headway_sandbox.sagemaker.token_bucket import Rate, Throttle
 
 Document = dict[str, Any]

@@ -173,6 +173,23 @@ class Sandbox:
         """Interrupt a spot job."""
         self._call("POST", f"/jobs/{name}/interrupt")
 
+    def put_plan(self, name: str, blocks: Iterable[tuple[float, float]], **plan: Any) -> str:
+        """Create or change a training plan, e.g. `put_plan("spring", [(0, 86_400)], instance_count=2)`.
+
+        Args:
+            name: Its name.
+            blocks: Begin and end of its reserved blocks, in seconds of training time from now.
+            plan: The other members of `headway_sandbox.sagemaker.capacity.training_plan.TrainingPlan`.
+
+        Returns:
+            Its ARN.
+        """
+        now = self._call("GET", "/plans")["now"]
+        reserved = [{"start": now + start, "end": now + end} for start, end in blocks]
+        self._call("PUT", f"/plans/{name}", {"blocks": reserved, **plan})
+        arn: str = self.client("sagemaker").describe_training_plan(TrainingPlanName=name)["TrainingPlanArn"]
+        return arn
+
     def faults(self) -> dict[str, Any]:
         """Return the switches (`headway_sandbox.sagemaker.faults.Faults`)."""
         return self._call("GET", "/faults")

@@ -13,6 +13,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "pending_expiry": ("Stopped", "Failed"),
     "warm_pool_over_quota": ("unkept", "refused"),
     "preferences_count": ("selected", "all"),
+    "plan_end": ("Stopped", "Failed"),
     "warm_pool_choice": ("oldest", "any", "none"),
 }
 """The values of switches that select one of some words."""
@@ -57,6 +58,12 @@ class Faults:
     `all` of them. AWS does not document it."""
     event_hides_selection: bool = False
     """Whether events lack the selected one of a job's InstancePreferences. AWS does not document it."""
+    plan_end: str = "Stopped"
+    """Status of a job that has lost its instances of a training plan: `Stopped` or `Failed`."""
+    plan_counts_to_quota: bool = False
+    """Whether instances of a training plan also count against the quota of training jobs."""
+    plan_counts_while_scheduled: bool = True
+    """Whether a training plan shows available instances before and between its blocks."""
     throttle: Mapping[str, int] = field(default_factory=dict)
     """Per operation (`CreateTrainingJob`): number of next calls that fail with "Rate exceeded"."""
     rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

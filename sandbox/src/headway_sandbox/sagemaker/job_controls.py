@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.capacity.training_plan import TrainingPlan
 from headway_sandbox.sagemaker.state_machine import JobStateMachine
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 
 class JobControls(JobStateMachine):
-    """Training jobs that a test can finish, fail and interrupt at any time."""
+    """Training jobs that a test can finish, fail and interrupt at any time, and the training plans that it sets."""
 
     def finish(self, name: str, *, now: float) -> None:
         """Complete a job at once: it passes through its remaining stages without delay.
@@ -22,8 +23,7 @@ class JobControls(JobStateMachine):
         """
         job = self._active(name, now)
         if job.allocated_at is None:
-            self._decide(job, 0)
-            self._allocate(job, now)
+            self._allocate(job, 0, now)
         for stage in _stages_after(job.secondary):
             self._enter(job, stage, now)
         self._end(job, service_facts.COMPLETED, "Completed", now)
@@ -62,6 +62,34 @@ class JobControls(JobStateMachine):
             job.run_left_s = job.script.run_s
         job.release_instances(now)
         self._enter(job, "Interrupted", now, lasts_s=self.settings.durations.restart_s)
+
+    def put_plan(self, plan: TrainingPlan, *, now: float) -> None:
+        """Create or change a training plan; its jobs get other ends, and pending ones look for instances at once.
+
+        Args:
+            plan: the plan.
+            now: the current time, s.
+
+        Raises:
+            ValueError: No plan has such instances.
+        """
+        self._settle(now)
+        self._supply.plans.put(plan)
+        arn = self._supply.plans.arn(plan.name)
+        for job in self._live.values():
+            if job.plan == arn and job.allocated_at is not None:
+                job.block_ends = self._supply.plans.block_end(arn, now) or now
+            elif job.secondary != "Pending" or job.phase_ends is None or arn not in {each.plan for each in job.choices}:
+                continue
+            elif job.phase_ends > now + self.settings.durations.provisioning_s:
+                job.phase_ends = now
+            self._changed.add(job.name)
+            self._schedule(job)
+
+    def plans(self, *, now: float) -> list[TrainingPlan]:
+        """Return all training plans. Read-only."""
+        self._settle(now)
+        return self._supply.plans.all()
 
     def _active(self, name: str, now: float) -> TrainingJob:
         self._settle(now)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from headway_sandbox.sagemaker import service_facts
@@ -23,7 +24,7 @@ class Choice:
     plan: str = ""
     """ARN of the training plan that they are of; empty: on demand, or spot."""
 
-    @property
+    @cached_property
     def instances(self) -> dict[str, int]:
         """Its instances per type."""
         return dict(Counter(self.hosts))

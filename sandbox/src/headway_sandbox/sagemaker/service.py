@@ -11,17 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker import (
-    list_training_jobs,
-    request_validation,
-    run_script,
-    service_facts,
-    utilization,
-)
-from headway_sandbox.sagemaker.capacity import quotas, warm_pools
+from headway_sandbox.sagemaker import run_script, service_facts
+from headway_sandbox.sagemaker.api import list_training_jobs, request_validation
+from headway_sandbox.sagemaker.capacity import warm_pools
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.job_controls import JobControls
 from headway_sandbox.sagemaker.state_machine import Document, SageMakerSettings
+from headway_sandbox.sagemaker.telemetry import utilization
 from headway_sandbox.sagemaker.token_bucket import Throttle
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
@@ -53,6 +49,8 @@ class FakeSageMaker(JobControls):
             "ListTrainingJobs": self._list,
             "DeleteTrainingJob": self._delete,
             "UpdateTrainingJob": self._update,
+            "DescribeTrainingPlan": self._describe_plan,
+            "ListTrainingPlans": self._list_plans,
             "ListTags": self._list_tags,
             "AddTags": self._add_tags,
             "DeleteTags": self._delete_tags,
@@ -166,11 +164,12 @@ class FakeSageMaker(JobControls):
     def _create(self, request: Mapping[str, Any], now: float) -> Document:
         request_validation.check_create(request)
         warm_pools.check_request(request, self.faults)
+        self._supply.plans.check_request(request, now=now)
         run = run_script.read(request.get("Environment") or {})
         utilization.check(request, run)
         name = request["TrainingJobName"]
         arn = self.arn(name)
-        pool_of = self._warm_pools.choose(request, self.faults, now=now)
+        pool_of = self._supply.warm_pools.choose(request, self.faults, now=now)
         if self.faults.quota_before_name:
             self._check_quotas(request, pool_of, now)
         if name in self._jobs:
@@ -187,18 +186,14 @@ class FakeSageMaker(JobControls):
         )
         self._jobs[name] = self._live[name] = job
         if pool_of is not None:
-            self._warm_pools.take(pool_of, job, now=now)
+            self._supply.warm_pools.take(pool_of, job, now=now)
             self._changed.add(pool_of.name)
         self._enter(job, "Starting", now, lasts_s=self._provisioning_s(job) * 0.1)
         return {"TrainingJobArn": arn}
 
     def _check_quotas(self, request: Mapping[str, Any], pool_of: TrainingJob | None, now: float) -> None:
         jobs = self._jobs if self.faults.quota_lag_s else self._live
-        warm = self._warm_pools.counted(now, lag_s=self.faults.quota_lag_s)
-        if pool_of is not None:
-            warm.subtract(pool_of.instances)
-        quotas.check(request, jobs.values(), self.faults, warm=warm, now=now)
-        self._warm_pools.check_quota(request, self._live.values(), self.faults, now)
+        self._supply.check_quotas(request, jobs.values(), self.faults, pool_of=pool_of, now=now)
 
     def _stop(self, request: Mapping[str, Any], now: float) -> Document:
         job = self._visible(request, now)
@@ -230,9 +225,15 @@ class FakeSageMaker(JobControls):
             # Model: UpdateTrainingJob declares it.
             raise AwsError("ResourceNotFound", "Requested resource not found.")
         request_validation.check_update(request)
-        self._warm_pools.update(job, request["ResourceConfig"]["KeepAlivePeriodInSeconds"], self.faults, now=now)
+        self._supply.warm_pools.update(job, request["ResourceConfig"]["KeepAlivePeriodInSeconds"], self.faults, now=now)
         self._changed.add(job.name)
         return {"TrainingJobArn": job.arn}
+
+    def _describe_plan(self, request: Mapping[str, Any], now: float) -> Document:
+        return self._supply.plans.describe(request, self._live.values(), self.faults, now)
+
+    def _list_plans(self, request: Mapping[str, Any], now: float) -> Document:
+        return self._supply.plans.list_plans(request, self._live.values(), self.faults, now)
 
     def _list_tags(self, request: Mapping[str, Any], now: float) -> Document:
         job = self._tagged(request)

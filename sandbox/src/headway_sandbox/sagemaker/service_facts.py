@@ -43,6 +43,7 @@ ACCELERATED = ("ml.p", "ml.g", "ml.trn")
 """Types that MaxPendingTimeInSeconds has an effect on (API reference, StoppingCondition)."""
 CAPACITY_RETRY_S = 60.0
 """How often the sandbox looks for instances for a pending job, s. AWS does not document it."""
+PLAN_ENDED = "Sandbox: the instances of the training plan go 30 minutes before the end of its reserved capacity."
 PENDING_EXPIRED = "Sandbox: there were no instances within MaxPendingTimeInSeconds."
 # Seen; the full second sentence is "Please retry using a different ML instance type or after some time."
 CAPACITY_ERROR = (

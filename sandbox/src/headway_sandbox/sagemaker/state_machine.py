@@ -21,12 +21,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway_sandbox.sagemaker import service_facts
-from headway_sandbox.sagemaker.capacity import quotas
-from headway_sandbox.sagemaker.capacity.warm_pools import WarmPools
+from headway_sandbox.sagemaker.capacity.supply import Supply
+from headway_sandbox.sagemaker.capacity.training_plan import TrainingPlan
 from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.event_delivery import EventDelivery
 from headway_sandbox.sagemaker.faults import Faults
-from headway_sandbox.sagemaker.requested_instances import Choice
 from headway_sandbox.sagemaker.token_bucket import Rate
 from headway_sandbox.sagemaker.training_job import Durations, TrainingJob
 
@@ -64,7 +63,7 @@ class JobStateMachine:
         self._planned = 0
         self._changed: set[str] = set()  # jobs that were created, changed or deleted since `take_changes`
         self._events = EventDelivery(rng=self._rng)
-        self._warm_pools = WarmPools(self._rng)
+        self._supply = Supply(arn_prefix=self.arn("").replace("training-job/", "training-plan/"), rng=self._rng)
 
     # ---------------------------------------------------------------------------------------- time and events
 
@@ -109,7 +108,7 @@ class JobStateMachine:
 
     def kept_warm(self, *, now: float) -> dict[str, int]:
         """Return the instances per type of all warm pools that no job has taken and that are not terminated."""
-        return dict(self._warm_pools.counted(now))
+        return dict(self._supply.warm_pools.counted(now))
 
     def arn(self, name: str) -> str:
         """Return the ARN of the training job with a name."""
@@ -142,12 +141,15 @@ class JobStateMachine:
     def _proceed(self, job: TrainingJob, now: float) -> None:
         limit = job.runtime_ends()
         wait_limit = job.waiting_ends()
+        plan_limit = job.plan_ends()
         if job.phase_ends is not None and job.phase_ends <= now:
             self._next_stage(job, now)
         elif limit is not None and limit <= now:
             self._begin_stop(job, "MaxRuntimeExceeded", now)
         elif wait_limit is not None and wait_limit <= now:
             self._begin_stop(job, "MaxWaitTimeExceeded", now)
+        elif plan_limit is not None and plan_limit <= now:
+            self._begin_stop(job, self.faults.plan_end, now)
 
     def _next_stage(self, job: TrainingJob, now: float) -> None:
         durations = self.settings.durations
@@ -164,6 +166,8 @@ class JobStateMachine:
                 self._enter(job, "Uploading", now, lasts_s=durations.upload_s)
             case "Uploading":
                 self._end(job, service_facts.COMPLETED, "Completed", now)
+            case "Stopping" if job.stop_becomes == "Failed":
+                self._fail(job, service_facts.PLAN_ENDED, now)
             case "Stopping":
                 self._end(job, service_facts.STOPPED, job.stop_becomes, now)
             case "Interrupted":
@@ -175,67 +179,45 @@ class JobStateMachine:
         if job.script.lacks_capacity:
             self._fail(job, job.script.failure, now)
             return
-        if not job.reuses and not self._select(job, now):
+        number = self._supply.select(job, self._live.values(), self.faults, now=now)
+        if number is None:
             self._stay_pending(job, now)
             return
-        self._allocate(job, now)
+        self._allocate(job, number, now)
         self._enter(job, "Downloading", now, lasts_s=self.settings.durations.download_s)
 
     def _provisioning_s(self, job: TrainingJob) -> float:
         durations = self.settings.durations
         return durations.warm_start_s if job.reuses else durations.provisioning_s
 
-    def _select(self, job: TrainingJob, now: float) -> bool:
-        """Select the first of the instances that a job can run on which are free; return whether there are any."""
-        for number, choice in enumerate(job.choices):
-            if self._capacity_for(choice, now) and (job.choice is not None or self._has_quota_for(job, choice, now)):
-                self._decide(job, number)
-                return True
-        return False
-
-    def _decide(self, job: TrainingJob, number: int) -> None:
+    def _allocate(self, job: TrainingJob, number: int, now: float) -> None:
+        """Give a job the instances of one of its choices."""
         if job.choice is None:
             job.selected = number
-
-    def _allocate(self, job: TrainingJob, now: float) -> None:
         job.allocate_instances(now)
+        if job.plan:
+            job.block_ends = self._supply.plans.block_end(job.plan, now)
         self._hand_over_warm_pool(job)
 
     def _hand_over_warm_pool(self, job: TrainingJob) -> None:
-        left = self._warm_pools.hand_over(job)
+        left = self._supply.warm_pools.hand_over(job)
         if left is not None:
             self._changed.add(left)
 
     def _stay_pending(self, job: TrainingJob, now: float) -> None:
         """Try again later, or end a job that has waited for instances as long as it may."""
-        most_s = job.max_pending_s
-        ends = job.created + (self.faults.capacity_wait_s if most_s is None else most_s)
-        if job.secondary == "Pending" and now < ends:
-            job.phase_ends = min(ends, now + service_facts.CAPACITY_RETRY_S)
+        next_try = self._supply.next_try(job, self.faults, now=now) if job.secondary == "Pending" else None
+        if next_try is not None:
+            job.phase_ends = next_try
+            # Saved, so that the order among jobs that wait for the same moment survives a restart.
+            self._changed.add(job.name)
             self._schedule(job)
-        elif most_s is None or job.secondary != "Pending":
-            self._fail(job, service_facts.CAPACITY_ERROR, now)
-        elif self.faults.pending_expiry == "Failed":
-            self._fail(job, service_facts.PENDING_EXPIRED, now)
+            return
+        reason = self._supply.shortage(job, now=now) if job.secondary == "Pending" else service_facts.CAPACITY_ERROR
+        if reason or self.faults.pending_expiry == "Failed":
+            self._fail(job, reason or service_facts.PENDING_EXPIRED, now)
         else:
             self._end(job, service_facts.STOPPED, "Stopped", now)
-
-    def _has_quota_for(self, job: TrainingJob, choice: Choice, now: float) -> bool:
-        """Whether other jobs have left room in the quota since a job with preferences was created."""
-        warm = self._warm_pools.counted(now)
-        others = [other for other in self._live.values() if other is not job]
-        used = quotas.used(others, self.faults, spot=False, warm=warm, now=now)
-        return quotas.exceeded(choice.instances, used, self.faults, spot=False) is None
-
-    def _capacity_for(self, choice: Choice, now: float) -> bool:
-        held = self._warm_pools.held(now)
-        for other in self._live.values():
-            if other.allocated_at is not None:
-                held.update(other.instances)
-        return all(
-            held[kind] + count <= self.faults.capacity.get(kind, held[kind] + count)
-            for kind, count in choice.instances.items()
-        )
 
     def _begin_stop(self, job: TrainingJob, becomes: str, now: float) -> None:
         job.stop_becomes = becomes
@@ -256,7 +238,7 @@ class JobStateMachine:
         self._hand_over_warm_pool(job)
         self._enter(job, secondary, now, status=status, message=job.failure_reason)
         if since is not None:
-            self._warm_pools.keep(job, self.faults, instances_since=since, now=now)
+            self._supply.warm_pools.keep(job, self.faults, instances_since=since, now=now)
 
     def _enter(
         self,
@@ -280,7 +262,7 @@ class JobStateMachine:
     def _schedule(self, job: TrainingJob) -> None:
         if job.phase_ends is None:
             return
-        limits = (job.runtime_ends(), job.waiting_ends())
+        limits = (job.runtime_ends(), job.waiting_ends(), job.plan_ends())
         # A limit that was reached before this stage began applies at its begin, not before.
         due = max(job.modified, min([job.phase_ends, *(limit for limit in limits if limit is not None)]))
         self._planned += 1
@@ -295,12 +277,13 @@ class JobStateMachine:
         return {name: job.to_document() if job is not None else None for name, job in jobs.items()}
 
     def to_document(self) -> Document:
-        """Return the state without the jobs as JSON: the faults and the events to come."""
+        """Return the state without the jobs as JSON: the faults, the training plans and the events to come."""
         return {
             "account": self.settings.account,
             "region": self.settings.region,
             "faults": self.faults.to_document(),
             "events": self._events.to_document(),
+            "plans": [plan.to_document() for plan in self._supply.plans.all()],
         }
 
     def load(self, jobs: Iterable[Document], document: Mapping[str, Any]) -> None:
@@ -311,11 +294,13 @@ class JobStateMachine:
             document: the rest of its state, by `to_document`.
         """
         self.faults = Faults(**document["faults"])
+        for plan in document.get("plans", []):
+            self._supply.plans.put(TrainingPlan.from_document(plan))
         for entry in sorted(jobs, key=lambda entry: (entry["created"], entry["name"])):
             job = TrainingJob.from_document(entry)
             self._jobs[job.name] = job
             if not job.ended:
                 self._live[job.name] = job
-            self._warm_pools.add(job)
+            self._supply.warm_pools.add(job)
             self._schedule(job)
         self._events.load(document["events"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from headway_sandbox.sagemaker import requested_instances, service_facts
@@ -59,6 +60,8 @@ class TrainingJob:
     """When the current stage ends by itself; None once the job has ended."""
     allocated_at: float | None = None
     """Since when it has instances; None if it has none."""
+    block_ends: float | None = None
+    """When its instances go, as they are of a training plan."""
     held_s: float = 0.0
     """Seconds for which it had instances before its last interruption (spot)."""
     run_left_s: float = 0.0
@@ -86,7 +89,7 @@ class TrainingJob:
         """Whether it uses managed spot training."""
         return bool(self.request.get("EnableManagedSpotTraining"))
 
-    @property
+    @cached_property
     def choices(self) -> tuple[Choice, ...]:
         """What it can run on, the most preferred first."""
         return requested_instances.choices(self.request)
@@ -107,6 +110,16 @@ class TrainingJob:
     def instances(self) -> dict[str, int]:
         """Its instances per type; none before they are selected."""
         return self.choice.instances if self.choice is not None else {}
+
+    @property
+    def plan(self) -> str:
+        """ARN of the training plan that it runs in, or waits for; empty if none, or if it is not selected yet."""
+        return self.choice.plan if self.choice is not None else ""
+
+    @property
+    def wants_plan(self) -> bool:
+        """Whether it can only run in training plans."""
+        return all(choice.plan for choice in self.choices)
 
     @property
     def _has_preferences(self) -> bool:
@@ -150,6 +163,10 @@ class TrainingJob:
             return None
         limit_s = self._condition().get("MaxRuntimeInSeconds", service_facts.DEFAULT_MAX_RUNTIME_S)
         return self.allocated_at + max(0.0, float(limit_s) - self.held_s)
+
+    def plan_ends(self) -> float | None:
+        """When its instances go, as they are of a training plan; None if it has none, or is already stopping."""
+        return self.block_ends if self.allocated_at is not None and self.status == service_facts.IN_PROGRESS else None
 
     def waiting_ends(self) -> float | None:
         """When MaxWaitTimeInSeconds is reached, counted from a spot job's creation."""
@@ -220,6 +237,8 @@ class TrainingJob:
         }
         if self.training_ended is not None:
             entry["TrainingEndTime"] = _wire(self.training_ended)
+        if self.plan:
+            entry["TrainingPlanArn"] = self.plan
         return entry
 
     def event_detail(self, *, hides_selection: bool = False) -> dict[str, Any]:
@@ -256,7 +275,7 @@ class TrainingJob:
             **{
                 **document,
                 "script": script.Script.from_document(document["script"]),
-                "warm_pool": WarmPool.from_document(document["warm_pool"]),
+                "warm_pool": WarmPool.from_document(document.get("warm_pool")),
                 "transitions": [Transition(**entry) for entry in document["transitions"]],
             }
         )

@@ -6,6 +6,8 @@ GET   /_headway/jobs                 all training jobs with status and instances
 POST  /_headway/jobs/NAME/finish     completes the job now
 POST  /_headway/jobs/NAME/fail       {"reason": "AlgorithmError: ..."}: fails the job now
 POST  /_headway/jobs/NAME/interrupt  interrupts a spot job
+GET   /_headway/plans                the training time, and the training plans
+PUT   /_headway/plans/NAME           creates or changes a training plan (`TrainingPlan`), with times in training time
 GET   /_headway/faults               the switches (`headway_sandbox.sagemaker.faults.Faults`)
 PUT   /_headway/faults               sets switches; the others get their defaults
 PATCH /_headway/faults               sets switches; the others keep their values
@@ -32,7 +34,8 @@ from headway_sandbox.call_recorder import Calls, call_from_document
 from headway_sandbox.emulator import patches, service_state
 from headway_sandbox.emulator.patches import Receive, Scope
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker import list_training_jobs
+from headway_sandbox.sagemaker.api import list_training_jobs
+from headway_sandbox.sagemaker.capacity.training_plan import TrainingPlan
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.service import FakeSageMaker
 
@@ -108,10 +111,8 @@ async def _read(receive: Receive) -> dict[str, Any]:
 
 def _route(fleet: FakeSageMaker, calls: Calls, method: str, path: list[str], body: Mapping[str, Any]) -> _Answer:
     match method, path:
-        case "GET", ["jobs"]:
-            return 200, _jobs(fleet)
-        case "POST", ["jobs", name, action]:
-            return _act(fleet, name, action, body)
+        case _, ["jobs", *action]:
+            return _jobs(fleet, method, action, body)
         case "GET" | "PUT" | "PATCH", ["faults"]:
             if method != "GET":
                 fleet.faults = (Faults() if method == "PUT" else fleet.faults).with_changes(body)
@@ -125,6 +126,8 @@ def _route(fleet: FakeSageMaker, calls: Calls, method: str, path: list[str], bod
             return 200, {}
         case "POST", ["queues", name, "release"]:
             return 200, {"released": patches.release_messages(name)}
+        case _, ["plans", *name]:
+            return _plans(fleet, method, name, body)
         case _, ["functions", *action]:
             return _functions(method, action, body)
         case _:
@@ -164,7 +167,17 @@ def _training_time(fleet: FakeSageMaker) -> float:
     return fleet.settings.clock.training_time(time.time())
 
 
-def _jobs(fleet: FakeSageMaker) -> dict[str, Any]:
+def _jobs(fleet: FakeSageMaker, method: str, path: list[str], body: Mapping[str, Any]) -> _Answer:
+    match method, path:
+        case "GET", []:
+            return 200, _all_jobs(fleet)
+        case "POST", [name, action]:
+            return _act(fleet, name, action, body)
+        case _:
+            return _not_found(method, ["jobs", *path])
+
+
+def _all_jobs(fleet: FakeSageMaker) -> dict[str, Any]:
     now = _training_time(fleet)
     jobs = fleet.jobs(now=now)
     return {
@@ -180,6 +193,18 @@ def _jobs(fleet: FakeSageMaker) -> dict[str, Any]:
         "inUse": fleet.in_use(),
         "keptWarm": fleet.kept_warm(now=now),
     }
+
+
+def _plans(fleet: FakeSageMaker, method: str, path: list[str], body: Mapping[str, Any]) -> _Answer:
+    now = _training_time(fleet)
+    match method, path:
+        case "GET", []:
+            pass
+        case "PUT", [name]:
+            fleet.put_plan(TrainingPlan.from_document({**body, "name": name}), now=now)
+        case _:
+            return _not_found(method, ["plans", *path])
+    return 200, {"now": now, "plans": [plan.to_document() for plan in fleet.plans(now=now)]}
 
 
 def _act(fleet: FakeSageMaker, name: str, action: str, body: Mapping[str, Any]) -> _Answer:

@@ -22,7 +22,7 @@ from headway_sandbox.emulator import patches, service_state
 from headway_sandbox.emulator.patches import AsgiApp, Caller, Receive, Scope, Send
 from headway_sandbox.errors import AwsError, JournalError
 from headway_sandbox.journal.journal import Journal
-from headway_sandbox.sagemaker import authorization, request_validation
+from headway_sandbox.sagemaker.api import authorization, request_validation
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.server import admin_api, signatures
 from headway_sandbox.server.gateway import Gateway, Refused

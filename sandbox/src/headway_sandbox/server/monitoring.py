@@ -9,8 +9,8 @@ from functools import partial
 from headway_sandbox.cloudwatch import evaluation_schedule
 from headway_sandbox.emulator import cloudwatch
 from headway_sandbox.emulator.cloudwatch import AlarmKey
-from headway_sandbox.sagemaker import utilization
 from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_sandbox.sagemaker.telemetry import utilization
 
 # Retention of data points that no alarm needs, for users.
 _KEPT_S = 900.0

@@ -44,9 +44,9 @@ from headway_sandbox.emulator import (
 from headway_sandbox.emulator.placeholders import ROOT
 from headway_sandbox.errors import JournalError, JournalOfOtherVersion
 from headway_sandbox.journal.journal import Journal
-from headway_sandbox.sagemaker import container_logs, utilization
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.state_machine import SageMakerSettings
+from headway_sandbox.sagemaker.telemetry import container_logs, utilization
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.server.http_proxy import AwsProxy
 from headway_sandbox.server.saved_clock import clock_of

@@ -6,9 +6,9 @@ import asyncio
 import itertools
 
 from headway_sandbox.emulator import logs
-from headway_sandbox.sagemaker import container_logs
-from headway_sandbox.sagemaker.container_logs import GROUP
 from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_sandbox.sagemaker.telemetry import container_logs
+from headway_sandbox.sagemaker.telemetry.container_logs import GROUP
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 # Yield to other tasks after this number of jobs: the server has one thread.

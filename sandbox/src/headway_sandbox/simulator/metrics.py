@@ -29,6 +29,16 @@ class Outcome:
     waits_since_ms: int = 0
 
 
+@dataclass(slots=True)
+class WarmUse:
+    """How warm pools were used."""
+
+    #: Starts in a warm pool.
+    starts: int = 0
+    #: Instance-milliseconds in which warm pools were idle.
+    idle_ms: int = 0
+
+
 @dataclass
 class Timeline:
     """Instances in use and waiting jobs, from each change on."""
@@ -117,6 +127,13 @@ class Result:
     work_lost_instance_h: float
     #: Launches that SageMaker's quota refused.
     refused: int
+    #: How long instances stayed warm after a job, s; 0 for not at all.
+    keep_s: float
+    #: How long it took until the instances of a released warm pool were free, s.
+    release_s: float
+    #: Starts in a warm pool, and instance hours in which warm pools were idle.
+    warm_starts: int
+    warm_idle_instance_h: float
     #: Average wait per team and per priority, s.
     wait_by_team_s: Mapping[str, float]
     wait_by_priority_s: Mapping[str, float]
@@ -127,8 +144,9 @@ class Result:
 
     @property
     def label(self) -> str:
-        """The policy, with its limit factor if it uses limits."""
-        return self.policy if self.limit_factor is None else f"{self.policy} {self.limit_factor:g}x"
+        """The policy, its limit factor if it uses limits, and how long warm pools stay and take to be released."""
+        limits = "" if self.limit_factor is None else f" {self.limit_factor:g}x"
+        return f"{self.policy}{limits}" + (f" warm {self.keep_s:g}/{self.release_s:g} s" if self.keep_s else "")
 
     def to_document(self, parts: int = 500) -> dict[str, Any]:
         """Return the metrics for JSON, with a timeline of `parts` parts."""
@@ -143,6 +161,9 @@ def measure(
     outcomes: Mapping[str, Outcome],
     timeline: Timeline,
     refused: int,
+    keep_s: float,
+    release_s: float,
+    warm: WarmUse,
     wall_s: float,
 ) -> Result:
     """Compute the metrics of a simulation.
@@ -154,6 +175,9 @@ def measure(
         outcomes: Outcomes by job.
         timeline: Instances in use and waiting jobs.
         refused: Launches that SageMaker's quota refused.
+        keep_s: How long instances stayed warm after a job, s.
+        release_s: How long it took until the instances of a released warm pool were free, s.
+        warm: The use of warm pools.
         wall_s: Duration of the simulation.
     """
     ended = [outcome for outcome in outcomes.values() if outcome.ended_ms is not None]
@@ -176,6 +200,10 @@ def measure(
         most_preemptions=max((outcome.yields for outcome in outcomes.values()), default=0),
         work_lost_instance_h=round(sum(outcome.lost_ms for outcome in outcomes.values()) / _HOUR_MS, 1),
         refused=refused,
+        keep_s=keep_s,
+        release_s=release_s,
+        warm_starts=warm.starts,
+        warm_idle_instance_h=round(warm.idle_ms / _HOUR_MS, 1),
         wait_by_team_s=by_team,
         wait_by_priority_s=_average_by(ended, lambda outcome: str(outcome.job.priority)),
         fairness=jain(list(by_team.values())),

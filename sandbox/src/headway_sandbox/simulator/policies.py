@@ -30,6 +30,8 @@ class SimulatedPolicy:
     uses_priorities: bool = False
     #: Whether the queue is ordered by true run time, which a real queue does not have.
     shortest_first: bool = False
+    #: Whether its scheduler knows warm pools.
+    keeps_warm: bool = True
     #: Creates the scheduler of a simulation.
     scheduler: Callable[[], Decide] = field(default=lambda: partial(schedule, explain=False))
 
@@ -113,7 +115,7 @@ POLICIES = {
             uses_limits=True,
         ),
         SimulatedPolicy(name="sjf", policy=_IN_ORDER, shortest_first=True),
-        SimulatedPolicy(name="article", policy=Policy(), uses_priorities=True, scheduler=Article),
+        SimulatedPolicy(name="article", policy=Policy(), uses_priorities=True, keeps_warm=False, scheduler=Article),
     )
 }
 

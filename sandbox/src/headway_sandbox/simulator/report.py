@@ -40,6 +40,11 @@ def notes(results: Sequence[Result]) -> list[str]:
     for result in results:
         if result.unfinished:
             found.append(f"{result.label}: {result.unfinished} jobs never ended.")
+        if result.keep_s:
+            found.append(
+                f"{result.label}: {result.warm_starts} of {result.jobs} jobs started in a warm pool; "
+                f"warm pools were idle for {result.warm_idle_instance_h:.0f} instance hours."
+            )
         if result.refused:
             found.append(f"{result.label}: the quota refused {result.refused} launches.")
         if len(result.wait_by_priority_s) > 1:

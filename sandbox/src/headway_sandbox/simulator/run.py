@@ -12,7 +12,7 @@ from headway.model import Snapshot, WaitingJob
 from headway.scheduling.ordering import handicap_ms
 from headway.scheduling.simulation import Arrival, Event, EventKind, Simulation
 from headway_sandbox.simulator.errors import InvalidInput
-from headway_sandbox.simulator.metrics import Outcome, Result, Timeline, measure
+from headway_sandbox.simulator.metrics import Outcome, Result, Timeline, WarmUse, measure
 from headway_sandbox.simulator.policies import Article, SimulatedPolicy, policy_named
 from headway_sandbox.simulator.trace import Trace, TraceJob
 
@@ -31,6 +31,13 @@ class Scenario:
     checkpointing: float = 0.0
     #: Seed of the choice of these jobs.
     seed: int = 0
+    #: How long an attempt holds its instances before it trains, when they are new and when they were kept warm.
+    cold_start_ms: int = 0
+    warm_start_ms: int = 0
+    #: How long instances stay warm after a job, for jobs of the same team with as many; 0 for not at all.
+    keep_ms: int = 0
+    #: How long it takes until the instances of a released warm pool are free.
+    release_ms: int = 120_000
 
 
 def simulate(scenario: Scenario) -> Result:
@@ -43,6 +50,9 @@ def simulate(scenario: Scenario) -> Result:
         Snapshot(now_ms=scenario.trace.jobs[0].submit_ms, pools=scenario.trace.pools, policy=policy.policy),
         decide,
         stop_ms=scenario.stop_ms,
+        release_ms=scenario.release_ms,
+        cold_start_ms=scenario.cold_start_ms,
+        warm_start_ms=scenario.warm_start_ms,
         arrivals=_arrivals(scenario, policy),
         record=record,
     )
@@ -54,6 +64,9 @@ def simulate(scenario: Scenario) -> Result:
         outcomes=record.outcomes,
         timeline=record.timeline,
         refused=decide.refused if isinstance(decide, Article) else 0,
+        keep_s=scenario.keep_ms / 1000,
+        release_s=scenario.release_ms / 1000,
+        warm=record.warm,
         wall_s=time.perf_counter() - began,
     )
 
@@ -66,6 +79,10 @@ def scenarios(
     stop_ms: int = 120_000,
     checkpointing: float = 0.0,
     seed: int = 0,
+    cold_start_ms: int = 0,
+    warm_start_ms: int = 0,
+    keep_ms: int = 0,
+    release_ms: int = 120_000,
 ) -> list[Scenario]:
     """Return a scenario per policy and limit; only one for policies that do not use limits.
 
@@ -76,6 +93,10 @@ def scenarios(
         stop_ms: Duration of an attempt's stop.
         checkpointing: Fraction of the jobs that write checkpoints, 0 to 1.
         seed: Seed of the choice of these jobs.
+        cold_start_ms: How long an attempt holds new instances before it trains.
+        warm_start_ms: The same for warm instances.
+        keep_ms: How long instances stay warm after a job; 0 for not at all.
+        release_ms: How long it takes until the instances of a released warm pool are free.
 
     Raises:
         InvalidInput: An argument is invalid.
@@ -88,9 +109,24 @@ def scenarios(
         raise InvalidInput("the fraction of the jobs that write checkpoints is a number from 0 to 1")
     if stop_ms < 0:
         raise InvalidInput("the duration of a job's stop cannot be negative")
+    if min(cold_start_ms, warm_start_ms, keep_ms, release_ms) < 0:
+        raise InvalidInput("the durations of starts and of warm pools cannot be negative")
+    if warm_start_ms > cold_start_ms:
+        raise InvalidInput("a warm start cannot take longer than a cold start")
+    if keep_ms and not all(policy_named(policy).keeps_warm for policy in policies):
+        raise InvalidInput("the policy article keeps no warm pools: simulate it without them")
     return [
         Scenario(
-            trace=trace, policy=policy, limit_factor=factor, stop_ms=stop_ms, checkpointing=checkpointing, seed=seed
+            trace=trace,
+            policy=policy,
+            limit_factor=factor,
+            stop_ms=stop_ms,
+            checkpointing=checkpointing,
+            seed=seed,
+            cold_start_ms=cold_start_ms,
+            warm_start_ms=warm_start_ms,
+            keep_ms=keep_ms,
+            release_ms=release_ms,
         )
         for policy in dict.fromkeys(policies)
         for factor in (limits if policy_named(policy).uses_limits else limits[:1])
@@ -125,7 +161,7 @@ def _arrivals(scenario: Scenario, policy: SimulatedPolicy) -> list[Arrival]:
     return [
         Arrival(
             time_ms=job.submit_ms,
-            job=_waiting(job, scenario.limit_factor, policy),
+            job=_waiting(job, scenario, policy),
             run_ms=job.run_ms,
             # Drawn for every job, so that one seed gives all policies the same jobs.
             checkpoints=random.random() < scenario.checkpointing,
@@ -134,8 +170,9 @@ def _arrivals(scenario: Scenario, policy: SimulatedPolicy) -> list[Arrival]:
     ]
 
 
-def _waiting(job: TraceJob, limit_factor: float, policy: SimulatedPolicy) -> WaitingJob:
-    limit_ms = round(job.run_ms * limit_factor)
+def _waiting(job: TraceJob, scenario: Scenario, policy: SimulatedPolicy) -> WaitingJob:
+    # A limit covers the time in which instances are provided as well.
+    limit_ms = round(job.run_ms * scenario.limit_factor) + scenario.cold_start_ms
     return WaitingJob(
         name=job.name,
         demand={job.pool: job.count},
@@ -145,6 +182,8 @@ def _waiting(job: TraceJob, limit_factor: float, policy: SimulatedPolicy) -> Wai
         team=job.team,
         limit_ms=limit_ms,
         handicap_ms=handicap_ms(limit_ms, policy.policy),
+        warm_key=f"{job.team}/{job.count}" if scenario.keep_ms else "",
+        keep_ms=scenario.keep_ms,
     )
 
 
@@ -154,6 +193,8 @@ class _Recorder:
     def __init__(self, trace: Trace) -> None:
         self.outcomes = {job.name: Outcome(job=job) for job in trace.jobs}
         self.timeline = Timeline()
+        self.warm = WarmUse()
+        self._kept_since_ms: dict[str, int] = {}
         self._used = 0
         self._waiting = 0
 
@@ -168,6 +209,11 @@ class _Recorder:
                 self._waiting -= 1
                 self._used += held
                 outcome.waited_ms += event.time_ms - outcome.waits_since_ms
+                self.warm.starts += bool(event.warm)
+            case EventKind.KEPT:
+                self._kept_since_ms[event.attempt] = event.time_ms
+            case EventKind.KEPT_ENDED:
+                self.warm.idle_ms += (event.time_ms - self._kept_since_ms.pop(event.attempt)) * held
             case EventKind.PREEMPTED:
                 outcome.preemptions += 1
             case _:

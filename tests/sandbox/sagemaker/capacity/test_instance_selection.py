@@ -89,6 +89,14 @@ def test_before_the_selection_a_job_counts_for_nothing_or_for_all_of_them(count,
         assert [fits(fleet, P5, 1, now), fits(fleet, G5, 4, now)] == expected
 
 
+def test_a_job_that_ended_before_the_selection_counts_for_nothing_even_if_usage_lags():
+    fleet = FakeSageMaker(faults=Faults(quotas={P5: 2, G5: 4}, preferences_count="all", quota_lag_s=90))
+    fleet.create(choosy(), now=0.0)
+    fleet.stop("a", now=1.0)
+    assert not fits(fleet, P5, 2, now=2.0)
+    assert fits(fleet, P5, 2, now=31.0)
+
+
 def test_a_preference_whose_quota_others_have_used_up_since_is_not_selected():
     fleet = FakeSageMaker(faults=Faults(quotas={P5: 2, G5: 4}))
     fleet.create(choosy(), now=0.0)

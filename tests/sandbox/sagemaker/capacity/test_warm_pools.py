@@ -149,6 +149,16 @@ def test_no_other_job_gets_the_instances_of_a_pool():
     assert fleet.describe("b", now=5000.0)["FailureReason"].startswith("CapacityError")
 
 
+def test_no_other_job_gets_the_instances_of_a_pool_that_a_job_has_taken():
+    fleet = fleet_with(capacity={P5: 1})
+    fleet.create(warm(), now=0.0)
+    # Its provisioning ends while `b` is on its way into the pool.
+    fleet.create(request("c", EnableNetworkIsolation=True), now=END_S - 170)
+    fleet.create(request("b"), now=END_S)
+    fleet.advance(END_S + 20)
+    assert [fleet.describe(name, now=END_S + 20)["SecondaryStatus"] for name in "bc"] == ["Downloading", "Failed"]
+
+
 def test_a_terminated_pool_still_counts_if_usage_lags_and_counts_once():
     fleet = fleet_with(quotas={P5: 2}, quota_lag_s=90)
     fleet.create(warm(), now=0.0)
@@ -469,9 +479,12 @@ def test_pools_are_saved_and_loaded():
 def test_a_job_on_its_way_into_a_pool_has_it_after_a_restart():
     fleet = fleet_with(quotas={P5: 1}, capacity={P5: 1})
     fleet.create(warm(), now=0.0)
+    fleet.advance(END_S)
+    saved = fleet.take_changes()
     fleet.create(request("b"), now=END_S)
+    saved |= fleet.take_changes()
     again = FakeSageMaker()
-    again.load(json.loads(json.dumps(list(fleet.take_changes().values()))), fleet.to_document())
+    again.load(json.loads(json.dumps(list(saved.values()))), fleet.to_document())
     assert status(again, now=END_S + 10) == "InUse"
     again.advance(END_S + 20)
     assert (status(again, now=END_S + 20), again.describe("b", now=END_S + 20)["SecondaryStatus"]) == (

@@ -22,6 +22,7 @@ from headway_service.store.marks import KEY as MARK_KEY
 from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.pause_invariants import LONGEST_INVOCATION_S, PauseInvariants
+from headway_verification.soak.size_invariants import SizeInvariants
 from headway_verification.soak.violations import require
 
 _WAITING = frozenset({"pending", "preempted"})
@@ -74,6 +75,7 @@ class Invariants:
         #: The number of starts counted for each team.
         self._starts: dict[str, int] = {}
         self.pauses = PauseInvariants()
+        self._sizes = SizeInvariants()
         self.states: set[str] = set()
         self.too_late_s: float | None = None
 
@@ -92,6 +94,7 @@ class Invariants:
         reservations = {name: item for (kind, name), item in ledger.items() if kind == "reservation"}
         pools = {name: item for (kind, name), item in ledger.items() if kind == "pool"}
         rogues = {name: item for (kind, name), item in ledger.items() if kind == "rogue"}
+        warm = {name: item for (kind, name), item in ledger.items() if kind == "warm"}
         pauses = {name: item for (kind, name), item in ledger.items() if kind == "pause"}
         self.pauses.check_changes(pauses, now_s)
         teams = {name: item for (kind, name), item in ledger.items() if kind == "team"}
@@ -100,7 +103,10 @@ class Invariants:
         self._check_starts(teams)
         own = filter(is_own, self._fleet.jobs(now=now_s))
         self.pauses.check_starts(pauses, attempts, own, now_s)
-        self._check_capacity(pools, attempts, reservations, rogues, now_s)
+        self._check_capacity(pools, attempts, reservations, rogues, warm, now_s)
+        self._check_warm_instances(attempts, warm, now_s)
+        calendars = {name: item for (kind, name), item in ledger.items() if kind == "calendar"}
+        self._sizes.check(calendars, attempts, now_s)
         self._check_unmanaged(rogues, now_s)
         self._check_limits(attempts, now_s)
         self._check_training_jobs(attempts, rogues, now_s)
@@ -127,7 +133,7 @@ class Invariants:
         return jobs, lines, ledger
 
     def _check_capacity(
-        self, pools: _Items, attempts: _Items, reservations: _Items, rogues: _Items, now_s: float
+        self, pools: _Items, attempts: _Items, reservations: _Items, rogues: _Items, warm: _Items, now_s: float
     ) -> None:
         running: Counter[str] = Counter()
         for training_job in self._fleet.jobs(now=now_s):
@@ -147,11 +153,15 @@ class Invariants:
             held = sum(attempt["demand"].get(pool, 0) for attempt in attempts.values())
             reserved = sum(each["demand"].get(pool, 0) for each in reservations.values())
             charged = sum(each.get("charged", {}).get(pool, 0) for each in rogues.values())
+            kept = sum(each["demand"].get(pool, 0) for each in warm.values())
+            # The attempt in a claimed warm pool may have the same instances.
+            lent = sum(each["demand"].get(pool, 0) for each in warm.values() if each.get("claimedBy"))
             left = item["size"] - charged
-            require(item["free"] == left - held - reserved, f"the ledger of {pool} is not the sum of its holds")
+            require(item["free"] == left - held - reserved - kept, f"the ledger of {pool} is not the sum of its holds")
             most = max(left, self._bound.get(pool, 0))
-            require(held + reserved <= most, f"{pool} holds {held} and reserves {reserved} of {most}")
-            self._bound[pool] = max(left, held + reserved)
+            once = held + reserved + kept - lent
+            require(once <= most, f"{pool} holds {held}, keeps {kept} and reserves {reserved} of {most}, {lent} twice")
+            self._bound[pool] = max(left, once)
             require(running.get(pool, 0) <= held, f"SageMaker runs {running.get(pool, 0)} {pool}, but {held} are held")
 
     def _check_preemptors(self, jobs: _Items, attempts: _Items, reservations: _Items) -> None:
@@ -163,6 +173,18 @@ class Invariants:
                 freed |= reservations.get(name, {}).get("demand", {}).keys()
                 require(len(freed) <= 1, f"instances are freed for {name} in several pools: {sorted(freed)}")
 
+    def _check_warm_instances(self, attempts: _Items, warm: _Items, now_s: float) -> None:
+        """What SageMaker keeps warm is charged, beside what its training jobs run on."""
+        if self.too_late_s is not None:
+            return
+        running = total(each.instances for each in self._fleet.jobs(now=now_s) if self._is_accounted(each, attempts))
+        holders = [item["demand"] for item in (*attempts.values(), *warm.values())]
+        held = total({on_demand_pool(pool): int(count)} for demand in holders for pool, count in demand.items())
+        for kind, count in self._fleet.kept_warm(now=now_s).items():
+            runs = running.get(kind, 0)
+            message = f"SageMaker keeps {count} {kind} and runs {runs}, but {held.get(kind, 0)} are held"
+            require(count + runs <= held.get(kind, 0), message)
+
     def _check_configuration(self, pools: _Items, teams: _Items) -> None:
         """The version in force never decreases, and pools and teams match its document."""
         item = self._table.get(Key("config", "config"))
@@ -173,7 +195,11 @@ class Invariants:
             # An update of pools and teams is in progress.
             return
         document = json.loads(item["document"])
-        sizes = {pool: each["size"] for pool, each in document["pools"].items()}
+        sizes = {
+            # The size of a pool with a schedule depends on the time.
+            pool: pools[pool]["size"] if pool in pools and each.get("schedule") else each["size"]
+            for pool, each in document["pools"].items()
+        }
         found = {pool: each["size"] for pool, each in pools.items() if each["size"] or pool in sizes}
         require(found == sizes, f"the pool sizes are {found}, but the configuration has {sizes}")
         for team in document.get("teams", {}):
@@ -359,7 +385,7 @@ class Invariants:
         self.check(accepted, now_s)
         require(self.is_at_rest(), f"not ended: {self._unended()}")
         _, _, ledger = self._read()
-        left = [name for kind, name in ledger if kind in {"attempt", "reservation", "rogue"}]
+        left = [name for kind, name in ledger if kind in {"attempt", "reservation", "rogue", "warm"}]
         require(not left, f"still held: {left}")
         alarms = [alarm["AlarmName"] for alarm in self._cloudwatch.describe()]
         require(not alarms, f"alarms remain: {alarms}")
@@ -381,7 +407,8 @@ class Invariants:
     def _unended(self) -> list[str]:
         jobs, _, ledger = self._read()
         unended = [name for name, job in jobs.items() if job["jobState"] in _WAITING | _HOLDING]
-        return sorted([*unended, *self._fleet.in_use(), *(name for kind, name in ledger if kind == "rogue")])
+        left = (name for kind, name in ledger if kind in {"rogue", "warm"})
+        return sorted([*unended, *self._fleet.in_use(), *left])
 
 
 def _is_queued(job: Mapping[str, Any]) -> bool:

@@ -70,8 +70,11 @@ def make_run(seed: int, only: Collection[int] | None = None) -> Outcome:
     random = Random(seed)
     # Separate sources, so that leaving out a happening changes others as little as possible.
     faults = FaultPlan(Random(f"accidents {seed}"), FaultRates.draw(random), only=only)
-    queue = Deployment(random, random.choice([POOLS, ALL_POOLS]), faults)
+    sizes = random.choice([POOLS, ALL_POOLS])
+    queue = Deployment(random, sizes, faults)
     queue.set_temper(tempers.draw(Random(f"temper {seed}")))
+    if seed % 2:
+        keep_warm_pools(queue, sizes)
     people = Workload(queue, Random(f"people {seed}"))
     violation = None
     try:
@@ -96,6 +99,17 @@ def make_run(seed: int, only: Collection[int] | None = None) -> Outcome:
         jobs=len(queue.accepted),
         alarms=len(queue.cloudwatch.describe()),
     )
+
+
+def keep_warm_pools(queue: Deployment, sizes: Mapping[str, int]) -> None:
+    """Let the queue and SageMaker keep warm pools from the beginning.
+
+    Args:
+        queue: the queue.
+        sizes: the sizes of the pools.
+    """
+    queue.store.write(json.dumps(document_of(sizes, {}, warmPools={})))
+    queue.fleet.faults = queue.fleet.faults.with_changes({"warm_pool_quotas": dict.fromkeys(sizes, 9)})
 
 
 def _run(queue: Deployment, people: Workload, random: Random) -> None:

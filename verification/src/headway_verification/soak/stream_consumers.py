@@ -175,7 +175,9 @@ class StreamConsumers:
             if key.sk != "job" or after is None or (before or {}).get("history") == after["history"]:
                 continue
             name, version = after["jobName"], int(after["version"])
+            # Some steps leave the reason of the job as it was.
+            code = after["history"][-1]["reason"]["code"]
             if version not in self._events[name]:
-                raise Violated(f"no event for {name}/{version}: {after['reason']['code']}")
-            if after["reason"]["code"] in NOTIFIED_BY_DEFAULT and f"{name}/{version}" not in self._mail:
-                raise Violated(f"no message for {name}/{version}: {after['reason']['code']}")
+                raise Violated(f"no event for {name}/{version}: {code}")
+            if code in NOTIFIED_BY_DEFAULT and f"{name}/{version}" not in self._mail:
+                raise Violated(f"no message for {name}/{version}: {code}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from random import Random
 from typing import Any, TypeVar
 
@@ -58,8 +59,17 @@ SMALL_ONLY = {"small": {"require": {"maxInstances": 1}, "onStart": "stop"}}
 TIGHT = {P5: 2, G5: 3}
 """Quotas equal to the pools: a start right after an end is refused while the ended job still counts."""
 
-THROTTLED = ["CreateTrainingJob", "DescribeTrainingJob", "StopTrainingJob", "ListTrainingJobs", "ListTags"]
+THROTTLED = [
+    "CreateTrainingJob",
+    "DescribeTrainingJob",
+    "StopTrainingJob",
+    "UpdateTrainingJob",
+    "ListTrainingJobs",
+    "ListTags",
+]
 """SageMaker operations that may be throttled by a rate."""
+
+DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 ACTS = 40
 """User actions in one run."""
@@ -141,7 +151,9 @@ class Workload:
             request["Environment"][GPU_UTILIZATION] = random.choice(PROFILES)
         if random.random() < 0.2:
             request["StoppingCondition"]["MaxPendingTimeInSeconds"] = MIN_PENDING_TIME_S
-        if random.random() < 0.3:
+        if random.random() < 0.5 and len(request["ResourceConfig"].get("InstanceGroups", ())) < 2:
+            request["ResourceConfig"]["KeepAlivePeriodInSeconds"] = random.choice([300, 900, 3600])
+        elif random.random() < 0.3:
             request["EnableManagedSpotTraining"] = True
             request["StoppingCondition"]["MaxWaitTimeInSeconds"] = request["StoppingCondition"]["MaxRuntimeInSeconds"]
         if len(sizes.keys() & {P5, G5}) == 2 and random.random() < 0.2:
@@ -234,10 +246,23 @@ class Workload:
                 watches=random.choice([*WATCHES, {"idle": None}]),
                 rules=random.choice([{}, {}, {}, SMALL_ONLY]),
                 maxPendingSeconds=random.choice([None, 600, 600, 1800]),
+                schedules={P5: self._schedule()} if random.random() < 0.5 else {},
+                warmPools=random.choice(["leaveOut", {}, {}, {"acrossTeams": True}, {"maxInstances": {P5: 1}}]),
                 **({} if made_from is None else {"version": made_from}),
             ),
             headers={"If-Match": "*"} if made_from is None else None,
         )
+
+    def _schedule(self) -> dict[str, Any]:
+        """Sizes of a pool in the next minutes."""
+        random = self.random
+        times = sorted(random.sample(range(-10, 60), 4))
+        now = [datetime.fromtimestamp(self.queue.now_s + minutes * 60, UTC) for minutes in times]
+        entries = [
+            {"days": DAYS, "from": f"{begin:%H:%M}", "to": f"{end:%H:%M}", "size": random.choice([0, 1, 1, 2, 3])}
+            for begin, end in (now[:2], now[2:])
+        ]
+        return {"schedule": entries[: random.choice([1, 2])], "atShrink": random.choice(["run", "run", "stop"])}
 
     def _edit_parameter(self) -> None:
         """Change a pool size directly in the parameter."""
@@ -275,6 +300,11 @@ class Workload:
             pending_expiry=random.choice(["Stopped", "Failed"]),
             event_hides_selection=random.random() < 0.5,
             preferences_count=random.choice(["selected", "all"]),
+            warm_pool_quotas=random.choice([{}, {P5: 9, G5: 9}, {P5: 9, G5: 9}, {P5: 1}]),
+            warm_pool_choice=random.choice(["oldest", "any", "any", "none"]),
+            warm_pool_lag_s=random.choice([0.0, 0.0, 60.0]),
+            warm_pool_release_s=random.choice([0.0, 60.0, 300.0]),
+            warm_pool_update_completed_only=random.random() < 0.2,
         ).with_changes(self.queue.temper)
 
     def _rates(self) -> dict[str, dict[str, float]]:
@@ -317,14 +347,20 @@ class Workload:
             self.queue.fleet.delete(name, now=self.queue.now_s)
 
 
-def document_of(sizes: Mapping[str, int], teams: Mapping[str, Any], **rules: Any) -> dict[str, Any]:
+def document_of(
+    sizes: Mapping[str, int],
+    teams: Mapping[str, Any],
+    schedules: Mapping[str, Mapping[str, Any]] | None = None,
+    **rules: Any,
+) -> dict[str, Any]:
     """Return a configuration document.
 
     Args:
         sizes: the number of instances of each pool.
         teams: the teams.
+        schedules: further members of pools.
         rules: further members of the document.
     """
-    pools = {pool: {"size": size} for pool, size in sizes.items()}
+    pools = {pool: {"size": size, **(schedules or {}).get(pool, {})} for pool, size in sizes.items()}
     usual = {"retries": RETRIES, "spot": {"maxInterruptions": 1}, "watches": WATCHES[0]}
     return {"pools": pools, "teams": teams, **usual, **rules}

@@ -70,6 +70,34 @@ class _Fraction(Decimal):
     help="The time that a preempted job takes to stop.",
 )
 @click.option(
+    "--start-seconds",
+    type=WholeNumber(0, 86_400),
+    default=0,
+    metavar="S",
+    help="The time from a start on new instances to the training.",
+)
+@click.option(
+    "--warm-start-seconds",
+    type=WholeNumber(0, 86_400),
+    default=0,
+    metavar="S",
+    help="The same on warm instances.",
+)
+@click.option(
+    "--keep-seconds",
+    type=WholeNumber(0, 21_600),
+    default=0,
+    metavar="S",
+    help="Keep instances warm for jobs of the same team with as many.",
+)
+@click.option(
+    "--release-seconds",
+    type=WholeNumber(0, 86_400),
+    default=120,
+    metavar="S",
+    help="The time until released warm instances are free.",
+)
+@click.option(
     "--checkpointing",
     type=_Fraction(),
     default=0.0,
@@ -90,6 +118,10 @@ def simulate(
     policy: list[str],
     limits: list[float],
     stop_seconds: int,
+    start_seconds: int,
+    warm_start_seconds: int,
+    keep_seconds: int,
+    release_seconds: int,
     checkpointing: float,
     seed: int,
     rows: int | None,
@@ -115,6 +147,10 @@ def simulate(
             stop_ms=stop_seconds * 1000,
             checkpointing=checkpointing,
             seed=seed,
+            cold_start_ms=start_seconds * 1000,
+            warm_start_ms=warm_start_seconds * 1000,
+            keep_ms=keep_seconds * 1000,
+            release_ms=release_seconds * 1000,
         )
         results = run.simulate_all(
             scenarios, processes=processes, report=lambda one: to_stderr(f"{one.label}: {one.wall_s:.1f} s")
@@ -124,6 +160,10 @@ def simulate(
         "pools": dict(pools),
         "mapping": mapping,
         "stopSeconds": stop_seconds,
+        "startSeconds": start_seconds,
+        "warmStartSeconds": warm_start_seconds,
+        "keepSeconds": keep_seconds,
+        "releaseSeconds": release_seconds,
         "checkpointing": checkpointing,
         "seed": seed,
         "results": [result.to_document() for result in results],

@@ -25,10 +25,18 @@ def pool_rows(pools: Sequence[PoolUse], *, wide: bool = False) -> Table:
         ]
         for pool in pools
     ]
+    changes = [_next_size(pool) for pool in pools]
+    if wide and any(changes):
+        headers.append("Next size")
+        rows = [[*row, change] for row, change in zip(rows, changes, strict=True)]
+    if any(pool.warm for pool in pools):
+        headers.append("Warm")
+        rows = [[*row, str(pool.warm)] for row, pool in zip(rows, pools, strict=True)]
     if wide:
         paused = [_why(pool.pause) if pool.pause else "" for pool in pools]
         return Table(headers=[*headers, "Paused"], rows=[[*row, why] for row, why in zip(rows, paused, strict=True)])
     note = [f"{pool.pool} {_state(pool)}." for pool in pools if pool.pause]
+    note += [f"{pool.pool} has {change}." for pool, change in zip(pools, changes, strict=True) if change]
     return Table(headers=headers, rows=rows, note=note)
 
 
@@ -37,13 +45,19 @@ def pool_sentence(pool: PoolUse) -> str:
     stopping = f", {pool.stopping} of them stopping" if pool.stopping else ""
     use = f"{pool.allocated} of {pool.size} instances in use{stopping}; waiting jobs: {pool.waiting}"
     over = f"\nNothing is stopped, and nothing starts until {-pool.free} of them are free." if pool.free < 0 else ""
-    return strip_control_characters(f"{pool.pool} {_state(pool)}; {use}.") + over
+    change = f" It has {_next_size(pool)}." if pool.next_change else ""
+    return strip_control_characters(f"{pool.pool} {_state(pool)}; {use}.{change}") + over
 
 
 def _state(pool: PoolUse) -> str:
     if pool.pause is None:
         return "is open"
     return f"{'is paused with everything' if pool.pause.everything else 'is paused'} {_why(pool.pause)}"
+
+
+def _next_size(pool: PoolUse) -> str:
+    change = pool.next_change
+    return f"{change.size} from {times.local(change.time)} on" if change else ""
 
 
 def _why(pause: Pause) -> str:

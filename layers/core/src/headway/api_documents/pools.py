@@ -22,6 +22,14 @@ class Pause(ApiDocument):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SizeChange(ApiDocument):
+    """A pool gets another size by its schedule."""
+
+    size: int
+    time: Time
+
+
+@dataclass(frozen=True, kw_only=True)
 class PoolUse(ApiDocument):
     """How a pool is used, in instances."""
 
@@ -34,6 +42,10 @@ class PoolUse(ApiDocument):
     free: Annotated[int, Member("Negative while more is in use than the pool has.")]
     waiting: Annotated[int, Member("Jobs that wait for it, counted to 1000.")]
     pause: Annotated[Pause | None, Member("Null unless it, or everything, is paused.")]
+    next_change: Annotated[SizeChange | None, Member("Its next size; null without a schedule.")] = None
+    warm: Annotated[
+        int, Member("Kept by warm pools of ended jobs; allocated as well while a job may be using one of them.")
+    ] = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ class ReasonCode(StrEnum):
     WAITS_BEHIND = "WaitsBehind"
     BACKS_OFF = "BacksOff"
     PAUSED = "Paused"
+    WAITS_FOR_SIZE = "WaitsForPoolSize"
     EXCEEDS_POOL = "ExceedsPool"
     EXCEEDS_LIMIT = "ExceedsTeamLimit"
     UNKNOWN_POOL = "UnknownPool"
@@ -35,6 +36,7 @@ class ReasonCode(StrEnum):
     PREEMPTED = "Preempted"
     RECLAIMED = "Reclaimed"
     RETURNED_TO_LINE = "ReturnedToLine"
+    WARM_POOL_RELEASED = "WarmPoolReleased"
     RESERVATION_RELEASED = "ReservationReleased"
     PRIORITY_CHANGED = "PriorityChanged"
     CHANGED = "Changed"
@@ -46,6 +48,7 @@ class ReasonCode(StrEnum):
     UNDERUSED = "Underused"
     INTERRUPTED = "InterruptedTooOften"
     NO_INSTANCES = "NoInstances"
+    POOL_SHRANK = "PoolShrank"
     # How a job or an attempt ended.
     COMPLETED = "Completed"
     FAILED = "Failed"

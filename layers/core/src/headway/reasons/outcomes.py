@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from headway.model import Allocation, Demand, WaitingJob
 from headway.reasons.codes import Reason, ReasonCode
@@ -38,15 +39,49 @@ def released(by: str) -> Reason:
     return Reason(code=ReasonCode.RELEASED, message=message)
 
 
-def started(demand: Demand, *, one_of: bool = False) -> Reason:
+def started(demand: Demand, *, one_of: bool = False, warm: str = "") -> Reason:
     """The job has been started.
 
     Args:
         demand: instances per pool.
         one_of: whether SageMaker takes one of the pools.
+        warm: the job whose warm pool it is started in; empty for none.
     """
     takes = ", of which SageMaker takes one" if one_of else ""
-    return Reason(code=ReasonCode.STARTED, message=f"started on {describe(demand, one_of=one_of)}{takes}")
+    where = f" in the warm pool of `{warm}`" if warm else ""
+    return Reason(
+        code=ReasonCode.STARTED,
+        message=f"started on {describe(demand, one_of=one_of)}{takes}{where}",
+        jobs=(warm,) if warm else (),
+    )
+
+
+def with_warm_pool(reason: Reason, keep_s: int) -> Reason:
+    """The end of an attempt whose instances are kept warm.
+
+    Args:
+        reason: why it ended.
+        keep_s: how long its instances are kept at most, s.
+    """
+    message = f"{reason.message}; its instances are kept warm for up to {keep_s} s, unless another job needs them"
+    return replace(reason, message=message)
+
+
+def warm_pool_released(pool: Allocation, preemptor: WaitingJob) -> Reason:
+    """A warm pool is released so that a job fits.
+
+    Args:
+        pool: the warm pool.
+        preemptor: the job that it is released for.
+    """
+    return Reason(
+        code=ReasonCode.WARM_POOL_RELEASED,
+        message=(
+            f"its warm pool on {describe(pool.demand)} is released so that `{preemptor.name}` (priority "
+            f"{preemptor.priority}) can start on {describe(preemptor.demand)}"
+        ),
+        jobs=(preemptor.name,),
+    )
 
 
 def selected(pool: str, returned: Demand) -> Reason:
@@ -85,6 +120,26 @@ def reservation_released(demand: Demand) -> Reason:
         code=ReasonCode.RESERVATION_RELEASED,
         message=f"releases the {describe(demand)} reserved for it: it no longer waits or no longer fits",
     )
+
+
+def reservation_outlasted(demand: Demand) -> Reason:
+    """The reservation of a job is released, as the job would still run when its pool is too small for it."""
+    return Reason(
+        code=ReasonCode.RESERVATION_RELEASED,
+        message=f"releases the {describe(demand)} reserved for it: it would still run when the pool becomes smaller",
+    )
+
+
+def stopped_for_size(pool: str, size: int) -> Reason:
+    """The job's attempt is stopped, as its pool has become smaller than its use.
+
+    Args:
+        pool: the pool.
+        size: its size.
+    """
+    instances = f"{size} instance" if size == 1 else f"{size} instances"
+    message = f"stopped as the pool {pool} has only {instances} by its schedule; keeps its place in the queue"
+    return Reason(code=ReasonCode.POOL_SHRANK, message=message)
 
 
 def reservation_taken_over(demand: Demand, by: WaitingJob) -> Reason:

@@ -31,6 +31,7 @@ WAIT_REASONS = frozenset(
         ReasonCode.WAITS_BEHIND,
         ReasonCode.BACKS_OFF,
         ReasonCode.PAUSED,
+        ReasonCode.WAITS_FOR_SIZE,
         ReasonCode.EXCEEDS_POOL,
         ReasonCode.EXCEEDS_LIMIT,
         ReasonCode.UNKNOWN_POOL,
@@ -60,6 +61,7 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
         ),
     ),
     ReasonCode.RETURNED_TO_LINE: Remedy(),
+    ReasonCode.WARM_POOL_RELEASED: Remedy(),
     ReasonCode.PRIORITY_CHANGED: Remedy(),
     ReasonCode.CHANGED: Remedy(),
     ReasonCode.HELD: Remedy(),
@@ -84,6 +86,13 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
         text=(
             "Nothing: the job continues automatically, from its last checkpoint if it has a CheckpointConfig. Without "
             "one, each interruption restarts it from the beginning: add one before you submit it again."
+        ),
+    ),
+    ReasonCode.POOL_SHRANK: Remedy(
+        notify=True,
+        text=(
+            "Nothing: the job keeps its place and starts again automatically, from its last checkpoint if it has a "
+            "CheckpointConfig. Without one, give it a limit (MaxRuntimeInSeconds) that ends before the pool shrinks."
         ),
     ),
     ReasonCode.NO_INSTANCES: Remedy(

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from headway.model import Allocation, Demand, Pause, WaitingJob
+from headway.model import Allocation, Demand, Pause, SizeChange, WaitingJob
 from headway.policy import Policy
 from headway.reasons.codes import Reason, ReasonCode
 from headway.vectors import describe, total
@@ -14,9 +14,15 @@ from headway.vectors import describe, total
 _MAX_NAMED_JOBS = 3
 
 
-def starts_now(demand: Demand) -> Reason:
-    """The job fits; the next tick starts it."""
-    return Reason(code=ReasonCode.STARTS_NOW, message=f"fits, and starts on {describe(demand)} in a moment")
+def starts_now(demand: Demand, *, warm: str = "") -> Reason:
+    """The job fits; the next tick starts it.
+
+    Args:
+        demand: instances per pool.
+        warm: the job whose warm pool it is started in; empty for none.
+    """
+    where = f" in the warm pool of `{warm}`" if warm else ""
+    return Reason(code=ReasonCode.STARTS_NOW, message=f"fits, and starts on {describe(demand)}{where} in a moment")
 
 
 def waits_for_capacity(
@@ -135,10 +141,11 @@ def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason
         job: the job.
         stopping: the attempts that free them.
     """
-    verb = "has" if len(stopping) == 1 else "have"
+    has = "has" if len(stopping) == 1 else "have"
+    ended = "ended" if any(each.warm for each in stopping) else "stopped"
     return Reason(
         code=ReasonCode.WAITS_FOR_FREED,
-        message=f"starts on {describe(job.demand, one_of=job.one_of)} as soon as {_names(stopping)} {verb} stopped",
+        message=f"starts on {describe(job.demand, one_of=job.one_of)} as soon as {_names(stopping)} {has} {ended}",
         jobs=_named(stopping),
     )
 
@@ -220,6 +227,64 @@ def exceeds_pool(job: WaitingJob, sizes: Demand) -> Reason:
     )
 
 
+def outlasts_size(pool: str, change: SizeChange, now_ms: int) -> Reason:
+    """The job would still run when a pool becomes too small for it.
+
+    Args:
+        pool: the pool.
+        change: its change of size.
+        now_ms: the current time, ms.
+    """
+    most_s = (change.at_ms - now_ms) // 1000
+    return Reason(
+        code=ReasonCode.WAITS_FOR_SIZE,
+        message=(
+            f"would still run when the pool {pool} has only {_instances(change.size)} "
+            f"({clock_time(change.at_ms, now_ms)}); a job that is limited to {most_s} s in all could start now"
+        ),
+    )
+
+
+def waits_for_growth(
+    job: WaitingJob, pool: str, growth: SizeChange, size: int, now_ms: int, start_by_ms: int | None
+) -> Reason:
+    """The pool is too small for the job now, and will be larger.
+
+    Args:
+        job: the job.
+        pool: the pool.
+        growth: the first change after which it is large enough.
+        size: its size now.
+        now_ms: the current time, ms.
+        start_by_ms: the job's reserved start, ms; None if unknown.
+    """
+    message = (
+        f"waits for {job.demand[pool]} {pool}: the pool has {size} now, and {growth.size} from "
+        f"{clock_time(growth.at_ms, now_ms)} on"
+    )
+    if start_by_ms is not None:
+        message += f"; starts by {clock_time(start_by_ms, now_ms)} unless a job of higher rank comes"
+    return Reason(code=ReasonCode.WAITS_FOR_SIZE, message=message)
+
+
+def exceeds_windows(job: WaitingJob, longest_ms: int) -> Reason:
+    """The pools never have enough instances for as long as the job may run.
+
+    Args:
+        job: the job.
+        longest_ms: the longest time for which they have enough, ms.
+    """
+    limit = "has no time limit" if job.limit_ms is None else f"may run for {job.limit_ms // 1000} s in all"
+    return Reason(
+        code=ReasonCode.EXCEEDS_POOL,
+        message=(
+            f"demands {describe(job.demand)} and {limit}, but the pools have so many for at most "
+            f"{longest_ms // 1000} s at a time: stop the job and submit one with a shorter limit (MaxRuntimeInSeconds) "
+            "or fewer instances, or change the schedule of the pool (`headway config set`)"
+        ),
+    )
+
+
 def unknown_pool(pool: str, known: tuple[str, ...]) -> Reason:
     """The job demands a pool that was removed from the configuration.
 
@@ -234,6 +299,10 @@ def unknown_pool(pool: str, known: tuple[str, ...]) -> Reason:
             "Add the pool (`headway config set`) or stop the job"
         ),
     )
+
+
+def _instances(count: int) -> str:
+    return f"{count} instance" if count == 1 else f"{count} instances"
 
 
 def clock_time(time_ms: int, now_ms: int) -> str:
@@ -259,10 +328,12 @@ def _first_to_end(holders: tuple[Allocation, ...]) -> list[Allocation]:
 def _held_by(
     job: WaitingJob, first: Sequence[Allocation], holders: Sequence[Allocation], now_ms: int, policy: Policy
 ) -> str:
-    told = [f"`{each.outside or each.job}` ({_terms(job, each, now_ms, policy)})" for each in first]
+    told = [f"{_name(each)} ({_terms(job, each, now_ms, policy)})" for each in first]
     rest = len(holders) - len(told)
     text = ("job " if len(holders) == 1 else "jobs ") + " and ".join(told) + (f" and {rest} more" if rest else "")
-    if not any(each.priority < job.priority and _protection(each, now_ms, policy) is None for each in holders):
+    if not any(
+        each.priority < job.priority and not each.warm and _protection(each, now_ms, policy) is None for each in holders
+    ):
         return text
     if not job.preempts and job.on_alternative:
         return f"{text}; none of them is stopped for this alternative"
@@ -278,6 +349,8 @@ def _held_by(
 
 def _terms(job: WaitingJob, holder: Allocation, now_ms: int, policy: Policy) -> str:
     """On what terms an attempt holds its instances."""
+    if holder.warm:
+        return "being released" if holder.stopping else f"until {clock_time(max(now_ms, _end_ms(holder)), now_ms)}"
     rank = "outside the queue" if holder.outside else f"priority {holder.priority}"
     if holder.stopping:
         return f"{rank}, stopping"
@@ -309,7 +382,16 @@ def _named(allocations: Sequence[Allocation]) -> tuple[str, ...]:
     return tuple(allocation.job for allocation in allocations[:_MAX_NAMED_JOBS] if not allocation.outside)
 
 
+def _end_ms(allocation: Allocation) -> int:
+    return allocation.since_ms + (allocation.limit_ms or 0)
+
+
+def _name(allocation: Allocation) -> str:
+    name = f"`{allocation.outside or allocation.job}`"
+    return f"the warm pool of {name}" if allocation.warm else name
+
+
 def _names(allocations: tuple[Allocation, ...]) -> str:
-    names = [f"`{allocation.outside or allocation.job}`" for allocation in allocations[:_MAX_NAMED_JOBS]]
+    names = [_name(allocation) for allocation in allocations[:_MAX_NAMED_JOBS]]
     rest = len(allocations) - len(names)
     return ", ".join(names) + (f" and {rest} more" if rest else "")

@@ -18,6 +18,7 @@ class AllocationIndex:
 
     Attributes:
         stopping: stopping attempts, first those from before this decision, by name.
+        warm: warm pools that are neither claimed nor being released, by name.
     """
 
     def __init__(self, snapshot: Snapshot, looks: Looks) -> None:
@@ -27,10 +28,11 @@ class AllocationIndex:
         limited = any(team.limit for team in policy.teams.values())
         self._charges = _charges(snapshot) if limited else {}
         self._live = {a.attempt: a for a in snapshot.allocations if not a.stopping}
+        self.warm = {a.attempt: a for a in self._live.values() if a.warm}
         self.stopping = sorted((a for a in snapshot.allocations if a.stopping), key=lambda each: each.attempt)
         #: By pool, and by pools, computed at first use.
         self._by_pool: dict[str, list[Allocation]] | None = None
-        self._victim_orders: dict[tuple[str, ...], list[Allocation]] = {}
+        self._victim_orders: dict[tuple[int, tuple[str, ...]], list[Allocation]] = {}
         self._lowest: int | None = None
 
     @property
@@ -40,8 +42,13 @@ class AllocationIndex:
 
     @property
     def live(self) -> Mapping[str, Allocation]:
-        """Attempts that hold instances and are not stopping, by name."""
+        """Attempts that hold instances and are not stopping, and warm pools alike, by name."""
         return self._live
+
+    @property
+    def working(self) -> list[Allocation]:
+        """The live ones without the warm pools, which only count toward the limit of their team."""
+        return [each for each in self._live.values() if not each.warm] if self.warm else list(self._live.values())
 
     @property
     def lowest_priority(self) -> int:
@@ -58,8 +65,9 @@ class AllocationIndex:
         return self._charges.get(allocation.attempt, allocation.demand)
 
     def stop(self, attempt: Allocation) -> None:
-        """An attempt is preempted by this decision."""
+        """An attempt is preempted by this decision, or a warm pool claimed or released."""
         del self._live[attempt.attempt]
+        self.warm.pop(attempt.attempt, None)
         self.stopping.append(attempt)
 
     def of(self, pools: Collection[str]) -> tuple[Allocation, ...]:
@@ -73,16 +81,21 @@ class AllocationIndex:
             return tuple(self._by_pool.get(next(iter(pools)), ()))
         return tuple({a.attempt: a for pool in pools for a in self._by_pool.get(pool, ())}.values())
 
-    def in_victim_order(self, pools: Collection[str]) -> Iterator[Allocation]:
-        """Live attempts that hold some of these pools, by :func:`headway.scheduling.ordering.victim_order`."""
-        key = tuple(sorted(pools))
-        order = self._victim_orders.get(key)
+    def in_victim_order(self, pools: Collection[str], at_ms: int) -> Iterator[Allocation]:
+        """Live attempts that hold some of these pools, by :func:`headway.scheduling.ordering.victim_order`.
+
+        Args:
+            pools: the pools.
+            at_ms: when they would be preempted, ms.
+        """
+        names = tuple(sorted(pools))
+        order = self._victim_orders.get((at_ms, names))
         if order is None:
-            now_ms, policy = self._snapshot.now_ms, self._policy
+            policy = self._policy
             order = sorted(
-                (a for a in self.of(key) if not a.stopping), key=lambda each: victim_order(each, now_ms, policy)
+                (a for a in self.of(names) if not a.stopping), key=lambda each: victim_order(each, at_ms, policy)
             )
-            self._victim_orders[key] = order
+            self._victim_orders[at_ms, names] = order
             self._looks.taken += 2 * len(order)
         return (each for each in order if each.attempt in self._live)
 

@@ -24,10 +24,9 @@ def choices(job: WaitingJob) -> tuple[WaitingJob, ...]:
     if not job.alternatives:
         return (job,)
     first = replace(job, alternatives=())
-    others = (
-        replace(first, demand=each.demand, limit_ms=each.limit_ms, on_alternative=True) for each in job.alternatives
-    )
-    return (first, *others)
+    # The key of a warm pool is of the first preference, as it depends on the instance type.
+    other = replace(first, on_alternative=True, warm_key="", keep_ms=0)
+    return (first, *(replace(other, demand=each.demand, limit_ms=each.limit_ms) for each in job.alternatives))
 
 
 def chosen(job: WaitingJob, demand: Demand) -> WaitingJob:

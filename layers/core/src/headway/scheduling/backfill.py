@@ -10,33 +10,22 @@ from headway.scheduling.fair_share import are_in_one_pool
 
 
 @dataclass(kw_only=True, slots=True)
-class ReservedStart:
-    """The start that is kept for a blocked job."""
+class Claim:
+    """Instances that are taken at a time to come."""
 
-    job: WaitingJob
-    #: When it starts at the latest, ms; None if it waits for attempts that nothing limits.
+    #: When they are taken at the latest, ms; None if that may be at any moment.
     start_ms: int | None
-    #: When it has ended at the latest, ms; None if that is not known.
+    #: When they are free again at the latest, ms; None if that is not known.
     end_ms: int | None
-    #: Its need beyond its reservation and the instances being freed for it.
+    #: The instances.
     need: Demand
-    #: Instances left beside it when it starts, per pool that it needs. A job that runs into the start uses these.
+    #: Instances left beside them at that time, per pool. A job that runs into the time uses these.
     slack: dict[str, int]
-    #: The part of its need that preemption has to free when it starts.
-    lacking: Demand = field(default_factory=dict)
-
-    @property
-    def relies_on_preemption(self) -> bool:
-        """Whether the job would preempt before this start whatever can be preempted, if that is enough.
-
-        A job of which one pool is taken preempts in one pool, so what it lacks in another may come from elsewhere.
-        """
-        return self.job.preempts and not self.job.one_of
 
     def is_delayed_by(self, need: Demand, from_ms: int, until_ms: int | None) -> bool:
-        """Whether using ``need`` from one time to another (None: forever) would delay this start.
+        """Whether using ``need`` from one time to another (None: forever) would delay this claim.
 
-        A job that ends by the reserved start cannot delay it. An unknown start may be at any moment.
+        A job that ends by its start cannot delay it. An unknown start may be at any moment.
 
         Args:
             need: instances per pool.
@@ -66,12 +55,24 @@ class ReservedStart:
         return from_ms <= self.start_ms and (until_ms is None or until_ms > self.start_ms)
 
 
+@dataclass(kw_only=True, slots=True)
+class ReservedStart(Claim):
+    """The start that is kept for a blocked job.
+
+    Its ``need`` is beyond its reservation and the instances being freed for it.
+    """
+
+    job: WaitingJob
+    #: The part of its need that preemption has to free when it starts.
+    lacking: Demand = field(default_factory=dict)
+
+
 CapacityChange = tuple[int, Demand, int]
 """At this time, ms, these instances are freed (+1) or allocated (-1)."""
 
 
-def _claims(others: Sequence[ReservedStart]) -> Iterator[CapacityChange]:
-    """The instances that reserved starts allocate and free."""
+def _claims(others: Sequence[Claim]) -> Iterator[CapacityChange]:
+    """The instances that claims allocate and free."""
     for other in others:
         if other.start_ms is not None:
             yield other.start_ms, other.need, -1
@@ -84,7 +85,7 @@ def reserve_start(
     need: Demand,
     available: Demand,
     changes: Iterable[CapacityChange],
-    others: Sequence[ReservedStart],
+    others: Sequence[Claim],
     not_before_ms: int,
     preemptible: Sequence[CapacityChange] = (),
     freed: Collection[str] = (),
@@ -98,8 +99,8 @@ def reserve_start(
         need: its need beyond its reservation and the instances being freed for it.
         available: instances without a claim now.
         changes: instances freed by the limits of running attempts, in any order.
-        others: starts reserved for jobs of higher rank that need some of the same. Their slack is shared with this
-            job.
+        others: claims on some of the same: starts reserved for jobs of higher rank, and changes of sizes. Their slack
+            is shared with this job.
         not_before_ms: the earliest moment.
         preemptible: instances of attempts that the job may preempt (+1), until they end or may no longer be preempted
             (-1), in any order.

@@ -26,6 +26,7 @@ class CapacityState:
         free: what a start may take. Negative where a pool was shrunk below its use.
         spare: ``free`` without what jobs of higher rank count on while they wait.
         unclaimed: what stopping attempts free and no job counts on yet.
+        lent: what claimed warm pools hold, which is charged to the attempts in them as well.
     """
 
     def __init__(self, snapshot: Snapshot, looks: Looks) -> None:
@@ -51,9 +52,9 @@ class CapacityState:
             if job.name in freed_for
         }
         self.owners = {job.name: job for job in promised}
-        self.use = TeamUse((a.team, a.demand) for a in (allocations.live.values() if policy.teams else ()))
+        self.use = TeamUse((a.team, a.demand) for a in (allocations.working if policy.teams else ()))
         self.guarantees = Guarantees(
-            snapshot, self.use, allocations.live.values(), ((job, self._promised_to(job)) for job in promised)
+            snapshot, self.use, allocations.working, ((job, self._promised_to(job)) for job in promised)
         )
         self.free = minus(self.sizes, allocations.held)
         self.free = minus(self.free, total(self.reserved_for(name) for name in self.reserved))
@@ -62,6 +63,7 @@ class CapacityState:
             minus(allocations.charged(a), (a.freed or {}) if a.freed_for in self.earmarked else {})
             for a in allocations.stopping
         )
+        self.lent = total(allocations.charged(a) for a in allocations.stopping if a.claimed_by)
 
     def charged(self, job: WaitingJob) -> Demand:
         """What a job takes of pools and of its team's limits."""
@@ -130,6 +132,13 @@ class CapacityState:
             self.unclaimed = plus(self.unclaimed, allocation.freed or {})
         self._give(job)
 
+    def claim(self, warm: Allocation) -> None:
+        """A job that starts may use the instances of this warm pool, or others: both are charged until then."""
+        frees = self.allocations.charged(warm)
+        self.allocations.stop(warm)
+        self.unclaimed = plus(self.unclaimed, frees)
+        self.lent = plus(self.lent, frees)
+
     def commit(self, job: WaitingJob, from_spare: Demand, overcommitted: Demand, from_unclaimed: Demand) -> None:
         """A job waits for instances that nothing can take from it any more: lower ranks cannot count on them.
 
@@ -163,7 +172,7 @@ class CapacityState:
         frees = self.allocations.charged(victim)
         used = overlap(lacking, frees)
         self.allocations.stop(victim)
-        if self._policy.teams:
+        if self._policy.teams and not victim.warm:
             self.use.add(victim.team, victim.demand, -1)
         self.unclaimed = plus(self.unclaimed, positive(minus(frees, used)))
         return freed, used

@@ -225,4 +225,6 @@ def _apply(snapshot: Snapshot, change: Edit) -> Snapshot:
         case Resize():
             if change.size < 0:
                 raise UnknownEdit(f"a pool cannot have {change.size} instances")
-            return replace(snapshot, pools={**snapshot.pools, change.pool: change.size})
+            # From then on it has that size.
+            calendars = {pool: known for pool, known in snapshot.calendars.items() if pool != change.pool}
+            return replace(snapshot, pools={**snapshot.pools, change.pool: change.size}, calendars=calendars)

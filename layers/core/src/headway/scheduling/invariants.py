@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from headway.errors import InvariantViolation
-from headway.model import Allocation, Demand, Snapshot, WaitingJob
-from headway.plan import Plan, Preempt, Release, Start
-from headway.scheduling.alternatives import demands
+from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
+from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
+from headway.scheduling.alternatives import chosen, demands
 from headway.scheduling.fair_share import TeamUse
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.preemption import is_preemptible
+from headway.scheduling.warm_pools import may_claim
 from headway.vectors import free, minus, plus, positive, shortfall, total
 
 
 def check_plan(snapshot: Snapshot, plan: Plan) -> None:
-    """Check a plan against the promises that a single decision can break (1, 2, 5 and 6).
+    """Check a plan against the promises that a single decision can break (1, 2, 5, 6 and 12).
 
     Args:
         snapshot: the snapshot.
@@ -29,7 +30,10 @@ def check_plan(snapshot: Snapshot, plan: Plan) -> None:
     held = [(a.team, a.demand) for a in snapshot.allocations]
     held += [(team_of[r.job], r.demand) for r in snapshot.reservations if r.job in team_of]
     use = TeamUse(held)
-    holding = {allocation.job for allocation in snapshot.allocations}
+    holding = {allocation.job for allocation in snapshot.allocations if not allocation.warm}
+    warm = {a.attempt: a for a in snapshot.allocations if a.warm and not a.stopping}
+    # What claimed warm pools hold is charged twice.
+    lent = TeamUse((a.team, a.demand) for a in snapshot.allocations if a.claimed_by)
     for action in plan.actions:
         match action:
             case Release():
@@ -46,40 +50,52 @@ def check_plan(snapshot: Snapshot, plan: Plan) -> None:
                     f"{action.job} would start on a part of its demand",
                 )
                 takes = minus(action.demand, reserved.pop(action.job, {}))
+                if isinstance(action, StartWarm):
+                    pool, job = warm.pop(action.warm, None), chosen(waiting[action.job], action.demand)
+                    _require(
+                        pool is not None and may_claim(job, pool, snapshot.now_ms, snapshot.policy),
+                        f"{action.job} would start in {action.warm}, which is no warm pool for it",
+                    )
+                    assert pool is not None  # noqa: S101 - required above
+                    lent.add(pool.team, pool.demand)
+                    may_take = plus(left, total(lent.values()))
+                else:
+                    may_take = left
                 _require(
-                    not shortfall(takes, left),
+                    not shortfall(takes, may_take),
                     f"starting {action.job} would exceed a pool: {takes} of {left}",
                 )
                 team = team_of[action.job]
                 use.add(team, takes)
+                counts = minus(use[team], lent.get(team, {})) if isinstance(action, StartWarm) else use[team]
                 over = shortfall(
-                    {pool: count for pool, count in use[team].items() if takes.get(pool, 0) > 0},
-                    {**use[team], **snapshot.policy.team(team).limit},
+                    {pool: count for pool, count in counts.items() if takes.get(pool, 0) > 0},
+                    {**counts, **snapshot.policy.team(team).limit},
                 )
                 _require(not over, f"starting {action.job} would exceed the limit of team {team}: {over}")
                 holding.add(action.job)
                 left = minus(left, takes)
-            case Preempt():
+            case Preempt() | ReleaseWarm() | StopForSize():
                 pass
     _verify_preemptions(snapshot, plan)
+    _verify_sizes(snapshot, plan)
 
 
 def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
     allocations = {allocation.attempt: allocation for allocation in snapshot.allocations}
     waiting = {job.name: job for job in snapshot.waiting}
     started = {action.job for action in plan.actions if isinstance(action, Start)}
-    preemptions = [action for action in plan.actions if isinstance(action, Preempt)]
-    _require(len({action.attempt for action in preemptions}) == len(preemptions), "an attempt is preempted twice")
+    preemptions = [action for action in plan.actions if isinstance(action, Preempt | ReleaseWarm)]
+    claimed = [action.warm for action in plan.actions if isinstance(action, StartWarm)]
+    stopped = [action.attempt for action in preemptions] + claimed
+    _require(len(set(stopped)) == len(stopped), "an attempt is preempted twice")
     for action in preemptions:
         victim = allocations[action.attempt]
         preemptor = waiting[action.for_job]
         _require(not victim.stopping, f"{action.attempt} is stopping already")
-        _require(preemptor.preempts, f"{victim.job} is preempted for {preemptor.name}, which preempts no job")
-        _require(is_preemptible(victim, snapshot.now_ms, snapshot.policy), f"{victim.job} is protected from preemption")
-        _require(
-            _gives_way(victim, preemptor, snapshot),
-            f"{victim.job} is preempted for {preemptor.name}, whose priority is not higher",
-        )
+        _require(bool(victim.warm) is isinstance(action, ReleaseWarm), f"{action.attempt} is stopped in the wrong way")
+        if isinstance(action, Preempt):
+            _verify_victim(victim, preemptor, snapshot)
         _require_no_pause(snapshot, action.freed if preemptor.alternatives else preemptor.demand, preemptor.name)
         _require(preemptor.name not in started, f"{victim.job} is preempted for {preemptor.name}, which starts")
         _require(not shortfall(action.freed, victim.demand), f"{victim.job} cannot free {dict(action.freed)}")
@@ -87,8 +103,58 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         freed = total(action.freed for action in preemptions if action.for_job == name)
         beyond = [positive(minus(freed, demand)) for demand in demands(waiting[name])]
         _require(not all(beyond), f"more is freed for {name} than it demands: {beyond}")
-        one_pool = not waiting[name].one_of or len(positive(freed)) <= 1
-        _require(one_pool, f"jobs are stopped for {name} in more than one of its pools: {freed}")
+        stopped_in = total(a.freed for a in preemptions if a.for_job == name and isinstance(a, Preempt))
+        one_pool = not waiting[name].one_of or len(positive(stopped_in)) <= 1
+        _require(one_pool, f"jobs are stopped for {name} in more than one of its pools: {stopped_in}")
+
+
+def _verify_victim(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) -> None:
+    _require(preemptor.preempts, f"{victim.job} is preempted for {preemptor.name}, which preempts no job")
+    _require(is_preemptible(victim, snapshot.now_ms, snapshot.policy), f"{victim.job} is protected from preemption")
+    _require(
+        _gives_way(victim, preemptor, snapshot),
+        f"{victim.job} is preempted for {preemptor.name}, whose priority is not higher",
+    )
+
+
+def _verify_sizes(snapshot: Snapshot, plan: Plan) -> None:
+    """What starts fits the later sizes of its pools, unless they stop what exceeds them; only there is it stopped."""
+    now_ms = snapshot.now_ms
+    waiting = {job.name: job for job in snapshot.waiting}
+    started = [chosen(waiting[action.job], action.demand) for action in plan.actions if isinstance(action, Start)]
+    for pool, calendar in snapshot.calendars.items():
+        for change in calendar.changes:
+            if calendar.stops or change.at_ms <= now_ms:
+                continue
+            news = [job.demand.get(pool, 0) for job in started if _holds_at(change.at_ms, now_ms, job.limit_ms)]
+            held = [
+                each.demand.get(pool, 0)
+                for each in snapshot.allocations
+                if not (each.stopping and now_ms + STOP_MS <= change.at_ms)
+                and (_is_over(each, now_ms) or _holds_at(change.at_ms, each.since_ms, each.limit_ms))
+            ]
+            _require(
+                not any(news) or sum(news) + sum(held) <= change.size,
+                f"what starts would hold {sum(news)} {pool} beside {sum(held)} when its size is {change.size}",
+            )
+    allocations = {allocation.attempt: allocation for allocation in snapshot.allocations}
+    for action in plan.actions:
+        if isinstance(action, StopForSize):
+            stops = action.pool in snapshot.calendars and snapshot.calendars[action.pool].stops
+            _require(stops, f"{action.attempt} is stopped for {action.pool}, which stops nothing")
+            stopped = allocations[action.attempt]
+            _require(not stopped.stopping, f"{action.attempt} is stopping already")
+            used = sum(a.demand.get(action.pool, 0) for a in snapshot.allocations if not a.stopping)
+            _require(used > snapshot.pools.get(action.pool, 0), f"{action.attempt} is stopped although it fits")
+
+
+def _holds_at(time_ms: int, since_ms: int, limit_ms: int | None) -> bool:
+    return limit_ms is None or since_ms + limit_ms > time_ms
+
+
+def _is_over(allocation: Allocation, now_ms: int) -> bool:
+    """Whether it has passed its limit, which therefore proves nothing."""
+    return allocation.limit_ms is not None and allocation.since_ms + allocation.limit_ms <= now_ms
 
 
 def _gives_way(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) -> bool:

@@ -8,6 +8,9 @@ from headway.policy import Policy
 MAX_PRIORITY = 9999
 """The highest priority a job may have; the lowest is 0."""
 
+WARM_PRIORITY = -1
+"""The priority of a warm pool: every job outranks it, as nobody uses its instances."""
+
 
 LONGEST_LIMIT_MS = 28 * 86_400_000
 """The limit of a job without one, where limits are compared: no training job may run for longer (API reference,
@@ -78,6 +81,8 @@ def running_priority(allocation: Allocation, policy: Policy) -> int:
         allocation: the attempt.
         policy: the policy.
     """
+    if allocation.warm:
+        return WARM_PRIORITY
     given = capped_priority(allocation.priority, allocation.team, policy)
     return given if policy.ageing is None else given + _aged(allocation.entry_time_ms, allocation.since_ms, policy)
 
@@ -132,7 +137,7 @@ def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[i
 def work_lost_ms(allocation: Allocation, now_ms: int, policy: Policy) -> int:
     """Instance-milliseconds lost by stopping this attempt: at most the work since its last checkpoint.
 
-    A job that writes none loses all that it ran.
+    A job that writes none loses all that it ran. A warm pool loses what is left of its time.
 
     Args:
         allocation: the attempt.
@@ -140,6 +145,8 @@ def work_lost_ms(allocation: Allocation, now_ms: int, policy: Policy) -> int:
         policy: the policy.
     """
     ran_ms = max(0, now_ms - allocation.since_ms)
-    if allocation.checkpoints:
+    if allocation.warm:
+        ran_ms = max(0, (allocation.limit_ms or 0) - ran_ms)
+    elif allocation.checkpoints:
         ran_ms = min(ran_ms, policy.checkpoint_interval_ms)
     return ran_ms * sum(allocation.demand.values())

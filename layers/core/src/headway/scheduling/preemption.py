@@ -20,6 +20,8 @@ def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
         allocation: the attempt.
         policy: the policy.
     """
+    if allocation.warm:
+        return 0
     if not policy.preemption or not allocation.preemptible or allocation.preemptions >= policy.max_preemptions:
         return None
     return allocation.since_ms + policy.min_run_time_ms if policy.min_run_time_ms else 0
@@ -62,6 +64,8 @@ def outranks(
         policy: the rules.
         reclaims: whether the job's team is within its guarantee with this job.
     """
+    if allocation.warm:
+        return True
     lower = running_priority(allocation, policy) < capped_priority(job.priority, job.team, policy)
     if lower and policy.ageing is not None:
         lower = not _would_requeue_ahead(allocation, job, now_ms, policy)
@@ -128,7 +132,7 @@ def get_targets(
             continue
         chosen.append(candidate)
         gained = plus(gained, frees)
-        if policy.teams:
+        if policy.teams and not candidate.warm:
             left = {**left, candidate.team: minus(left.get(candidate.team, {}), candidate.demand)}
         missing = shortfall(lacking, gained)
         if not missing:
@@ -175,11 +179,13 @@ class Preemption:
         self._guarantees = guarantees
 
     def is_possible_for(self, job: WaitingJob) -> bool:
-        """Whether any attempt could be stopped for the job."""
-        return job.preempts and self.is_outranked_by(job)
+        """Whether any attempt could be stopped for the job, or any warm pool released."""
+        return bool(self._index.warm) or (job.preempts and self.is_outranked_by(job))
 
     def is_outranked_by(self, job: WaitingJob) -> bool:
         """Whether the job could outrank any attempt, and so could another job of its rank or a higher one."""
+        if self._index.warm:
+            return True
         if not self._policy.preemption or not self._index.live:
             return False
         if self._outranks_any(job):
@@ -193,30 +199,35 @@ class Preemption:
         """Whether the job may reclaim borrowed instances: the criterion by which it ranks before their jobs."""
         return bool(self._policy.teams) and self._guarantees.covers(job)
 
-    def victims(self, job: WaitingJob, lacking: Demand, spared: Collection[str] = ()) -> tuple[Allocation, ...]:
+    def victims(
+        self, job: WaitingJob, lacking: Demand, spared: Collection[str] = (), at_ms: int | None = None
+    ) -> tuple[Allocation, ...]:
         """The attempts to stop so that the job fits; empty if no set suffices.
 
         Args:
             job: the waiting job.
             lacking: instances per pool (and per limit of its team) that the victims have to free.
             spared: attempts that are no victims.
+            at_ms: when they would be preempted, ms; None for now. What is cheapest then may differ.
         """
-        if not self._policy.preemption or not job.preempts or not self._index.live:
-            return ()
-        # With what has been freed for it before.
-        if job.one_of and not are_in_one_pool(*lacking, *self._guarantees.promised_to(job.name)):
+        at_ms = self._now_ms if at_ms is None else at_ms
+        if not self._index.live:
             return ()
         reclaims = self.reclaims(job)
-        if not reclaims and not self._outranks_any(job):
+        stops = self._policy.preemption and job.preempts and (reclaims or self._outranks_any(job))
+        # With what has been freed for it before.
+        if job.one_of and not are_in_one_pool(*lacking, *self._guarantees.promised_to(job.name)):
+            stops = False
+        if not stops and not self._index.warm:
             return ()
         spared = set(spared)
         while True:
             victims = get_targets(
                 job,
                 lacking,
-                self._counted(self._index.in_victim_order(lacking)),
+                self._counted(each for each in self._index.in_victim_order(lacking, at_ms) if stops or each.warm),
                 self._use,
-                self._now_ms,
+                at_ms,
                 self._policy,
                 reclaims=reclaims,
                 charged=self._index.charged,
@@ -237,7 +248,7 @@ class Preemption:
 
         If it does not cover the job itself, they would rank before it, and take the instances back.
         """
-        own = [victim for victim in victims if victim.team == job.team]
+        own = [victim for victim in victims if victim.team == job.team and not victim.warm]
         guaranteed = self._policy.team(job.team).guaranteed
         if not own or not guaranteed or self._guarantees.covers_without(job, [victim.demand for victim in own]):
             return set()
@@ -249,7 +260,7 @@ class Preemption:
         reclaims = self.reclaims(job)
 
         def from_ms(allocation: Allocation) -> int | None:
-            since_ms = protected_until_ms(allocation, self._policy)
+            since_ms = protected_until_ms(allocation, self._policy) if job.preempts or allocation.warm else None
             if since_ms is None or allocation.ends_as_soon(max(self._now_ms, since_ms)):
                 return None
             if not outranks(job, allocation, self._use, self._now_ms, self._policy, reclaims=reclaims):

@@ -8,8 +8,9 @@ from dataclasses import replace
 from headway.model import STOP_MS, Allocation, Demand, WaitingJob
 from headway.policy import Policy
 from headway.scheduling.allocation_index import AllocationIndex
-from headway.scheduling.backfill import CapacityChange, ReservedStart, reserve_start
+from headway.scheduling.backfill import CapacityChange, Claim, ReservedStart, reserve_start
 from headway.scheduling.looks import Looks
+from headway.scheduling.size_changes import SizeChanges
 from headway.vectors import overlap, total
 
 Combination = tuple[str, ...]
@@ -24,8 +25,11 @@ _NEVER_MS = 1 << 62
 class ReservedStarts:
     """The reserved starts of one decision, in rank order."""
 
-    def __init__(self, index: AllocationIndex, policy: Policy, now_ms: int, looks: Looks) -> None:
+    def __init__(
+        self, index: AllocationIndex, policy: Policy, now_ms: int, looks: Looks, size_changes: SizeChanges
+    ) -> None:
         self._looks = looks
+        self._size_changes = size_changes
         self._index = index
         self._depth = policy.reserved_heads if policy.backfill else 1
         self._backfill = policy.backfill
@@ -67,13 +71,6 @@ class ReservedStarts:
                     return head
         return None
 
-    def taken_without_preemption(self, freed: Demand) -> dict[str, int]:
-        """The part of what a preemption frees that blocked jobs of higher rank may take, as they preempt nothing."""
-        if not freed:
-            return {}
-        waits = {pool for start in self._starts if not start.relies_on_preemption for pool in start.need}
-        return {pool: count for pool, count in freed.items() if pool in waits}
-
     def account_for(self, takes: Demand, charged: Demand, until_ms: int | None, *, starts: bool) -> None:
         """Account for instances that are granted without delaying a reserved start.
 
@@ -109,7 +106,7 @@ class ReservedStarts:
             otherwise: the part of the need that is kept for it if its start is unknown.
             freed: pools in which instances have been freed for it.
         """
-        start = self._find(job, need, available, preemptible_from_ms, otherwise, freed, self._starts)
+        start = self._find(job, need, available, preemptible_from_ms, otherwise, freed)
         if start is None:
             # No job passes: its pools are closed, except for reservations.
             slack = dict.fromkeys(combination, 0)
@@ -131,8 +128,7 @@ class ReservedStarts:
             available: instances without a claim now.
             preemptible_from_ms: when an attempt may be preempted for it; None if it cannot preempt.
         """
-        others = [replace(head, slack=dict(head.slack)) for head in self._starts]
-        start = self._find(job, need, available, preemptible_from_ms, need, (), others)
+        start = self._find(job, need, available, preemptible_from_ms, need, (), on_trial=True)
         return start.start_ms if start is not None else None
 
     def _find(
@@ -143,17 +139,21 @@ class ReservedStarts:
         preemptible_from_ms: PreemptibleFrom | None,
         otherwise: Demand,
         freed: Collection[str],
-        starts: Sequence[ReservedStart],
+        *,
+        on_trial: bool = False,
     ) -> ReservedStart | None:
-        """The earliest start beside the reserved ones, which share their slack with it; None without backfill."""
+        """The earliest start beside the reserved ones, which share slack unless on trial; None without backfill."""
         if not self._backfill:
             return None
         not_before_ms = max(self._now_ms, job.not_before_ms)
         changes = [*self._placed, *self._ends(need)]
         preemptible = [] if preemptible_from_ms is None else [*self._preemptible(need, preemptible_from_ms)]
-        others = [head for head in starts if not head.slack.keys().isdisjoint(need)]
+        heads = [head for head in self._starts if not head.slack.keys().isdisjoint(need)]
+        others: list[Claim] = [*heads, *self._size_changes.of(need)]
+        if on_trial:
+            others = [replace(each, slack=dict(each.slack)) for each in others]
         # At worst each start of another job is compared at each time at which instances are freed.
-        self._looks.taken += len(starts) + (len(changes) + len(preemptible)) * (1 + len(others)) // 4
+        self._looks.taken += len(self._starts) + (len(changes) + len(preemptible)) * (1 + len(others)) // 4
         start = reserve_start(job, need, available, changes, others, not_before_ms, preemptible, freed)
         if start.start_ms is None and otherwise != need:
             start = reserve_start(job, otherwise, available, changes, others, not_before_ms, preemptible, freed)
@@ -193,7 +193,8 @@ class ReservedStarts:
         if from_ms is None:
             return None
         # In the last two minutes before its limit a stop would free nothing sooner, so it is no victim.
-        until_ms = min(self._limit_end_ms(allocation) - STOP_MS, self._end_ms(allocation))
+        margin_ms = 0 if allocation.warm else STOP_MS
+        until_ms = min(self._limit_end_ms(allocation) - margin_ms, self._end_ms(allocation))
         # It may reach its limit before its minimum run time.
         return (from_ms, until_ms) if (from_ms := max(self._now_ms, from_ms)) < until_ms else None
 
@@ -238,7 +239,11 @@ class ReservedStarts:
             if each.attempt not in chosen and self._is_victim_at(each, start.start_ms, preemptible_from_ms)
         )
         self._expected_stops |= {victim.attempt: start.start_ms for victim in victims}
-        start.slack = {pool: count - unneeded.get(pool, 0) for pool, count in start.slack.items()}
+        # Of a job of which one pool is taken, the slack has no attempts in the others.
+        of_one = start.lacking.keys() if start.job.one_of else start.slack.keys()
+        start.slack = {
+            pool: count - (unneeded.get(pool, 0) if pool in of_one else 0) for pool, count in start.slack.items()
+        }
 
     def unclaimed_by_reservations(self, victims: Iterable[Allocation]) -> dict[str, int]:
         """The instances of victims that no reserved start relies on, so that using them delays no job."""

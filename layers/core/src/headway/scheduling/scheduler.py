@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from headway import reasons
-from headway.model import Allocation, Demand, Snapshot, WaitingJob
-from headway.plan import Action, Plan, Preempt, Release, Start
+from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
+from headway.plan import Action, Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.reasons import Reason
 from headway.scheduling.alternatives import choices, choose, on_what_is_promised
 from headway.scheduling.backfill import ReservedStart
@@ -20,6 +20,9 @@ from headway.scheduling.ordering import capped_priority, rank, running_priority
 from headway.scheduling.preemption import Preemption
 from headway.scheduling.queue_order import in_rank_order
 from headway.scheduling.reserved_starts import Combination, PreemptibleFrom, ReservedStarts
+from headway.scheduling.size_changes import SizeChanges, SizeClaim
+from headway.scheduling.size_excess import excess
+from headway.scheduling.warm_pools import claimable, foreign
 from headway.vectors import minus, overlap, plus, positive, shortfall, total
 
 
@@ -30,7 +33,9 @@ def schedule(snapshot: Snapshot, *, explain: bool = True) -> Plan:
     that it outranks stopped, preempts them, and what they free is earmarked for it. Any other job is blocked: the first
     blocked jobs of each combination of pools get a reserved start, computed from the limits of the running attempts.
     From then on a job starts or preempts only if it delays none of these starts. A job that demands more than a pool's
-    size, or demands a paused pool, waits without blocking other jobs.
+    size, or demands a paused pool, waits without blocking other jobs. A job that would still run when a pool becomes
+    smaller, on more than the pool has then, is blocked too. A job that SageMaker may launch in a warm pool starts in
+    it; a warm pool is also an attempt that every job outranks.
 
     Args:
         snapshot: the state to decide on.
@@ -51,19 +56,19 @@ class _Pass:
         self.looks = Looks()
         self.state = state = CapacityState(snapshot, self.looks)
         self.preemption = Preemption(snapshot, state.allocations, state.use, state.guarantees, self.looks)
-        self.reserved_starts = ReservedStarts(state.allocations, policy, snapshot.now_ms, self.looks)
+        self.size_changes = SizeChanges(snapshot, self.looks)
+        self.reserved_starts = ReservedStarts(state.allocations, policy, snapshot.now_ms, self.looks, self.size_changes)
         self.explainer = Explainer(snapshot, state.allocations, self.reserved_starts, enabled=explain)
         #: Kinds of jobs that preemption does not help; see :func:`_kind`.
         self.stuck: set[_Kind] = set()
-        #: What preemptions free beyond their preemptor's need, while blocked jobs of higher rank that preempt nothing
-        #: wait for the same pools: these may start on it before their reserved start.
-        self.surplus: dict[str, int] = {}
         self.releases: list[Release] = []
+        self.stops: list[StopForSize] = []
         self.starts: list[Start] = []
-        self.preemptions: list[Preempt] = []
+        self.preemptions: list[Preempt | ReleaseWarm] = []
 
     def run(self) -> Plan:
         self._release_leftovers()
+        self._stop_excess()
         state, snapshot = self.state, self.snapshot
         # Jobs with a reservation or an earmark are considered however far back they are.
         owed = set(state.owners)
@@ -91,7 +96,7 @@ class _Pass:
             considered += 1
             state.mark_considered(job)
             owed.discard(job.name)
-        actions: tuple[Action, ...] = (*self.releases, *self.starts, *self.preemptions)
+        actions: tuple[Action, ...] = (*self.releases, *self.stops, *self.starts, *self.preemptions)
         return Plan(actions=actions, waits=tuple(self.explainer.waits), unseen=len(snapshot.waiting) - considered)
 
     def _is_spent(self, job: WaitingJob) -> bool:
@@ -110,6 +115,14 @@ class _Pass:
             if owner is None or self._never_fits(owner) is not None:
                 self._release(name, reasons.reservation_released(self.state.reserved[name]))
 
+    def _stop_excess(self) -> None:
+        """Stop what exceeds the size of pools that stop attempts when they become smaller."""
+        for pool, victim in excess(self.snapshot):
+            self.state.preempt(victim, {}, {})
+            size = self.snapshot.pools[pool]
+            reason = reasons.stopped_for_size(pool, size)
+            self.stops.append(StopForSize(job=victim.job, attempt=victim.attempt, pool=pool, size=size, reason=reason))
+
     def _release(self, name: str, reason: Reason) -> None:
         self.releases.append(Release(job=name, demand=self.state.release(name), reason=reason))
         self.stuck.clear()
@@ -120,8 +133,11 @@ class _Pass:
         for pool in sorted(job.demand):
             if pool not in pools:
                 return partial(reasons.unknown_pool, pool, tuple(sorted(pools)))
-        if shortfall(job.demand, pools):
-            return partial(reasons.exceeds_pool, job, {pool: pools[pool] for pool in job.demand})
+        largest = {pool: self.size_changes.largest(pool) for pool in job.demand}
+        if shortfall(job.demand, largest):
+            return partial(reasons.exceeds_pool, job, largest)
+        if not self.size_changes.has_room_for(job):
+            return partial(reasons.exceeds_windows, job, self.size_changes.longest_ms(job))
         limit = self.policy.team(job.team).limit
         if any(count > limit.get(pool, count) for pool, count in job.demand.items()):
             return partial(reasons.exceeds_limit, job, {pool: limit[pool] for pool in job.demand if pool in limit})
@@ -137,7 +153,16 @@ class _Pass:
         if never_fits is not None:
             self.explainer.add(job, never_fits, in_line=False)
             return
-        takes = state.beyond_reservation(job)
+        takes, until_ms = state.beyond_reservation(job), self._until_ms(job)
+        claimed = plus(state.reserved_for(job.name), state.freed_for(job))
+        if job.name in state.reserved and self.size_changes.exceeded_by(state.charged(job), until_ms) is not None:
+            # It can use its reservation only after the change, and others can use it until then.
+            self._release(job.name, reasons.reservation_outlasted(state.reserved[job.name]))
+            takes, claimed = state.beyond_reservation(job), state.freed_for(job)
+        self.size_changes.take(claimed, until_ms)
+        # Beyond what it claims already, and what it lacks at later sizes.
+        beyond = minus(state.charged(job), claimed)
+        exceeded = self.size_changes.exceeded_by(beyond, until_ms)
         earmarked = state.earmarked.get(job.name, [])
         # What is reserved for the job, or being freed for it, is not taken from jobs of higher rank.
         need = positive(minus(takes, state.freed_for(job)))
@@ -146,16 +171,19 @@ class _Pass:
             start = self._reserve(job, need, _combination(job.demand))
             self.explainer.add(job, partial(reasons.backs_off, -(-wait_ms // 1000), job.held_by), start)
             return
-        until_ms = self._until_ms(job)
-        if self.reserved_starts.delayed_by(positive(takes), None) is None:
+        if exceeded is None and self._start_in_warm_pool(job, takes, until_ms):
+            self.size_changes.take(beyond, until_ms)
+            return
+        if exceeded is None and self.reserved_starts.delayed_by(positive(takes), None) is None:
             self._take_over(job, takes)
         # Only what it takes beyond its reservation can delay another job; no job counts on the reservation.
-        if not shortfall(takes, state.free) and not shortfall(takes, state.spare):
+        if exceeded is None and not shortfall(takes, state.free) and not shortfall(takes, state.spare):
             delayed = self.reserved_starts.delayed_by(positive(takes), until_ms)
             if delayed is None:
+                self.size_changes.take(beyond, until_ms)
                 self._start(job, takes, until_ms)
                 return
-        self._wait_or_preempt(job, need, earmarked, until_ms)
+        self._wait_or_preempt(job, need, earmarked, until_ms, beyond, exceeded)
 
     def _consider_alternatives(self, job: WaitingJob) -> None:
         """Consider a job on one of its alternatives. Nothing is reserved or being freed for it on another one."""
@@ -204,6 +232,8 @@ class _Pass:
         takes = self.state.charged(job)
         if job.not_before_ms > self.now_ms or shortfall(takes, self.state.spare):
             return False
+        if self.size_changes.exceeded_by(takes, self._until_ms(job)) is not None:
+            return False
         return self.reserved_starts.delayed_by(takes, self._until_ms(job)) is None
 
     def _is_freed_enough(self, job: WaitingJob) -> bool:
@@ -231,7 +261,8 @@ class _Pass:
         This holds for most jobs of a long queue. Without the check the rest of the pass comes to the same result.
         """
         state, pools = self.state, _combination(job.demand)
-        if not self.reserved_starts.is_at_depth(pools) or state.owners:
+        may_be_warm = bool(job.warm_key) and bool(state.allocations.warm)
+        if not self.reserved_starts.is_at_depth(pools) or state.owners or may_be_warm:
             # What is reserved or being freed for this job, or for one of lower rank, may let it start.
             return None
         kind = _kind(job)
@@ -288,7 +319,59 @@ class _Pass:
                 taken = positive(minus(taken, theirs))
                 self.state.release_earmark(other)
 
+    def _start_in_warm_pool(self, job: WaitingJob, takes: Demand, until_ms: int | None) -> bool:
+        """Start a job in a warm pool, if that delays no reserved start.
+
+        Whenever the job could start on other instances, this is possible, too: it is what SageMaker would do.
+        """
+        state = self.state
+        for pool in claimable(job, state.allocations, self.now_ms, self.policy):
+            # What is lent does not count twice. A pool that was shrunk below its use has to shrink first.
+            lent = plus(state.lent, state.allocations.charged(pool))
+            if shortfall(takes, plus(state.free, lent)) or shortfall(takes, plus(state.spare, lent)):
+                continue
+            counted = positive(takes)
+            if self.reserved_starts:
+                counted = positive(minus(takes, self.reserved_starts.unclaimed_by_reservations((pool,))))
+            if self.reserved_starts.delayed_by(counted, until_ms) is not None:
+                continue
+            if self._awaits_foreign(job, takes, counted):
+                # It waits for that with its warm pool.
+                state.allocations.stop(pool)
+                return True
+            state.start(job, takes)
+            state.claim(pool)
+            self.reserved_starts.account_for(counted, state.charged(job), until_ms, starts=True)
+            reason = reasons.started(job.demand, warm=pool.job)
+            self.starts.append(StartWarm(job=job.name, demand=dict(job.demand), reason=reason, warm=pool.attempt))
+            return True
+        return False
+
+    def _awaits_foreign(self, job: WaitingJob, takes: Demand, counted: Demand) -> bool:
+        """Whether warm pools of other teams have to be gone before the job starts; releases those that are kept."""
+        state = self.state
+        pools = tuple(foreign(job, state.allocations, self.policy))
+        if not pools:
+            return False
+        self.reserved_starts.account_for(counted, state.charged(job), None, starts=False)
+        state.commit(job, overlap(takes, state.spare), {}, {})
+        for pool in pools:
+            if pool.attempt in state.allocations.warm:
+                state.preempt(pool, {}, {})
+                self._release_warm(pool, job, {})
+        self.explainer.add(job, partial(reasons.waits_for_freed, job, pools))
+        return True
+
+    def _release_warm(self, pool: Allocation, job: WaitingJob, freed: Demand) -> None:
+        self.stuck.clear()
+        reason = reasons.warm_pool_released(pool, job)
+        self.preemptions.append(
+            ReleaseWarm(job=pool.job, attempt=pool.attempt, for_job=job.name, freed=freed, reason=reason)
+        )
+
     def _start(self, job: WaitingJob, takes: Demand, until_ms: int | None) -> None:
+        if self._awaits_foreign(job, takes, positive(takes)):
+            return
         self.state.start(job, takes)
         self.reserved_starts.account_for(positive(takes), self.state.charged(job), until_ms, starts=True)
         self.starts.append(
@@ -296,7 +379,13 @@ class _Pass:
         )
 
     def _wait_or_preempt(
-        self, job: WaitingJob, total_need: Demand, earmarked: list[Allocation], until_ms: int | None
+        self,
+        job: WaitingJob,
+        total_need: Demand,
+        earmarked: list[Allocation],
+        until_ms: int | None,
+        beyond: Demand,
+        exceeded: SizeClaim | None,
     ) -> None:
         state = self.state
         from_spare = overlap(total_need, state.spare)
@@ -314,6 +403,13 @@ class _Pass:
                 self.stuck.add(_kind(job))
                 self._block(job, total_need, lacking)
                 return
+            # Its victims take time to stop, and leave their part of later sizes to it.
+            stopped_ms = None if until_ms is None else until_ms + STOP_MS
+            exceeded = self.size_changes.exceeded_by(beyond, stopped_ms, victims)
+        if exceeded is not None:
+            start = self._reserve(job, total_need, _combination(job.demand))
+            self.explainer.add(job, partial(reasons.outlasts_size, exceeded.pool, exceeded.change, self.now_ms), start)
+            return
         counted = total_need
         if victims and self.reserved_starts:
             unclaimed = self.reserved_starts.unclaimed_by_reservations(victims)
@@ -327,6 +423,7 @@ class _Pass:
             self.explainer.add(job, partial(self.explainer.would_delay, delayed), None if owed else start)
             return
         reclaims = self.preemption.reclaims(job)
+        self.size_changes.take(beyond, until_ms, victims)
         self.reserved_starts.account_for(counted, state.charged(job), until_ms, starts=False)
         # From here on no job of lower rank can take the job's instances in this pass. What the victims free stays
         # reserved for it in later passes.
@@ -336,12 +433,13 @@ class _Pass:
             freed, used = state.preempt(victim, earmark, lacking)
             earmark = positive(minus(earmark, used))
             lacking = positive(minus(lacking, used))
-            beyond = positive(minus(state.allocations.charged(victim), used))
-            self.surplus = plus(self.surplus, self.reserved_starts.taken_without_preemption(beyond))
             self._preempt(victim, job, freed, reclaims=reclaims)
         self.explainer.add(job, partial(self.explainer.awaits_freed, job, (*earmarked, *victims), from_unclaimed))
 
     def _preempt(self, victim: Allocation, job: WaitingJob, freed: Demand, *, reclaims: bool) -> None:
+        if victim.warm:
+            self._release_warm(victim, job, freed)
+            return
         self.stuck.clear()
         by_right = reclaims and running_priority(victim, self.policy) >= capped_priority(
             job.priority, job.team, self.policy
@@ -365,6 +463,12 @@ class _Pass:
         if start is None:
             self.explainer.add(job, partial(self.explainer.behind, pools))
             return
+        for pool in pools:
+            growth = self.size_changes.growth(pool, job.demand[pool])
+            if growth is not None:
+                why = partial(reasons.waits_for_growth, job, pool, growth, self.snapshot.pools[pool], self.now_ms)
+                self.explainer.add(job, partial(why, start.start_ms), start)
+                return
         self.explainer.add(job, partial(self.explainer.lacks_capacity, job, lacking, start.start_ms), start)
 
     def _reserve(
@@ -381,7 +485,7 @@ class _Pass:
         )
         if preemptible_from_ms is not None and start.start_ms is not None:
             spared = self.reserved_starts.protected_at(start.need, start.start_ms, preemptible_from_ms)
-            victims = self.preemption.victims(job, start.lacking, spared=spared) if start.lacking else ()
+            victims = self.preemption.victims(job, start.lacking, spared, start.start_ms) if start.lacking else ()
             self.reserved_starts.expect_stopped(start, victims, preemptible_from_ms)
         return start
 
@@ -391,8 +495,7 @@ class _Pass:
         if self.policy.backfill:
             # A pool that was shrunk below its use has to shrink first, even if the job needs no more of it.
             need = {**dict.fromkeys(state.overcommitted(job), 0), **need}
-        unclaimed = positive(minus(state.unclaimed, self.surplus))
-        available = {pool: state.spare[pool] + unclaimed.get(pool, 0) for pool in need}
+        available = {pool: state.spare[pool] + state.unclaimed.get(pool, 0) for pool in need}
         preempts = self.preemption.is_possible_for(job)
         return need, available, self.preemption.preemptible_from(job) if preempts else None
 

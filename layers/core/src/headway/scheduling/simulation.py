@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from headway.errors import InvariantViolation
 from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
-from headway.plan import Plan, Preempt, Release, Start
+from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.scheduling.alternatives import chosen
 from headway.scheduling.ordering import rank
 from headway.vectors import plus
@@ -33,13 +33,17 @@ class EventKind(StrEnum):
     STARTED = "started"
     #: The attempt is preempted for another job.
     PREEMPTED = "preempted"
-    #: The attempt has stopped for another job, and its job waits again.
+    #: The attempt has stopped for another job, or for a smaller pool, and its job waits again.
     PREEMPTED_ENDED = "yielded"
     COMPLETED = "completed"
     #: The job was ended at its limit before it was done.
     TIMED_OUT = "ended at its limit"
     #: The attempt was stopping on request when the course began, and has ended.
     STOPPED = "stopped"
+    #: The attempt has ended, and its instances are kept warm from now on ...
+    KEPT = "kept warm"
+    #: ... until this: a job has started in them, they were released, or their time is over.
+    KEPT_ENDED = "kept no longer"
 
 
 ENDS = frozenset({EventKind.PREEMPTED_ENDED, EventKind.COMPLETED, EventKind.TIMED_OUT, EventKind.STOPPED})
@@ -58,6 +62,8 @@ class Event:
     attempt: str = ""
     #: Time that the attempt held its instances for nothing, ms (only if it yielded).
     lost_ms: int = 0
+    #: Of a start in a warm pool: the attempt that left it.
+    warm: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,25 +104,37 @@ class Simulation:
         run_time: RunTime | None = None,
         *,
         stop_ms: int = 0,
+        release_ms: int | None = None,
+        cold_start_ms: int = 0,
+        warm_start_ms: int = 0,
         arrivals: Iterable[Arrival] = (),
         record: Callable[[Event], None] | None = None,
     ) -> None:
         """Begin with a snapshot.
 
         Args:
-            snapshot: the queue as it is; its policy and pools stay, and so do pauses.
+            snapshot: the queue as it is; its policy stays, and so do pauses. Pools change their sizes by its calendars.
             decide: the scheduler. It may keep a state of its own, but must come to an end at each instant.
             run_time: how long the jobs of the snapshot run. Without, they never end, their limits aside.
             stop_ms: the duration of a stop, ms.
+            release_ms: the duration of the release of a warm pool, ms; None for that of a stop.
+            cold_start_ms: how long an attempt that this simulation starts holds its instances before it runs, ms.
+            warm_start_ms: the same for a start in a warm pool, ms.
             arrivals: jobs that enter later on, in any order.
             record: is called with each event, in order.
         """
         self.now_ms = snapshot.now_ms
         self._pools = snapshot.pools
+        self._calendars = snapshot.calendars
         self._pauses = snapshot.pauses
         self._policy = snapshot.policy
         self._decide = decide
         self._stop_ms = stop_ms
+        self._release_ms = stop_ms if release_ms is None else release_ms
+        self._cold_start_ms = cold_start_ms
+        self._warm_start_ms = warm_start_ms
+        #: How long the attempts that this simulation has started held their instances before they ran, ms.
+        self._starting_ms: dict[str, int] = {}
         self._record = record
         self._arrivals = sorted(arrivals, key=lambda arrival: arrival.time_ms, reverse=True)
         #: Kept in rank order: the scheduler's own sort then takes linear time.
@@ -132,6 +150,11 @@ class Simulation:
         self._asked_ms: dict[str, int] = {}
         #: Instants at which nothing happens but a decision may turn out otherwise.
         self._wakes: list[int] = []
+        #: Attempts that were stopped as their pool became smaller.
+        self._beyond_size: set[str] = set()
+        for calendar in snapshot.calendars.values():
+            for change in calendar.changes:
+                self._wake(change.at_ms)
         left = run_time or (lambda _: None)
         for job in self._waiting:
             self._profiles[job.name] = _JobProfile(run_ms=left(job))
@@ -173,6 +196,7 @@ class Simulation:
             waiting=tuple(self._waiting),
             pauses=self._pauses,
             policy=self._policy,
+            calendars=self._calendars,
         )
 
     def run(self, until_ms: int | None = None) -> None:
@@ -187,7 +211,8 @@ class Simulation:
         if time_ms is None:
             return False
         # Events that are overdue at the start happen at once.
-        self.now_ms = max(self.now_ms, time_ms)
+        before_ms, self.now_ms = self.now_ms, max(self.now_ms, time_ms)
+        self._resize(before_ms)
         while self._ending and self._ending[0][0] <= self.now_ms:
             end_ms, _, attempt = heapq.heappop(self._ending)
             if self._ends.get(attempt) == end_ms:
@@ -198,6 +223,17 @@ class Simulation:
             heapq.heappop(self._wakes)
         self.settle()
         return True
+
+    def _resize(self, since_ms: int) -> None:
+        """Apply the changes of sizes since then."""
+        sizes = {
+            pool: change.size
+            for pool, calendar in self._calendars.items()
+            for change in calendar.changes
+            if since_ms < change.at_ms <= self.now_ms
+        }
+        if sizes:
+            self._pools = {**self._pools, **sizes}
 
     def settle(self) -> None:
         """Decide at the present until there is nothing left to do.
@@ -213,14 +249,21 @@ class Simulation:
                         self._reservations.pop(action.job, None)
                     case Start():
                         self._start(action)
-                    case Preempt():
+                    case Preempt() | ReleaseWarm():
                         self._preempt(action)
+                    case StopForSize():
+                        self._stop(action)
             if not plan.actions:
                 return
         raise InvariantViolation(f"after {_MAX_ROUNDS} decisions at {self.now_ms} ms there is still something to do")
 
     def _take_in(self, allocation: Allocation, left_ms: int | None) -> None:
-        """An attempt that holds its instances already when the course begins."""
+        """An attempt that holds its instances already when the course begins, or a warm pool."""
+        if allocation.warm:
+            self._end_by(allocation.attempt, max(self.now_ms, allocation.since_ms + (allocation.limit_ms or 0)))
+            if allocation.stopping:
+                self._end_by(allocation.attempt, self.now_ms + self._release_ms)
+            return
         ran_ms = self.now_ms - allocation.since_ms
         self._profiles[allocation.job] = _JobProfile(
             run_ms=None if left_ms is None else ran_ms + left_ms,
@@ -237,6 +280,8 @@ class Simulation:
 
     def _schedule_end(self, allocation: Allocation) -> None:
         run_ms, limit_ms = self._profiles[allocation.job].run_ms, allocation.limit_ms
+        if run_ms is not None:
+            run_ms += self._starting_ms.get(allocation.attempt, 0)
         lasts = [ms for ms in (run_ms, limit_ms) if ms is not None]
         if lasts:
             self._end_by(allocation.attempt, allocation.since_ms + min(lasts))
@@ -287,12 +332,18 @@ class Simulation:
             checkpoints=profile.checkpoints,
             preemptible=profile.preemptible,
             preemptions=profile.preemptions,
+            warm_key=job.warm_key,
+            keep_ms=job.keep_ms,
         )
+        warm = action.warm if isinstance(action, StartWarm) else ""
+        if warm:
+            self._end_warm(warm)
+        self._starting_ms[attempt] = self._warm_start_ms if warm else self._cold_start_ms
         self._allocations[attempt] = allocation
         self._schedule_end(allocation)
         if self._policy.min_run_time_ms and self._policy.preemption:
             self._wake(self.now_ms + self._policy.min_run_time_ms)
-        self._emit(EventKind.STARTED, job.name, job.demand, attempt)
+        self._emit(EventKind.STARTED, job.name, job.demand, attempt, warm=warm)
 
     def _leave(self, name: str) -> WaitingJob:
         job = self._in_line.pop(name, None)
@@ -301,32 +352,79 @@ class Simulation:
         del self._waiting[bisect_left(self._waiting, rank(job), key=rank)]
         return job
 
-    def _preempt(self, action: Preempt) -> None:
+    def _preempt(self, action: Preempt | ReleaseWarm) -> None:
         victim = self._allocations[action.attempt]
         self._allocations[action.attempt] = replace(
             victim, stopping=True, freed_for=action.for_job, freed=dict(action.freed)
         )
-        self._asked_ms[action.attempt] = self.now_ms
+        if isinstance(action, ReleaseWarm):
+            self._end_by(action.attempt, self.now_ms + self._release_ms)
+            return
         self._end_by(action.attempt, self.now_ms + self._stop_ms)
+        self._asked_ms[action.attempt] = self.now_ms
         self._emit(EventKind.PREEMPTED, victim.job, victim.demand, victim.attempt)
 
+    def _stop(self, action: StopForSize) -> None:
+        stopped = self._allocations[action.attempt]
+        self._allocations[action.attempt] = replace(stopped, stopping=True)
+        if stopped.warm:
+            self._end_by(action.attempt, self.now_ms + self._release_ms)
+            return
+        self._beyond_size.add(action.attempt)
+        self._asked_ms[action.attempt] = self.now_ms
+        self._end_by(action.attempt, self.now_ms + self._stop_ms)
+
     def _end(self, attempt: str) -> None:
+        if self._allocations[attempt].warm:
+            self._end_warm(attempt)
+            return
         ended = self._allocations.pop(attempt)
         due_ms = self._ends.pop(attempt)
         asked_ms = self._asked_ms.pop(attempt, None)
-        if ended.freed_for is not None and ended.freed_for in self._in_line and ended.freed:
-            self._reservations[ended.freed_for] = plus(self._reservations.get(ended.freed_for, {}), ended.freed)
+        self._give_back(ended)
         profile = self._profiles[ended.job]
-        ran_ms = due_ms - ended.since_ms
+        held_ms = due_ms - ended.since_ms
+        starting_ms = self._starting_ms.pop(attempt, 0)
+        ran_ms = max(0, held_ms - starting_ms)
         # A job that finishes at or before its stop has completed.
         if profile.run_ms is not None and profile.run_ms <= ran_ms:
             self._emit(EventKind.COMPLETED, ended.job, ended.demand, attempt)
-        elif ended.limit_ms is not None and ended.limit_ms <= ran_ms:
+        elif ended.limit_ms is not None and ended.limit_ms <= held_ms:
             self._emit(EventKind.TIMED_OUT, ended.job, ended.demand, attempt)
-        elif ended.freed_for is None:
+        elif ended.freed_for is None and attempt not in self._beyond_size:
             self._emit(EventKind.STOPPED, ended.job, ended.demand, attempt)
         else:
-            self._yield(ended, profile, ran_ms, (due_ms if asked_ms is None else asked_ms) - ended.since_ms)
+            trained_ms = (due_ms if asked_ms is None else asked_ms) - ended.since_ms - starting_ms
+            self._yield(ended, profile, held_ms, max(0, trained_ms))
+            return
+        if not ended.stopping and ended.keep_ms:
+            self._keep(ended)
+
+    def _keep(self, ended: Allocation) -> None:
+        """An attempt leaves a warm pool. That of a stopped one is released at once, and is left out here."""
+        pool = replace(
+            ended,
+            since_ms=self.now_ms,
+            limit_ms=ended.keep_ms,
+            warm=ended.warm_key,
+            warm_key="",
+            keep_ms=0,
+            stopping=False,
+        )
+        self._allocations[pool.attempt] = pool
+        self._end_by(pool.attempt, self.now_ms + ended.keep_ms)
+        self._emit(EventKind.KEPT, pool.job, pool.demand, pool.attempt)
+
+    def _end_warm(self, attempt: str) -> None:
+        pool = self._allocations.pop(attempt)
+        self._ends.pop(attempt, None)
+        self._give_back(pool)
+        self._emit(EventKind.KEPT_ENDED, pool.job, pool.demand, attempt)
+
+    def _give_back(self, ended: Allocation) -> None:
+        """Reserve what was freed for a job that waits."""
+        if ended.freed_for is not None and ended.freed_for in self._in_line and ended.freed:
+            self._reservations[ended.freed_for] = plus(self._reservations.get(ended.freed_for, {}), ended.freed)
 
     def _yield(self, ended: Allocation, profile: _JobProfile, held_ms: int, trained_ms: int) -> None:
         kept_ms = 0
@@ -336,7 +434,7 @@ class Simulation:
             kept_ms = trained_ms - (trained_ms % interval_ms if interval_ms else 0)
         if profile.run_ms is not None:
             profile.run_ms -= kept_ms
-        profile.preemptions += 1
+        profile.preemptions += ended.freed_for is not None
         entered_ms = ended.since_ms if ended.entry_time_ms is None else ended.entry_time_ms
         self._enter(
             WaitingJob(
@@ -347,12 +445,24 @@ class Simulation:
                 handicap_ms=ended.handicap_ms,
                 team=ended.team,
                 limit_ms=ended.limit_ms,
+                warm_key=ended.warm_key,
+                keep_ms=ended.keep_ms,
             )
         )
         self._emit(EventKind.PREEMPTED_ENDED, ended.job, ended.demand, ended.attempt, lost_ms=held_ms - kept_ms)
 
-    def _emit(self, kind: EventKind, job: str, demand: Demand, attempt: str = "", *, lost_ms: int = 0) -> None:
+    def _emit(
+        self, kind: EventKind, job: str, demand: Demand, attempt: str = "", *, lost_ms: int = 0, warm: str = ""
+    ) -> None:
         if self._record is not None:
             self._record(
-                Event(time_ms=self.now_ms, kind=kind, job=job, demand=demand, attempt=attempt, lost_ms=lost_ms)
+                Event(
+                    time_ms=self.now_ms,
+                    kind=kind,
+                    job=job,
+                    demand=demand,
+                    attempt=attempt,
+                    lost_ms=lost_ms,
+                    warm=warm,
+                )
             )

@@ -11,10 +11,10 @@ from typing import Any
 from headway.jobpolicy.rules import violations
 from headway.pool_names import SERVERLESS, pool_of
 from headway.vectors import describe
-from headway_service.admission import instance_preferences, sagemaker_rules, team_access, unsupported
+from headway_service.admission import instance_preferences, sagemaker_rules, team_access, unsupported, warm_pools
 from headway_service.admission.policy_view import charged_team, job_for_rules, job_limit_ms, pending_limit_s
 from headway_service.config.authorization import Caller
-from headway_service.config.document import Configuration, WarmPools
+from headway_service.config.document import Configuration
 from headway_service.errors import (
     FieldError,
     ImpossibleDemand,
@@ -56,6 +56,9 @@ class Admitted:
     pending_limit_s: int | None = None
     #: Whether it requests a warm pool, which is removed at the launch.
     warm_pool: bool = False
+    #: What SageMaker matches it and warm pools by, and for how long its instances are kept, s, if any are kept.
+    warm_key: str = ""
+    keep_s: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,7 +121,9 @@ def admit(
         preemptible=training.preemptible,
         on_demand_limit_ms=job_limit_ms(request, configuration, left_spot=True) if training.spot else None,
         pending_limit_s=pending_limit_s(request, configuration),
-        warm_pool=training.warm_pool,
+        warm_pool=training.warm_pool and not warm_pools.keep_s(training, configuration),
+        warm_key=warm_pools.key(training, configuration),
+        keep_s=warm_pools.keep_s(training, configuration),
     )
 
 
@@ -150,7 +155,8 @@ def _review(
         errors += team_access.team_errors(named, caller, home, configuration)
         errors += _tag_errors(request, home, configuration)
     if _sound("ResourceConfig", errors):
-        errors += _resource_errors(request, configuration)
+        errors += _resource_errors(request)
+        errors += warm_pools.errors(request, charged_team(request.tags, configuration, home), configuration)
     errors += unsupported.errors(request.raw)
     if _sound("EnableManagedSpotTraining", errors) and _sound("StoppingCondition", errors):
         errors += sagemaker_rules.spot_errors(request.raw)
@@ -232,7 +238,7 @@ def _preemptible_errors(request: TrainingRequest, configuration: Configuration) 
             yield FieldError(field=f"Tags[{i}].Value", message=message)
 
 
-def _resource_errors(request: TrainingRequest, configuration: Configuration) -> Iterator[FieldError]:
+def _resource_errors(request: TrainingRequest) -> Iterator[FieldError]:
     resources = request.raw.get("ResourceConfig")
     if is_serverless(request.raw):
         if resources is not None:
@@ -245,7 +251,6 @@ def _resource_errors(request: TrainingRequest, configuration: Configuration) -> 
         return
     yield from instance_preferences.errors(request.raw, resources)
     if request.has_preferences:
-        yield from _warm_pool_errors(request, configuration)
         return
     if "InstanceGroups" in resources:
         yield from _group_errors(resources)
@@ -256,15 +261,6 @@ def _resource_errors(request: TrainingRequest, configuration: Configuration) -> 
         yield FieldError(
             field="ResourceConfig.InstanceCount",
             message=f"is {resources.get('InstanceCount', 'missing')}; a job needs at least 1 instance",
-        )
-    yield from _warm_pool_errors(request, configuration)
-
-
-def _warm_pool_errors(request: TrainingRequest, configuration: Configuration) -> Iterator[FieldError]:
-    if configuration.warm_pools is WarmPools.REFUSE and request.warm_pool:
-        yield FieldError(
-            field="ResourceConfig.KeepAlivePeriodInSeconds",
-            message="asks for a warm pool, which would hold instances that others wait for (warmPools): remove it",
         )
 
 
@@ -301,8 +297,8 @@ def _impossible(
             problems[pool] = ("", f"there is no pool {pool}, so this queue runs no serverless jobs")
         elif known is None:
             problems[pool] = ("InstanceType", f"there is no pool {pool}")
-        elif count > known.size:
-            problems[pool] = ("InstanceCount", f"the pool {pool} has {known.size} instances, not {count}")
+        elif count > known.sizes.largest:
+            problems[pool] = ("InstanceCount", f"the pool {pool} has {known.sizes.largest} instances, not {count}")
         elif count > most:
             message = f"the team {team} may use {most} instances of the pool {pool}, not {count}"
             problems[pool] = ("InstanceCount", message)

@@ -18,7 +18,7 @@ from headway.api_documents.forecast import Ahead, Forecast, ForecastEntry, Shift
 from headway.api_documents.forecast import DryRun as DryRunDocument
 from headway.api_documents.forecast import Explanation as ExplanationDocument
 from headway.api_documents.jobs import Attempt, HistoryEntry, Job, JobDetails, Reason, WatchOf
-from headway.api_documents.pools import Capacity, Pause, TeamUse
+from headway.api_documents.pools import Capacity, Pause, SizeChange, TeamUse
 from headway.api_documents.pools import PoolUse as PoolDocument
 from headway.api_documents.refusals import Error, Refusal, WrongField
 from headway.api_documents.unmanaged_jobs import RogueJob
@@ -121,6 +121,10 @@ def pool_document(use: PoolUse) -> PoolDocument:
         free=use.free,
         waiting=use.waiting,
         pause=_pause(use.pause) if use.pause else None,
+        next_change=(
+            SizeChange(size=use.next_change.size, time=time_text(use.next_change.at_ms)) if use.next_change else None
+        ),
+        warm=use.warm,
     )
 
 

@@ -18,6 +18,7 @@ from headway_service.errors import (
     LaunchRefused,
     ListingExpired,
     NameTaken,
+    NothingToStop,
     OutcomeUnknown,
     Throttled,
     TrainingJobEnded,
@@ -99,6 +100,19 @@ class SageMakerTrainingJobs:
                 raise TrainingJobNotFound(describe(error)) from error
             if verdict is Verdict.REFUSED and _SAYS_ENDED.search(message_of(error)):
                 raise TrainingJobEnded(describe(error)) from error
+            if verdict is Verdict.DENIED:
+                raise LacksPermission(describe(error)) from error
+            raise self._unclear(error) from error
+
+    def release_warm_pool(self, name: str) -> None:
+        """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
+        try:
+            self._client.update_training_job(TrainingJobName=name, ResourceConfig={"KeepAlivePeriodInSeconds": 0})
+        except FAILED_CALLS as error:
+            verdict = self._judge(error)
+            if verdict is Verdict.REFUSED:
+                # Neither the code nor the text of a race with a start is documented.
+                raise NothingToStop(describe(error)) from error
             if verdict is Verdict.DENIED:
                 raise LacksPermission(describe(error)) from error
             raise self._unclear(error) from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field, Strict, StringConstraints, ValidationError, model_validator
@@ -19,10 +18,12 @@ from headway.policy import MAX_BACKFILL_WINDOW, MAX_LIMIT_WEIGHT, MAX_RESERVED_H
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.config import access as access_notation
 from headway_service.config import rules as rule_notation
+from headway_service.config import schedule as schedule_notation
 from headway_service.config import utilization
 from headway_service.config.authorization import Access, People
 from headway_service.config.base import ConfigModel, Name
 from headway_service.config.notifications import Notifications
+from headway_service.config.warm_pools import KeptWarmPools, WarmPoolRules, WarmPools
 from headway_service.errors import FieldError, InvalidConfiguration
 from headway_service.validation_messages import explained, message_of
 
@@ -70,8 +71,40 @@ Instances = Annotated[int, Field(ge=0, le=MAX_POOL_SIZE)]
 class Pool(ConfigModel):
     """One pool."""
 
-    #: Instances in the pool. 0 lets what runs finish and starts nothing.
+    #: Instances in the pool, outside the entries of its schedule. 0 lets what runs finish and starts nothing.
     size: int = Field(ge=0, le=MAX_POOL_SIZE)
+    #: Other sizes by time of day and week.
+    schedule: list[schedule_notation.Entry] = Field(default_factory=list, max_length=schedule_notation.MAX_ENTRIES)
+    #: The time zone of the schedule.
+    time_zone: schedule_notation.Zone = "UTC"
+    #: What happens to running jobs when the pool becomes smaller by its schedule.
+    at_shrink: Annotated[schedule_notation.AtShrink, Strict(strict=False)] = schedule_notation.AtShrink.RUN
+
+    @model_validator(mode="after")
+    def _schedule_is_clear(self) -> Pool:
+        windows = sum(len(set(entry.days)) for entry in self.schedule)
+        if windows > schedule_notation.MAX_WINDOWS:
+            raise ValueError(
+                f"the entries of the schedule begin {windows} times a week; at most {schedule_notation.MAX_WINDOWS} "
+                "are possible"
+            )
+        for index, entry in enumerate(self.schedule):
+            if entry.size > MAX_POOL_SIZE:
+                raise ValueError(f"schedule.{index}.size must be {MAX_POOL_SIZE} at most")
+            if len(set(entry.days)) < len(entry.days):
+                raise ValueError(f"schedule.{index}.days names a day twice: name each day once")
+        pair = schedule_notation.overlaps(self.schedule)
+        if pair is not None:
+            raise ValueError(
+                f"the entries {pair[0]} and {pair[1]} of the schedule overlap, so the size is not clear: change their "
+                "days or times"
+            )
+        return self
+
+    @property
+    def sizes(self) -> schedule_notation.Schedule:
+        """When it has which size."""
+        return schedule_notation.Schedule(tuple(self.schedule), self.time_zone, self.size)
 
 
 class Priorities(ConfigModel):
@@ -168,14 +201,6 @@ class Rogues(ConfigModel):
     action: Annotated[OnStart, Strict(strict=False)] = OnStart.REPORT
 
 
-class WarmPools(StrEnum):
-    """The action on requests with a warm pool (KeepAlivePeriodInSeconds)."""
-
-    #: The job is launched without it.
-    LEAVE_OUT = "leaveOut"
-    REFUSE = "refuse"
-
-
 class Limits(ConfigModel):
     """How many jobs may wait in one line: those of one team (or of no team) that demand one pool."""
 
@@ -207,7 +232,7 @@ class Configuration(ConfigModel):
     #: By kind of failure. An entry replaces the default for that kind; the others keep theirs.
     retries: dict[Annotated[FailureKind, Strict(strict=False)], Retry] = Field(default_factory=dict)
     spot: Spot = Spot()
-    warm_pools: Annotated[WarmPools, Strict(strict=False)] = WarmPools.LEAVE_OUT
+    warm_pools: WarmPoolRules = WarmPools.LEAVE_OUT
     #: Utilization rules by name. An entry replaces the default of that name; null switches it off.
     watches: dict[Name, utilization.Watch | None] = Field(default_factory=dict, max_length=utilization.MAX_WATCHES)
     #: Permissions.
@@ -237,6 +262,7 @@ class Configuration(ConfigModel):
             max_preemptions=self.preemption.max_per_job,
             checkpoint_interval_ms=self.preemption.checkpoint_interval_seconds * 1000,
             ageing=ageing,
+            warm_across_teams=self.kept_warm_pools is None or self.kept_warm_pools.across_teams,
             teams={
                 name: policy.Team(
                     guaranteed=team.guaranteed, limit=team.limit, weight=team.weight, max_priority=team.max_priority
@@ -244,6 +270,11 @@ class Configuration(ConfigModel):
                 for name, team in self.teams.items()
             },
         )
+
+    @property
+    def kept_warm_pools(self) -> KeptWarmPools | None:
+        """The limits of the warm pools that are kept; None if none is."""
+        return self.warm_pools if isinstance(self.warm_pools, KeptWarmPools) else None
 
     def retry_rules(self) -> dict[FailureKind, RetryRule]:
         """The kinds of failure after which a job is tried again."""
@@ -288,7 +319,7 @@ class Configuration(ConfigModel):
             team: the team; empty for jobs without one.
         """
         known = self.pools.get(pool)
-        size = known.size if known else 0
+        size = known.sizes.largest if known else 0
         return min(size, self.teams[team].limit.get(pool, size)) if team in self.teams else size
 
 
@@ -318,7 +349,8 @@ def validate(document: Any) -> Configuration:
     except ValidationError as error:
         fields = [
             FieldError(
-                field=".".join(str(part) for part in problem["loc"] if part != "[key]") or "(the document)",
+                field=".".join(str(part) for part in problem["loc"] if not str(part).startswith("["))
+                or "(the document)",
                 message=message_of(problem),
             )
             for problem in error.errors(include_url=False)
@@ -387,11 +419,15 @@ def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
             if limit is not None and count > limit:
                 message = f"{count} must not be above the team's limit of {limit}"
                 yield FieldError(field=f"teams.{name}.guaranteed.{pool}", message=message)
+    for pool in (configuration.kept_warm_pools.max_instances if configuration.kept_warm_pools else {}).keys() - pools:
+        yield FieldError(field=f"warmPools.maxInstances.{pool}", message=f"there is no pool {pool}")
     for pool, known in pools.items():
         guaranteed = {name: team.guaranteed[pool] for name, team in teams.items() if team.guaranteed.get(pool)}
-        if sum(guaranteed.values()) > known.size:
+        if sum(guaranteed.values()) > known.sizes.largest:
             told = ", ".join(f"{name} {count}" for name, count in guaranteed.items())
-            message = f"{known.size} is less than the {sum(guaranteed.values())} that teams are guaranteed ({told})"
+            message = (
+                f"{known.sizes.largest} is less than the {sum(guaranteed.values())} that teams are guaranteed ({told})"
+            )
             yield FieldError(field=f"pools.{pool}.size", message=message)
 
 
@@ -402,6 +438,7 @@ def _unknown_teams(configuration: Configuration) -> Iterator[FieldError]:
         **{f"watches.{name}.when": watch.when.teams for name, watch in configuration.watches.items() if watch},
         "notifications": configuration.notifications.teams,
         **{f"access.trainingRoles.{i}": each.teams for i, each in enumerate(configuration.access.training_roles)},
+        "warmPools": configuration.kept_warm_pools and configuration.kept_warm_pools.teams,
     }
     for part, teams in named.items():
         for team in teams or ():

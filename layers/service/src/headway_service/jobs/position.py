@@ -13,7 +13,7 @@ from functools import partial
 
 from headway import reasons
 from headway.model import Snapshot
-from headway.plan import Plan, Start
+from headway.plan import Plan, Start, StartWarm
 from headway.policy import Policy
 from headway.reasons import Reason
 from headway.scheduling.ordering import rank_key
@@ -107,7 +107,8 @@ def reasons_from_plan(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
     for action in plan.actions:
         if isinstance(action, Start):
             place = 1 + max(ahead.get(pool, 0) for pool in action.demand)
-            explained[action.job] = (place, ReasonRecord.of(reasons.starts_now(action.demand)))
+            warm = action.reason.jobs[0] if isinstance(action, StartWarm) else ""
+            explained[action.job] = (place, ReasonRecord.of(reasons.starts_now(action.demand, warm=warm)))
             for pool in action.demand:
                 ahead[pool] = ahead.get(pool, 0) + 1
     for wait in plan.waits:

@@ -170,6 +170,8 @@ def _other_fields(admitted: Admitted) -> dict[str, Any]:
         "preemptible": admitted.preemptible,
         "on_demand_limit_ms": admitted.on_demand_limit_ms,
         "pending_limit_s": admitted.pending_limit_s,
+        "warm_key": admitted.warm_key,
+        "keep_s": admitted.keep_s,
     }
 
 

@@ -176,6 +176,7 @@ def drift_by_pool(ledger: Ledger, machine_ms: int, after_s: int) -> dict[str, in
             *(each.demand for each in ledger.attempts),
             *(each.demand for each in ledger.reservations),
             *(each.charged for each in ledger.rogues),
+            *(each.demand for each in ledger.warm_pools),
         ]
     )
     for pool in ledger.pools:

@@ -190,6 +190,11 @@ def _item(noted: EffectiveConfig) -> dict[str, Any]:
     return stamp({"pk": _KEY.pk, "sk": _KEY.sk, **said})
 
 
+def require_in_force(version: int) -> Check:
+    """Check that the document of this version is still the recorded one."""
+    return Check(key=_KEY, requires=Equals("version", version))
+
+
 def _is_noted(known: EffectiveConfig) -> Condition:
     return Equals("version", known.version)
 
@@ -225,8 +230,9 @@ def _resize(table: Table, wanted: Configuration, still: Check) -> None:
     ledger = {pool.pool: pool for pool in read_ledger(table).pools}
     for name, pool in sorted(wanted.pools.items()):
         if name not in ledger:
-            table.write([*transitions.add_pool(name, pool.size), still])
-        elif ledger[name].size != pool.size:
+            # The next tick gives a pool with a schedule the size of the time.
+            table.write([*transitions.add_pool(name, pool.sizes.smallest), still])
+        elif ledger[name].size != pool.size and not pool.schedule:
             table.write([*transitions.resize_pool(ledger[name], pool.size), still])
     for name in sorted(ledger.keys() - wanted.pools.keys()):
         if ledger[name].size:

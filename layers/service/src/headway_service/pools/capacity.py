@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from headway.model import SizeChange
 from headway.policy import Policy, Team
 from headway.vectors import minus, positive, total
 from headway_service.config.document import Configuration
@@ -26,9 +27,11 @@ class PoolUse:
         stopping: the part of ``allocated`` whose attempts are stopping.
         reserved: reserved for waiting jobs.
         rogue: taken by training jobs that did not come through the queue.
+        warm: kept by warm pools of ended attempts. One that an attempt was started in counts in ``allocated`` as well.
         free: the rest.
         waiting: how many jobs wait for it.
         pause: its pause, or the pause of all pools.
+        next_change: its next size, if it has a schedule.
     """
 
     pool: str
@@ -40,6 +43,8 @@ class PoolUse:
     free: int
     waiting: int
     pause: PauseRecord | None = None
+    next_change: SizeChange | None = None
+    warm: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,6 +93,7 @@ def _pools(ledger: Ledger, waiting: Mapping[str, Mapping[str, int]]) -> list[Poo
     stopping = total(attempt.demand for attempt in ledger.attempts if attempt.stop_cause)
     reserved = total(reservation.demand for reservation in ledger.reservations)
     rogue = total(rogue.charged for rogue in ledger.rogues)
+    warm = total(each.demand for each in ledger.warm_pools)
     return [
         PoolUse(
             pool=pool.pool,
@@ -96,9 +102,11 @@ def _pools(ledger: Ledger, waiting: Mapping[str, Mapping[str, int]]) -> list[Poo
             stopping=stopping.get(pool.pool, 0),
             reserved=reserved.get(pool.pool, 0),
             rogue=rogue.get(pool.pool, 0),
-            free=pool.size - sum(used.get(pool.pool, 0) for used in (allocated, reserved, rogue)),
+            free=pool.size - sum(used.get(pool.pool, 0) for used in (allocated, reserved, rogue, warm)),
             waiting=sum(waiting[pool.pool].values()),
             pause=ledger.pause_of(pool.pool),
+            next_change=calendar.next_change if (calendar := ledger.calendar_of(pool.pool)) else None,
+            warm=warm.get(pool.pool, 0),
         )
         for pool in ledger.pools
     ]

@@ -34,6 +34,10 @@ class TrainingJobStatus:
     pending_expired_s: int | None = None
     #: SelectedInstanceType: which of its InstancePreferences SageMaker has selected; None without, or before that.
     selected_type: str | None = None
+    #: Once it has ended: Available, InUse, Reused or Terminated; None if it has, or shows, no warm pool.
+    warm_pool: str | None = None
+    #: The training job that uses, or has used, the warm pool; empty if SageMaker names none.
+    reused_by: str = ""
 
     @property
     def ended(self) -> bool:
@@ -103,6 +107,17 @@ class TrainingJobs(Protocol):
             TrainingJobNotFound: SageMaker reports that there is none with that name.
             LacksPermission: the queue may not stop this one.
             OutcomeUnknown: the stop may or may not have been requested.
+        """
+
+    def release_warm_pool(self, name: str) -> None:
+        """UpdateTrainingJob with a keep-alive period of 0.
+
+        A refusal proves nothing: the warm pool may be in use, terminated, or not shown yet. Its status tells.
+
+        Raises:
+            NothingToStop: it was refused.
+            LacksPermission: the queue may not update this one.
+            OutcomeUnknown: the release may or may not have been requested.
         """
 
     def describe(self, name: str) -> TrainingJobStatus | None:

@@ -36,6 +36,7 @@ def parse_status(said: Mapping[str, Any]) -> TrainingJobStatus:
     transitions = said.get("SecondaryStatusTransitions") or []
     secondary_status = said.get("SecondaryStatus", "")
     trained_s = said.get("TrainingTimeInSeconds")
+    warm_pool = said.get("WarmPoolStatus") or {}
     passed = {secondary_status, *(each.get("Status") for each in transitions)}
     provisioned = float(trained_s or 0) > 0 or not passed.isdisjoint(PROVISIONED)
     return TrainingJobStatus(
@@ -49,6 +50,8 @@ def parse_status(said: Mapping[str, Any]) -> TrainingJobStatus:
         training_since_ms=_since(transitions) if secondary_status == "Training" else None,
         trained_ms=None if trained_s is None else int(float(trained_s) * 1000),
         provisioned=provisioned,
+        warm_pool=warm_pool.get("Status"),
+        reused_by=warm_pool.get("ReusedByJob") or "",
         pending_expired_s=None if provisioned else _pending_expired_s(said),
         # Documented for DescribeTrainingJob (API reference, ResourceConfig), but not for events.
         selected_type=(said.get("ResourceConfig") or {}).get("SelectedInstanceType"),

@@ -93,9 +93,14 @@ class TrainingRequest:
     @property
     def warm_pool(self) -> bool:
         """Whether the request has a warm pool."""
+        return self.keep_alive_s > 0
+
+    @property
+    def keep_alive_s(self) -> int:
+        """For how long the request wants the instances to be kept after the job's end, s; 0 if not at all."""
         resources = self.raw.get("ResourceConfig")
         kept_s = resources.get("KeepAlivePeriodInSeconds", 0) if isinstance(resources, Mapping) else 0
-        return isinstance(kept_s, int) and kept_s > 0
+        return kept_s if isinstance(kept_s, int) else 0
 
     def tagged(self, keys: Collection[str]) -> list[tuple[int, str]]:
         """Place and value of each tag that has one of these keys."""

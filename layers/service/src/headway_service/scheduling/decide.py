@@ -51,7 +51,8 @@ def _passable(snapshot: Snapshot, plan: Plan) -> frozenset[str]:
     started = {action.job: action.demand for action in plan.actions if isinstance(action, Start)}
     settled = started.keys() | {action.job for action in plan.actions if isinstance(action, Release)}
     taken = plus(
-        total((*(each.demand for each in snapshot.allocations), *started.values())),
+        # A job further back may start in a warm pool.
+        total((*(each.demand for each in snapshot.allocations if not each.warm), *started.values())),
         total(each.demand for each in snapshot.reservations if each.job not in settled),
     )
     waited_for = {pool for job in snapshot.waiting if job.name not in started for pool in job.demand}

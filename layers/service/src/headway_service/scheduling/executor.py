@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from headway.errors import InvalidTransition
 from headway.lifecycle import AttemptState
 from headway.model import Demand, WaitingJob
-from headway.plan import Action, Plan, Preempt, Release, Start
+from headway.plan import Action, Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.policy import Policy
 from headway.scheduling.ordering import work_lost_ms
+from headway.scheduling.size_changes import crosses
+from headway_service.config.warm_pools import KeptWarmPools
 from headway_service.errors import Conflict, OutcomeUnknown
 from headway_service.observability import metrics
 from headway_service.observability.logging import logger
@@ -24,8 +26,9 @@ from headway_service.store.ledger import Ledger
 from headway_service.store.marks import Marks
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.ledger import CalendarRecord, PauseRecord
 from headway_service.store.repository import find_job
+from headway_service.tracking.warm_pools import surplus
 
 RESERVED_MS = 10_000
 """A tick begins no further action when its invocation has less time left than this."""
@@ -39,6 +42,9 @@ class TickReport:
     preempted: list[str] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
     drained: list[str] = field(default_factory=list)
+    shrunk: list[str] = field(default_factory=list)
+    #: The jobs whose warm pools were released.
+    warm_released: list[str] = field(default_factory=list)
     rejected: int = 0
     unclear: int = 0
     rounds: int = 0
@@ -53,6 +59,8 @@ class Decision:
     ledger: Ledger
     #: The jobs that waited when the plan was made, by name.
     waiting: Mapping[str, WaitingJob]
+    #: The time that it was made for, ms; None if its starts do not depend on it.
+    decided_ms: int | None = None
 
 
 class Executor:
@@ -67,6 +75,7 @@ class Executor:
         deadline_ms: when this invocation ends, machine time, ms.
         policy: the policy in force.
         has_rules: whether the configuration has rules on jobs, which each new attempt is checked against.
+        warm_rules: the limits of the warm pools that are kept; None if none is.
 
     Attributes:
         report: the actions so far.
@@ -84,6 +93,7 @@ class Executor:
         deadline_ms: int,
         policy: Policy,
         has_rules: bool,
+        warm_rules: KeptWarmPools | None = None,
     ) -> None:
         self._table = table
         self._launcher = launcher
@@ -93,10 +103,13 @@ class Executor:
         self._deadline_ms = deadline_ms
         self._policy = policy
         self._has_rules = has_rules
+        self._warm_rules = warm_rules
         self.report = TickReport()
         self.figures: list[MetricValue] = []
         #: Starts of each team since the ledger was read.
         self._started: Counter[str] = Counter()
+        #: Starts in each pool since then.
+        self._started_in: Counter[str] = Counter()
         #: Attempts without a clear response from SageMaker. The next tick retries, this one does not.
         self._unclear: set[str] = set()
 
@@ -119,7 +132,20 @@ class Executor:
             self._execute(attempt)
         for attempt, pause in drained:
             self._drain(attempt, pause)
-        return bool(due or drained)
+        return bool(due or drained) or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
+
+    def _settle_warm_pools(self, ledger: Ledger) -> bool:
+        """Release what the policy does not keep, and ask about what is soon gone. Returns whether any changed."""
+        released = False
+        for pool in surplus(ledger, self._warm_rules):
+            try:
+                self._table.write(transitions.release_warm_pool(pool, self._clock()))
+                released = True
+            except Conflict:
+                self.report.rejected += 1
+        if released or not self.has_time():
+            return released
+        return self._launcher.warm_pools.settle(ledger.warm_pools, self._clock(), soon_gone=True)
 
     def apply(self, decision: Decision) -> bool:
         """Carry out the actions of a plan, each with its intent written first.
@@ -130,11 +156,12 @@ class Executor:
             Whether all actions were carried out as decided.
         """
         self._started.clear()
+        self._started_in.clear()
         as_decided = True
         for action in decision.plan.actions:
             if not self.has_time():
                 return False
-            if not isinstance(action, Release) and self._launcher.is_backing_off(_for_launch(action)):
+            if isinstance(action, Start | Preempt) and self._launcher.is_backing_off(_for_launch(action)):
                 # SageMaker stopped answering after this was decided.
                 as_decided = False
                 continue
@@ -145,7 +172,10 @@ class Executor:
                 self.report.rejected += 1
                 logger.info("an action was rejected", extra={"job": action.job, "action": type(action).__name__})
                 continue
-            if attempt is None:
+            if attempt is None and not isinstance(action, Release):
+                # The next round has SageMaker release it.
+                as_decided = False
+            elif attempt is None:
                 # The same plan may start the job that lost its reservation, on other instances.
                 decision = replace(decision, ledger=decision.ledger.without_reservation(action.job))
             elif self._launcher.pending(attempt):
@@ -195,6 +225,7 @@ class Executor:
                 attempt = self._attempt(job, now_ms)
                 self._table.write(self._start(job, attempt, action, decision, now_ms))
                 self._started[job.team] += 1
+                self._started_in.update(job.demand.keys())
                 self.report.started.append(action.job)
                 self.figures += metrics.time_to_start(job, now_ms)
                 return attempt
@@ -205,6 +236,28 @@ class Executor:
                 lost_ms = work_lost_ms(attempt.allocation(), now_ms, self._policy)
                 self.figures.append(metrics.WORK_LOST.of(lost_ms / 1000))
                 return attempt
+            case StopForSize():
+                pool = ledger.warm_pool_of(action.attempt)
+                if pool is not None:
+                    self._table.write(transitions.release_warm_pool(pool, now_ms))
+                    self.report.warm_released.append(action.job)
+                    return None
+                attempt, writes = self._stop_for_size(action, ledger, now_ms)
+                self._table.write(writes)
+                self.report.shrunk.append(action.job)
+                return attempt
+            case ReleaseWarm():
+                pool = ledger.warm_pool_of(action.attempt)
+                if pool is None:
+                    raise Conflict([0])
+                left_by = find_job(self._table, action.job)
+                self._table.write(
+                    transitions.release_warm_pool_for(
+                        pool, left_by, action.for_job, action.freed, action.reason, now_ms
+                    )
+                )
+                self.report.warm_released.append(action.job)
+                return None
 
     def _attempt(self, job: JobRecord, now_ms: int) -> AttemptRecord:
         name = attempt_name(job.job_name, job.attempt_count + 1)
@@ -229,8 +282,32 @@ class Executor:
             if team is None:
                 raise Conflict([0])
             limited = team.model_copy(update={"starts": team.starts + self._started[job.team]})
+        warm = None
+        if isinstance(action, StartWarm):
+            warm = ledger.warm_pool_of(action.warm)
+            if warm is None:
+                raise Conflict([0])
         reservation = ledger.reservation_of(job.job_name)
-        return transitions.start(job, attempt, reservation, action.reason, now_ms, limited=limited)
+        calendars = self._calendars(job, decision, now_ms)
+        return transitions.start(
+            job, attempt, reservation, action.reason, now_ms, limited=limited, calendars=calendars, warm=warm
+        )
+
+    def _calendars(self, job: JobRecord, decision: Decision, now_ms: int) -> list[CalendarRecord]:
+        """The calendars that a start is conditional on.
+
+        Raises:
+            Conflict: so much time has passed since the decision that the job would run into another change.
+        """
+        calendars = [each for each in decision.ledger.calendars if each.pool in job.demand]
+        if calendars and job.limit_ms is not None and decision.decided_ms is not None:
+            by_pool = {each.pool: each.calendar(decision.decided_ms) for each in calendars}
+            if crosses(by_pool, job.demand, decision.decided_ms + job.limit_ms, now_ms + job.limit_ms):
+                raise Conflict([0])
+        return [
+            calendar.model_copy(update={"version": calendar.version + self._started_in[calendar.pool]})
+            for calendar in calendars
+        ]
 
     def _preempt(self, action: Preempt, decision: Decision, now_ms: int) -> tuple[AttemptRecord, list[Write]]:
         attempt = decision.ledger.attempt_of(action.job)
@@ -239,6 +316,12 @@ class Executor:
         job = self._job(action.job)
         preemptor = decision.waiting[action.for_job]
         return transitions.preempt(job, attempt, preemptor, action.freed, action.reason, now_ms)
+
+    def _stop_for_size(self, action: StopForSize, ledger: Ledger, now_ms: int) -> tuple[AttemptRecord, list[Write]]:
+        attempt = ledger.attempt_of(action.job)
+        if attempt is None or attempt.attempt_name != action.attempt:
+            raise Conflict([0])
+        return transitions.stop_for_size(self._job(action.job), attempt, action, now_ms)
 
     def _job(self, name: str) -> JobRecord:
         job = find_job(self._table, name)
@@ -255,8 +338,10 @@ def _require_as_decided(job: JobRecord, decided: WaitingJob) -> None:
     """
     if (job.demand, job.team, job.limit_ms) != (dict(decided.demand), decided.team, decided.limit_ms):
         raise Conflict([0])
+    if job.warm_key != decided.warm_key:
+        raise Conflict([0])
 
 
-def _for_launch(action: Start | Preempt) -> Demand:
+def _for_launch(action: Start | Preempt | ReleaseWarm) -> Demand:
     """The instances that an action launches on, or frees for a launch."""
     return action.demand if isinstance(action, Start) else action.freed

@@ -42,6 +42,7 @@ from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.repository import find_attempt, find_job, find_request, retry_on_conflict
 from headway_service.tracking.observer import Observer, StatusOutcome
+from headway_service.tracking.warm_pools import WarmPoolTracker
 
 LEASE_MARGIN_MS = 5_000
 """A lease outlives its invocation by this much, for clocks that differ."""
@@ -81,6 +82,7 @@ class Launcher:
         self._machine_clock = machine_clock
         self.lease_until_ms = deadline_ms + LEASE_MARGIN_MS
         self.backoff = PoolBackoff(table, jitter)
+        self.warm_pools = WarmPoolTracker(table, training_jobs, machine_clock, releases=True)
         self._paused: frozenset[str] = frozenset()
         #: Attempts that SageMaker has accepted here, should that not have been written down.
         self._created: set[str] = set()
@@ -370,7 +372,7 @@ class Launcher:
         stored = find_request(self._table, attempt.job_name)
         if stored is None:
             raise OutcomeUnknown(f"the request of `{attempt.job_name}` is missing from the table")
-        request = without_warm_pool(stored)
+        request = stored if attempt.keep_s else without_warm_pool(stored)
         marks = [{"Key": JOB_TAG, "Value": attempt.job_name}, {"Key": ATTEMPT_TAG, "Value": attempt.mark}]
         if attempt.on_demand:
             request = on_demand(request)

@@ -10,6 +10,7 @@ from headway.vectors import free
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import apply_configuration
+from headway_service.pools.follow_schedules import follow_schedules
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
 from headway_service.scheduling.decide import decide
@@ -56,7 +57,8 @@ class Scheduler:
 
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
-        configuration = apply_configuration(self._table, self._store, self._machine_clock).configuration
+        in_force = apply_configuration(self._table, self._store, self._machine_clock)
+        configuration = in_force.configuration
         policy = configuration.policy()
         executor = Executor(
             table=self._table,
@@ -67,12 +69,15 @@ class Scheduler:
             deadline_ms=self._deadline_ms,
             policy=policy,
             has_rules=bool(configuration.rules),
+            warm_rules=configuration.kept_warm_pools,
         )
         report = executor.report
         try:
             while report.rounds < MAX_ROUNDS and executor.has_time():
                 report.rounds += 1
                 ledger = read_ledger(self._table)
+                if follow_schedules(self._table, in_force, ledger, self._clock()):
+                    continue
                 if executor.recover(ledger):
                     continue
                 now_ms = self._clock()
@@ -82,7 +87,7 @@ class Scheduler:
                 check_plan(snapshot, plan)
                 report.waiting = len(snapshot.waiting)
                 waiting = {job.name: job for job in snapshot.waiting}
-                if executor.apply(Decision(plan=plan, ledger=ledger, waiting=waiting)):
+                if executor.apply(Decision(plan=plan, ledger=ledger, waiting=waiting, decided_ms=now_ms)):
                     # All went as decided: another decision at this moment would find nothing more to do.
                     break
         finally:
@@ -94,6 +99,8 @@ class Scheduler:
                 "preempted": report.preempted,
                 "released": report.released,
                 "drained": report.drained,
+                "shrunk": report.shrunk,
+                "warm_released": report.warm_released,
                 "rejected": report.rejected,
                 "unclear": report.unclear,
                 "rounds": report.rounds,

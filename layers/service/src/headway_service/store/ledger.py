@@ -8,8 +8,15 @@ from headway.lifecycle import AttemptState
 from headway_service.ports.table import Table
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER
-from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.ledger import (
+    CalendarRecord,
+    PauseRecord,
+    PoolRecord,
+    ReservationRecord,
+    TeamRecord,
+)
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.warm_pool import WarmPoolRecord
 
 MAX_LEDGER_ITEMS = 50_000
 """Most items that one read of the ledger returns: more than there ever are."""
@@ -25,11 +32,17 @@ class Ledger:
     teams: tuple[TeamRecord, ...] = ()
     rogues: tuple[UnmanagedJobRecord, ...] = ()
     pauses: tuple[PauseRecord, ...] = ()
+    calendars: tuple[CalendarRecord, ...] = ()
+    warm_pools: tuple[WarmPoolRecord, ...] = ()
 
     @property
     def queue_teams(self) -> tuple[str, ...]:
         """The teams that have queues, beginning with the empty name for jobs without a team."""
         return ("", *(team.team for team in self.teams))
+
+    def calendar_of(self, pool: str) -> CalendarRecord | None:
+        """The calendar of a pool; None if it has no schedule."""
+        return next((each for each in self.calendars if each.pool == pool), None)
 
     def pause_of(self, pool: str) -> PauseRecord | None:
         """The pause of a pool: its own, or else the pause of all pools. None if it is not paused."""
@@ -71,6 +84,10 @@ class Ledger:
         pools = (pool.model_copy(update={"backoff_until_ms": pool.backoff_until_ms + ahead_ms}) for pool in self.pools)
         return replace(self, pools=tuple(pools))
 
+    def warm_pool_of(self, attempt: str) -> WarmPoolRecord | None:
+        """The warm pool that an attempt has left."""
+        return next((each for each in self.warm_pools if each.attempt_name == attempt), None)
+
     def attempt_of(self, job: str) -> AttemptRecord | None:
         """The attempt of a job."""
         return next((each for each in self.attempts if each.job_name == job), None)
@@ -79,10 +96,14 @@ class Ledger:
 def read_ledger(table: Table) -> Ledger:
     """Read the ledger to decide by, strongly consistent.
 
-    The teams are read before the attempts, so that a start in between is a conflict for the next start of its team.
+    The teams are read before the attempts, so that a start in between is a conflict for the next start of its team. So
+    are calendars: a ledger with calendars is read again.
     """
     teams = _teams(table)
-    return replace(read_ledger_for_display(table), teams=teams)
+    ledger = replace(read_ledger_for_display(table), teams=teams)
+    if ledger.calendars:
+        return replace(read_ledger_for_display(table), teams=teams, calendars=ledger.calendars)
+    return ledger
 
 
 def read_ledger_for_display(table: Table) -> Ledger:
@@ -93,6 +114,8 @@ def read_ledger_for_display(table: Table) -> Ledger:
     reservations: list[ReservationRecord] = []
     rogues: list[UnmanagedJobRecord] = []
     pauses: list[PauseRecord] = []
+    calendars: list[CalendarRecord] = []
+    warm_pools: list[WarmPoolRecord] = []
     for item in table.query(LEDGER, limit=MAX_LEDGER_ITEMS):
         kind = item["sk"].partition("#")[0]
         if kind == "pool":
@@ -105,8 +128,12 @@ def read_ledger_for_display(table: Table) -> Ledger:
             rogues.append(UnmanagedJobRecord.parse(item))
         elif kind == "pause":
             pauses.append(PauseRecord.parse(item))
+        elif kind == "calendar":
+            calendars.append(CalendarRecord.parse(item))
         elif kind == "team":
             teams.append(TeamRecord.parse(item))
+        elif kind == "warm":
+            warm_pools.append(WarmPoolRecord.parse(item))
     return Ledger(
         pools=tuple(pools),
         attempts=tuple(attempts),
@@ -114,6 +141,8 @@ def read_ledger_for_display(table: Table) -> Ledger:
         teams=tuple(teams),
         rogues=tuple(rogues),
         pauses=tuple(pauses),
+        calendars=tuple(calendars),
+        warm_pools=tuple(warm_pools),
     )
 
 

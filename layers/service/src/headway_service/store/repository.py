@@ -17,6 +17,7 @@ from headway_service.store.records.job import JobRecord, request_in, request_key
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.scan import ScanRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.warm_pool import WarmPoolRecord
 
 MAX_TRIES = 5
 """How often a change is tried while it conflicts with others."""
@@ -118,6 +119,16 @@ def find_reservation(table: Table, job: str) -> ReservationRecord | None:
         job: the name of the job.
     """
     return _find(table, ReservationRecord, ReservationRecord.key(job))
+
+
+def find_warm_pool(table: Table, attempt: str) -> WarmPoolRecord | None:
+    """The warm pool that an attempt has left.
+
+    Args:
+        table: the table.
+        attempt: the name of the attempt.
+    """
+    return _find(table, WarmPoolRecord, WarmPoolRecord.key(attempt))
 
 
 def find_pool(table: Table, name: str) -> PoolRecord | None:

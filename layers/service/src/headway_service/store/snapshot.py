@@ -54,33 +54,43 @@ def read_snapshot(
         passing: pools in which jobs may pass those ahead of them, so that the window is read; None for all pools that
             are not full.
     """
-    sizes = {pool.pool: pool.size for pool in ledger.pools}
+    calendars = {each.pool: each for each in ledger.calendars}
+    # A size that is due and not applied yet counts if it is the smaller one.
+    sizes = {
+        pool.pool: min(pool.size, calendars[pool.pool].size_at(now_ms)) if pool.pool in calendars else pool.size
+        for pool in ledger.pools
+    }
     waiting: dict[str, WaitingJob] = {}
     share = -(-policy.backfill_window // (len(sizes) * len(ledger.queue_teams))) if policy.backfill and sizes else 0
     allocations = (
         *(attempt.allocation() for attempt in ledger.attempts),
         *(rogue.allocation() for rogue in ledger.rogues if rogue.charged),
+        *(pool.allocation() for pool in ledger.warm_pools),
     )
     unused = {team: _unused_guarantee(team, allocations, policy) for team in ledger.queue_teams}
     pauses = {pool: pause.pause() for pool in sizes if (pause := ledger.pause_of(pool)) is not None}
     # A job that demands a paused pool cannot start, in whichever other queues it is.
-    startable = {pool: 0 if pool in pauses else size for pool, size in sizes.items()}
+    largest = {
+        pool: max(size, *(later for _, later in calendars[pool].sizes)) if pool in calendars else size
+        for pool, size in sizes.items()
+    }
+    startable = {pool: 0 if pool in pauses else size for pool, size in largest.items()}
     for pool, size in sizes.items():
         reachable = _Reachable(pool, size, allocations, policy)
-        held = sum(each.demand.get(pool, 0) for each in allocations)
+        # Jobs further back may start in warm pools.
+        held = sum(each.demand.get(pool, 0) for each in allocations if not each.warm)
         passed = held < size and (passing is None or pool in passing)
         behind = share if passed else policy.reserved_heads - 1
         for team in ledger.queue_teams:
             queue = QueueScan(table, pool, team, now_ms, policy)
-            for job in _candidates(queue, startable, reachable, unused[team], share=behind, heads=heads):
+            reach = min(size, startable[pool])
+            for job in _candidates(queue, startable, reach, reachable, unused[team], share=behind, heads=heads):
                 waiting[job.name] = job
     for record in also:
         if record.is_queued and record.job_name not in waiting:
             waiting[record.job_name] = record.waiting()
     # A reservation stays with its job wherever that is in the queue, so the snapshot needs the job.
-    owed = {each.job_name for each in ledger.reservations} | {
-        each.freed_for for each in ledger.attempts if each.freed_for
-    }
+    owed = {each.job_name for each in ledger.reservations} | {each.freed_for for each in allocations if each.freed_for}
     for name in sorted(owed - waiting.keys()):
         owner = find_job(table, name)
         if owner is not None and owner.is_queued:
@@ -97,6 +107,7 @@ def read_snapshot(
         waiting=tuple(sorted(_held_back(waiting.values(), ledger.pools, now_ms), key=rank)),
         pauses=pauses,
         policy=policy,
+        calendars={pool: calendar.calendar(now_ms) for pool, calendar in calendars.items() if pool in sizes},
     )
 
 
@@ -155,7 +166,7 @@ def _unused_guarantee(team: str, allocations: Iterable[Allocation], policy: Poli
     """What a team is guaranteed and does not hold, per pool; attempts that are stopping do not count as held."""
     held = Counter[str]()
     for each in allocations:
-        if each.team == team and not each.stopping:
+        if each.team == team and not each.stopping and not each.warm:
             held.update(each.demand)
     return {pool: count - held[pool] for pool, count in policy.team(team).guaranteed.items()}
 
@@ -163,6 +174,7 @@ def _unused_guarantee(team: str, allocations: Iterable[Allocation], policy: Poli
 def _candidates(
     queue: QueueScan,
     sizes: Mapping[str, int],
+    reach: int,
     reachable: _Reachable,
     unused: Mapping[str, int],
     *,
@@ -175,13 +187,21 @@ def _candidates(
     was reduced), or a paused pool. They must not hide the jobs behind them. Jobs that would borrow must not hide those
     that fit into ``unused``, the part of the guarantee that the team does not hold: of these the queue gives as many as
     could get all of it, and one more.
+
+    Args:
+        queue: the queue.
+        sizes: the largest size that each pool has from now on; 0 for a paused one.
+        reach: the instances of the queue's pool that jobs could get now.
+        reachable: the part of them that jobs of a priority could get.
+        unused: the part of the team's guarantee that it does not hold, per pool.
+        share: jobs to read behind those that could get instances.
+        heads: the fewest jobs to read.
     """
     pool, team = queue.pool, queue.team
     limit = queue.policy.team(team).limit
     most = {each: min(size, limit.get(each, size)) for each, size in sizes.items()}
     found: list[WaitingJob] = []
     fitting = filled = beyond = covered = 0
-    reach = sizes[pool]
     left = dict(unused)
     # One query is usually enough, and a queue of large jobs is not read to its end.
     page = max(heads, share + min(reach + 1, PAGE), (reachable.of(0, team) + 1 + share) // 4)

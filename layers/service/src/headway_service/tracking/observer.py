@@ -28,6 +28,7 @@ from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import ReservationRecord
 from headway_service.store.repository import find_attempt, find_job, find_request, find_reservation, retry_on_conflict
+from headway_service.tracking.warm_pools import left_by
 
 _BY_POLICY = {
     StopCause.POLICY: (JobTrigger.END_STOPPED, ReasonCode.STOPPED_BY_POLICY),
@@ -166,6 +167,9 @@ class Observer:
             raise Conflict([0])
         preemptor, reservation = self._preemptor(attempt)
         machine_ms = self._machine_clock()
+        warm = left_by(attempt, sighting, now_ms, vanished=vanished)
+        if warm is not None and warm.release_ms is None:
+            reason = reasons.with_warm_pool(reason, warm.keep_s)
         writes = transitions.end(
             job,
             attempt,
@@ -179,6 +183,7 @@ class Observer:
             expires_at=machine_ms // 1000 + self._retention_s,
             retry=retry,
             vanished=vanished,
+            warm=warm,
         )
         self._table.write(writes)
         logger.info(

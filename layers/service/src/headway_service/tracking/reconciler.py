@@ -20,6 +20,7 @@ from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.tracking.observer import Observer, StatusOutcome
 from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
+from headway_service.tracking.warm_pools import WarmPoolTracker
 
 MAX_LOOKS = 100
 """Attempts that one run describes, oldest status first: DescribeTrainingJob is throttled per account."""
@@ -108,6 +109,9 @@ def reconcile(
             ended += outcome is StatusOutcome.TICK_DUE
         except (OutcomeUnknown, RetryLater, Conflict) as error:
             logger.warning("not reconciled now", extra={"attempt": attempt.attempt_name, "error": str(error)})
+    if ledger.warm_pools:
+        # The scheduler, which is woken up below, has them released.
+        WarmPoolTracker(table, training_jobs, machine_clock, releases=False).settle(ledger.warm_pools, clock())
     logger.info("reconciled", extra={"silent": len(silent), "unchanged": len(same), "ended": ended})
     # Even if nothing was found: this recovers a wake-up that was lost between a write and its message.
     wake("reconcile")

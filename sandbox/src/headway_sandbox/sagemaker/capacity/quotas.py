@@ -41,7 +41,7 @@ def check(
     in_use = used(jobs, faults, spot=spot, warm=warm, now=now)
     for choice in requested_instances.choices(request):
         # Guide: of InstancePreferences each one has to fit, "even when the types ahead of it would have succeeded".
-        error = exceeded(choice.instances, in_use, faults, spot=spot)
+        error = exceeded(choice, in_use, faults, spot=spot)
         if error is not None:
             raise error
 
@@ -64,26 +64,31 @@ def used(
         trails = job.warm_pool is None and now < job.modified + faults.quota_lag_s
         if job.spot == spot and (not job.ended or trails):
             for choice in _counted(job, faults):
-                total.update(choice.instances)
+                total.update(_charged(choice, faults))
     return total
 
 
-def exceeded(wanted: Mapping[str, int], in_use: Mapping[str, int], faults: Faults, *, spot: bool) -> AwsError | None:
+def exceeded(choice: Choice, in_use: Mapping[str, int], faults: Faults, *, spot: bool) -> AwsError | None:
     """Return the error for instances beyond a quota; None if there is room.
 
     Args:
-        wanted: The instances per type.
+        choice: The instances.
         in_use: The instances per type that count already.
         faults: The quotas.
         spot: Whether they are the quotas of managed spot training.
     """
     sizes, word = (faults.spot_quotas, "spot training") if spot else (faults.quotas, "training")
-    for kind, count in wanted.items():
+    for kind, count in _charged(choice, faults).items():
         size, counted = sizes.get(kind), in_use.get(kind, 0)
         if size is not None and counted + count > size:
             limit = f"{kind} for {word} job usage"
             return service_facts.quota_exceeded(limit=limit, size=size, in_use=counted, wanted=count)
     return None
+
+
+def _charged(choice: Choice, faults: Faults) -> Mapping[str, int]:
+    # AWS does not document whether instances of a training plan count against the quota.
+    return {} if choice.plan and not faults.plan_counts_to_quota else choice.instances
 
 
 def _counted(job: TrainingJob, faults: Faults) -> tuple[Choice, ...]:

@@ -60,7 +60,7 @@ class WarmPools:
             return
         since = instances_since if job.cluster_since is None else job.cluster_since
         pool = WarmPool(
-            instances=job.instances, cluster_since=since, kept_from=now, shown_from=now + faults.warm_pool_lag_s
+            instances=dict(job.instances), cluster_since=since, kept_from=now, shown_from=now + faults.warm_pool_lag_s
         )
         pool.keep(period_s, since=now, release_s=faults.warm_pool_release_s)
         job.warm_pool = pool

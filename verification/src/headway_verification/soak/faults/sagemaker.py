@@ -10,7 +10,7 @@ from botocore.exceptions import ReadTimeoutError
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
-from headway_sandbox.sagemaker.authorization import permissions
+from headway_sandbox.sagemaker.api.authorization import permissions
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_verification.soak.cooperative_scheduler import current

@@ -51,6 +51,7 @@ _ITEMS = {
     "pause": "the pause of the pool",
     "pause of all": "the pause of everything",
     "rogue": "the unmanaged job",
+    "warm": "the warm pool",
     "lease": "the lease of the configuration",
 }
 """Names of items in titles; all others are named by kind."""

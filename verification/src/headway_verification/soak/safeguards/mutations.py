@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 
 from headway.lifecycle import AttemptState
+from headway.model import Calendar
 from headway.plan import Start
 from headway.reasons import Reason, ReasonCode
 from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
@@ -20,11 +21,12 @@ from headway_service.scheduling import executor, launcher
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import NOBODY, AttemptRecord
-from headway_service.store.transitions import attempt, job, ledger, request_change, unmanaged_job
-from headway_service.tracking import observer, reconciler, unmanaged_jobs, unmanaged_scan
+from headway_service.store.records.ledger import CalendarRecord
+from headway_service.store.transitions import attempt, job, ledger, request_change, unmanaged_job, warm_pool
+from headway_service.tracking import observer, reconciler, unmanaged_jobs, unmanaged_scan, warm_pools
 from headway_verification.soak import deployment
 
-_MODULES = (attempt, job, ledger, request_change, unmanaged_job)
+_MODULES = (attempt, job, ledger, request_change, unmanaged_job, warm_pool)
 """The modules of transitions."""
 
 
@@ -265,6 +267,8 @@ PATCHES: dict[str, Patch] = {
     "an unfinished launch in a paused pool is not retried": _retried_in_paused_pool(),
     "a held job does not start": Patch(job, "_require_released", lambda _: None, raises=True),
     "a job starts as it was decided": Patch(executor, "_require_as_decided", lambda *_: None, raises=True),
+    "a start that is carried out late fits later sizes": Patch(executor, "crosses", lambda *_: False),
+    "what starts fits later sizes": Patch(CalendarRecord, "calendar", lambda *_: Calendar(changes=())),
     "a team is kept for a job that is released": Patch(job, "_keep_team", lambda *_: []),
     "the intent is written before SageMaker is called": _launch_first(),
     "the owner of a name in use is checked: always ours": _every_training_job_is_ours(),
@@ -273,6 +277,8 @@ PATCHES: dict[str, Patch] = {
     "a launch without an answer is recorded": _first_call_forgotten(),
     "an accepted launch is recorded although its job changed": Patch(launcher.Launcher, "_confirm_changed", _conflict),
     "a live attempt that is missing once has not ended": _missing_once_is_ended(),
+    "instances that SageMaker keeps warm stay charged": Patch(observer, "left_by", lambda *_, **__: None),
+    "a warm pool that is not shown once may exist": Patch(warm_pools, "is_proven", lambda *_: True),
     "a stop is recorded as sent only if it was": _refused_stop_counts_as_sent(),
     "CreateTrainingJob is sent once": _create_retried(),
     "a launch without an answer stays an intent": _unknown_outcome_is_failed(),
@@ -305,7 +311,10 @@ REASONS: dict[tuple[str, str, str], str] = {
     **dict.fromkeys(
         [
             (function, "pool", "exists")
-            for function in ("back_off", "defer_launch", "free", "end", "update_unmanaged", "forget_unmanaged")
+            for function in (
+                *("back_off", "defer_launch", "free", "end", "update_unmanaged", "forget_unmanaged"),
+                *("start", "end_warm_pool"),
+            )
         ],
         _OUTLIVES,
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
@@ -12,6 +12,7 @@ from headway_verification.soak.faults.tempers import ADVERSE
 from headway_verification.soak.trials.scenarios import (
     CHANGE_HIGH,
     DRAIN,
+    KEPT,
     NOTIFIES,
     PAUSE,
     PAUSE_ALL,
@@ -21,6 +22,7 @@ from headway_verification.soak.trials.scenarios import (
     STOPPING,
     TEAMS,
     Scenario,
+    scheduled,
     with_temper,
 )
 from headway_verification.soak.trials.steps import (
@@ -42,11 +44,13 @@ from headway_verification.soak.trials.steps import (
     hide_training_jobs,
     patrol,
     provide_capacity,
+    raise_warm_pool_quota,
     reconcile,
     roll_back,
     run_steps,
     submit,
     submit_idle,
+    submit_kept,
     tick,
     tick_after,
     tick_with_refused_launch,
@@ -89,6 +93,21 @@ _STOP = ask("DELETE", "/jobs/j")
 
 _STARTS_FOR_GOOD = Scenario(prepare=run_steps(submit("j", run_s=ENDLESS_S)), begin=tick)
 """A job is about to start that does not end by itself."""
+
+_TWO_FOR_ONE = Scenario(
+    prepare=run_steps(
+        *(configure(POOLS, warmPools={}), raise_warm_pool_quota(), submit("low", run_s=5000), submit_kept("k")),
+        *(tick, wait(900), deliver_events, submit("wide", (P5, 2), priority=9), tick, wait(200)),
+    ),
+    begin=reconcile,
+)
+"""A warm pool was released and a victim stopped for one job, and both are gone."""
+
+
+def _prepared(queue: Deployment) -> Deployment:
+    _TWO_FOR_ONE.prepare(queue)
+    return queue
+
 
 _ADOPTED = "an attempt missing from the table is adopted"
 
@@ -180,6 +199,31 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a launch that a quota refuses, and its stop": _interleaving(
         "a start is refused while its quota counts a job that has ended", ask("DELETE", "/jobs/second")
     ),
+    "two starts in a pool that becomes smaller": _interleaving(
+        "jobs start in a pool that becomes smaller", ask("PATCH", "/jobs/a2", {"priority": 9}), tick
+    ),
+    "a start in a pool, and another schedule": Interleaving(
+        situation=SITUATIONS["jobs start in a pool that becomes smaller"],
+        rival=scheduled(atShrink="stop"),
+        meanwhile=run_steps(tick),
+    ),
+    "two schedulers, and a pool that becomes smaller": _interleaving("a pool becomes smaller by its schedule", tick),
+    "a pool that becomes smaller, and another schedule": Interleaving(
+        situation=SITUATIONS["a pool becomes smaller by its schedule"],
+        rival=configure(POOLS),
+        meanwhile=run_steps(tick),
+    ),
+    "a stop for a size, and a resize": Interleaving(
+        situation=SITUATIONS["a pool becomes smaller and stops a job"],
+        rival=configure(POOLS),
+        meanwhile=run_steps(tick),
+    ),
+    "a stop for a size, and the end of the job": _interleaving(
+        "a pool becomes smaller and stops a job", complete_training, deliver_events
+    ),
+    "a pool that loses its schedule, and gets one": Interleaving(
+        situation=SITUATIONS["a pool loses its schedule"], rival=scheduled(), meanwhile=run_steps(tick)
+    ),
     "a stop for missing instances, and instances": _interleaving(
         "a job that got no instances is stopped", provide_capacity, wait(120), deliver_events
     ),
@@ -205,6 +249,45 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a selection and another": _interleaving("an instance type is selected", reconcile),
     "a selection and the stop of the job that it gives way to": _interleaving(
         "an instance type is selected for a job that gives way", ask("DELETE", "/jobs/high"), tick
+    ),
+    "two schedulers and one warm pool": Interleaving(
+        situation=Scenario(prepare=run_steps(*KEPT, submit_kept("j", 2), submit_kept("j2", 2)), begin=tick),
+        meanwhile=run_steps(ask("PATCH", "/jobs/j2", {"priority": 9}), tick),
+    ),
+    "a release of a warm pool, and a start in it": _interleaving(
+        "a warm pool is released for a job", submit_kept("k2", 2, priority=9), tick
+    ),
+    "a start in a warm pool, and its release": _interleaving(
+        "a job starts in a warm pool", submit("high", priority=9), tick
+    ),
+    "a release of the warm pool of a job that is tried again, and its stop": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(
+                configure(POOLS, warmPools={}, retries={"code": {"maxPerJob": 3, "backoffSeconds": 600}}),
+                *(raise_warm_pool_quota(), submit_kept("k", 2, outcome="AlgorithmError: x"), tick),
+                *(wait(900), deliver_events, submit("high", priority=9)),
+            ),
+            begin=tick,
+        ),
+        meanwhile=run_steps(ask("DELETE", "/jobs/k")),
+    ),
+    "two ends of a warm pool": _interleaving("a released warm pool is gone", reconcile),
+    "an end of a warm pool, and an end of a victim": Interleaving(
+        situation=_TWO_FOR_ONE, meanwhile=run_steps(deliver_events)
+    ),
+    "an end of a warm pool, and a hold of its preemptor": Interleaving(
+        situation=replace(_TWO_FOR_ONE, prepare=lambda queue: run_steps(deliver_events)(_prepared(queue))),
+        meanwhile=run_steps(ask("POST", "/jobs/wide/hold")),
+    ),
+    "a look at a warm pool, and a start in it": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(
+                *(configure(POOLS, warmPools={}), raise_warm_pool_quota(100), submit_kept("k", 2, run_s=3000), tick),
+                *(wait(600), deliver_events, complete_training, wait(30), deliver_events, submit_kept("j", 2)),
+            ),
+            begin=reconcile,
+        ),
+        meanwhile=run_steps(tick),
     ),
     "a stop and an end": _interleaving("a running job is stopped", complete_training, deliver_events),
     "another priority and an end": _interleaving(

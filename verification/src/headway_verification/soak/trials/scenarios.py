@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
+from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
 from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_service.events.publisher import MAX_TRIES
@@ -14,6 +16,7 @@ from headway_service.scheduling.launcher import LEASE_MARGIN_MS
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.tempers import Temper
 from headway_verification.soak.trials.steps import (
+    ENDLESS_S,
     P4,
     POOLS,
     Begin,
@@ -39,6 +42,7 @@ from headway_verification.soak.trials.steps import (
     interrupt_spot,
     patrol,
     publish_changes,
+    raise_warm_pool_quota,
     reconcile,
     reject_entries,
     restore,
@@ -46,6 +50,7 @@ from headway_verification.soak.trials.steps import (
     run_steps,
     submit,
     submit_idle,
+    submit_kept,
     submit_preferring,
     submit_spot,
     take_name,
@@ -53,6 +58,7 @@ from headway_verification.soak.trials.steps import (
     wait,
     watch,
 )
+from headway_verification.soak.workload import DAYS
 
 LEASE_S = TIMEOUT_S["schedule"] + LEASE_MARGIN_MS // 1000 + 1
 """After this time the next tick may settle an unfinished launch, which SageMaker may not show yet."""
@@ -127,6 +133,23 @@ def _pending(most_s: int) -> tuple[Step, ...]:
 
 
 _UNSELECTED = (*(hide_selection, submit_preferring("j", (G5, 2), (P5, 2)), tick, wait(400), deliver_events),)
+
+KEEPING = (configure(POOLS, warmPools={}), raise_warm_pool_quota())
+KEPT = (*KEEPING, submit_kept("k", 2), tick, wait(900), deliver_events)
+"""All instances of a pool are kept warm."""
+
+_RELEASED = (*KEPT, submit("j"), tick)
+
+
+def scheduled(**more: str) -> Begin:
+    """Give the first pool a schedule by which it becomes smaller ten minutes after the start of the run.
+
+    Args:
+        more: further members of the pool.
+    """
+    entry = {"days": DAYS, "from": f"{datetime.fromtimestamp(START_S + 600, UTC):%H:%M}", "to": "24:00", "size": 1}
+    return configure(POOLS, schedules={P5: {"schedule": [entry], **more}})
+
 
 _INTERRUPTED = (
     *(configure(POOLS), submit_spot("j"), tick, wait(400), deliver_events, interrupt_spot, deliver_events),
@@ -310,6 +333,22 @@ SITUATIONS: dict[str, Scenario] = {
         ),
         begin=lambda queue: queue.deliver_event(),
     ),
+    "jobs start in a pool that becomes smaller": Scenario(
+        prepare=run_steps(scheduled(), tick, submit("a1"), submit("a2")), begin=tick
+    ),
+    "a pool becomes smaller by its schedule": Scenario(
+        prepare=run_steps(scheduled(), tick, submit("a1"), wait(600)), begin=tick
+    ),
+    "a pool becomes smaller and stops a job": Scenario(
+        prepare=run_steps(
+            *(scheduled(atShrink="stop"), tick, submit("a1", run_s=ENDLESS_S), submit("a2", run_s=ENDLESS_S), tick),
+            *(wait(600), deliver_events),
+        ),
+        begin=tick,
+    ),
+    "a pool loses its schedule": Scenario(
+        prepare=run_steps(scheduled(), tick, wait(600), tick, submit("a1"), configure(POOLS)), begin=tick
+    ),
     "a job that got no instances is stopped": Scenario(prepare=run_steps(*_pending(600)), begin=reconcile),
     "a job that was stopped as it got no instances has ended": Scenario(
         prepare=run_steps(*_pending(600), reconcile, tick, wait(200)), begin=deliver_end
@@ -320,6 +359,32 @@ SITUATIONS: dict[str, Scenario] = {
     "an instance type is selected": Scenario(prepare=run_steps(*_UNSELECTED), begin=reconcile),
     "an instance type is selected for a job that gives way": Scenario(
         prepare=run_steps(*_UNSELECTED, submit("high", (P5, 2), priority=9), tick), begin=reconcile
+    ),
+    "a job whose instances are kept has ended": Scenario(
+        prepare=run_steps(*KEEPING, submit_kept("k", 2), tick, wait(900)), begin=deliver_end
+    ),
+    "a job starts in a warm pool": Scenario(prepare=run_steps(*KEPT, submit_kept("j", 2)), begin=tick),
+    "a warm pool is released for a job": Scenario(prepare=run_steps(*KEPT, submit("j")), begin=tick),
+    "a warm pool is released as the policy keeps none": Scenario(
+        prepare=run_steps(*KEPT, configure(POOLS)), begin=tick
+    ),
+    "a released warm pool is gone": Scenario(prepare=run_steps(*_RELEASED, wait(100)), begin=reconcile),
+    "a job uses a warm pool": Scenario(
+        prepare=run_steps(*KEPT, submit_kept("j", 2), tick, wait(100), deliver_events), begin=reconcile
+    ),
+    "a warm pool is not shown yet": Scenario(
+        prepare=run_steps(
+            *(KEEPING[0], raise_warm_pool_quota(100), submit_kept("k", 2, run_s=3000), tick, wait(600), deliver_events),
+            *(complete_training, wait(30), deliver_events, reconcile, wait(60)),
+        ),
+        begin=reconcile,
+    ),
+    "the victim of a preemption leaves a warm pool": Scenario(
+        prepare=run_steps(
+            *(*KEEPING, submit_kept("k", 2, run_s=3000), tick, wait(600), deliver_events),
+            *(submit("high", priority=9), tick, wait(200)),
+        ),
+        begin=deliver_end,
     ),
     "there was no event of jobs that have ended": Scenario(
         prepare=run_steps(drop_events, *_BOTH_RUN, wait(900)), begin=reconcile

@@ -108,6 +108,23 @@ def submit_preferring(name: str, *preferences: tuple[str, int], run_s: int = 600
     return lambda queue: queue.submit(request)
 
 
+def submit_kept(name: str, count: int = 1, *, priority: int = 0, run_s: int = 30, outcome: str = "complete") -> Begin:
+    """Submit a job whose instances are kept after its end.
+
+    Args:
+        name: the name of the job.
+        count: the number of its instances.
+        priority: its priority.
+        run_s: its run time, s.
+        outcome: the outcome of its training.
+    """
+    tags = {"priority": str(priority)}
+    request = training_request(name, [(P5, count)], run_s=run_s, outcome=outcome, tags=tags)
+    request["ResourceConfig"]["KeepAlivePeriodInSeconds"] = 3600
+
+    return lambda queue: queue.submit(request)
+
+
 def hide_selection(queue: Deployment) -> None:
     """Let events lack the instance type that SageMaker has selected."""
     queue.fleet.faults = queue.fleet.faults.with_changes({"event_hides_selection": True})
@@ -294,6 +311,20 @@ def drop_events(queue: Deployment) -> None:
 def hide_training_jobs(queue: Deployment) -> None:
     """Hide the training jobs for a while."""
     queue.fleet.faults = queue.fleet.faults.with_changes({"describe_lag_s": 10_000, "list_lag_s": 10_000})
+
+
+def raise_warm_pool_quota(lag_s: float = 0.0) -> Step:
+    """Let SageMaker keep warm pools.
+
+    Args:
+        lag_s: how long after its job's end it does not show one.
+    """
+
+    def act(queue: Deployment) -> None:
+        changes = {"warm_pool_quotas": {P5: 9, G5: 9}, "warm_pool_lag_s": lag_s}
+        queue.fleet.faults = queue.fleet.faults.with_changes(changes)
+
+    return act
 
 
 def exhaust_capacity(queue: Deployment) -> None:

@@ -9,6 +9,7 @@ partition ``pk``       sort key ``sk``             item
 ``line#<pool>#<team>`` rank                        :class:`QueueEntry`: one per pool that a waiting job demands;
                                                    ``line#<pool>`` for jobs without a team
 ``ledger``             ``attempt#<attempt>``       :class:`AttemptRecord`: an attempt that holds instances
+``ledger``             ``calendar#<pool>``         :class:`CalendarRecord`: the later sizes of a pool with a schedule
 ``ledger``             ``pause#<pool>``            :class:`PauseRecord`: a paused pool; ``pause#*``
                                                    for all pools
 ``ledger``             ``pool#<pool>``             :class:`PoolRecord`: its size and its free instances

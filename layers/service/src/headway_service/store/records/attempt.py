@@ -83,6 +83,10 @@ class AttemptRecord(Record):
     training_since_ms: int | None = None
     #: Whether it runs on demand although its request has spot instances.
     on_demand: bool = False
+    #: What SageMaker matches its request and warm pools by; empty if it neither uses nor leaves one.
+    warm_key: str = ""
+    #: For how long its instances are kept warm after its end, s.
+    keep_s: int = 0
     #: How often spot instances were taken from it.
     interruptions: int = 0
     #: Whether the rules were checked since it runs, or there were none when it was started.
@@ -121,6 +125,8 @@ class AttemptRecord(Record):
             on_demand=job.on_demand,
             preemptible=job.preemptible,
             preemption_count=job.preemption_count,
+            warm_key=job.warm_key,
+            keep_s=job.keep_s,
             pending_limit_s=job.pending_limit_s if job.on_demand or job.on_demand_limit_ms is None else None,
             **more,
         )
@@ -174,6 +180,8 @@ class AttemptRecord(Record):
             stopping=self.stop_cause is not None,
             freed_for=self.freed_for,
             freed=self.freed or None,
+            warm_key=self.warm_key,
+            keep_ms=self.keep_s * 1000,
         )
 
 

@@ -118,6 +118,10 @@ class JobRecord(Record):
     pending_limit_s: int | None = None
     #: Whether its last attempt that was launched got no instances. Then no attempt is stopped for it.
     lacked_instances: bool = False
+    #: What SageMaker matches its request and warm pools by; empty if it neither uses nor leaves one.
+    warm_key: str = ""
+    #: For how long the instances of its attempts are kept warm after their end, s.
+    keep_s: int = 0
     #: How often the policy has requeued it.
     requeues: int = 0
     reason: ReasonRecord
@@ -199,6 +203,8 @@ class JobRecord(Record):
                 team=self.team,
                 limit_ms=self.limit_ms,
                 lacked_instances=self.lacked_instances,
+                warm_key=self.warm_key,
+                keep_s=self.keep_s,
                 owned_by=owner_hash(self.owner),
             )
             for pool in sorted(self.demand)

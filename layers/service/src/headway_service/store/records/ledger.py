@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from headway.model import Pause, Reservation
+from headway.model import Calendar, Pause, Reservation, SizeChange
 from headway_service.ports.table import Absent, AllEqual, Delete, Equals, Key, Put
 from headway_service.store.records.base import LEDGER, Record
 
@@ -34,6 +34,48 @@ class PoolRecord(Record):
         """The write that stores it."""
         key = self.key(self.pool)
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+
+class CalendarRecord(Record):
+    """The sizes of a pool that has a schedule, beside its :class:`PoolRecord`, which has the size of now.
+
+    Each start in the pool, and each change of the calendar, is conditional on the one before: two decisions at once
+    cannot exceed a later size together.
+    """
+
+    pool: str
+    #: From when on the pool has which size: training time, ms, and instances, in order. The first one is the size when
+    #: this was written.
+    sizes: tuple[tuple[int, int], ...]
+    #: Whether running attempts are stopped when the pool becomes smaller than its use.
+    stops: bool = False
+    #: The schedule that it was computed from.
+    made_from: str = ""
+    version: int = 1
+
+    @staticmethod
+    def key(pool: str) -> Key:
+        """Where the calendar of a pool is kept."""
+        return Key(LEDGER, f"calendar#{pool}")
+
+    def put(self, *, requires: Absent | Equals) -> Put:
+        """The write that stores it."""
+        key = self.key(self.pool)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()}, requires=requires)
+
+    def size_at(self, time_ms: int) -> int:
+        """The size at a time; before the first entry, the size of that."""
+        return next((size for since_ms, size in reversed(self.sizes) if since_ms <= time_ms), self.sizes[0][1])
+
+    @property
+    def next_change(self) -> SizeChange | None:
+        """The change after the size of when this was written; a tick writes it again within a minute of each change."""
+        return SizeChange(at_ms=self.sizes[1][0], size=self.sizes[1][1]) if len(self.sizes) > 1 else None
+
+    def calendar(self, now_ms: int) -> Calendar:
+        """The changes after a time, as the scheduler sees them."""
+        changes = tuple(SizeChange(at_ms=at_ms, size=size) for at_ms, size in self.sizes[1:] if at_ms > now_ms)
+        return Calendar(changes=changes, stops=self.stops)
 
 
 class PauseRecord(Record):

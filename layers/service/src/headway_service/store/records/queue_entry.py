@@ -29,6 +29,8 @@ class QueueEntry(Record):
     team: str = ""
     limit_ms: int | None = None
     lacked_instances: bool = False
+    warm_key: str = ""
+    keep_s: int = 0
     #: See :func:`owner_hash`; empty as well in entries of a time before it was kept.
     owned_by: str = ""
 
@@ -93,4 +95,6 @@ def waiting_of(of: JobRecord | QueueEntry) -> WaitingJob:
         limit_ms=of.limit_ms,
         preempts=not of.lacked_instances,
         one_of=of.one_of,
+        warm_key=of.warm_key,
+        keep_ms=of.keep_s * 1000,
     )

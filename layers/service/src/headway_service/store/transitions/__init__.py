@@ -13,6 +13,7 @@ from headway_service.store.transitions.attempt import (
     record_status,
     return_lease,
     stop_active,
+    stop_for_size,
     stop_sent,
     take_lease,
     touch,
@@ -37,10 +38,12 @@ from headway_service.store.transitions.ledger import (
     end_restore,
     free,
     pause,
+    remove_calendar,
     remove_pool,
     remove_team,
     resize_pool,
     resume,
+    set_calendar,
     take_out_team,
 )
 from headway_service.store.transitions.request_change import change_request
@@ -51,6 +54,12 @@ from headway_service.store.transitions.unmanaged_job import (
     forget_unmanaged,
     request_stop,
     update_unmanaged,
+)
+from headway_service.store.transitions.warm_pool import (
+    change_warm_pool,
+    end_warm_pool,
+    release_warm_pool,
+    release_warm_pool_for,
 )
 
 __all__ = [
@@ -63,6 +72,7 @@ __all__ = [
     "change_pause",
     "change_priority",
     "change_request",
+    "change_warm_pool",
     "charge_unmanaged",
     "comment",
     "confirm",
@@ -70,6 +80,7 @@ __all__ = [
     "drain",
     "end",
     "end_restore",
+    "end_warm_pool",
     "enqueue",
     "forget_unmanaged",
     "free",
@@ -79,6 +90,9 @@ __all__ = [
     "preempt",
     "record_status",
     "release",
+    "release_warm_pool",
+    "release_warm_pool_for",
+    "remove_calendar",
     "remove_pool",
     "remove_team",
     "request_stop",
@@ -86,8 +100,10 @@ __all__ = [
     "resume",
     "return_lease",
     "select_pool",
+    "set_calendar",
     "start",
     "stop_active",
+    "stop_for_size",
     "stop_sent",
     "stop_waiting",
     "take_lease",

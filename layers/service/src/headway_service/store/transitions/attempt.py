@@ -10,6 +10,7 @@ from headway.lifecycle import (
     next_attempt_state,
 )
 from headway.model import Demand, WaitingJob
+from headway.plan import StopForSize
 from headway.reasons import Reason
 from headway_service.errors import Conflict
 from headway_service.ports.table import AllEqual, Check, Equals, Write
@@ -19,7 +20,7 @@ from headway_service.store.records.attempt import NOBODY, AttemptRecord, StopCau
 from headway_service.store.records.job import (
     JobRecord,
 )
-from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.ledger import PauseRecord, PoolRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.transitions.shared import change_attempt, move_job, note_step, require_not_paused
 
@@ -218,6 +219,34 @@ def drain(job: JobRecord, attempt: AttemptRecord, pause: PauseRecord, now_ms: in
     return [
         *apply_policy_action(job, attempt, on_drain(pause), now_ms),
         Check(key=PauseRecord.key(pause.pool), requires=Equals("sinceMs", pause.since_ms)),
+    ]
+
+
+def stop_for_size(
+    job: JobRecord, attempt: AttemptRecord, action: StopForSize, now_ms: int
+) -> tuple[AttemptRecord, list[Write]]:
+    """Ask an attempt to stop, as its pool has become smaller; its job returns to the queue.
+
+    Fails if the pool has another size by then.
+
+    Args:
+        job: the job.
+        attempt: its running attempt.
+        action: the decision.
+        now_ms: now.
+
+    Returns:
+        The attempt as it is then, and the writes.
+    """
+    if job.live_attempt != attempt.attempt_name:
+        raise Conflict([0])
+    ends = f"waits again in its old place in the queue: {action.reason.message}"
+    moved = move_job(job, JobTrigger.STOP, action.reason, now_ms, attempt=attempt.attempt_name)
+    stopping = _stopping(attempt, StopCause.REQUEUE, now_ms, stop_reason=ends)
+    return stopping, [
+        moved.put(was=job.version),
+        stopping.put(was=attempt.version),
+        Check(key=PoolRecord.key(action.pool), requires=Equals("size", action.size)),
     ]
 
 

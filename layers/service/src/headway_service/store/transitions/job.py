@@ -25,8 +25,9 @@ from headway_service.store.records.job import (
     request_item,
     request_key,
 )
-from headway_service.store.records.ledger import ReservationRecord, TeamRecord
+from headway_service.store.records.ledger import CalendarRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.warm_pool import WarmPoolRecord
 from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.retry_plan import RetryPlan
 from headway_service.store.transitions.shared import (
@@ -38,6 +39,7 @@ from headway_service.store.transitions.shared import (
     return_instances,
     take_instances,
 )
+from headway_service.store.transitions.warm_pool import claim_warm_pool
 
 GIVEN_UP_KEPT_S = 5_184_000
 """How long the record of a given-up launch is kept: longer than a training job may wait and run (API reference,
@@ -67,11 +69,16 @@ def start(
     now_ms: int,
     *,
     limited: TeamRecord | None = None,
+    calendars: Sequence[CalendarRecord] = (),
+    warm: WarmPoolRecord | None = None,
 ) -> list[Write]:
     """The intent to launch: the job leaves the queue and its attempt holds the instances.
 
-    Fails if the instances are no longer free, if one of the pools is paused, if the job has changed since it was read,
-    or if another job of a limited team was started since that team was read.
+    In a warm pool it needs no free instances: both are charged until SageMaker tells which instances the attempt uses.
+
+    Fails if the instances are no longer free, or the warm pool is no longer there, if one of the pools is paused, if
+    the job has changed since it was read, or if another job of a limited team, or in a pool with a calendar, was
+    started since that team or calendar was read.
 
     Args:
         job: the job.
@@ -80,19 +87,24 @@ def start(
         reason: why it starts.
         now_ms: now.
         limited: the team of the job, if it has a limit.
+        calendars: the calendars of its pools.
+        warm: the warm pool that it is started in.
 
     Raises:
         InvalidTransition: the job does not wait, or is held.
     """
     moved = _started(job, attempt, reason, now_ms)
     own = reservation.demand if reservation else {}
+    takes = minus(attempt.demand, own)
     return [
         moved.put(was=job.version),
         Put(item=attempt.put().item, requires=Absent()),
-        *take_instances(minus(attempt.demand, own)),
+        *(take_instances(takes) if warm is None else return_instances(minus({}, takes))),
+        *(claim_warm_pool(warm, attempt.attempt_name) if warm else []),
         *([reservation.delete()] if reservation else []),
         *_leave_queue(job),
         *([_count_start(limited)] if limited else []),
+        *(_count_start_in(calendar) for calendar in calendars),
         *require_not_paused(attempt.demand),
     ]
 
@@ -209,6 +221,7 @@ def end(
     expires_at: int,
     retry: RetryPlan | None,
     vanished: bool,
+    warm: WarmPoolRecord | None = None,
 ) -> list[Write]:
     """The attempt has ended (or was never launched); its instances become free, or are reserved for the preemptor.
 
@@ -225,6 +238,8 @@ def end(
         expires_at: when the table may delete the job if it has ended, s since the epoch.
         retry: how the job continues, if it is retried.
         vanished: whether SageMaker no longer has the training job, so that its end is unknown.
+        warm: the warm pool that it leaves. Its instances stay charged, and what is freed for the preemptor is reserved
+            when it is gone.
     """
     ended = EndedAttempt(
         attempt_name=attempt.attempt_name,
@@ -255,11 +270,11 @@ def end(
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
     )
-    kept, reserves = keep_for_preemptor(attempt.freed, preemptor, reservation)
+    kept, reserves = keep_for_preemptor(attempt.freed, preemptor if warm is None else None, reservation)
     writes: list[Write] = [
         moved.put(was=job.version),
         attempt.delete(),
-        *return_instances(minus(attempt.demand, kept)),
+        *(return_instances(minus(attempt.demand, kept)) if warm is None else [warm.put()]),
         *(entry.put() for entry in moved.queue_entries()),
         *reserves,
     ]
@@ -414,6 +429,11 @@ def _leave_queue(job: JobRecord) -> Sequence[Write]:
 
 def _count_start(team: TeamRecord) -> Write:
     return Update(key=TeamRecord.key(team.team), adds={"starts": 1}, requires=Equals("starts", team.starts))
+
+
+def _count_start_in(calendar: CalendarRecord) -> Write:
+    key = CalendarRecord.key(calendar.pool)
+    return Update(key=key, adds={"version": 1}, requires=Equals("version", calendar.version))
 
 
 def _expire_request(job: JobRecord, expires_at: int) -> Write:

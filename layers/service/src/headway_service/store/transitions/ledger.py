@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from headway_service.ports.table import Absent, AllEqual, Delete, Equals, Put, Update, Write
-from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.ledger import (
+    CalendarRecord,
+    PauseRecord,
+    PoolRecord,
+    ReservationRecord,
+    TeamRecord,
+)
 from headway_service.store.transitions.shared import return_instances
 
 
@@ -31,6 +37,24 @@ def resize_pool(pool: PoolRecord, size: int) -> list[Write]:
     """
     key = PoolRecord.key(pool.pool)
     return [Update(key=key, sets={"size": size}, adds={"free": size - pool.size}, requires=Equals("size", pool.size))]
+
+
+def set_calendar(known: CalendarRecord | None, calendar: CalendarRecord) -> list[Write]:
+    """A pool gets a calendar, or another one. Fails if a start by the known one is counted meanwhile.
+
+    Args:
+        known: the calendar as it was read; None if the pool has none.
+        calendar: the calendar; its version does not matter.
+    """
+    if known is None:
+        return [calendar.put(requires=Absent())]
+    changed = calendar.model_copy(update={"version": known.version + 1})
+    return [changed.put(requires=Equals("version", known.version))]
+
+
+def remove_calendar(calendar: CalendarRecord) -> list[Write]:
+    """A pool has no schedule any more. Fails if its calendar has changed."""
+    return [Delete(key=CalendarRecord.key(calendar.pool), requires=Equals("version", calendar.version))]
 
 
 def back_off(pool: PoolRecord) -> list[Write]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.api import tokens
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 _SORT_KEYS: Mapping[str, Callable[[TrainingJob], tuple[Any, ...]]] = {
@@ -21,7 +20,8 @@ def page(jobs: Iterable[TrainingJob], request: Mapping[str, Any], *, now: float)
     """Return one page.
 
     `StatusEquals` filters the page after it was cut (model, StatusEquals and MaxResults), so a page can be short or
-    empty and still have a NextToken. `WarmPoolStatusEquals` does the same here; AWS does not document it.
+    empty and still have a NextToken. `WarmPoolStatusEquals` and `TrainingPlanArnEquals` do the same here; AWS does not
+    document it.
 
     Args:
         jobs: All jobs.
@@ -36,12 +36,12 @@ def page(jobs: Iterable[TrainingJob], request: Mapping[str, Any], *, now: float)
         key=_SORT_KEYS[request.get("SortBy", "CreationTime")],  # model: the defaults
         reverse=request.get("SortOrder", "Ascending") == "Descending",
     )
-    start = _offset(request.get("NextToken"))
+    start = tokens.offset(request.get("NextToken"))
     end = start + int(request.get("MaxResults", service_facts.LIST_DEFAULT_RESULTS))
     summaries = [summary(job, now=now) for job in found[start:end]]
     answer: dict[str, Any] = {"TrainingJobSummaries": [each for each in summaries if _is_listed(each, request)]}
     if end < len(found):
-        answer["NextToken"] = base64.urlsafe_b64encode(f"headway-sandbox:{end}".encode()).decode()
+        answer["NextToken"] = tokens.token(end)
     return answer
 
 
@@ -57,10 +57,12 @@ def summary(job: TrainingJob, *, now: float) -> dict[str, Any]:
 
 
 def _is_listed(entry: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
-    status, warm = request.get("StatusEquals"), request.get("WarmPoolStatusEquals")
-    return (status is None or entry["TrainingJobStatus"] == status) and (
-        warm is None or entry.get("WarmPoolStatus", {}).get("Status") == warm
-    )
+    wanted = {
+        "StatusEquals": entry["TrainingJobStatus"],
+        "WarmPoolStatusEquals": entry.get("WarmPoolStatus", {}).get("Status"),
+        "TrainingPlanArnEquals": entry.get("TrainingPlanArn"),
+    }
+    return all(name not in request or request[name] == value for name, value in wanted.items())
 
 
 def _matches(job: TrainingJob, request: Mapping[str, Any]) -> bool:
@@ -72,18 +74,4 @@ def _matches(job: TrainingJob, request: Mapping[str, Any]) -> bool:
         request.get("NameContains", "").lower() in job.name.lower()
         and between(job.created, "CreationTime")
         and between(job.modified, "LastModifiedTime")
-        # The fake SageMaker has no training plans.
-        and "TrainingPlanArnEquals" not in request
     )
-
-
-def _offset(token: str | None) -> int:
-    if token is None:
-        return 0
-    try:
-        mark, _, number = base64.urlsafe_b64decode(token).decode().partition(":")
-        if mark == "headway-sandbox":
-            return int(number)
-    except (ValueError, binascii.Error):
-        pass  # same error as for a token with another mark
-    raise service_facts.validation("Invalid pagination token.")

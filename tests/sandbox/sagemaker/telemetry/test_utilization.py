@@ -7,8 +7,8 @@ import pytest
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_sandbox.sagemaker.telemetry.utilization import figures, figures_of
 from headway_sandbox.sagemaker.training_job import TrainingJob
-from headway_sandbox.sagemaker.utilization import figures, figures_of
 from tests.sandbox.fleets import on, request, spot
 
 TRAINS_S = 210.0  # when a job begins to train: 180 s until it has instances, 30 s for the image

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from headway_sandbox.sagemaker.training_intervals import TrainingInterval, training_intervals
+from headway_sandbox.sagemaker.telemetry.training_intervals import TrainingInterval, training_intervals
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 GROUP = "/aws/sagemaker/TrainingJobs"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway_sandbox.sagemaker.authorization import denied, permissions
+from headway_sandbox.sagemaker.api.authorization import denied, permissions
 from tests.sandbox.fleets import ROLE, on, request
 
 PREFIX = "arn:aws:sagemaker:eu-west-1:123456789012:training-job/"
@@ -42,6 +42,21 @@ def test_a_job_in_a_training_plan_also_needs_permission_on_the_plan_and_its_capa
         PLAN,
         "arn:aws:sagemaker:eu-west-1:123456789012:reserved-capacity/spring",
     ]
+
+
+def test_a_job_that_may_be_in_one_of_several_plans_needs_permission_on_each():
+    preferences = [{"InstanceType": "ml.p5.48xlarge", "TrainingPlanArns": [PLAN]}, {"InstanceType": "ml.g5.xlarge"}]
+    asked = needed("CreateTrainingJob", request(ResourceConfig={"InstancePreferences": preferences}))
+    assert [resource for action, resource in asked if action == "sagemaker:CreateTrainingJob"] == [
+        f"{PREFIX}train-1",
+        PLAN,
+        "arn:aws:sagemaker:eu-west-1:123456789012:reserved-capacity/spring",
+    ]
+
+
+@pytest.mark.parametrize("name", ["spring", PLAN])
+def test_describing_a_plan_needs_permission_on_its_arn(name):
+    assert needed("DescribeTrainingPlan", {"TrainingPlanName": name}) == [("sagemaker:DescribeTrainingPlan", PLAN)]
 
 
 def test_permission_checks_on_a_plan_ignore_the_tags_of_the_request():
@@ -91,7 +106,16 @@ def test_the_period_of_a_warm_pool_can_be_a_condition(config, expected):
         assert first.context == expected
 
 
-@pytest.mark.parametrize("config", [None, "x", {"TrainingPlanArn": 5, "VolumeKmsKeyId": []}])
+@pytest.mark.parametrize(
+    "config",
+    [
+        None,
+        "x",
+        {"TrainingPlanArn": 5, "VolumeKmsKeyId": []},
+        {"InstancePreferences": 5},
+        {"InstancePreferences": [5, {"TrainingPlanArns": 5}, {"TrainingPlanArns": [5]}]},
+    ],
+)
 def test_malformed_resources_need_no_separate_permission(config):
     asked = needed("CreateTrainingJob", {"ResourceConfig": config, "OutputDataConfig": config})
     assert [action for action, _ in asked] == ["sagemaker:CreateTrainingJob", "iam:PassRole"]
@@ -104,6 +128,7 @@ def test_malformed_resources_need_no_separate_permission(config):
         ("DescribeTrainingJob", {"TrainingJobName": "a"}, f"{PREFIX}a"),
         ("DeleteTrainingJob", {"TrainingJobName": "a"}, f"{PREFIX}a"),
         ("ListTrainingJobs", {}, "*"),
+        ("ListTrainingPlans", {}, "*"),
         ("ListTags", {"ResourceArn": f"{PREFIX}a"}, f"{PREFIX}a"),
         ("AddTags", {"ResourceArn": f"{PREFIX}a", "Tags": [{"Key": "k", "Value": "v"}]}, f"{PREFIX}a"),
     ],

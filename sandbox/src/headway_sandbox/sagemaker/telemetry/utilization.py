@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from headway.jobpolicy.accelerators import gpus_of
 from headway_sandbox.sagemaker import requested_instances, service_facts
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION, LoadProfile, Script
-from headway_sandbox.sagemaker.training_intervals import training_intervals
+from headway_sandbox.sagemaker.telemetry.training_intervals import training_intervals
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 NAMESPACE, DIMENSION, UNIT = "/aws/sagemaker/TrainingJobs", "Host", "Percent"

@@ -69,6 +69,12 @@ def permissions(operation: str, request: Mapping[str, Any], *, arn_prefix: str) 
             )
             needed += _volume_key(request, arn_prefix=arn_prefix)
         return needed
+    if operation == "DescribeTrainingPlan":
+        # Guide, IAM permissions of training plans: on the plan's ARN, also for a request by name.
+        name = str(request.get("TrainingPlanName", ""))
+        plans = arn_prefix.replace(":training-job/", ":training-plan/")
+        arn = name if name.startswith("arn:") else f"{plans}{name}"
+        return [Permission(action=f"sagemaker:{operation}", resource=arn)]
     resource = str(request.get("ResourceArn", "*"))
     return [Permission(action=f"sagemaker:{operation}", resource=resource, context=tag_context)]
 
@@ -97,12 +103,21 @@ def _keys(request: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _plan(request: Mapping[str, Any], *, arn_prefix: str) -> list[Permission]:
-    plan = _member(request, "ResourceConfig", "TrainingPlanArn")
-    if not plan:
-        return []
     # Only SageMaker has the names of a plan's reserved capacities, so a policy can only allow all of them or none.
-    capacity = f"{arn_prefix.removesuffix('training-job/')}reserved-capacity/{plan.rpartition('/')[2]}"
-    return [Permission(action="sagemaker:CreateTrainingJob", resource=resource) for resource in (plan, capacity)]
+    prefix = f"{arn_prefix.removesuffix('training-job/')}reserved-capacity/"
+    resources = [each for plan in _plan_arns(request) for each in (plan, f"{prefix}{plan.rpartition('/')[2]}")]
+    return [Permission(action="sagemaker:CreateTrainingJob", resource=resource) for resource in resources]
+
+
+def _plan_arns(request: Mapping[str, Any]) -> list[str]:
+    """Return the plans of a request, which may be malformed."""
+    config = request.get("ResourceConfig")
+    preferences = config.get("InstancePreferences") if isinstance(config, dict) else None
+    listed = [each for each in preferences if isinstance(each, dict)] if isinstance(preferences, list) else []
+    named = [each.get("TrainingPlanArns") for each in listed]
+    arns = [arn for each in named if isinstance(each, list) for arn in each]
+    alone = _member(request, "ResourceConfig", "TrainingPlanArn")
+    return [arn for arn in (alone, *arns) if isinstance(arn, str) and arn]
 
 
 def _volume_key(request: Mapping[str, Any], *, arn_prefix: str) -> list[Permission]:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.sagemaker import container_logs
-from headway_sandbox.sagemaker.container_logs import STEPS_MAX, checkpointed_step
 from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_sandbox.sagemaker.telemetry import container_logs
+from headway_sandbox.sagemaker.telemetry.container_logs import STEPS_MAX, checkpointed_step
 from headway_sandbox.sagemaker.training_job import TrainingJob
 from tests.sandbox.fleets import on, request, spot
 

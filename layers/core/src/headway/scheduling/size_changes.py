@@ -1,0 +1,208 @@
+"""The sizes that pools will have, and what may run when they change.
+
+A change is a claim, as a reserved start is: at its time it takes the instances that the pool loses, and its slack is
+the new size less all that holds instances then. No job may run into it on more than the slack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from headway.model import STOP_MS, Allocation, Calendar, Demand, SizeChange, Snapshot, WaitingJob
+from headway.scheduling.backfill import Claim
+from headway.scheduling.looks import Looks
+from headway.vectors import plus, total
+
+
+def end_by_ms(allocation: Allocation, now_ms: int) -> int | None:
+    """When an attempt has ended at the latest, ms; None if nothing proves it.
+
+    A limit that has passed is disproved.
+
+    Args:
+        allocation: the attempt.
+        now_ms: the current time, ms.
+    """
+    ends = [now_ms + STOP_MS] if allocation.stopping else []
+    if allocation.limit_ms is not None and allocation.since_ms + allocation.limit_ms > now_ms:
+        ends.append(allocation.since_ms + allocation.limit_ms)
+    return min(ends, default=None)
+
+
+def later_changes(calendar: Calendar | None, now_ms: int) -> tuple[SizeChange, ...]:
+    """The changes that have not happened yet.
+
+    Args:
+        calendar: of the pool, if it has one.
+        now_ms: the current time, ms.
+    """
+    return tuple(change for change in calendar.changes if change.at_ms > now_ms) if calendar else ()
+
+
+def crosses(calendars: Mapping[str, Calendar], pools: Collection[str], from_ms: int, to_ms: int) -> bool:
+    """Whether a job that ends later than expected runs into another change of its pools.
+
+    Args:
+        calendars: by pool.
+        pools: the pools of the job.
+        from_ms: its expected end, ms.
+        to_ms: its end, ms.
+    """
+    return any(
+        from_ms <= change.at_ms < to_ms
+        for pool in pools
+        if pool in calendars and not calendars[pool].stops
+        for change in calendars[pool].changes
+    )
+
+
+@dataclass(kw_only=True, slots=True)
+class SizeClaim(Claim):
+    """A change of size. Its slack is empty if attempts are stopped for it, so that any job may run into it."""
+
+    pool: str
+    change: SizeChange
+
+
+class SizeChanges:
+    """The changes of one decision, per pool."""
+
+    def __init__(self, snapshot: Snapshot, looks: Looks) -> None:
+        self._now_ms = now_ms = snapshot.now_ms
+        self._looks = looks
+        self._pools = snapshot.pools
+        self._changes: dict[str, tuple[SizeChange, ...]] = {}
+        self._claims: dict[str, list[SizeClaim]] = {}
+        self._room: dict[tuple[tuple[tuple[str, int], ...], int | None], bool] = {}
+        for pool, calendar in snapshot.calendars.items():
+            changes = later_changes(calendar, now_ms)
+            if not changes or pool not in snapshot.pools:
+                continue
+            holding = [each for each in snapshot.allocations if pool in each.demand]
+            looks.taken += len(holding) + len(changes)
+            self._changes[pool] = changes
+            self._claims[pool] = [*_claims(pool, snapshot.pools[pool], changes, holding, now_ms, stops=calendar.stops)]
+
+    def of(self, pools: Iterable[str]) -> Iterator[SizeClaim]:
+        """The changes of these pools, as claims on their instances."""
+        for pool in pools:
+            yield from self._claims.get(pool, ())
+
+    def largest(self, pool: str) -> int:
+        """The largest size that the pool has from now on."""
+        return max([self._pools[pool], *(change.size for change in self._changes.get(pool, ()))])
+
+    def growth(self, pool: str, count: int) -> SizeChange | None:
+        """The first change after which the pool has so many instances; None if it has as many now.
+
+        Args:
+            pool: the pool.
+            count: the instances.
+        """
+        if count <= self._pools[pool]:
+            return None
+        return next((change for change in self._changes.get(pool, ()) if change.size >= count), None)
+
+    def has_room_for(self, job: WaitingJob) -> bool:
+        """Whether there is a time from which all pools are large enough for the job until its limit."""
+        pools = [pool for pool in job.demand if pool in self._changes]
+        if not pools:
+            return True
+        kind = (tuple(job.demand.items()), job.limit_ms)
+        known = self._room.get(kind)
+        if known is None:
+            starts = {max(self._now_ms, job.not_before_ms)}
+            starts |= {change.at_ms for pool in pools for change in self._changes[pool]}
+            known = self._room[kind] = any(self._suffices(job, pools, start_ms) for start_ms in starts)
+        return known
+
+    def longest_ms(self, job: WaitingJob) -> int:
+        """How long a job of this demand could run at most, ms; there is no time for its limit."""
+        pools = [pool for pool in job.demand if pool in self._changes]
+        times = sorted({self._now_ms, *(change.at_ms for pool in pools for change in self._changes[pool])})
+        longest_ms = since_ms = 0
+        is_open = False
+        for at_ms in times:
+            enough = all(self._size_at(pool, at_ms) >= job.demand[pool] for pool in pools)
+            if enough and not is_open:
+                since_ms = at_ms
+            elif not enough and is_open:
+                longest_ms = max(longest_ms, at_ms - since_ms)
+            is_open = enough
+        return longest_ms
+
+    def _suffices(self, job: WaitingJob, pools: Iterable[str], start_ms: int) -> bool:
+        end_ms = None if job.limit_ms is None else start_ms + job.limit_ms
+        for pool in pools:
+            self._looks.taken += len(self._changes[pool])
+            during = [
+                change.size
+                for change in self._changes[pool]
+                if change.at_ms > start_ms and (end_ms is None or change.at_ms < end_ms)
+            ]
+            # In a pool that stops what exceeds its size, any job may run into a change.
+            limits = bool(self._claims[pool][0].slack)
+            if min([self._size_at(pool, start_ms), *(during if limits else ())]) < job.demand[pool]:
+                return False
+        return True
+
+    def _size_at(self, pool: str, time_ms: int) -> int:
+        sizes = [change.size for change in self._changes[pool] if change.at_ms <= time_ms]
+        return sizes[-1] if sizes else self._pools[pool]
+
+    def exceeded_by(self, takes: Demand, until_ms: int | None, freed: Iterable[Allocation] = ()) -> SizeClaim | None:
+        """The first change that a job may not run into, if it takes instances from now to then (None: for ever).
+
+        Args:
+            takes: what it takes beyond what :meth:`take` has counted for it, for each pool that it demands.
+            until_ms: its latest end, ms; None without a limit.
+            freed: attempts that would be stopped for it.
+        """
+        if not self._claims:
+            return None
+        freed = tuple(freed)
+        found = []
+        for claim in self.of(takes):
+            self._looks.taken += 1
+            gained = sum(each.demand.get(claim.pool, 0) for each in freed if _runs_into(each, claim, self._now_ms))
+            if claim.is_delayed_by({claim.pool: takes[claim.pool] - gained}, self._now_ms, until_ms):
+                found.append(claim)
+        return min(found, key=lambda claim: (claim.change.at_ms, claim.pool), default=None)
+
+    def take(self, demand: Demand, until_ms: int | None, freed: Iterable[Allocation] = ()) -> None:
+        """Count what a job holds, or will hold, from now to then (None: for ever).
+
+        What attempts would free that are stopped for it is counted for no other job: that they stop is not sure yet.
+
+        Args:
+            demand: the instances per pool.
+            until_ms: its latest end, ms; None without a limit.
+            freed: attempts that are stopped for it.
+        """
+        if not self._claims:
+            return
+        freed = tuple(freed)
+        for claim in self.of(demand):
+            gained = sum(each.demand.get(claim.pool, 0) for each in freed if _runs_into(each, claim, self._now_ms))
+            count = demand[claim.pool]
+            claim.share({claim.pool: max(0, count - gained) if gained else count}, self._now_ms, until_ms)
+
+
+def _runs_into(allocation: Allocation, claim: SizeClaim, now_ms: int) -> bool:
+    end_ms = end_by_ms(allocation, now_ms)
+    return end_ms is None or end_ms > claim.change.at_ms
+
+
+def _claims(
+    pool: str, size: int, changes: Iterable[SizeChange], holding: Iterable[Allocation], now_ms: int, *, stops: bool
+) -> Iterator[SizeClaim]:
+    for change in changes:
+        claim = SizeClaim(
+            pool=pool, change=change, start_ms=change.at_ms, end_ms=None, need={pool: size - change.size}, slack={}
+        )
+        if not stops:
+            held = total(each.demand for each in holding if _runs_into(each, claim, now_ms)).get(pool, 0)
+            claim.slack = plus({pool: change.size}, {pool: -held})
+        yield claim
+        size = change.size

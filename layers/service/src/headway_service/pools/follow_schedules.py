@@ -1,0 +1,89 @@
+"""Gives pools with a schedule the sizes of the time, and stores their later sizes in the ledger for decisions."""
+
+from __future__ import annotations
+
+import json
+
+from headway_service.config.document import Pool
+from headway_service.config.schedule import AtShrink
+from headway_service.errors import Conflict
+from headway_service.observability.logging import logger
+from headway_service.pools.apply_config import EffectiveConfig, require_in_force
+from headway_service.ports.table import Check, Equals, Table
+from headway_service.store import transitions
+from headway_service.store.ledger import Ledger
+from headway_service.store.records.ledger import CalendarRecord
+
+RENEW_AFTER_MS = 86_400_000
+"""A calendar is computed again this long after it was written, so that it covers a week from any time on."""
+
+
+def follow_schedules(table: Table, in_force: EffectiveConfig, ledger: Ledger, now_ms: int) -> bool:
+    """Update the calendars and the sizes of pools by their schedules.
+
+    Each change is conditional on the configuration and on what was read, so it is safe beside another tick, a resize,
+    and an invocation with another clock. A decision takes the smaller size until a change is applied.
+
+    Args:
+        table: the table.
+        in_force: the configuration in effect.
+        ledger: the ledger.
+        now_ms: the training time, ms.
+
+    Returns:
+        Whether anything was changed, or tried, so that the ledger has to be read again.
+    """
+    scheduled = {name: pool for name, pool in in_force.configuration.pools.items() if pool.schedule}
+    if not scheduled and not ledger.calendars:
+        return False
+    still = require_in_force(in_force.version)
+    known = {each.pool: each for each in ledger.calendars}
+    changed = False
+    try:
+        for name in sorted(known.keys() - scheduled.keys()):
+            table.write([*transitions.remove_calendar(known[name]), still])
+            changed = True
+        for name, pool in sorted(scheduled.items()):
+            calendar = _calendar(name, pool, known.get(name), now_ms)
+            if calendar is not None:
+                table.write([*transitions.set_calendar(known.get(name), calendar), still])
+                changed = True
+        # By the calendars that are stored: those that have just changed are read again first.
+        changed = changed or _resize(table, in_force, ledger, now_ms, still)
+    except Conflict:
+        logger.info("another call changes the sizes of pools at the same time")
+        changed = True
+    return changed
+
+
+def _calendar(name: str, pool: Pool, known: CalendarRecord | None, now_ms: int) -> CalendarRecord | None:
+    """The new calendar of a pool; None if the known one still holds."""
+    made_from = json.dumps(pool.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+    if known is not None and known.made_from == made_from:
+        next_ms = known.sizes[1][0] if len(known.sizes) > 1 else known.sizes[0][0] + RENEW_AFTER_MS
+        # With a clock that is behind, the known one still holds.
+        if now_ms < min(next_ms, known.sizes[0][0] + RENEW_AFTER_MS):
+            return None
+    stops = pool.at_shrink is AtShrink.STOP
+    return CalendarRecord(pool=name, sizes=pool.sizes.sizes(now_ms), stops=stops, made_from=made_from)
+
+
+def _resize(table: Table, in_force: EffectiveConfig, ledger: Ledger, now_ms: int, still: Check) -> bool:
+    """Give pools the sizes of the time."""
+    changed = False
+    for pool in ledger.pools:
+        configured = in_force.configuration.pools.get(pool.pool)
+        calendar = ledger.calendar_of(pool.pool)
+        if configured is None or (configured.schedule and calendar is None):
+            continue
+        if not configured.schedule or calendar is None:
+            size, holds = configured.size, still
+        else:
+            size = calendar.size_at(now_ms)
+            holds = Check(key=CalendarRecord.key(pool.pool), requires=Equals("version", calendar.version))
+        if pool.size != size:
+            conditions = [still] if holds is still else [still, holds]
+            table.write([*transitions.resize_pool(pool, size), *conditions])
+            logger.info("a pool has another size by its schedule", extra={"pool": pool.pool, "size": size})
+            changed = True
+    return changed

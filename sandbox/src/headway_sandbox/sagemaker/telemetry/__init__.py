@@ -1,0 +1,1 @@
+"""What does a training job write to CloudWatch?"""

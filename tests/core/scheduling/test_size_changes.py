@@ -1,0 +1,237 @@
+"""Pools whose size changes at known times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from headway.errors import InvariantViolation
+from headway.model import Calendar, SizeChange
+from headway.plan import Plan, Start, StopForSize
+from headway.reasons import Reason, ReasonCode
+from headway.scheduling.forecast import Resize, forecast, with_edits
+from headway.scheduling.invariants import check_plan
+from headway.scheduling.scheduler import schedule
+from headway.scheduling.simulation import Event, EventKind, Simulation
+from headway.scheduling.size_changes import crosses
+from tests.core.builders import (
+    G5,
+    NOW_MS,
+    P5,
+    code_of,
+    held,
+    job,
+    preemptions,
+    reason_of,
+    releases,
+    reserved,
+    snapshot,
+    starts,
+)
+
+REASON = Reason(code=ReasonCode.STARTED, message="x")
+
+
+def stops(plan: Plan) -> list[str]:
+    return [action.job for action in plan.actions if isinstance(action, StopForSize)]
+
+
+@pytest.mark.parametrize(
+    ("limit_s", "starts_now"),
+    [(59, True), (60, True), (61, False), (None, False)],
+    ids=["less", "just", "over", "none"],
+)
+def test_a_job_starts_if_its_limit_ends_before_the_pool_shrinks(limit_s: int | None, starts_now: bool) -> None:
+    queue = snapshot(job("a", limit_s=limit_s, count=2), size=2, sizes={60: 1, 3600: 2, 9_000: 2})
+    assert starts(schedule(queue)) == (["a"] if starts_now else [])
+
+
+def test_a_job_that_fits_the_smaller_size_starts_without_a_limit() -> None:
+    assert starts(schedule(snapshot(job("a"), job("b"), size=2, sizes={60: 1}))) == ["a"]
+
+
+def test_what_runs_past_the_change_is_counted_at_the_later_size() -> None:
+    running = held("r", ends_in_s=61)
+    queue = snapshot(running, job("a"), size=2, sizes={60: 1})
+    assert starts(schedule(queue)) == []
+    assert starts(schedule(replace(queue, allocations=(held("r", ends_in_s=60),)))) == ["a"]
+
+
+def test_an_attempt_beyond_its_limit_may_run_for_ever() -> None:
+    overdue = held("r", ends_in_s=-1)
+    assert starts(schedule(snapshot(overdue, job("a"), size=2, sizes={60: 1}))) == []
+
+
+@pytest.mark.parametrize(("in_s", "started"), [(120, ["a"]), (119, [])])
+def test_a_stopping_attempt_counts_until_a_stop_has_ended(in_s: int, started: list[str]) -> None:
+    assert starts(schedule(snapshot(held("r", stopping=True), job("a"), size=2, sizes={in_s: 1}))) == started
+
+
+def test_a_job_that_waits_for_a_smaller_pool_reports_the_limit_that_would_let_it_start() -> None:
+    plan = schedule(snapshot(job("a", limit_s=100, count=2), size=2, sizes={60: 1, 600: 2}))
+    assert code_of(plan, "a") == "WaitsForPoolSize"
+    assert reason_of(plan, "a") == (
+        f"would still run when the pool {P5} has only 1 instance (00:17 UTC); "
+        "a job that is limited to 60 s in all could start now"
+    )
+    assert plan.waits[0].start_by_ms == NOW_MS + 600_000
+
+
+def test_a_job_that_waits_for_a_larger_pool_reports_when_that_is() -> None:
+    plan = schedule(snapshot(job("a", limit_s=100, count=3), size=2, sizes={600: 4}))
+    assert reason_of(plan, "a") == (
+        f"waits for 3 {P5}: the pool has 2 now, and 4 from 00:26 UTC on; "
+        "starts by 00:26 UTC unless a job of higher rank comes"
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit_s", "said"),
+    [(3601, "and may run for 3601 s in all"), (None, "and has no time limit")],
+)
+def test_a_job_too_long_for_every_window_blocks_nobody(limit_s: int | None, said: str) -> None:
+    queue = snapshot(job("a", 9, limit_s=limit_s, count=2), job("b"), size=1, sizes={600: 2, 4200: 1})
+    plan = schedule(queue)
+    assert starts(plan) == ["b"]
+    assert code_of(plan, "a") == "ExceedsPool"
+    assert said in reason_of(plan, "a")
+    assert "for at most 3600 s at a time" in reason_of(plan, "a")
+
+
+def test_the_start_of_a_job_that_waits_for_a_larger_pool_is_reserved() -> None:
+    large = job("a", 9, limit_s=100, count=4)
+    queue = snapshot(large, job("b", limit_s=600), job("c", limit_s=601), size=2, sizes={600: 4})
+    plan = schedule(queue)
+    assert starts(plan) == ["b"]
+    assert code_of(plan, "c") == "WouldDelay"
+
+
+def test_a_job_that_starts_at_a_reserved_time_keeps_within_later_sizes_too() -> None:
+    # Its first start is when the runner ends, but it would still run at the change; the next one is the growth.
+    queue = snapshot(held("r", ends_in_s=50, count=2), job("a", limit_s=100, count=2), size=2, sizes={100: 1, 900: 2})
+    assert schedule(queue).waits[0].start_by_ms == NOW_MS + 900_000
+
+
+def test_a_reservation_that_would_outlast_the_pool_is_released_and_used_by_others() -> None:
+    queue = snapshot(
+        reserved("a", 2), job("a", 9, limit_s=100, count=2), job("b", limit_s=50), size=2, sizes={60: 1, 600: 2}
+    )
+    plan = schedule(queue)
+    assert releases(plan) == ["a"]
+    assert starts(plan) == ["b"]
+
+
+def test_a_job_starts_on_its_reservation_if_it_keeps_within_the_later_size() -> None:
+    queue = snapshot(reserved("a", 2), job("a", limit_s=60, count=2), size=2, sizes={60: 1})
+    assert starts(schedule(queue)) == ["a"]
+
+
+def test_nothing_is_preempted_for_a_job_that_would_outlast_the_pool() -> None:
+    low = held("r", count=2)
+    queue = snapshot(low, job("a", 9, limit_s=100, count=2), size=2, sizes={200: 1, 900: 2})
+    # A stop takes two minutes: 220 s.
+    plan = schedule(queue)
+    assert preemptions(plan) == []
+    assert code_of(plan, "a") == "WaitsForPoolSize"
+    assert preemptions(schedule(replace(queue, waiting=(job("a", 9, limit_s=80, count=2),)))) == [("r", "a")]
+
+
+def test_a_preemptor_takes_the_part_of_later_sizes_that_its_victim_had() -> None:
+    queue = snapshot(held("r", count=2), job("a", 9, count=2), size=2, sizes={900: 3, 1800: 2})
+    assert preemptions(schedule(queue)) == [("r", "a")]
+
+
+def test_what_a_victim_would_free_later_starts_no_other_job_before_it_has_stopped() -> None:
+    victim = held("r", count=2)
+    queue = snapshot(victim, job("a", 9, limit_s=10, count=2), job("b"), size=3, sizes={900: 1})
+    plan = schedule(queue)
+    assert preemptions(plan) == [("r", "a")]
+    assert starts(plan) == []
+
+
+def test_a_pool_that_stops_what_exceeds_its_size_stops_the_cheapest_first() -> None:
+    queue = snapshot(held("cheap", since=NOW_MS - 1000), held("dear"), held("first", 5), size=2, stops=True)
+    plan = schedule(queue)
+    assert stops(plan) == ["cheap"]
+    check_plan(queue, plan)
+
+
+def test_a_pool_stops_only_what_it_has_to() -> None:
+    queue = snapshot(held("small", count=1), held("large", 1, count=2), size=1, stops=True)
+    assert stops(schedule(queue)) == ["large"]
+
+
+@pytest.mark.parametrize(
+    "fits",
+    [
+        held("r", stopping=True),
+        held("r", ends_in_s=120),
+        replace(held("r"), outside="theirs"),
+    ],
+    ids=["stopping", "ending", "unmanaged"],
+)
+def test_an_attempt_that_ends_anyway_or_is_not_ours_is_not_stopped_for_a_size(fits: object) -> None:
+    assert stops(schedule(snapshot(fits, size=0, stops=True))) == []  # type: ignore[arg-type]
+
+
+def test_a_job_may_run_into_a_change_of_a_pool_that_stops_what_exceeds_its_size() -> None:
+    assert starts(schedule(snapshot(job("a", count=2), size=2, sizes={60: 1}, stops=True))) == ["a"]
+
+
+def test_without_stops_a_smaller_pool_stops_nobody() -> None:
+    assert schedule(snapshot(held("r", count=2), size=1, sizes={60: 0})).actions == ()
+
+
+def test_a_forecast_follows_the_sizes() -> None:
+    queue = snapshot(job("a", limit_s=100, count=3), size=2, sizes={600: 4})
+    assert forecast(queue).starts == {"a": NOW_MS + 600_000}
+
+
+def test_a_what_if_size_replaces_the_calendar() -> None:
+    queue = with_edits(snapshot(job("a"), size=1, sizes={60: 0}), [Resize(pool=P5, size=1)])
+    assert queue.calendars == {}
+    assert starts(schedule(queue)) == ["a"]
+
+
+def test_in_a_simulation_a_stopped_job_waits_again_and_has_not_been_preempted() -> None:
+    events: list[Event] = []
+    queue = snapshot(held("r", count=2), size=2, sizes={60: 1, 300: 2}, stops=True)
+    course = Simulation(queue, schedule, stop_ms=10_000, record=events.append)
+    course.run()
+    assert [(event.kind, event.time_ms - NOW_MS) for event in events] == [
+        (EventKind.PREEMPTED_ENDED, 70_000),
+        (EventKind.STARTED, 300_000),
+    ]
+    assert next(iter(course.allocations.values())).preemptions == 0
+
+
+@pytest.mark.parametrize(
+    ("calendar", "to_s", "is_crossed"),
+    [
+        (Calendar(changes=(SizeChange(at_ms=5000, size=0),)), 6, True),
+        (Calendar(changes=(SizeChange(at_ms=5000, size=0),)), 5, False),
+        (Calendar(changes=(SizeChange(at_ms=5000, size=0),), stops=True), 6, False),
+    ],
+)
+def test_a_later_end_runs_into_another_change(calendar: Calendar, to_s: int, is_crossed: bool) -> None:
+    assert crosses({P5: calendar}, [P5, G5], 4000, to_s * 1000) is is_crossed
+
+
+def test_a_plan_that_exceeds_a_later_size_is_refused() -> None:
+    queue = snapshot(held("r"), job("a", limit_s=61), size=2, sizes={60: 1})
+    plan = Plan(actions=(Start(job="a", demand={P5: 1}, reason=REASON),), waits=())
+    with pytest.raises(InvariantViolation, match="beside 1 when its size is 1"):
+        check_plan(queue, plan)
+    check_plan(replace(queue, waiting=(job("a", limit_s=60),)), plan)
+
+
+@pytest.mark.parametrize(
+    ("size", "pool_stops", "message"),
+    [(0, False, "which stops nothing"), (1, True, "although it fits")],
+)
+def test_a_plan_that_stops_what_may_run_is_refused(size: int, pool_stops: bool, message: str) -> None:
+    queue = snapshot(held("r"), size=size, pools={P5: size}, sizes={60: 0}, stops=pool_stops)
+    stop = StopForSize(job="r", attempt="r", pool=P5, size=size, reason=REASON)
+    with pytest.raises(InvariantViolation, match=message):
+        check_plan(queue, Plan(actions=(stop,), waits=()))

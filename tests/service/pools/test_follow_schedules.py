@@ -1,0 +1,271 @@
+"""Pools whose size follows a schedule."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headway_service.pools.apply_config import apply_configuration, get_effective
+from headway_service.pools.follow_schedules import RENEW_AFTER_MS, follow_schedules
+from headway_service.ports.table import Equals
+from headway_service.store.ledger import read_ledger
+from headway_service.store.records.ledger import CalendarRecord
+from headway_service.store.snapshot import read_snapshot
+from tests.service.scheduling.test_concurrent_schedulers import InterruptedTable
+from tests.service.world import P5, World, on
+
+# A world starts on Friday, 2027-01-15 08:00 UTC.
+HOUR_S = 3600
+NIGHT = {"days": ["fri"], "from": "18:00", "to": "24:00", "size": 1}
+LONG = {"SANDBOX_RUN_SECONDS": "500000"}
+
+
+def world_of(*entries: dict[str, Any], size: int = 2, table: Any = None, speed: float = 1.0, **pool: Any) -> World:
+    world = World(table=table, speed=speed)
+    configure(world, *(entries or (NIGHT,)), size=size, **pool)
+    world.tick()
+    return world
+
+
+def configure(world: World, *entries: dict[str, Any], size: int = 2, **pool: Any) -> None:
+    world.configuration.write(json.dumps({"pools": {P5: {"size": size, "schedule": list(entries), **pool}}}))
+
+
+def limited(hours: float) -> dict[str, Any]:
+    """A job that may hold its instances for so long, of which half an hour is for its start and end."""
+    return {"StoppingCondition": {"MaxRuntimeInSeconds": round((hours - 0.5) * HOUR_S)}, "Environment": LONG}
+
+
+def size(world: World) -> int:
+    return read_ledger(world.table).pools[0].size
+
+
+def test_the_size_follows_the_schedule() -> None:
+    world = world_of()
+    assert size(world) == 2
+    world.pass_time(10 * HOUR_S - 1)
+    world.tick()
+    assert size(world) == 2
+    world.pass_time(1)
+    world.tick()
+    assert size(world) == 1
+    world.pass_time(6 * HOUR_S)
+    world.tick()
+    assert size(world) == 2
+    world.check()
+
+
+def test_what_starts_has_ended_when_the_pool_shrinks() -> None:
+    world = world_of()
+    world.submit("short", **limited(10))
+    world.submit("long", **limited(11))
+    world.submit("longer", **limited(11))
+    world.tick()
+    assert world.states("short", "long", "longer") == {"short": "running", "long": "running", "longer": "pending"}
+    world.pass_time(10 * HOUR_S)
+    world.tick()
+    world.check()
+    assert world.states("short", "long")["long"] == "running"
+
+
+def test_a_job_that_would_outlast_the_pool_starts_when_it_is_large_again_and_says_so() -> None:
+    world = world_of()
+    world.submit("long", ResourceConfig=on(2), **limited(11))
+    world.tick()
+    assert world.seen("long").reason.message.startswith(
+        f"would still run when the pool {P5} has only 1 instance (18:00 UTC); a job that is limited to 36000 s"
+    )
+    seen = world.forecast_service.forecast("long", 10)
+    assert [each.start_ms for each in seen.jobs] == [(1_800_000_000 + 16 * HOUR_S) * 1000]
+    world.pass_time(16 * HOUR_S)
+    world.tick()
+    assert world.states("long") == {"long": "running"}
+
+
+def test_the_use_of_a_pool_shows_its_next_size() -> None:
+    world = world_of()
+    change = world.capacity()[0].next_change
+    assert change is not None
+    assert (change.size, change.at_ms) == (1, (1_800_000_000 + 10 * HOUR_S) * 1000)
+    configure(world, size=2)
+    world.tick()
+    assert world.capacity()[0].next_change is None
+
+
+def test_until_a_smaller_size_is_applied_nothing_starts_on_the_larger_one() -> None:
+    world = world_of()
+    world.submit("a", **limited(1))
+    world.submit("b", **limited(1))
+    world.now_s += 10 * HOUR_S
+    # Another tick applies the size after this one has read the ledger.
+    ledger = read_ledger(world.table)
+    assert ledger.pools[0].size == 2
+
+    assert read_snapshot(world.table, ledger, world.clock()).pools == {P5: 1}
+    world.tick()
+    assert sorted(world.states("a", "b").values()) == ["pending", "running"]
+
+
+def test_a_clock_that_is_behind_does_no_harm() -> None:
+    world = world_of()
+    world.pass_time(10 * HOUR_S)
+    world.tick()
+    world.now_s -= 5
+    world.submit("long", **limited(2))
+    world.submit("longer", **limited(2))
+    world.tick()
+    world.now_s += 5
+    world.tick()
+    assert size(world) == 1
+    assert sorted(world.states("long", "longer").values()) == ["pending", "running"]
+
+
+def test_another_schedule_replaces_the_first_and_none_restores_the_size() -> None:
+    world = world_of()
+    configure(world, {**NIGHT, "from": "07:00", "to": "09:00", "size": 0})
+    world.tick()
+    assert size(world) == 0
+    configure(world, size=5)
+    world.tick()
+    assert size(world) == 5
+    assert read_ledger(world.table).calendars == ()
+
+
+def test_a_resize_changes_the_size_outside_the_schedule() -> None:
+    world = world_of({**NIGHT, "from": "07:00", "to": "09:00"})
+    assert size(world) == 1
+    world.container.config_editor(30_000).resize(P5, 7)
+    world.tick()
+    assert size(world) == 1
+    world.pass_time(HOUR_S)
+    world.tick()
+    assert size(world) == 7
+
+
+def test_a_pool_that_is_removed_loses_its_calendar() -> None:
+    world = world_of()
+    world.configuration.write(json.dumps({"pools": {"ml.g5.xlarge": {"size": 1}}}))
+    world.tick()
+    ledger = read_ledger(world.table)
+    assert ([pool.pool for pool in ledger.pools], ledger.calendars) == (["ml.g5.xlarge"], ())
+
+
+def test_a_calendar_is_written_again_only_when_it_has_to_be() -> None:
+    world = world_of()
+    version = read_ledger(world.table).calendars[0].version
+    world.pass_time(60)
+    world.tick()
+    assert read_ledger(world.table).calendars[0].version == version
+    world.pass_time(RENEW_AFTER_MS // 1000)
+    world.tick()
+    assert read_ledger(world.table).calendars[0].version == version + 1
+
+
+def test_the_schedule_follows_training_time_where_that_runs_faster() -> None:
+    world = world_of(speed=60)
+    world.pass_time(10 * HOUR_S)
+    world.tick()
+    assert size(world) == 1
+
+
+def test_a_document_that_is_no_longer_in_effect_changes_no_size() -> None:
+    world = world_of()
+    old = get_effective(world.table, world.configuration, world.machine_clock)
+    configure(world, size=5)
+    apply_configuration(world.table, world.configuration, world.machine_clock)
+    assert size(world) == 5
+    assert follow_schedules(world.table, old, read_ledger(world.table), world.clock())
+    assert size(world) == 5
+
+
+@pytest.mark.parametrize("at_call", range(1, 30))
+def test_two_schedulers_cannot_exceed_a_later_size_together(at_call: int) -> None:
+    """At one of its calls, another one starts a job that runs past the change, and a second such job is submitted."""
+    table = InterruptedTable()
+    world = world_of(table=table)
+    world.submit("a", **limited(11))
+    calls = 0
+
+    def others() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == at_call:
+            world.tick()
+            world.submit("b", **limited(11))
+
+    table.before_call = others
+    world.tick()
+    table.before_call = lambda: None
+    world.tick()
+    ledger = read_ledger(table)
+    assert [attempt.job_name for attempt in ledger.attempts] == ["a"]
+
+
+def test_a_start_is_conditional_on_the_calendar() -> None:
+    world = world_of()
+    world.submit("a", **limited(11))
+
+    def other() -> None:
+        calendar = read_ledger(world.table).calendars[0]
+        world.table.write([calendar.model_copy(update={"version": 99}).put(requires=_any_version(calendar))])
+
+    report = world.interrupted_tick(other)
+    assert report.rejected == 1
+    assert report.started == ["a"]
+
+
+def _any_version(calendar: CalendarRecord) -> Any:
+
+    return Equals("version", calendar.version)
+
+
+def test_a_start_that_is_carried_out_late_is_decided_again() -> None:
+    world = world_of()
+    world.submit("a", **limited(10))
+    world.submit("b", **limited(10))
+
+    def later() -> None:
+        world.now_s += 1
+
+    report = world.interrupted_tick(later)
+    assert report.rejected == 2
+    assert report.started == ["a"]
+
+
+def test_what_exceeds_the_size_is_stopped_if_the_pool_says_so_and_waits_in_its_place() -> None:
+    world = world_of(atShrink="stop")
+    world.submit("first", 5, Environment=LONG)
+    world.submit("second", Environment=LONG)
+    world.tick()
+    assert world.states("first", "second") == {"first": "running", "second": "running"}
+    world.pass_time(10 * HOUR_S)
+    report = world.tick()
+    assert report.shrunk == ["second"]
+    assert world.states("second") == {"second": "stopping"}
+    assert world.seen("second").job.reason.code == "PoolShrank"
+    world.pass_time(300)
+    job = world.seen("second").job
+    assert (str(job.job_state), job.preemption_count) == ("pending", 0)
+    assert job.reason.message.startswith(
+        f"waits again in its old place in the queue: stopped as the pool {P5} has only"
+    )
+    world.check()
+    world.pass_time(6 * HOUR_S)
+    world.tick()
+    assert world.states("first", "second") == {"first": "running", "second": "running"}
+
+
+@pytest.mark.parametrize("at_shrink", ["run", "stop"])
+def test_a_shrink_stops_nobody_unless_the_pool_says_so(at_shrink: str) -> None:
+    world = world_of({**NIGHT, "size": 0}, atShrink=at_shrink)
+    configure(world, size=2)
+    world.tick()
+    world.submit("a", Environment=LONG)
+    world.tick()
+    configure(world, {**NIGHT, "size": 0}, atShrink=at_shrink)
+    world.tick()
+    world.pass_time(10 * HOUR_S)
+    report = world.tick()
+    assert report.shrunk == ([] if at_shrink == "run" else ["a"])

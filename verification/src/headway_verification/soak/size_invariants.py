@@ -1,0 +1,60 @@
+"""The invariants of pools whose size changes at known times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headway_verification.soak.violations import require
+
+STOP_S = 120
+"""What a stop takes at most."""
+
+_Items = Mapping[str, Mapping[str, Any]]
+
+
+class SizeInvariants:
+    """Checks that what starts in a pool with a calendar fits its later sizes."""
+
+    def __init__(self) -> None:
+        #: The sizes in the calendars at the last check.
+        self._sizes: dict[str, Any] = {}
+        #: The attempts at the last check.
+        self._known: set[str] = set()
+
+    def check(self, calendars: _Items, attempts: _Items, now_s: float) -> None:
+        """Check the attempts that are new, in pools whose calendar is not.
+
+        Args:
+            calendars: the calendars by pool.
+            attempts: the attempts by name.
+            now_s: the virtual time, s.
+
+        Raises:
+            Violated: a start exceeds a later size.
+        """
+        new = {name: each for name, each in attempts.items() if name not in self._known}
+        for pool, calendar in calendars.items():
+            if calendar.get("stops") or self._sizes.get(pool) != calendar["sizes"]:
+                continue
+            for at_ms, size in calendar["sizes"][1:]:
+                # An adopted attempt is not started.
+                starts = [
+                    name
+                    for name, each in new.items()
+                    if pool in each["demand"] and each["attemptState"] == "launching" and _holds_at(each, at_ms, now_s)
+                ]
+                if at_ms <= now_s * 1000 or not starts:
+                    continue
+                held = sum(each["demand"].get(pool, 0) for each in attempts.values() if _holds_at(each, at_ms, now_s))
+                require(held <= size, f"{starts} start, so {held} {pool} are held when its size is {size}")
+        self._known = set(attempts)
+        self._sizes = {pool: calendar["sizes"] for pool, calendar in calendars.items()}
+
+
+def _holds_at(attempt: Mapping[str, Any], at_ms: int, now_s: float) -> bool:
+    """Whether nothing proves that an attempt has ended by a time."""
+    if attempt["attemptState"] == "stopping" and (now_s + STOP_S) * 1000 <= at_ms:
+        return False
+    limit_ms = attempt.get("limitMs")
+    return limit_ms is None or attempt["sinceMs"] + limit_ms > at_ms or attempt["sinceMs"] + limit_ms <= now_s * 1000
