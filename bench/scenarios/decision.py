@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.metering.machine import describe_machine
-from headway.model import Allocation, Snapshot, WaitingJob
+from headway.model import Allocation, Alternative, Snapshot, WaitingJob
 from headway.policy import Policy, Team
 from headway.scheduling.scheduler import schedule
 
@@ -99,6 +99,25 @@ def snapshot_of(
     return Snapshot(now_ms=NOW_MS, pools=sizes, allocations=tuple(allocations), waiting=tuple(jobs), policy=policy)
 
 
+def with_alternatives(snapshot: Snapshot) -> Snapshot:
+    """The snapshot where each waiting job can run in the next two pools as well, and waits an hour for a better one."""
+    names = sorted(snapshot.pools)
+    following = {name: [names[(place + step) % len(names)] for step in (1, 2)] for place, name in enumerate(names)}
+    waiting = tuple(
+        replace(
+            job,
+            alternatives=tuple(
+                Alternative(demand={other: count}, limit_ms=job.limit_ms)
+                for pool, count in job.demand.items()
+                for other in following[pool]
+            ),
+            wait_at_most_ms=HOUR_MS,
+        )
+        for job in snapshot.waiting
+    )
+    return replace(snapshot, waiting=waiting)
+
+
 SCENES: Mapping[str, Callable[[int, random.Random], Snapshot]] = {
     "one pool": lambda waiting, rng: snapshot_of(waiting, 1, rng=rng),
     "one pool, blocked head": lambda waiting, rng: snapshot_of(waiting, 1, rng=rng, blocked=True),
@@ -106,6 +125,10 @@ SCENES: Mapping[str, Callable[[int, random.Random], Snapshot]] = {
     "eight pools": lambda waiting, rng: snapshot_of(waiting, 8, rng=rng),
     "eight pools, blocked heads": lambda waiting, rng: snapshot_of(waiting, 8, rng=rng, blocked=True),
     "eight pools, six teams": lambda waiting, rng: snapshot_of(waiting, 8, rng=rng, blocked=True, teams=6),
+    "eight pools, alternatives": lambda waiting, rng: with_alternatives(snapshot_of(waiting, 8, rng=rng)),
+    "eight pools, blocked, choices": lambda waiting, rng: with_alternatives(
+        snapshot_of(waiting, 8, rng=rng, blocked=True)
+    ),
     "one pool, storm": lambda waiting, rng: snapshot_of(waiting, 1, rng=rng, settled=False),
     "eight pools, storm": lambda waiting, rng: snapshot_of(waiting, 8, rng=rng, settled=False),
 }

@@ -23,9 +23,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
+from typing import Any
 
 from headway.errors import InvariantViolation
-from headway.model import Allocation, Calendar, Reservation, SizeChange, Snapshot, WaitingJob
+from headway.model import Allocation, Alternative, Calendar, Reservation, SizeChange, Snapshot, WaitingJob
 from headway.plan import Preempt, Release, Start
 from headway.policy import Ageing, Policy, Team
 from headway.scheduling.invariants import check_plan
@@ -41,7 +42,10 @@ CHUNK = 500
 def random_snapshot(rng: Random) -> Snapshot:
     """Return a plain snapshot with the features that are off by default."""
     snapshot = plain_snapshot(rng)
-    waiting = tuple(replace(job, preempts=rng.random() < 0.9, one_of=rng.random() < 0.2) for job in snapshot.waiting)
+    waiting = tuple(
+        replace(job, preempts=rng.random() < 0.9, one_of=rng.random() < 0.2, **_alternatives(rng, job, snapshot))
+        for job in snapshot.waiting
+    )
     snapshot = replace(snapshot, waiting=waiting, calendars=_calendars(rng, snapshot) if rng.random() < 0.3 else {})
     return with_warm_pools(snapshot, rng) if rng.random() < 0.4 else snapshot
 
@@ -99,6 +103,19 @@ def _calendars(rng: Random, snapshot: Snapshot) -> dict[str, Calendar]:
                 stops=rng.random() < 0.3,
             )
     return found
+
+
+def _alternatives(rng: Random, job: WaitingJob, snapshot: Snapshot) -> dict[str, Any]:
+    """Return up to two alternatives of a job, each with pools of its own."""
+    if rng.random() < 0.5:
+        return {}
+    found: list[Alternative] = []
+    left = sorted(snapshot.pools.keys() - job.demand.keys())
+    while left and len(found) < 2:
+        demand = _demand(rng, left)
+        left = [pool for pool in left if pool not in demand]
+        found.append(Alternative(demand=demand, limit_ms=_limit_ms(rng)))
+    return {"alternatives": tuple(found), "wait_at_most_ms": rng.choice((0, 5 * STEP_MS, 720 * STEP_MS))}
 
 
 def plain_snapshot(rng: Random, jobs: int = 6) -> Snapshot:

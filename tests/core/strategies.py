@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from headway.model import Allocation, Calendar, Demand, Reservation, SizeChange, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.policy import Ageing, Policy, Team
+from headway.scheduling.alternatives import choices, chosen
 from headway.scheduling.scheduler import schedule
 from headway.vectors import minus, overlap, plus, positive, total
 
@@ -378,7 +379,7 @@ class World:
                     self.held[action.job] = replace(self.held[action.job], stopping=True)
 
     def _start(self, name: str, demand: Demand) -> None:
-        job = self.waiting.pop(name)
+        job = chosen(self.waiting.pop(name), demand)
         self.reserved.pop(name, None)
         self.started_ms.setdefault(name, self.now_ms)
         checkpoints, preemptible = self.traits.get(name, (False, True))
@@ -462,7 +463,10 @@ class World:
 def fits(job: WaitingJob, pools: Mapping[str, int], policy: Policy) -> bool:
     """Whether a job could start if everything were free."""
     limit = policy.team(job.team).limit
-    return all(count <= min(pools.get(pool, 0), limit.get(pool, count)) for pool, count in job.demand.items())
+    return any(
+        all(count <= min(pools.get(pool, 0), limit.get(pool, count)) for pool, count in each.demand.items())
+        for each in choices(job)
+    )
 
 
 def size_at(snapshot: Snapshot, pool: str, time_ms: int) -> int:

@@ -19,6 +19,16 @@ STOP_MS = 120_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Alternative:
+    """Other instances that a waiting job can run on as well."""
+
+    #: Instances per pool, each at least 1.
+    demand: Demand
+    #: The job holds them no longer than this once it has started, ms; None if nothing limits it.
+    limit_ms: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class WaitingJob:
     """A waiting job."""
 
@@ -49,6 +59,12 @@ class WaitingJob:
     #: Whether SageMaker takes one of the pools, so that the instances in the others become free again. Then attempts
     #: are stopped for it in one pool at most.
     one_of: bool = False
+    #: What it can run on as well as on ``demand``, in the order of preference. No two of these share a pool.
+    alternatives: tuple[Alternative, ...] = ()
+    #: For how long after its entry it waits for a better alternative instead of starting on a worse one, ms.
+    wait_at_most_ms: int = 0
+    #: Whether this is the job on another alternative than its first preference.
+    on_alternative: bool = False
 
     @property
     def turn_ms(self) -> int:

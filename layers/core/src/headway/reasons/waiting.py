@@ -116,6 +116,26 @@ def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int) -> Reaso
     return Reason(code=ReasonCode.WOULD_DELAY, message=message, jobs=(head.name,))
 
 
+def waits_for_better(
+    better: WaitingJob, instead_of: WaitingJob, start_by_ms: int | None, until_ms: int, now_ms: int
+) -> Reason:
+    """The job could start on one of its alternatives, and waits for a better one.
+
+    Args:
+        better: the job on the alternative that it waits for.
+        instead_of: the job on the alternative that it could start on.
+        start_by_ms: the reserved start on the better one, ms; None if unknown.
+        until_ms: until when it waits for a better one, ms.
+        now_ms: the current time, ms.
+    """
+    start = f", which it gets by {clock_time(start_by_ms, now_ms)}" if start_by_ms is not None else ""
+    message = (
+        f"waits for {describe(better.demand)}{start}, as it prefers that to {describe(instead_of.demand)}, which are "
+        f"free; it takes a start that is proven by {clock_time(until_ms, now_ms)} at the latest"
+    )
+    return Reason(code=ReasonCode.WAITS_FOR_BETTER, message=message)
+
+
 def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason:
     """The instances that the job lacks are being freed.
 
@@ -317,6 +337,8 @@ def _held_by(
         each.priority < job.priority and not each.warm and _protection(each, now_ms, policy) is None for each in holders
     ):
         return text
+    if not job.preempts and job.on_alternative:
+        return f"{text}; none of them is stopped for this alternative"
     if not job.preempts:
         return (
             f"{text}; none of them is stopped for it, as SageMaker had no instances for its last attempt "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from headway.errors import InvariantViolation
 from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
+from headway.scheduling.alternatives import chosen, demands
 from headway.scheduling.fair_share import TeamUse
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.preemption import is_preemptible
@@ -45,14 +46,14 @@ def check_plan(snapshot: Snapshot, plan: Plan) -> None:
                 _require_no_pause(snapshot, action.demand, action.job)
                 _require(action.job not in holding, f"{action.job} would have two live attempts")
                 _require(
-                    action.demand == dict(waiting[action.job].demand),
+                    any(action.demand == dict(demand) for demand in demands(waiting[action.job])),
                     f"{action.job} would start on a part of its demand",
                 )
                 takes = minus(action.demand, reserved.pop(action.job, {}))
                 if isinstance(action, StartWarm):
-                    pool = warm.pop(action.warm, None)
+                    pool, job = warm.pop(action.warm, None), chosen(waiting[action.job], action.demand)
                     _require(
-                        pool is not None and may_claim(waiting[action.job], pool, snapshot.now_ms, snapshot.policy),
+                        pool is not None and may_claim(job, pool, snapshot.now_ms, snapshot.policy),
                         f"{action.job} would start in {action.warm}, which is no warm pool for it",
                     )
                     assert pool is not None  # noqa: S101 - required above
@@ -95,13 +96,13 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         _require(bool(victim.warm) is isinstance(action, ReleaseWarm), f"{action.attempt} is stopped in the wrong way")
         if isinstance(action, Preempt):
             _verify_victim(victim, preemptor, snapshot)
-        _require_no_pause(snapshot, preemptor.demand, preemptor.name)
+        _require_no_pause(snapshot, action.freed if preemptor.alternatives else preemptor.demand, preemptor.name)
         _require(preemptor.name not in started, f"{victim.job} is preempted for {preemptor.name}, which starts")
         _require(not shortfall(action.freed, victim.demand), f"{victim.job} cannot free {dict(action.freed)}")
     for name in sorted({action.for_job for action in preemptions}):
         freed = total(action.freed for action in preemptions if action.for_job == name)
-        beyond = positive(minus(freed, waiting[name].demand))
-        _require(not beyond, f"more is freed for {name} than it demands: {beyond}")
+        beyond = [positive(minus(freed, demand)) for demand in demands(waiting[name])]
+        _require(not all(beyond), f"more is freed for {name} than it demands: {beyond}")
         stopped_in = total(a.freed for a in preemptions if a.for_job == name and isinstance(a, Preempt))
         one_pool = not waiting[name].one_of or len(positive(stopped_in)) <= 1
         _require(one_pool, f"jobs are stopped for {name} in more than one of its pools: {stopped_in}")
@@ -120,7 +121,7 @@ def _verify_sizes(snapshot: Snapshot, plan: Plan) -> None:
     """What starts fits the later sizes of its pools, unless they stop what exceeds them; only there is it stopped."""
     now_ms = snapshot.now_ms
     waiting = {job.name: job for job in snapshot.waiting}
-    started = [waiting[action.job] for action in plan.actions if isinstance(action, Start)]
+    started = [chosen(waiting[action.job], action.demand) for action in plan.actions if isinstance(action, Start)]
     for pool, calendar in snapshot.calendars.items():
         for change in calendar.changes:
             if calendar.stops or change.at_ms <= now_ms:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from headway.model import STOP_MS, Allocation, Demand, WaitingJob
 from headway.policy import Policy
@@ -105,18 +106,8 @@ class ReservedStarts:
             otherwise: the part of the need that is kept for it if its start is unknown.
             freed: pools in which instances have been freed for it.
         """
-        if self._backfill:
-            not_before_ms = max(self._now_ms, job.not_before_ms)
-            changes = [*self._placed, *self._ends(need)]
-            preemptible = [] if preemptible_from_ms is None else [*self._preemptible(need, preemptible_from_ms)]
-            heads = [head for head in self._starts if not head.slack.keys().isdisjoint(need)]
-            others: list[Claim] = [*heads, *self._size_changes.of(need)]
-            # At worst each start of another job is compared at each time at which instances are freed.
-            self._looks.taken += len(self._starts) + (len(changes) + len(preemptible)) * (1 + len(others)) // 4
-            start = reserve_start(job, need, available, changes, others, not_before_ms, preemptible, freed)
-            if start.start_ms is None and otherwise != need:
-                start = reserve_start(job, otherwise, available, changes, others, not_before_ms, preemptible, freed)
-        else:
+        start = self._find(job, need, available, preemptible_from_ms, otherwise, freed)
+        if start is None:
             # No job passes: its pools are closed, except for reservations.
             slack = dict.fromkeys(combination, 0)
             start = ReservedStart(job=job, start_ms=None, end_ms=None, need=otherwise, slack=slack)
@@ -124,6 +115,48 @@ class ReservedStarts:
         for pool in start.slack:
             self._by_pool.setdefault(pool, []).append(start)
         self._by_combination.setdefault(combination, []).append(start)
+        return start
+
+    def would_start_ms(
+        self, job: WaitingJob, need: Demand, available: Demand, preemptible_from_ms: PreemptibleFrom | None
+    ) -> int | None:
+        """When a start would be at the latest if it was reserved now, ms; None if that is not known.
+
+        Args:
+            job: the job, which nothing is reserved or being freed for.
+            need: its need.
+            available: instances without a claim now.
+            preemptible_from_ms: when an attempt may be preempted for it; None if it cannot preempt.
+        """
+        start = self._find(job, need, available, preemptible_from_ms, need, (), on_trial=True)
+        return start.start_ms if start is not None else None
+
+    def _find(
+        self,
+        job: WaitingJob,
+        need: Demand,
+        available: Demand,
+        preemptible_from_ms: PreemptibleFrom | None,
+        otherwise: Demand,
+        freed: Collection[str],
+        *,
+        on_trial: bool = False,
+    ) -> ReservedStart | None:
+        """The earliest start beside the reserved ones, which share slack unless on trial; None without backfill."""
+        if not self._backfill:
+            return None
+        not_before_ms = max(self._now_ms, job.not_before_ms)
+        changes = [*self._placed, *self._ends(need)]
+        preemptible = [] if preemptible_from_ms is None else [*self._preemptible(need, preemptible_from_ms)]
+        heads = [head for head in self._starts if not head.slack.keys().isdisjoint(need)]
+        others: list[Claim] = [*heads, *self._size_changes.of(need)]
+        if on_trial:
+            others = [replace(each, slack=dict(each.slack)) for each in others]
+        # At worst each start of another job is compared at each time at which instances are freed.
+        self._looks.taken += len(self._starts) + (len(changes) + len(preemptible)) * (1 + len(others)) // 4
+        start = reserve_start(job, need, available, changes, others, not_before_ms, preemptible, freed)
+        if start.start_ms is None and otherwise != need:
+            start = reserve_start(job, otherwise, available, changes, others, not_before_ms, preemptible, freed)
         return start
 
     def _live(self, pools: Iterable[str]) -> Iterator[Allocation]:

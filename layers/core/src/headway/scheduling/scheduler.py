@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from headway import reasons
 from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Action, Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.reasons import Reason
+from headway.scheduling.alternatives import choices, choose, on_what_is_promised
 from headway.scheduling.backfill import ReservedStart
 from headway.scheduling.capacity_state import CapacityState, paused_pool
 from headway.scheduling.explainer import Explainer, Why
@@ -17,7 +19,7 @@ from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import capped_priority, rank, running_priority
 from headway.scheduling.preemption import Preemption
 from headway.scheduling.queue_order import in_rank_order
-from headway.scheduling.reserved_starts import Combination, ReservedStarts
+from headway.scheduling.reserved_starts import Combination, PreemptibleFrom, ReservedStarts
 from headway.scheduling.size_changes import SizeChanges, SizeClaim
 from headway.scheduling.size_excess import excess
 from headway.scheduling.warm_pools import claimable, foreign
@@ -47,7 +49,7 @@ class _Pass:
     """One pass over the queue."""
 
     def __init__(self, snapshot: Snapshot, *, explain: bool) -> None:
-        self.snapshot = snapshot
+        self.snapshot = snapshot = on_what_is_promised(snapshot)
         self.explain = explain
         self.policy = policy = snapshot.policy
         self.now_ms = snapshot.now_ms
@@ -72,7 +74,7 @@ class _Pass:
         owed = set(state.owners)
         past_head, considered = 0, 0
         for job in in_rank_order(snapshot, state.use, state.guarantees, self.looks):
-            paused = paused_pool(job, snapshot) if snapshot.pauses else None
+            paused = paused_pool(job, snapshot) if snapshot.pauses and not job.alternatives else None
             if paused is not None:
                 self.explainer.add(job, partial(reasons.paused, paused, snapshot.pauses[paused], self.now_ms))
                 considered += 1
@@ -87,7 +89,10 @@ class _Pass:
                     continue
             if not self.explain and not owed and self._is_spent(job):
                 break
-            self._consider(job)
+            if job.alternatives:
+                self._consider_alternatives(job)
+            else:
+                self._consider(job)
             considered += 1
             state.mark_considered(job)
             owed.discard(job.name)
@@ -179,6 +184,73 @@ class _Pass:
                 self._start(job, takes, until_ms)
                 return
         self._wait_or_preempt(job, need, earmarked, until_ms, beyond, exceeded)
+
+    def _consider_alternatives(self, job: WaitingJob) -> None:
+        """Consider a job on one of its alternatives. Nothing is reserved or being freed for it on another one."""
+        among = [self._as_ranked(job, each) for each in choices(job)]
+        hopeful = [each for each in among if self._hopeless(each) is None and self._is_usable(each)]
+        if not hopeful:
+            first = next(filter(self._is_usable, among), among[0])
+            paused = paused_pool(first, self.snapshot)
+            if paused is not None:
+                self.explainer.add(first, partial(reasons.paused, paused, self.snapshot.pauses[paused], self.now_ms))
+            else:
+                self._consider(first)
+            return
+        until_ms = job.entry_time_ms + job.wait_at_most_ms
+        choice = choose(
+            hopeful,
+            until_ms,
+            self.now_ms,
+            starts=self._starts_now,
+            preempts=self._is_freed_enough,
+            start_ms=self._reserved_start_ms,
+        )
+        if choice.instead_of is None:
+            self._consider(choice.job)
+            return
+        takes = self.state.charged(choice.job)
+        start = self._reserve(choice.job, positive(takes), _combination(choice.job.demand))
+        start_ms = start.start_ms if start is not None else None
+        why = partial(reasons.waits_for_better, choice.job, choice.instead_of, start_ms, until_ms, self.now_ms)
+        self.explainer.add(choice.job, why, start)
+
+    def _is_usable(self, job: WaitingJob) -> bool:
+        return self._never_fits(job) is None and paused_pool(job, self.snapshot) is None
+
+    def _as_ranked(self, job: WaitingJob, choice: WaitingJob) -> WaitingJob:
+        """A choice for which attempts are stopped only if the job ranks before their jobs once these wait again.
+
+        It ranks by its first preference. Where the guarantee of its team does not cover that, it may cover them.
+        """
+        if not choice.on_alternative or not self.policy.team(job.team).guaranteed:
+            return choice
+        return choice if self.state.guarantees.covers(job) else replace(choice, preempts=False)
+
+    def _starts_now(self, job: WaitingJob) -> bool:
+        """Whether a job that nothing is promised to starts, if it is considered now."""
+        takes = self.state.charged(job)
+        if job.not_before_ms > self.now_ms or shortfall(takes, self.state.spare):
+            return False
+        if self.size_changes.exceeded_by(takes, self._until_ms(job)) is not None:
+            return False
+        return self.reserved_starts.delayed_by(takes, self._until_ms(job)) is None
+
+    def _is_freed_enough(self, job: WaitingJob) -> bool:
+        """Whether such a job starts once attempts have stopped, those that are stopping or that it may preempt."""
+        state = self.state
+        if job.not_before_ms > self.now_ms or self.reserved_starts.delayed_by(state.charged(job), None) is not None:
+            return False
+        need = positive(minus(state.charged(job), overlap(state.charged(job), state.spare)))
+        lacking = positive(minus(plus(need, state.overcommitted(job)), state.unclaimed))
+        return not lacking or bool(self.preemption.victims(job, lacking))
+
+    def _reserved_start_ms(self, job: WaitingJob) -> int | None:
+        """When such a job starts at the latest, ms, if a start is reserved for it; None if that is not known."""
+        if self.reserved_starts.is_at_depth(_combination(job.demand)):
+            return None
+        need, available, preemptible_from_ms = self._terms(job, positive(self.state.charged(job)))
+        return self.reserved_starts.would_start_ms(job, need, available, preemptible_from_ms)
 
     def _until_ms(self, job: WaitingJob) -> int | None:
         return None if job.limit_ms is None else self.now_ms + job.limit_ms
@@ -406,12 +478,7 @@ class _Pass:
         if self.reserved_starts.is_at_depth(combination):
             return None
         state = self.state
-        if self.policy.backfill:
-            # A pool that was shrunk below its use has to shrink first, even if the job needs no more of it.
-            need = {**dict.fromkeys(state.overcommitted(job), 0), **need}
-        available = {pool: state.spare[pool] + state.unclaimed.get(pool, 0) for pool in need}
-        preempts = self.preemption.is_possible_for(job)
-        preemptible_from_ms = self.preemption.preemptible_from(job) if preempts else None
+        need, available, preemptible_from_ms = self._terms(job, need)
         freed = state.guarantees.promised_to(job.name)
         start = self.reserved_starts.reserve(
             job, need, combination, available, preemptible_from_ms, otherwise or need, freed
@@ -421,6 +488,16 @@ class _Pass:
             victims = self.preemption.victims(job, start.lacking, spared, start.start_ms) if start.lacking else ()
             self.reserved_starts.expect_stopped(start, victims, preemptible_from_ms)
         return start
+
+    def _terms(self, job: WaitingJob, need: Demand) -> tuple[Demand, Demand, PreemptibleFrom | None]:
+        """What a reserved start of a job depends on: its need, what is available now, and its possible victims."""
+        state = self.state
+        if self.policy.backfill:
+            # A pool that was shrunk below its use has to shrink first, even if the job needs no more of it.
+            need = {**dict.fromkeys(state.overcommitted(job), 0), **need}
+        available = {pool: state.spare[pool] + state.unclaimed.get(pool, 0) for pool in need}
+        preempts = self.preemption.is_possible_for(job)
+        return need, available, self.preemption.preemptible_from(job) if preempts else None
 
 
 def _combination(demand: Demand) -> Combination:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from headway.errors import InvariantViolation
 from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
+from headway.scheduling.alternatives import chosen
 from headway.scheduling.ordering import rank
 from headway.vectors import plus
 
@@ -310,7 +311,7 @@ class Simulation:
         self._wake(job.not_before_ms)
 
     def _start(self, action: Start) -> None:
-        job = self._leave(action.job)
+        job = chosen(self._leave(action.job), action.demand)
         self._reservations.pop(job.name, None)
         profile = self._profiles[job.name]
         profile.attempts += 1

@@ -1,0 +1,119 @@
+"""Which of its alternatives a waiting job is decided on.
+
+A job keeps one place in the queue, whatever its alternatives are: that of its first preference. A decision starts it,
+preempts for it, or reserves a start for it on one alternative only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from headway.model import Demand, Snapshot, WaitingJob
+
+
+def demands(job: WaitingJob) -> Iterator[Demand]:
+    """What the job demands on each of its alternatives, the first preference first."""
+    yield job.demand
+    for each in job.alternatives:
+        yield each.demand
+
+
+def choices(job: WaitingJob) -> tuple[WaitingJob, ...]:
+    """The job on each of its alternatives, the first preference first."""
+    if not job.alternatives:
+        return (job,)
+    first = replace(job, alternatives=())
+    # The key of a warm pool is of the first preference, as it depends on the instance type.
+    other = replace(first, on_alternative=True, warm_key="", keep_ms=0)
+    return (first, *(replace(other, demand=each.demand, limit_ms=each.limit_ms) for each in job.alternatives))
+
+
+def chosen(job: WaitingJob, demand: Demand) -> WaitingJob:
+    """The job on the alternative with this demand.
+
+    Args:
+        job: the job.
+        demand: the instances of one of its alternatives.
+    """
+    return next(each for each in choices(job) if each.demand == demand)
+
+
+def on_what_is_promised(snapshot: Snapshot) -> Snapshot:
+    """The snapshot where a job that instances are reserved or being freed for has only the alternative of these."""
+    promised: dict[str, set[str]] = {}
+    for reservation in snapshot.reservations:
+        promised.setdefault(reservation.job, set()).update(reservation.demand)
+    for allocation in snapshot.allocations:
+        if allocation.freed_for is not None:
+            # Of an attempt that is stopped for a team's limit no instances are earmarked.
+            promised.setdefault(allocation.freed_for, set()).update(allocation.freed or allocation.demand)
+    if not promised:
+        return snapshot
+    waiting = (
+        _in_pools(job, promised[job.name]) if job.alternatives and job.name in promised else job
+        for job in snapshot.waiting
+    )
+    return replace(snapshot, waiting=tuple(waiting))
+
+
+def _in_pools(job: WaitingJob, pools: set[str]) -> WaitingJob:
+    """The job on the first alternative with some of these pools."""
+    return next((each for each in choices(job) if not pools.isdisjoint(each.demand)), job)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choice:
+    """The alternative that a job is decided on."""
+
+    job: WaitingJob
+    #: The alternative that it could start on now, if it waits for a better one.
+    instead_of: WaitingJob | None = None
+
+
+def choose(
+    among: Sequence[WaitingJob],
+    until_ms: int,
+    now_ms: int,
+    *,
+    starts: Callable[[WaitingJob], bool],
+    preempts: Callable[[WaitingJob], bool],
+    start_ms: Callable[[WaitingJob], int | None],
+) -> Choice:
+    """Choose the alternative that a job is decided on.
+
+    It is the first that the job can start on now. But if the limits of what runs prove that the job can start on a
+    better one in time, it waits for that. If it can start on none, it is the first for which attempts are stopped or
+    stopping, otherwise the one with the earliest reserved start.
+
+    Args:
+        among: the job on each of its alternatives that it could ever start on, in the order of preference.
+        until_ms: until when it waits for a better one, ms.
+        now_ms: the moment of the decision.
+        starts: whether the job can start now, without preemption.
+        preempts: whether it can start once attempts have stopped that are stopping or that it may preempt.
+        start_ms: when it can start at the latest, ms; None if that is not known. It may count on preemption unless the
+            job preempts nothing.
+    """
+    place = next((number for number, each in enumerate(among) if starts(each)), None)
+    if place is None:
+        freed = next((each for each in among if preempts(each)), None)
+        return Choice(job=freed or _earliest(among, start_ms) or among[0])
+    # No start is proven to be earlier than now, and to look for one takes time.
+    if place and now_ms < until_ms:
+        # While it can start at once, nothing is stopped for it.
+        patient = [replace(each, preempts=False) for each in among[:place]]
+        better = _earliest(patient, lambda each: in_time(start_ms(each), until_ms))
+        if better is not None:
+            return Choice(job=better, instead_of=among[place])
+    return Choice(job=among[place])
+
+
+def in_time(start_ms: int | None, until_ms: int) -> int | None:
+    """A start, unless it is later than this."""
+    return start_ms if start_ms is not None and start_ms <= until_ms else None
+
+
+def _earliest(among: Sequence[WaitingJob], start_ms: Callable[[WaitingJob], int | None]) -> WaitingJob | None:
+    known = [(at_ms, number) for number, each in enumerate(among) if (at_ms := start_ms(each)) is not None]
+    return among[min(known)[1]] if known else None
