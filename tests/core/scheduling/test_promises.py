@@ -181,6 +181,9 @@ def reserved_starts_are_kept(snapshot: Snapshot) -> None:
     if any(count < 0 for count in free(snapshot).values()):
         # Which jobs wait for a pool that was shrunk below its use is decided again as it empties.
         return
+    if snapshot.calendars and any(a.keep_ms or a.warm for a in snapshot.allocations):
+        # A start on instances that are released first is later by the release, and may miss its time before a shrink.
+        return
     plan = schedule(snapshot)
     told = _told_for_sure(snapshot, plan)
     if not told:
