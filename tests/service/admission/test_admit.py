@@ -151,12 +151,6 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         "is required with each preference, or once in ResourceConfig",
     ),
     (
-        "a training plan",
-        {"ResourceConfig": {**on(1), "TrainingPlanArn": "arn:aws:sagemaker:eu-west-1:123456789012:training-plan/p1"}},
-        "ResourceConfig.TrainingPlanArn",
-        "counts no instances of training plans",
-    ),
-    (
         "a place on UltraServers",
         {"ResourceConfig": {**on(1), "InstancePlacementConfig": {"EnableMultipleJobs": True}}},
         "ResourceConfig.InstancePlacementConfig",
@@ -677,6 +671,5 @@ PLAN = "arn:aws:sagemaker:eu-west-1:123456789012:training-plan/mine"
 def test_a_warm_pool_beyond_the_policy_is_refused_with_a_sentence(changes: dict[str, Any], expected: str) -> None:
     with pytest.raises(InvalidRequest) as raised:
         admit(request("a", **{**OF_RED, **changes}), validate(KEEPS), ROOT)
-    # A training plan is refused on its own as well.
-    found = {problem.field: problem.message for problem in raised.value.fields}
-    assert found["ResourceConfig.KeepAlivePeriodInSeconds"] == expected
+    (problem,) = raised.value.fields
+    assert (problem.field, problem.message) == ("ResourceConfig.KeepAlivePeriodInSeconds", expected)

@@ -11,7 +11,6 @@ from typing import Any
 from headway_service.errors import FieldError
 
 _RESOURCES: Mapping[str, str] = {
-    "TrainingPlanArn": "which counts no instances of training plans: remove it, and choose a pool that is configured",
     "InstancePlacementConfig": "which does not start jobs on UltraServers: remove it",
 }
 _SESSION_TAGS = "would pass on the session tags of the scheduler, not of the job's submitter: remove it"
