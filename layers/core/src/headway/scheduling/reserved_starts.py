@@ -250,12 +250,12 @@ class ReservedStarts:
         victims = tuple(victims)
         self._looks.taken += len(victims) * len(self._starts)
         return total(
-            frees
+            self._index.charged(victim)
             for victim in victims
             if not any(
                 self._relies_on(head, victim)
                 for head in self._starts
-                if overlap(frees := self._index.charged(victim), head.need)
+                if overlap(self._index.charged(victim), head.need)
             )
         )
 
