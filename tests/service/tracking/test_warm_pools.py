@@ -13,6 +13,7 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.records.warm_pool import WarmPoolRecord
 from headway_service.store.repository import find_request
 from headway_service.tracking import warm_pools
+from headway_service.tracking.warm_pools import WarmPoolTracker
 from tests.service.world import P5, ROOT, World
 
 KEEP_S = 1800
@@ -384,3 +385,31 @@ def test_each_run_describes_a_bounded_number_of_warm_pools_and_the_next_run_othe
         made.reconcile()
         seen += made.called("DescribeTrainingJob")
     assert sorted(seen) == ["a", "b", "c"]
+
+
+def test_one_run_describes_each_warm_pool_once_and_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm_pools, "MAX_LOOKS", 2)
+    made = world(size=3)
+    left_warm(made, "a", "b", "c")
+    tracker = WarmPoolTracker(made.table, made.container.training_jobs, made.clock, releases=True)
+    made.calls.clear()
+    for _ in range(3):
+        tracker.settle(read_ledger(made.table).warm_pools, made.clock())
+    assert sorted(made.called("DescribeTrainingJob")) == sorted({*made.called("DescribeTrainingJob")})
+    assert len(made.called("DescribeTrainingJob")) == 2
+
+
+def test_a_tick_finds_that_a_started_job_uses_another_warm_pool() -> None:
+    made = world(size=2, faults={"warm_pool_choice": "oldest"})
+    submit(made, "a")
+    made.tick()
+    made.pass_time(60)
+    submit(made, "b")
+    made.tick()
+    made.pass_time(1500)
+    submit(made, "c", keep_s=None)
+    made.tick()
+    assert [name for name, pool in kept(made).items() if pool.claimed_by] == ["b"]
+    made.pass_time(60)
+    made.tick()
+    assert [(name, pool.claimed_by) for name, pool in kept(made).items()] == [("b", "")]

@@ -167,7 +167,7 @@ class Observer:
             raise Conflict([0])
         preemptor, reservation = self._preemptor(attempt)
         machine_ms = self._machine_clock()
-        warm = left_by(attempt, sighting, now_ms, vanished=vanished)
+        warm = left_by(attempt, sighting, now_ms)
         if warm is not None and warm.release_ms is None:
             reason = reasons.with_warm_pool(reason, warm.keep_s)
         writes = transitions.end(

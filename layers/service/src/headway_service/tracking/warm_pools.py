@@ -37,9 +37,7 @@ _GONE = frozenset({"Reused", "Terminated"})
 """Statuses of a warm pool without instances (guide: WarmPoolStatus)."""
 
 
-def left_by(
-    attempt: AttemptRecord, sighting: TrainingJobStatus | None, now_ms: int, *, vanished: bool
-) -> WarmPoolRecord | None:
+def left_by(attempt: AttemptRecord, sighting: TrainingJobStatus | None, now_ms: int) -> WarmPoolRecord | None:
     """The warm pool that an attempt leaves which ends; None if it leaves none.
 
     SageMaker keeps nothing of an attempt that never had instances. A failure may leave a warm pool or not (guide: none
@@ -49,9 +47,8 @@ def left_by(
         attempt: the attempt.
         sighting: its final status; None if it was never launched.
         now_ms: the training time, ms.
-        vanished: whether SageMaker no longer has the training job.
     """
-    if not attempt.keep_s or not attempt.warm_key or sighting is None or vanished or sighting.warm_pool in _GONE:
+    if not attempt.keep_s or sighting is None or sighting.warm_pool in _GONE:
         return None
     if sighting.status != "Completed" and not sighting.provisioned:
         return None
