@@ -143,11 +143,12 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS) -> None:
         Violated: an invariant does not hold.
     """
     queue.faults.rates = FaultRates()
-    queue.fleet.faults = Faults()
+    queue.fleet.faults = Faults(warm_pool_quotas=queue.fleet.faults.warm_pool_quotas)
     queue.store.lag_s = 0.0
     drain(queue)
     # Without this an unmanaged training job could hold its instances for a month.
-    queue.store.write(json.dumps(document_of(pools, {}, rogues={"action": "stop"})))
+    ending = {"rogues": {"action": "stop"}, "warmPools": queue.store.document.get("warmPools", "leaveOut")}
+    queue.store.write(json.dumps(document_of(pools, {}, **ending)))
     for pool in sorted(queue.invariants.paused()):
         queue.finish(queue.ask("POST", "/resume" if pool == "*" else f"/pools/{pool}/resume"))
     for name in sorted(queue.invariants.held()):

@@ -98,6 +98,8 @@ class Workload:
         self.acts: Counter[str] = Counter()
         #: In some runs later jobs have higher priorities and demands, so that many are preempted.
         self._rises = random.random() < 0.5
+        #: How many of the jobs ask for a warm pool.
+        self._keeping = random.choice([0.3, 0.9])
         self._acts: dict[str, tuple[int, Callable[[], None]]] = {
             "submit": (12, self._submit),
             "stop": (2, self._stop),
@@ -151,7 +153,7 @@ class Workload:
             request["Environment"][GPU_UTILIZATION] = random.choice(PROFILES)
         if random.random() < 0.2:
             request["StoppingCondition"]["MaxPendingTimeInSeconds"] = MIN_PENDING_TIME_S
-        if random.random() < 0.5 and len(request["ResourceConfig"].get("InstanceGroups", ())) < 2:
+        if random.random() < self._keeping and len(request["ResourceConfig"].get("InstanceGroups", ())) < 2:
             request["ResourceConfig"]["KeepAlivePeriodInSeconds"] = random.choice([300, 900, 3600])
         elif random.random() < 0.3:
             request["EnableManagedSpotTraining"] = True
@@ -300,7 +302,8 @@ class Workload:
             pending_expiry=random.choice(["Stopped", "Failed"]),
             event_hides_selection=random.random() < 0.5,
             preferences_count=random.choice(["selected", "all"]),
-            warm_pool_quotas=random.choice([{}, {P5: 9, G5: 9}, {P5: 9, G5: 9}, {P5: 1}]),
+            # Mostly enough, as without a quota SageMaker keeps nothing.
+            warm_pool_quotas=random.choice([{}, {P5: 1}, *[{P5: 9, G5: 9}] * 4]),
             warm_pool_choice=random.choice(["oldest", "any", "any", "none"]),
             warm_pool_lag_s=random.choice([0.0, 0.0, 60.0]),
             warm_pool_release_s=random.choice([0.0, 60.0, 300.0]),
