@@ -54,6 +54,8 @@ class Invariants:
         self._cloudwatch = cloudwatch
         #: The most that each pool may hold: its size less the unmanaged jobs, or what it held when that decreased.
         self._bound: dict[str, int] = {}
+        #: The pools in which jobs have been stopped for a job, while what they freed is reserved for it.
+        self._stopped_in: dict[str, set[str]] = {}
         #: The same for each team in each pool, and the limits in force recently with the time from which each applied.
         self._team_bound: dict[tuple[str, str], int] = {}
         self._limits: list[tuple[float, Mapping[tuple[str, str], int]]] = []
@@ -165,13 +167,18 @@ class Invariants:
             require(running.get(pool, 0) <= held, f"SageMaker runs {running.get(pool, 0)} {pool}, but {held} are held")
 
     def _check_preemptors(self, jobs: _Items, attempts: _Items, reservations: _Items) -> None:
-        """Check that instances are freed in one pool at most for a job of which SageMaker selects one pool."""
+        """Check that jobs are stopped in one pool at most for a job of which SageMaker selects one pool.
+
+        Warm pools may be released in all of them.
+        """
         for name, job in jobs.items():
             if job.get("summary", {}).get("oneOf"):
                 stopped = [each for each in attempts.values() if each.get("freedFor") == name]
-                freed = {pool for each in stopped for pool in each.get("freed", {})}
-                freed |= reservations.get(name, {}).get("demand", {}).keys()
-                require(len(freed) <= 1, f"instances are freed for {name} in several pools: {sorted(freed)}")
+                reserved = reservations.get(name, {}).get("demand", {}).keys()
+                freed = self._stopped_in.get(name, set()) & reserved
+                freed |= {pool for each in stopped for pool in each.get("freed", {})}
+                self._stopped_in[name] = freed
+                require(len(freed) <= 1, f"jobs are stopped for {name} in several pools: {sorted(freed)}")
 
     def _check_warm_instances(self, attempts: _Items, warm: _Items, now_s: float) -> None:
         """What SageMaker keeps warm is charged, beside what its training jobs run on."""

@@ -54,7 +54,8 @@ class SizeInvariants:
 
 def _holds_at(attempt: Mapping[str, Any], at_ms: int, now_s: float) -> bool:
     """Whether nothing proves that an attempt has ended by a time."""
-    if attempt["attemptState"] == "stopping" and (now_s + STOP_S) * 1000 <= at_ms:
+    # Of a launch without an answer, too, that is stopped as soon as SageMaker shows it.
+    if "stopCause" in attempt and (now_s + STOP_S) * 1000 <= at_ms:
         return False
     limit_ms = attempt.get("limitMs")
     return limit_ms is None or attempt["sinceMs"] + limit_ms > at_ms or attempt["sinceMs"] + limit_ms <= now_s * 1000
