@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from headway_sandbox.sagemaker.faults import Faults
+from headway_service.sagemaker_api.status import STARTING
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.warm_pool import WarmPoolRecord
@@ -198,10 +200,13 @@ def test_a_claimed_warm_pool_that_its_job_does_not_use_is_released() -> None:
     submit(made, "b")
     made.tick()
     assert kept(made)["a"].claimed_by == "b"
+    decided = set()
     for _ in range(20):
         minutes(made, 1)
         if not kept(made):
             break
+        decided.add(kept(made)["a"].release_ms)
+    assert len(decided - {None}) == 1
     assert made.called("UpdateTrainingJob") == ["a"]
     assert made.states("b") == {"b": "running"}
 
@@ -387,16 +392,88 @@ def test_each_run_describes_a_bounded_number_of_warm_pools_and_the_next_run_othe
     assert sorted(seen) == ["a", "b", "c"]
 
 
-def test_one_run_describes_each_warm_pool_once_and_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warm_pools, "MAX_LOOKS", 2)
+def tracker(made: World) -> WarmPoolTracker:
+    made.calls.clear()
+    return WarmPoolTracker(made.table, made.container.training_jobs, made.clock, releases=True)
+
+
+@pytest.mark.parametrize(("most", "looks"), [(2, 2), (9, 3)], ids=["as many as it may", "each one once"])
+def test_one_run_describes_warm_pools(monkeypatch: pytest.MonkeyPatch, most: int, looks: int) -> None:
+    monkeypatch.setattr(warm_pools, "MAX_LOOKS", most)
     made = world(size=3)
     left_warm(made, "a", "b", "c")
-    tracker = WarmPoolTracker(made.table, made.container.training_jobs, made.clock, releases=True)
-    made.calls.clear()
+    run = tracker(made)
     for _ in range(3):
-        tracker.settle(read_ledger(made.table).warm_pools, made.clock())
-    assert sorted(made.called("DescribeTrainingJob")) == sorted({*made.called("DescribeTrainingJob")})
-    assert len(made.called("DescribeTrainingJob")) == 2
+        run.settle(read_ledger(made.table).warm_pools, made.clock())
+    assert len(made.called("DescribeTrainingJob")) == looks
+
+
+@pytest.mark.parametrize("released", ["a", "b", "c"])
+def test_a_run_describes_the_warm_pool_first_that_is_being_released(
+    monkeypatch: pytest.MonkeyPatch, released: str
+) -> None:
+    monkeypatch.setattr(warm_pools, "MAX_LOOKS", 1)
+    made = world(size=3)
+    left_warm(made, "a", "b", "c")
+    made.table.write(transitions.release_warm_pool(kept(made)[released], made.clock()))
+    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert made.called("DescribeTrainingJob") == [released]
+
+
+def test_only_the_scheduler_sends_releases_and_only_those_that_were_decided() -> None:
+    made = world(size=3)
+    left_warm(made, "a", "b")
+    made.table.write(transitions.release_warm_pool(kept(made)["a"], made.clock()))
+    run = WarmPoolTracker(made.table, made.container.training_jobs, made.clock, releases=False)
+    run.settle(read_ledger(made.table).warm_pools, made.clock())
+    assert made.called("UpdateTrainingJob") == []
+    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert made.called("UpdateTrainingJob") == ["a"]
+
+
+def test_a_claimed_warm_pool_is_kept_while_its_job_starts() -> None:
+    made = world(size=2, faults={"warm_pool_choice": "none"})
+    made.fleet.faults = made.fleet.faults.with_changes({"quotas": {P5: 9}})
+    left_warm(made, "a")
+    submit(made, "b")
+    made.tick()
+    # No status of the training job has arrived yet.
+    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert kept(made)["a"].release_ms is None
+    made.pass_time(5)
+    (attempt,) = read_ledger(made.table).attempts
+    assert attempt.secondary_status in STARTING
+    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert kept(made)["a"].release_ms is None
+
+
+def test_a_warm_pool_that_another_call_changes_meanwhile_does_not_end_the_run() -> None:
+    made = world(size=3, faults={"warm_pool_release_s": 0.0})
+    left_warm(made, "a", "b")
+    read = read_ledger(made.table).warm_pools
+    for pool in read:
+        made.table.write(transitions.release_warm_pool(pool, made.clock()))
+    stale = [each.model_copy(update={"release_ms": 1}) for each in read]
+    tracker(made).settle(stale, made.clock())
+    assert sorted(made.called("UpdateTrainingJob")) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("status", "reused_by", "gone"),
+    [("InUse", "b", True), ("InUse", "", False), ("Reused", "", True), ("Available", "", False)],
+)
+def test_a_warm_pool_is_gone_when_it_is_known_who_uses_it_or_that_it_is_used_up(
+    monkeypatch: pytest.MonkeyPatch, status: str, reused_by: str, gone: bool
+) -> None:
+    made = world()
+    left_warm(made, "a")
+    shown = made.container.training_jobs.describe("a")
+    assert shown is not None
+    run = tracker(made)
+    shown = replace(shown, warm_pool=status, reused_by=reused_by)
+    monkeypatch.setattr(type(made.container.training_jobs), "describe", lambda *_: shown)
+    assert run.settle(read_ledger(made.table).warm_pools, made.clock()) is gone
+    assert (not kept(made)) is gone
 
 
 def test_a_tick_finds_that_a_started_job_uses_another_warm_pool() -> None:

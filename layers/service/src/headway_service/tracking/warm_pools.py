@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from headway.lifecycle import AttemptState
 from headway.vectors import minus, overlap, plus, positive, total
 from headway_service.config.warm_pools import KeptWarmPools
 from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
@@ -181,8 +180,7 @@ class WarmPoolTracker:
         attempt = find_attempt(self._table, pool.claimed_by)
         if attempt is None:
             return True
-        starting = attempt.secondary_status is None or attempt.secondary_status in STARTING
-        return attempt.attempt_state is not AttemptState.LAUNCHING and not starting
+        return attempt.secondary_status is not None and attempt.secondary_status not in STARTING
 
     def _send(self, pool: WarmPoolRecord) -> None:
         machine_ms = self._machine_clock()
