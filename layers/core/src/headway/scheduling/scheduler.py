@@ -328,7 +328,7 @@ class _Pass:
         for pool in claimable(job, state.allocations, self.now_ms, self.policy):
             # What is lent does not count twice. A pool that was shrunk below its use has to shrink first.
             lent = plus(state.lent, state.allocations.charged(pool))
-            if shortfall(takes, plus(state.free, lent)) or shortfall(takes, plus(state.spare, lent)):
+            if shortfall(takes, plus(state.free, lent)):
                 continue
             counted = positive(takes)
             if self.reserved_starts:
