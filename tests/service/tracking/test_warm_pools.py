@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from headway_sandbox.sagemaker.faults import Faults
-from headway_service.sagemaker_api.status import STARTING
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.warm_pool import WarmPoolRecord
 from headway_service.store.repository import find_request
 from headway_service.tracking import warm_pools
-from headway_service.tracking.warm_pools import WarmPoolTracker
+from headway_service.tracking.warm_pools import SEND_AGAIN_S, WarmPoolTracker
 from tests.service.world import P5, ROOT, World
 
 KEEP_S = 1800
@@ -193,21 +192,19 @@ def test_a_warm_pool_is_released_before_a_job_is_preempted() -> None:
     assert made.states("low", "high") == {"low": "running", "high": "running"}
 
 
-def test_a_claimed_warm_pool_that_its_job_does_not_use_is_released() -> None:
-    made = world(size=2, faults={"warm_pool_choice": "none"})
+def test_a_claimed_warm_pool_that_its_job_does_not_use_is_released_once() -> None:
+    made = world(size=2, faults={"warm_pool_choice": "none", "warm_pool_release_s": 200.0})
     made.fleet.faults = made.fleet.faults.with_changes({"quotas": {P5: 9}})
     left_warm(made, "a")
     submit(made, "b")
     made.tick()
     assert kept(made)["a"].claimed_by == "b"
     decided = set()
-    for _ in range(20):
-        minutes(made, 1)
-        if not kept(made):
-            break
+    while "a" in kept(made):
         decided.add(kept(made)["a"].release_ms)
+        minutes(made, 1)
     assert len(decided - {None}) == 1
-    assert made.called("UpdateTrainingJob") == ["a"]
+    assert {*made.called("UpdateTrainingJob")} == {"a"}
     assert made.states("b") == {"b": "running"}
 
 
@@ -431,20 +428,61 @@ def test_only_the_scheduler_sends_releases_and_only_those_that_were_decided() ->
     assert made.called("UpdateTrainingJob") == ["a"]
 
 
-def test_a_claimed_warm_pool_is_kept_while_its_job_starts() -> None:
+@pytest.mark.parametrize("unanswered", [0, 1], ids=["its instances are launched", "the launch was not answered"])
+def test_a_claimed_warm_pool_is_kept_while_its_job_starts(unanswered: int) -> None:
     made = world(size=2, faults={"warm_pool_choice": "none"})
-    made.fleet.faults = made.fleet.faults.with_changes({"quotas": {P5: 9}})
     left_warm(made, "a")
+    made.fleet.faults = made.fleet.faults.with_changes(
+        {"quotas": {P5: 9}, "lose_answer": {"CreateTrainingJob": unanswered}}
+    )
     submit(made, "b")
     made.tick()
-    # No status of the training job has arrived yet.
-    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
-    assert kept(made)["a"].release_ms is None
-    made.pass_time(5)
     (attempt,) = read_ledger(made.table).attempts
-    assert attempt.secondary_status in STARTING
+    assert attempt.secondary_status == (None if unanswered else "Starting")
     tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert kept(made)["a"].claimed_by == "b"
     assert kept(made)["a"].release_ms is None
+
+
+def test_a_release_is_sent_again_a_minute_later() -> None:
+    made = world(faults={"warm_pool_release_s": 900.0})
+    left_warm(made, "a")
+    made.table.write(transitions.release_warm_pool(kept(made)["a"], made.clock()))
+    sent = []
+    for later_s in (0, SEND_AGAIN_S - 1, 1):
+        made.now_s += later_s
+        tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+        sent.append(len(made.called("UpdateTrainingJob")))
+    assert sent == [1, 0, 1]
+
+
+def test_the_end_of_a_warm_pool_changes_no_other_one() -> None:
+    made = world(size=3)
+    left_warm(made, "a", "b")
+    made.table.write(transitions.release_warm_pool(kept(made)["a"], made.clock()))
+    made.tick()
+    made.pass_time(60, tick=False)
+    before = kept(made)["b"]
+    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert kept(made) == {"b": before}
+
+
+def test_nothing_is_reserved_for_a_preemptor_that_has_left_the_queue() -> None:
+    made = world(size=1)
+    submit(made, "low", 1)
+    made.tick()
+    made.pass_time(500)
+    submit(made, "high", 9, RoleArn="arn:aws:iam::123456789012:role/HeadwayTrainingRole2")
+    made.tick()
+    made.pass_time(200, tick=False)
+    assert kept(made)["low"].freed_for == "high"
+    made.commands.hold("high", ROOT)
+    for _ in range(5):
+        made.pass_time(60, tick=False)
+        made.reconcile()
+        tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert not kept(made)
+    assert read_ledger(made.table).reservations == ()
 
 
 def test_a_warm_pool_that_another_call_changes_meanwhile_does_not_end_the_run() -> None:
