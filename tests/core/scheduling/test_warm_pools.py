@@ -354,7 +354,7 @@ def test_a_start_in_a_warm_pool_counts_in_the_reserved_starts_of_jobs_ahead() ->
         *(held("runs", 1, count=4, preemptions=1), held("low"), warm("old", count=4)),
         job("matching", 0, entered=2, count=4, limit_s=300, team="red", warm_key="k"),
         job("blocked", 2, entered=3, count=2),
-        job("wide", 2, entered=1, team="red", ml_g5_xlarge=3),
+        job("wide", 1, entered=1, team="red", ml_g5_xlarge=3),
         pools={P5: 9, G5: 3},
         policy=Policy(max_preemptions=1, teams={"red": Team(guaranteed={G5: 2, P5: 4}), "blue": Team()}),
     )

@@ -109,6 +109,7 @@ class Invariants:
         self._check_warm_instances(attempts, warm, now_s)
         calendars = {name: item for (kind, name), item in ledger.items() if kind == "calendar"}
         self._sizes.check(calendars, attempts, now_s)
+        self._sizes.check_stops(jobs, pools, {**warm, **rogues}, attempts)
         self._check_unmanaged(rogues, now_s)
         self._check_limits(attempts, now_s)
         self._check_training_jobs(attempts, rogues, now_s)

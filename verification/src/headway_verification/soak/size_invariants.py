@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from headway.reasons import ReasonCode
+from headway.vectors import total
 from headway_verification.soak.violations import require
 
 STOP_S = 120
@@ -14,13 +16,15 @@ _Items = Mapping[str, Mapping[str, Any]]
 
 
 class SizeInvariants:
-    """Checks that what starts in a pool with a calendar fits its later sizes."""
+    """Checks what starts in a pool with a calendar, and what is stopped for its size."""
 
     def __init__(self) -> None:
         #: The sizes in the calendars at the last check.
         self._sizes: dict[str, Any] = {}
         #: The attempts at the last check.
         self._known: set[str] = set()
+        #: Those of them that were stopping.
+        self._stopping: set[str] = set()
 
     def check(self, calendars: _Items, attempts: _Items, now_s: float) -> None:
         """Check the attempts that are new, in pools whose calendar is not.
@@ -50,6 +54,31 @@ class SizeInvariants:
                 require(held <= size, f"{starts} start, so {held} {pool} are held when its size is {size}")
         self._known = set(attempts)
         self._sizes = {pool: calendar["sizes"] for pool, calendar in calendars.items()}
+
+    def check_stops(self, jobs: _Items, pools: _Items, holders: _Items, attempts: _Items) -> None:
+        """Check that attempts that stop for the size of a pool exceeded it when that was decided.
+
+        Args:
+            jobs: the jobs by name.
+            pools: the pools by name.
+            holders: the warm pools and unmanaged jobs.
+            attempts: the attempts by name.
+
+        Raises:
+            Violated: an attempt is stopped although its pools are large enough.
+        """
+        stopping = {name for name, each in attempts.items() if "stopCause" in each}
+        for name in stopping - self._stopping:
+            attempt = attempts[name]
+            if jobs[attempt["jobName"]]["reason"]["code"] != ReasonCode.POOL_SHRANK:
+                continue
+            staying = [each["demand"] for other, each in attempts.items() if other not in stopping]
+            held = total(
+                (attempt["demand"], *staying, *(each.get("charged", each["demand"]) for each in holders.values()))
+            )
+            small = [pool for pool in attempt["demand"] if held[pool] > pools[pool]["size"]]
+            require(small, f"{name} is stopped for the size of a pool, but all are large enough: {held}")
+        self._stopping = stopping
 
 
 def _holds_at(attempt: Mapping[str, Any], at_ms: int, now_s: float) -> bool:
