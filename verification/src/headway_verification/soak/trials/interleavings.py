@@ -206,7 +206,7 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         "jobs start in a pool that becomes smaller", scheduled("stop"), tick
     ),
     "a start that is carried out too late to end before a pool becomes smaller": _interleaving(
-        "jobs start that end just before a pool becomes smaller", wait(200)
+        "jobs start that end just before a pool becomes smaller", wait(10)
     ),
     "two schedulers, and a pool that becomes smaller": _interleaving("a pool becomes smaller by its schedule", tick),
     "a pool that becomes smaller, and another schedule": _interleaving(

@@ -339,7 +339,7 @@ SITUATIONS: dict[str, Scenario] = {
     "jobs start that end just before a pool becomes smaller": Scenario(
         prepare=run_steps(
             *(scheduled(overheadSeconds=0), tick, wait(60)),
-            *(submit(name, run_s=3000, max_runtime_s=400) for name in ("a1", "a2")),
+            *(submit(name, run_s=3000, max_runtime_s=535) for name in ("a1", "a2")),
         ),
         begin=tick,
     ),
