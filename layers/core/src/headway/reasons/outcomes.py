@@ -144,6 +144,16 @@ def stopped_for_size(pool: str, size: int, about: str = "") -> Reason:
     return Reason(code=ReasonCode.POOL_SHRANK, message=message)
 
 
+def lost_plan_instances(plan: str) -> Reason:
+    """The job's attempt has ended, as SageMaker took the instances of its training plan.
+
+    Args:
+        plan: the name of the plan.
+    """
+    message = f"ended as SageMaker took the instances of the training plan `{plan}`; keeps its place in the queue"
+    return Reason(code=ReasonCode.POOL_SHRANK, message=message)
+
+
 def reservation_taken_over(demand: Demand, by: WaitingJob) -> Reason:
     """The reservation of a job is taken over by a job of higher rank.
 

@@ -129,8 +129,7 @@ def _verify_sizes(snapshot: Snapshot, plan: Plan) -> None:
             news = [
                 job.demand.get(pool, 0)
                 for job in started
-                if calendar.limits(stops_for_size=job.stops_for_size)
-                and _holds_at(change.at_ms, now_ms, job.limit_ms)
+                if calendar.limits(stops_for_size=job.stops_for_size) and _holds_at(change.at_ms, now_ms, job.limit_ms)
             ]
             held = [
                 each.demand.get(pool, 0)

@@ -146,7 +146,9 @@ class _Pass:
     def _on_plans(self, job: WaitingJob) -> tuple[str, ...]:
         """What is known of the training plans that give the pools of a job their sizes."""
         calendars = self.snapshot.calendars
-        return tuple(calendars[pool].about for pool in sorted(job.demand) if pool in calendars and calendars[pool].about)
+        return tuple(
+            calendars[pool].about for pool in sorted(job.demand) if pool in calendars and calendars[pool].about
+        )
 
     def _consider(self, job: WaitingJob) -> None:
         state = self.state

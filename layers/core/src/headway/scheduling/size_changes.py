@@ -204,9 +204,7 @@ class SizeChanges:
                 found.append(claim)
         return min(found, key=lambda claim: (claim.change.at_ms, claim.pool), default=None)
 
-    def take(
-        self, job: WaitingJob, demand: Demand, until_ms: int | None, freed: Iterable[Allocation] = ()
-    ) -> None:
+    def take(self, job: WaitingJob, demand: Demand, until_ms: int | None, freed: Iterable[Allocation] = ()) -> None:
         """Count what a job holds, or will hold, from now to then (None: for ever).
 
         What attempts would free that are stopped for it is counted for no other job: that they stop is not sure yet.

@@ -24,7 +24,11 @@ def excess(snapshot: Snapshot) -> Iterator[tuple[str, Allocation]]:
         over = sum(each.demand[pool] for each in stays) - snapshot.pools.get(pool, 0)
         chosen: list[Allocation] = []
         order = sorted(
-            (calendar.limits(stops_for_size=each.stops_for_size), victim_order(each, snapshot.now_ms, snapshot.policy), each)
+            (
+                calendar.limits(stops_for_size=each.stops_for_size),
+                victim_order(each, snapshot.now_ms, snapshot.policy),
+                each,
+            )
             for each in stays
         )
         for _, _, each in order:
