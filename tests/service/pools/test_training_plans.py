@@ -18,7 +18,7 @@ POOL = f"{P5}.plan.spring"
 HOUR_S = 3600.0
 #: What still runs is stopped so long before the end of a block: SageMaker's 30 minutes and the queue's 5.
 MARGIN_S = 35 * 60.0
-CHECKPOINTS = {"CheckpointConfig": {"S3Uri": "s3://jobs/checkpoints"}}
+CHECKPOINTS: dict[str, Any] = {"CheckpointConfig": {"S3Uri": "s3://jobs/checkpoints"}}
 LONG = {"Environment": {"SANDBOX_RUN_SECONDS": "500000"}}
 
 
@@ -299,7 +299,7 @@ def test_a_job_that_is_not_preemptible_is_stopped_too() -> None:
     policy = {"preemption": {"optOut": True}, "pools": {P5: {"size": 1}, POOL: {"plan": arn_of(world)}}}
     world.configuration.write(json.dumps(policy))
     settle(world)
-    tags = {"Tags": [{"Key": "headway:preemptible", "Value": "false"}]}
+    tags: dict[str, Any] = {"Tags": [{"Key": "headway:preemptible", "Value": "false"}]}
     world.submit("planned", **in_plan(world), **CHECKPOINTS, **limited(20), **tags)
     world.tick()
     advance(world, 2 * HOUR_S - MARGIN_S + 60)

@@ -4,8 +4,9 @@
 
 A job leaves its instances warm, and the next one starts in them. A job that needs other instances has a warm pool
 released, and nothing is preempted. SageMaker has no instances of the type that a job prefers, and takes the second
-one. A pool becomes smaller by its schedule: a job stops, and resumes when the pool is large again. A missing state ends
-the demo with exit code 1.
+one. A pool becomes smaller by its schedule: a job stops, and resumes when the pool is large again. A training plan
+ends: its job stops with its checkpoint, and resumes when the plan has instances again. A missing state ends the demo
+with exit code 1.
 """
 
 from __future__ import annotations
@@ -47,9 +48,11 @@ def play(stage: Stage) -> None:
     _release(stage)
     _take_second_preference(stage)
     _shrink(stage)
-    for name in ("urgent", "flexible"):
+    _end_plan(stage)
+    for name in ("urgent", "flexible", "planned"):
         stage.finish(name)
-    stage.expect("everything finishes", dict.fromkeys(("first", "second", "urgent", "flexible"), "completed"))
+    finished = ("first", "second", "urgent", "flexible", "planned")
+    stage.expect("everything finishes", dict.fromkeys(finished, "completed"))
     stage.expect_queue()
 
 
@@ -57,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Play the demo on a new sandbox and return the exit code."""
     return run(
         play,
-        title="Warm pools, instance preferences and sizes by time, demonstrated on this machine.",
+        title="Warm pools, instance preferences, sizes by time and training plans, demonstrated on this machine.",
         opening="start the sandbox, deploy the template and set a policy that keeps warm pools",
         capacity=CAPACITY,
         speed=SPEED,
@@ -137,6 +140,36 @@ def _shrink(stage: Stage) -> None:
     if len(stage.attempts("urgent")) != 2:
         raise StoryFailed(f"urgent should have had two attempts, not {stage.attempts('urgent')}")
     stage.expect_training("urgent")
+
+
+def _end_plan(stage: Stage) -> None:
+    # Two hours after the end of the first part the second one begins.
+    plan = stage.sandbox.put_plan("spring", [(0, 3 * 3600), (5 * 3600, 5 * 86_400)], instance_type=P5, instance_count=1)
+    pools = {**POLICY["pools"], f"{P5}.plan.spring": {"plan": plan}}
+    say(f"SageMaker has a training plan with 1 {P5} for 3 hours and, after a gap, for days; a pool follows it")
+    stage.api.put_config({**POLICY, "pools": pools}, force=True)
+    request = _request("planned", [(P5, 1)])
+    request["ResourceConfig"]["TrainingPlanArn"] = plan
+    stage.submit("submit planned, which asks for an instance of the plan and writes checkpoints", request)
+    stage.wait(
+        "planned starts in the plan",
+        lambda jobs: jobs.get("planned") == "running",
+        timeout_s=_MINUTES_S,
+    )
+    stage.wait(
+        "planned stops with its checkpoint before the first part of the plan ends, and waits in its place",
+        lambda jobs: jobs.get("planned") == "pending",
+        timeout_s=2 * _MINUTES_S,
+    )
+    check(f"planned: {stage.api.get_job('planned').job.reason.message}")
+    stage.wait(
+        "planned resumes when the plan has instances again",
+        lambda jobs: jobs.get("planned") == "running",
+        timeout_s=2 * _MINUTES_S,
+    )
+    if len(stage.attempts("planned")) != 2:
+        raise StoryFailed(f"planned should have had two attempts, not {stage.attempts('planned')}")
+    stage.expect_training("planned")
 
 
 def _expect_reason(stage: Stage, name: str, part: str) -> None:
