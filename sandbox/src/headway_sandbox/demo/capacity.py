@@ -143,11 +143,11 @@ def _shrink(stage: Stage) -> None:
 
 
 def _end_plan(stage: Stage) -> None:
-    hour_s = 3600
-    blocks = [(0, 2 * hour_s), (4 * hour_s, 100 * hour_s)]
+    minute_s = 60
+    blocks = [(0, 80 * minute_s), (100 * minute_s, 10_000 * minute_s)]
     plan = stage.sandbox.put_plan("spring", blocks, instance_type=P5, instance_count=1)
     pools = {**POLICY["pools"], f"{P5}.plan.spring": {"plan": plan}}
-    say(f"a training plan has 1 {P5} for two hours, and after two more hours again; a pool follows it")
+    say(f"a training plan has 1 {P5} for 80 minutes, and after a gap of 20 minutes again; a pool follows it")
     stage.api.put_config({**POLICY, "pools": pools}, force=True)
     request = _request("planned", [(P5, 1)])
     request["ResourceConfig"]["TrainingPlanArn"] = plan
@@ -162,9 +162,13 @@ def _end_plan(stage: Stage) -> None:
 
     stage.submit("submit planned, which asks for an instance of the plan and writes checkpoints", request)
     stage.wait("planned starts in the plan", reaches("running"))
-    stage.wait("it stops with its checkpoint before SageMaker takes the instance, and waits", reaches("pending"))
+    stage.wait(
+        "it stops with its checkpoint before SageMaker takes the instance, and waits",
+        reaches("pending"),
+        timeout_s=_MINUTES_S,
+    )
     check(f"planned: {stage.api.get_job('planned').job.reason.message}")
-    stage.wait("it resumes when the plan has the instance again", reaches("running"))
+    stage.wait("it resumes when the plan has the instance again", reaches("running"), timeout_s=_MINUTES_S)
     if len(stage.attempts("planned")) != 2:
         raise StoryFailed(f"planned should have had two attempts, not {stage.attempts('planned')}")
     stage.expect_training("planned")

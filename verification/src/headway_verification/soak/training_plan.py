@@ -35,7 +35,8 @@ class SoldPlan:
         self._queue = queue
         self._random = random
         self._unhealthy = 0
-        start, middle, end = sorted(random.sample(range(-20, 180, 5), 3))
+        self._blocks: tuple[Block, ...] = ()
+        start, middle, end = sorted(random.sample(range(-10, 75, 5), 3))
         # The first reserved capacity is usable until the middle; the second one follows at once, or later.
         first_end = middle + UNUSED_MINUTES
         second_start = first_end + random.choice([0, 15])
