@@ -70,7 +70,7 @@ def calendars(draw: st.DrawFn, pools: Mapping[str, int], *, stops: bool = True) 
         drawn[pool] = Calendar(
             changes=changes,
             stops=stops and draw(st.sampled_from([False, False, True])),
-            any_job=draw(st.sampled_from([True, True, False])),
+            any_job=not stops or draw(st.sampled_from([True, True, False])),
         )
     return drawn
 
@@ -111,7 +111,7 @@ def snapshots(
             preempts=full or plain or draw(st.sampled_from([True, True, True, False])),
             warm_key="" if plain else draw(keys),
             one_of=not (full or plain) and draw(st.sampled_from([False, False, False, True])),
-            stops_for_size=not (full or plain) and draw(st.sampled_from([False, False, True])),
+            stops_for_size=stops and not (full or plain) and draw(st.sampled_from([False, False, True])),
         )
         for i in range(draw(st.integers(0, most)))
     )
@@ -149,7 +149,7 @@ def snapshots(
                 stopping=bool(freed) or (not full and draw(st.sampled_from([False, False, False, True]))),
                 freed_for=freed_for if freed else None,
                 freed=freed or None,
-                stops_for_size=not (full or plain) and draw(st.sampled_from([False, False, True])),
+                stops_for_size=stops and not (full or plain) and draw(st.sampled_from([False, False, True])),
             )
         )
     if not (full or plain):
