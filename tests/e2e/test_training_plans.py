@@ -1,4 +1,4 @@
-"""A job in a training plan is stopped before SageMaker takes its instances, and resumes when the plan has them again."""
+"""A job in a training plan stops before SageMaker takes its instances, and resumes when the plan has them again."""
 
 from __future__ import annotations
 
