@@ -22,7 +22,7 @@ from headway_service.store.marks import KEY as MARK_KEY
 from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.pause_invariants import LONGEST_INVOCATION_S, PauseInvariants
-from headway_verification.soak.size_invariants import SizeInvariants
+from headway_verification.soak.size_invariants import SizeInvariants, runs_on
 from headway_verification.soak.violations import require
 
 _WAITING = frozenset({"pending", "preempted"})
@@ -204,8 +204,8 @@ class Invariants:
             return
         document = json.loads(item["document"])
         sizes = {
-            # The size of a pool with a schedule depends on the time.
-            pool: pools[pool]["size"] if pool in pools and each.get("schedule") else each["size"]
+            # The size of a pool with a schedule or a plan depends on the time.
+            pool: pools[pool]["size"] if pool in pools and (each.get("schedule") or each.get("plan")) else each["size"]
             for pool, each in document["pools"].items()
         }
         found = {pool: each["size"] for pool, each in pools.items() if each["size"] or pool in sizes}
@@ -407,6 +407,20 @@ class Invariants:
         """Return the paused pools; "*" for all."""
         _, _, ledger = self._read()
         return {name for kind, name in ledger if kind == "pause"}
+
+    def check_not_used(self, pool: str, now_s: float) -> None:
+        """Check that no attempt runs on in a pool that has no instances any more.
+
+        Args:
+            pool: the pool.
+            now_s: the virtual time, s.
+        """
+        running = [
+            item["attemptName"]
+            for item in self._table.items()
+            if item["sk"].startswith("attempt#") and pool in item["demand"] and runs_on(item, now_s)
+        ]
+        require(not running, f"{running} run on in {pool}, which has no instances any more")
 
     def is_at_rest(self) -> bool:
         """Return whether all jobs have ended, including unacknowledged submissions and unmanaged jobs."""

@@ -39,18 +39,22 @@ class SizeInvariants:
         """
         new = {name: each for name, each in attempts.items() if name not in self._known}
         for pool, calendar in calendars.items():
-            if calendar.get("stops") or self._sizes.get(pool) != calendar["sizes"]:
+            if self._sizes.get(pool) != calendar["sizes"]:
                 continue
+            limited = {name: each for name, each in attempts.items() if _is_limited(each, calendar)}
             for at_ms, size in calendar["sizes"][1:]:
                 # An adopted attempt is not started.
                 starts = [
                     name
-                    for name, each in new.items()
-                    if pool in each["demand"] and each["attemptState"] == "launching" and _holds_at(each, at_ms, now_s)
+                    for name, each in limited.items()
+                    if name in new
+                    and pool in each["demand"]
+                    and each["attemptState"] == "launching"
+                    and _holds_at(each, at_ms, now_s)
                 ]
                 if at_ms <= now_s * 1000 or not starts:
                     continue
-                held = sum(each["demand"].get(pool, 0) for each in attempts.values() if _holds_at(each, at_ms, now_s))
+                held = sum(each["demand"].get(pool, 0) for each in limited.values() if _holds_at(each, at_ms, now_s))
                 require(held <= size, f"{starts} start, so {held} {pool} are held when its size is {size}")
         self._known = set(attempts)
         self._sizes = {pool: calendar["sizes"] for pool, calendar in calendars.items()}
@@ -79,6 +83,24 @@ class SizeInvariants:
             small = [pool for pool in attempt["demand"] if held[pool] > pools[pool]["size"]]
             require(small, f"{name} is stopped for the size of a pool, but all are large enough: {held}")
         self._stopping = stopping
+
+
+def _is_limited(attempt: Mapping[str, Any], calendar: Mapping[str, Any]) -> bool:
+    """Whether an attempt has to end before the pool becomes too small for it."""
+    return not calendar.get("stops") or not (calendar.get("anyJob", True) or attempt.get("stopsForSize"))
+
+
+def runs_on(attempt: Mapping[str, Any], now_s: float) -> bool:
+    """Whether an attempt holds its instances, is not being stopped, and does not end within the time of a stop.
+
+    Args:
+        attempt: the item of the attempt.
+        now_s: the virtual time, s.
+    """
+    if attempt["attemptState"] != "live" or attempt.get("stopCause") is not None:
+        return False
+    left_ms = attempt["sinceMs"] + attempt["limitMs"] - now_s * 1000 if attempt.get("limitMs") else None
+    return left_ms is None or not 0 <= left_ms <= STOP_S * 1000
 
 
 def _holds_at(attempt: Mapping[str, Any], at_ms: int, now_s: float) -> bool:

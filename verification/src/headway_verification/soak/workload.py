@@ -19,6 +19,7 @@ from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.invariants import FORGED
+from headway_verification.soak.training_plan import INSTANCES, PLAN_POOL, SoldPlan
 
 T = TypeVar("T")
 
@@ -87,14 +88,16 @@ class Workload:
     Args:
         queue: the queue.
         random: determines the actions.
+        plan: the training plan of the account, if it has one.
 
     Attributes:
         acts: the actions performed, by kind.
     """
 
-    def __init__(self, queue: Deployment, random: Random) -> None:
+    def __init__(self, queue: Deployment, random: Random, plan: SoldPlan | None = None) -> None:
         self.queue = queue
         self.random = random
+        self.plan = plan
         self.acts: Counter[str] = Counter()
         #: In some runs later jobs have higher priorities and demands, so that many are preempted.
         self._rises = random.random() < 0.5
@@ -121,6 +124,8 @@ class Workload:
             "delete outside": (1, self._delete_outside),
             "poison": (1, queue.poison),
         }
+        if plan is not None:
+            self._acts["change the plan"] = (3, plan.change)
 
     def act(self) -> None:
         """Perform an action."""
@@ -167,7 +172,25 @@ class Workload:
         if SERVERLESS in sizes and random.random() < 0.2:
             del request["ResourceConfig"]
             request["ServerlessJobConfig"] = SERVERLESS_JOB
+        if self.plan is not None and random.random() < 0.5:
+            self._move_to_plan(request, self.plan)
         self.queue.submit(request)
+
+    def _move_to_plan(self, request: dict[str, Any], plan: SoldPlan) -> None:
+        """Make a request one for the training plan."""
+        random = self.random
+        for member in ("EnableManagedSpotTraining", "ServerlessJobConfig"):
+            request.pop(member, None)
+        request["StoppingCondition"] = {"MaxRuntimeInSeconds": random.choice([600, 1200, 86_400])}
+        request["Environment"]["SANDBOX_RUN_SECONDS"] = str(random.choice([400, 900, 3000]))
+        if random.random() < 0.5:
+            request["CheckpointConfig"] = {"S3Uri": "s3://jobs/checkpoints"}
+        request["ResourceConfig"] = {
+            "InstanceType": P5,
+            "InstanceCount": random.randint(1, INSTANCES),
+            "VolumeSizeInGB": 30,
+            "TrainingPlanArn": plan.arn,
+        }
 
     def _mostly(self, likely: Sequence[T], others: Sequence[T]) -> T:
         return self.random.choice(likely if likely and self.random.random() < 0.9 else others)
@@ -239,6 +262,7 @@ class Workload:
                     **random.choice([{G5: 1}, {G5: 3}, {G5: 3}, {}]),
                     **random.choice([{}, {}, {G5_SPOT: 1}, {G5_SPOT: 3}]),
                     **random.choice([{}, {}, {SERVERLESS: 1}]),
+                    **({PLAN_POOL: random.choice([1, 2, 3])} if self.plan and random.random() < 0.9 else {}),
                 },
                 random.choice(TEAMS if G5 in sizes else TEAMS[:2]),
                 backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},
@@ -248,7 +272,10 @@ class Workload:
                 watches=random.choice([*WATCHES, {"idle": None}]),
                 rules=random.choice([{}, {}, {}, SMALL_ONLY]),
                 maxPendingSeconds=random.choice([None, 600, 600, 1800]),
-                schedules={P5: self._schedule()} if random.random() < 0.5 else {},
+                schedules={
+                    **({P5: self._schedule()} if random.random() < 0.5 else {}),
+                    **({PLAN_POOL: {"plan": self.plan.arn}} if self.plan else {}),
+                },
                 warmPools=random.choice(["leaveOut", {}, {}, {"acrossTeams": True}, {"maxInstances": {P5: 1}}]),
                 **({} if made_from is None else {"version": made_from}),
             ),
@@ -361,7 +388,7 @@ def document_of(
     Args:
         sizes: the number of instances of each pool.
         teams: the teams.
-        schedules: further members of pools.
+        schedules: further members of pools, such as their schedules.
         rules: further members of the document.
     """
     pools = {pool: {"size": size, **(schedules or {}).get(pool, {})} for pool, size in sizes.items()}
