@@ -14,7 +14,7 @@ from headway_service.admission.policy_view import job_limit_ms
 from headway_service.admission.queue_limits import QueueLimits
 from headway_service.config.authorization import Action, Caller
 from headway_service.config.document import Configuration
-from headway_service.errors import Conflict, JobEnded, NotWaiting, RestoreUnfinished
+from headway_service.errors import Conflict, FieldError, InvalidRequest, JobEnded, NotWaiting, RestoreUnfinished
 from headway_service.jobs.editor import JobEditor, JobUpdate
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.observability.logging import logger
@@ -94,9 +94,10 @@ class RequestChanges:
 
         def change(job: JobRecord) -> JobUpdate | None:
             self._require_changeable(job)
-            request = find_request(self._table, name)
-            if request is None:
+            stored = find_request(self._table, name)
+            if stored is None:
                 raise Conflict([0])
+            request = stored.first
             changed = wanted.apply(request)
             if changed == request:
                 return None
@@ -151,6 +152,10 @@ class RequestChanges:
                 f"`{name}` is {job.job_state}, and only the request of a job that waits can be changed: stop it and "
                 "submit the changed request under a new name, or wait until it waits again"
             )
+        if job.choices:
+            # What changes would have to be said for each alternative.
+            message = "cannot change, as the job has alternatives: stop it, and submit the changed request under a new name"
+            raise InvalidRequest(f"the request of `{name}` {message}", [FieldError(field="alternatives", message=message)])
         pause = find_pause(self._table, PauseRecord.EVERYTHING)
         if pause is not None and pause.restored_ms is not None:
             raise RestoreUnfinished(

@@ -27,7 +27,7 @@ from headway_service.store.policy_actions import PolicyAction
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import ReservationRecord
-from headway_service.store.repository import find_attempt, find_job, find_request, find_reservation, retry_on_conflict
+from headway_service.store.repository import find_attempt, find_job, find_request_of, find_reservation, retry_on_conflict
 from headway_service.tracking.warm_pools import left_by
 
 _BY_POLICY = {
@@ -253,7 +253,7 @@ class Observer:
         measure = policy_actions.on_interruption(job, sighting.interruptions, most)
         if measure is not None or attempt.ruled or not configuration.rules:
             return measure
-        request = find_request(self._table, attempt.job_name)
+        request = find_request_of(self._table, attempt)
         if request is None:
             return None
         parsed = TrainingRequest.parse(request)

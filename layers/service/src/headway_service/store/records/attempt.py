@@ -87,6 +87,8 @@ class AttemptRecord(Record):
     warm_key: str = ""
     #: For how long its instances are kept warm after its end, s.
     keep_s: int = 0
+    #: Which of the alternatives of its job it runs on; 0 for the request as it is.
+    alternative: int = 0
     #: How often spot instances were taken from it.
     interruptions: int = 0
     #: Whether the rules were checked since it runs, or there were none when it was started.
@@ -127,6 +129,7 @@ class AttemptRecord(Record):
             preemption_count=job.preemption_count,
             warm_key=job.warm_key,
             keep_s=job.keep_s,
+            alternative=job.alternative,
             pending_limit_s=job.pending_limit_s if job.on_demand or job.on_demand_limit_ms is None else None,
             **more,
         )
