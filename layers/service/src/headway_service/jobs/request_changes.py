@@ -94,10 +94,9 @@ class RequestChanges:
 
         def change(job: JobRecord) -> JobUpdate | None:
             self._require_changeable(job)
-            stored = find_request(self._table, name)
-            if stored is None:
+            request = find_request(self._table, name)
+            if request is None:
                 raise Conflict([0])
-            request = stored.first
             changed = wanted.apply(request)
             if changed == request:
                 return None
@@ -154,8 +153,12 @@ class RequestChanges:
             )
         if job.choices:
             # What changes would have to be said for each alternative.
-            message = "cannot change, as the job has alternatives: stop it, and submit the changed request under a new name"
-            raise InvalidRequest(f"the request of `{name}` {message}", [FieldError(field="alternatives", message=message)])
+            message = (
+                "cannot change, as the job has alternatives: stop it, and submit the changed request under a new name"
+            )
+            raise InvalidRequest(
+                f"the request of `{name}` {message}", [FieldError(field="alternatives", message=message)]
+            )
         pause = find_pause(self._table, PauseRecord.EVERYTHING)
         if pause is not None and pause.restored_ms is not None:
             raise RestoreUnfinished(

@@ -121,7 +121,7 @@ class Submitter:
             if find_job(self._table, job.job_name) is None:
                 raise
         try:
-            self._table.write(transitions.enqueue(job, admitted.request))
+            self._table.write(transitions.enqueue(job, admitted.request, admitted.alternatives))
         except Conflict:
             known = get_job(self._table, admitted.name)
             # The answer does not say whether a request equals another owner's, as that would reveal what is redacted.

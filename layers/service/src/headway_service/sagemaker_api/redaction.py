@@ -21,9 +21,7 @@ class Shown:
     withheld: tuple[str, ...] = ()
 
 
-def shown(
-    request: Mapping[str, Any], alternatives: Sequence[Mapping[str, Any]] = (), *, details: bool
-) -> Shown:
+def shown(request: Mapping[str, Any], alternatives: Sequence[Mapping[str, Any]] = (), *, details: bool) -> Shown:
     """A request as a caller may see it, with its details or without.
 
     Args:

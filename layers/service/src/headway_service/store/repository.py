@@ -70,7 +70,18 @@ def find_job(table: Table, name: str) -> JobRecord | None:
     return _find(table, JobRecord, JobRecord.key(name))
 
 
-def find_request(table: Table, job: str) -> StoredRequest | None:
+def find_request(table: Table, job: str) -> dict[str, Any] | None:
+    """The CreateTrainingJob request of a job: what it prefers.
+
+    Args:
+        table: the table.
+        job: the name of the job.
+    """
+    stored = find_stored_request(table, job)
+    return None if stored is None else stored.first
+
+
+def find_stored_request(table: Table, job: str) -> StoredRequest | None:
     """The CreateTrainingJob request of a job, with its alternatives.
 
     Args:
@@ -88,7 +99,7 @@ def find_request_of(table: Table, attempt: AttemptRecord) -> dict[str, Any] | No
         table: the table.
         attempt: the attempt.
     """
-    stored = find_request(table, attempt.job_name)
+    stored = find_stored_request(table, attempt.job_name)
     return None if stored is None else stored.of(attempt.alternative)
 
 

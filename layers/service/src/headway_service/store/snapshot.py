@@ -135,9 +135,7 @@ def _held(job: WaitingJob, demand: Demand, backing_off: Mapping[str, PoolRecord]
     return replace(job, not_before_ms=last.backoff_until_ms, held_by=last.backoff_cause)
 
 
-def _held_alternative(
-    job: WaitingJob, alternative: Alternative, backing_off: Mapping[str, PoolRecord]
-) -> Alternative:
+def _held_alternative(job: WaitingJob, alternative: Alternative, backing_off: Mapping[str, PoolRecord]) -> Alternative:
     """An alternative of a job, which the back-offs of other pools do not hold back."""
     held = _held(job, alternative.demand, backing_off)
     return replace(alternative, not_before_ms=held.not_before_ms, held_by=held.held_by)

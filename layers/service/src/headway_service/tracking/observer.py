@@ -27,7 +27,13 @@ from headway_service.store.policy_actions import PolicyAction
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import ReservationRecord
-from headway_service.store.repository import find_attempt, find_job, find_request_of, find_reservation, retry_on_conflict
+from headway_service.store.repository import (
+    find_attempt,
+    find_job,
+    find_request_of,
+    find_reservation,
+    retry_on_conflict,
+)
 from headway_service.tracking.warm_pools import left_by
 
 _BY_POLICY = {

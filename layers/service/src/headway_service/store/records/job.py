@@ -273,6 +273,12 @@ def request_item(job: str, request: str, alternatives: str = "") -> Item:
     return stamp({**item, "alternatives": alternatives} if alternatives else item)
 
 
+def request_in(item: Item) -> dict[str, Any]:
+    """The request in an item."""
+    request: dict[str, Any] = json.loads(upgrade(item)["jobDetails"])
+    return request
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredRequest:
     """The request of a job, as it is kept.
@@ -288,8 +294,7 @@ class StoredRequest:
     @classmethod
     def parse(cls, item: Item) -> StoredRequest:
         """The request in an item."""
-        item = upgrade(item)
-        return cls(first=json.loads(item["jobDetails"]), alternatives=tuple(json.loads(item.get("alternatives", "[]"))))
+        return cls(first=request_in(item), alternatives=tuple(json.loads(item.get("alternatives", "[]"))))
 
     def of(self, alternative: int) -> dict[str, Any]:
         """The CreateTrainingJob request of an alternative; 0 is the first preference."""

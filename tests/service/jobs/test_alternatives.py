@@ -1,0 +1,295 @@
+"""Jobs that run on whatever is free first: from the submission to the launch, and after each attempt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from headway.lifecycle import AttemptState
+from headway_service.admission.submission import Submission
+from headway_service.errors import InvalidRequest, NameInUse, QueueFull
+from headway_service.sagemaker_api.request_change import RequestChange
+from headway_service.store import transitions
+from headway_service.store.ledger import read_ledger
+from headway_service.store.repository import find_request_of, get_job
+from tests.service.world import P5, ROOT, World, on, request
+
+G5, G6 = "ml.g5.xlarge", "ml.g6.xlarge"
+SPOT = {
+    "ResourceConfig": on(2, G5),
+    "EnableManagedSpotTraining": True,
+    "StoppingCondition": {"MaxRuntimeInSeconds": 40_000, "MaxWaitTimeInSeconds": 90_000},
+}
+DAY = {"SANDBOX_RUN_SECONDS": "36000"}
+
+
+def world_of(pools: Mapping[str, int] | None = None, **document: Any) -> World:
+    sizes = pools or {P5: 1, G5: 2}
+    world = World(pools=sizes)
+    world.configuration.write(json.dumps({"pools": {pool: {"size": size} for pool, size in sizes.items()}, **document}))
+    return world
+
+
+def submit(world: World, name: str, *others: Mapping[str, Any], priority: int | None = None, **terms: Any) -> None:
+    made = request(name, priority, Environment=DAY, **terms.pop("request", {}))
+    world.submitter.submit(Submission(request=made, alternatives=list(others), **terms), ROOT)
+
+
+def launched(world: World, name: str) -> dict[str, Any]:
+    """The newest CreateTrainingJob request of a job."""
+    mine = [each for call, each in world.calls if call == "CreateTrainingJob" and _tag(each, "headway:job") == name]
+    return mine[-1]
+
+
+def _tag(made: Mapping[str, Any], key: str) -> str | None:
+    return next((tag["Value"] for tag in made["Tags"] if tag["Key"] == key), None)
+
+
+def free(world: World) -> dict[str, int]:
+    return {pool.pool: pool.free for pool in read_ledger(world.table).pools}
+
+
+def lines(world: World) -> dict[str, list[str]]:
+    """The jobs in each queue."""
+    pools = [pool.pool for pool in read_ledger(world.table).pools]
+    return {pool: [item["jobName"] for item in world.table.query(f"line#{pool}", limit=100)] for pool in pools}
+
+
+def test_a_job_starts_on_its_first_preference_while_that_is_free() -> None:
+    world = world_of()
+    submit(world, "a", SPOT)
+    assert lines(world) == {P5: ["a"], G5: ["a"]}
+    world.tick()
+    world.check()
+    assert launched(world, "a")["ResourceConfig"] == on(1)
+    assert free(world) == {P5: 0, G5: 2}
+    assert lines(world) == {P5: [], G5: []}
+
+
+def test_a_job_takes_its_second_alternative_if_the_first_pool_is_full() -> None:
+    world = world_of()
+    world.submit("full", Environment=DAY)
+    world.tick()
+    submit(world, "a", SPOT)
+    world.tick()
+    world.check()
+    job = world.seen("a").job
+    assert (job.demand, job.alternative) == ({G5: 2}, 1)
+    assert job.limit_ms == (90_000 + world.configured().overhead_seconds) * 1000
+    made = launched(world, "a")
+    assert {name: made[name] for name in SPOT} == SPOT
+    assert made["Environment"] == DAY
+    assert free(world) == {P5: 0, G5: 0}
+    assert lines(world) == {P5: [], G5: []}
+
+
+def test_an_alternative_can_remove_a_member() -> None:
+    world = world_of({P5: 1, G5: 2})
+    world.submit("full", Environment=DAY)
+    world.tick()
+    submit(world, "a", {"ResourceConfig": on(1, G5), "HyperParameters": None}, request={"HyperParameters": {"tp": "8"}})
+    world.tick()
+    assert "HyperParameters" not in launched(world, "a")
+
+
+def test_a_job_waits_for_a_better_alternative_as_long_as_it_says() -> None:
+    world = world_of()
+    world.submit("full", Environment=DAY, StoppingCondition={"MaxRuntimeInSeconds": 1200})
+    world.tick()
+    submit(world, "a", SPOT, wait_at_most_s=7200)
+    world.tick()
+    assert world.states("a") == {"a": "pending"}
+    assert "waits" in world.seen("a").reason.message
+    world.pass_time(7201, deliver=False)
+    world.tick()
+    assert world.seen("a").job.demand == {G5: 2}
+
+
+def test_a_better_alternative_that_is_free_in_time_is_taken() -> None:
+    world = world_of()
+    world.submit("full")
+    world.tick()
+    submit(world, "a", SPOT, wait_at_most_s=100_000)
+    world.tick()
+    world.pass_time(1200)
+    world.tick()
+    assert world.seen("a").job.demand == {P5: 1}
+
+
+@pytest.mark.parametrize(("portable", "demand"), [(False, {G5: 2}), (True, {P5: 1})])
+def test_a_preempted_job_stays_on_its_alternative_unless_its_checkpoints_are_portable(
+    portable: bool, demand: dict[str, int]
+) -> None:
+    world = world_of()
+    world.submit("full", Environment=DAY)
+    world.tick()
+    submit(world, "a", SPOT, portable_checkpoint=portable)
+    world.tick()
+    world.pass_time(300)
+    world.submit("urgent", 9, ResourceConfig=on(2, G5), Environment=DAY)
+    world.tick()
+    world.pass_time(300)
+    world.check()
+    assert world.states("a", "urgent") == {"a": "preempted", "urgent": "running"}
+    job = get_job(world.table, "a")
+    assert lines(world) == ({P5: ["a"], G5: ["a"]} if portable else {P5: [], G5: ["a"]})
+    # Both places become free: the first preference is taken by a job that may choose again.
+    for name in ("full", "urgent"):
+        world.commands.stop(name, ROOT)
+    world.tick()
+    world.pass_time(300)
+    world.tick()
+    world.check()
+    assert job.bound is not portable
+    assert world.seen("a").job.demand == demand
+    assert launched(world, "a")["ResourceConfig"] == (on(1) if portable else on(2, G5))
+
+
+def test_a_job_that_got_no_instances_may_take_another_alternative() -> None:
+    world = world_of({P5: 1, G5: 2}, retries={"capacity": {"maxPerJob": 3, "backoffSeconds": 60}})
+    submit(world, "a", {"ResourceConfig": on(1, G5)})
+    world.fleet.faults = world.fleet.faults.with_changes({"capacity": {P5: 0}})
+    world.tick()
+    assert world.seen("a").job.demand == {P5: 1}
+    world.pass_time(100_000)
+    world.submit("other", 9, Environment=DAY)
+    world.tick()
+    world.check()
+    assert not get_job(world.table, "a").bound
+
+
+def test_a_postponed_launch_leaves_the_choice() -> None:
+    world = world_of()
+    world.fleet.faults = world.fleet.faults.with_changes({"quotas": {P5: 0}})
+    submit(world, "a", {"ResourceConfig": on(1, G5)})
+    world.tick()
+    job = get_job(world.table, "a")
+    assert (job.job_state, job.alternative, job.bound) == ("pending", 0, False)
+    assert lines(world) == {P5: ["a"], G5: ["a"]}
+    world.submit("other", 9, Environment=DAY)
+    world.check()
+
+
+def test_a_pool_that_backs_off_does_not_hold_back_the_other_alternatives() -> None:
+    world = world_of()
+    submit(world, "a", {"ResourceConfig": on(1, G5)})
+    until_ms = world.machine_clock() + 600_000
+    pool = next(each for each in read_ledger(world.table).pools if each.pool == P5)
+    held = pool.model_copy(update={"backoff_until_ms": until_ms, "backoffs": 1, "backoff_cause": "an outage"})
+    world.table.write(transitions.back_off(held))
+    world.tick()
+    assert world.seen("a").job.demand == {G5: 1}
+
+
+def test_attempts_are_stopped_for_an_alternative_only_where_the_job_cannot_start() -> None:
+    world = world_of()
+    world.submit("low1", 0, Environment=DAY)
+    world.submit("low2", 0, ResourceConfig=on(2, G5), Environment=DAY)
+    world.tick()
+    world.pass_time(300)
+    submit(world, "a", {"ResourceConfig": on(2, G5)}, priority=9)
+    world.tick()
+    world.pass_time(300)
+    world.check()
+    assert world.states("low1", "low2", "a") == {"low1": "preempted", "low2": "running", "a": "running"}
+
+
+def test_a_job_is_preempted_for_the_second_alternative_of_another() -> None:
+    world = world_of()
+    world.submit("high", 9, Environment=DAY)
+    world.submit("low", 0, ResourceConfig=on(2, G5), Environment=DAY)
+    world.tick()
+    world.pass_time(300)
+    submit(world, "a", {"ResourceConfig": on(2, G5)}, priority=5)
+    world.tick()
+    (stopping,) = [each for each in read_ledger(world.table).attempts if each.attempt_state is AttemptState.STOPPING]
+    assert (stopping.job_name, stopping.freed_for, stopping.freed) == ("low", "a", {G5: 2})
+    world.pass_time(300)
+    world.check()
+    assert world.seen("a").job.demand == {G5: 2}
+    assert world.states("high", "low") == {"high": "running", "low": "preempted"}
+
+
+def test_a_start_on_an_alternative_that_the_job_no_longer_has_is_refused() -> None:
+    world = world_of()
+    world.submit("full", Environment=DAY)
+    world.tick()
+    submit(world, "a", SPOT)
+    job = get_job(world.table, "a")
+
+    def bind() -> None:
+        world.table.write([job.model_copy(update={"bound": True, "version": job.version + 1}).put(was=job.version)])
+
+    report = world.interrupted_tick(bind)
+    world.check()
+    assert report.rejected
+    assert launched(world, "full")
+    assert world.states("a") == {"a": "pending"}
+
+
+def test_the_request_of_an_attempt_is_that_of_its_alternative() -> None:
+    world = world_of()
+    world.submit("full", Environment=DAY)
+    world.tick()
+    submit(world, "a", SPOT)
+    world.tick()
+    attempt = next(each for each in read_ledger(world.table).attempts if each.job_name == "a")
+    made = find_request_of(world.table, attempt)
+    assert made is not None
+    assert made["ResourceConfig"] == on(2, G5)
+
+
+def test_the_request_of_a_job_with_alternatives_cannot_change() -> None:
+    world = world_of()
+    submit(world, "a", SPOT)
+    with pytest.raises(InvalidRequest, match="has alternatives: stop it"):
+        world.changes.change("a", RequestChange(instances=1), ROOT)
+
+
+def test_a_repeated_submission_is_the_same_job_only_with_the_same_alternatives() -> None:
+    world = world_of()
+    submit(world, "a", SPOT)
+    submit(world, "a", SPOT)
+    for others, terms in (((), {}), (({"ResourceConfig": on(1, G5)},), {}), ((SPOT,), {"wait_at_most_s": 1})):
+        with pytest.raises(NameInUse):
+            if others:
+                submit(world, "a", *others, **terms)
+            else:
+                world.submit("a", Environment=DAY)
+
+
+def test_each_pool_of_a_job_counts_for_the_limits_of_queues() -> None:
+    world = world_of(limits={"waitingPerTeam": 1})
+    world.submit("b", ResourceConfig=on(1, G5))
+    with pytest.raises(QueueFull, match=G5):
+        submit(world, "a", SPOT)
+
+
+def test_a_held_job_leaves_all_queues_and_returns_to_them() -> None:
+    world = world_of()
+    submit(world, "a", SPOT)
+    world.commands.hold("a", ROOT)
+    assert lines(world) == {P5: [], G5: []}
+    world.commands.release("a", ROOT)
+    assert lines(world) == {P5: ["a"], G5: ["a"]}
+    world.commands.set_priority("a", 7, ROOT)
+    assert lines(world) == {P5: ["a"], G5: ["a"]}
+    world.commands.stop("a", ROOT)
+    assert lines(world) == {P5: [], G5: []}
+
+
+def test_a_dry_run_and_a_forecast_know_the_alternatives() -> None:
+    world = world_of()
+    world.submit("full", Environment=DAY)
+    world.tick()
+    made = request("a", Environment=DAY)
+    found = world.forecast_service.dry_run(Submission(request=made, alternatives=[SPOT]), ROOT)
+    assert found.expected_start_ms == world.clock()
+    submit(world, "a", SPOT)
+    (expected,) = world.forecast_service.forecast("a", 1).jobs
+    assert expected.start_ms == world.clock()
+    assert {use.pool for use in world.forecast_service.explain("a").pools} == {P5, G5}
+
