@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from headway.lifecycle import AttemptState
+from headway.reasons import paused_before_launch
 from headway_service.admission.submission import Submission
 from headway_service.errors import InvalidRequest, NameInUse, QueueFull
 from headway_service.sagemaker_api.request_change import RequestChange
@@ -149,16 +150,47 @@ def test_a_preempted_job_stays_on_its_alternative_unless_its_checkpoints_are_por
 
 
 def test_a_job_that_got_no_instances_may_take_another_alternative() -> None:
-    world = world_of({P5: 1, G5: 2}, retries={"capacity": {"maxPerJob": 3, "backoffSeconds": 60}})
+    world = world_of(retries={"capacity": {"maxPerJob": 3, "backoffSeconds": 60}})
     submit(world, "a", {"ResourceConfig": on(1, G5)})
     world.fleet.faults = world.fleet.faults.with_changes({"capacity": {P5: 0}})
     world.tick()
     assert world.seen("a").job.demand == {P5: 1}
-    world.pass_time(100_000)
-    world.submit("other", 9, Environment=DAY)
+    world.pass_time(3600)
+    world.check()
+    job = get_job(world.table, "a")
+    assert (job.retried, job.bound, job.demand) == ({"capacity": 1}, False, {P5: 1})
+    assert lines(world) == {P5: ["a"], G5: ["a"]}
+
+
+def test_a_spot_alternative_that_got_no_instances_runs_on_demand() -> None:
+    world = world_of({P5: 1, f"{G5}.spot": 2, G5: 2})
+    world.submit("full", Environment=DAY)
+    world.tick()
+    submit(world, "a", SPOT)
+    world.fleet.faults = world.fleet.faults.with_changes({"capacity": {G5: 0}, "capacity_wait_s": 1_000_000})
+    world.tick()
+    assert world.seen("a").job.demand == {f"{G5}.spot": 2}
+    world.pass_time(90_300)
+    world.fleet.faults = world.fleet.faults.with_changes({"capacity": {}})
     world.tick()
     world.check()
-    assert not get_job(world.table, "a").bound
+    job = world.seen("a").job
+    assert (job.on_demand, job.bound, job.demand) == (True, True, {G5: 2})
+    assert "EnableManagedSpotTraining" not in launched(world, "a")
+
+
+def test_a_launch_whose_answer_is_lost_binds_the_job_as_it_may_have_run() -> None:
+    world = world_of()
+    submit(world, "a", SPOT)
+    world.fleet.faults = world.fleet.faults.with_changes({"lose_answer": {"CreateTrainingJob": 1}})
+    world.tick()
+    (attempt,) = read_ledger(world.table).attempts
+    unclear = attempt.model_copy(update={"unanswered_ms": 1})
+    terms = {"not_before_ms": 0, "now_ms": 0, "name_is_free": False, "machine_ms": 0}
+    for launching, bound in ((attempt, False), (unclear, True)):
+        job = get_job(world.table, "a")
+        writes = transitions.defer_launch(job, launching, paused_before_launch(), **terms)
+        assert writes[0].item.get("summary", {}).get("bound", False) is bound  # type: ignore[union-attr]
 
 
 def test_a_postponed_launch_leaves_the_choice() -> None:
@@ -249,16 +281,33 @@ def test_the_request_of_a_job_with_alternatives_cannot_change() -> None:
         world.changes.change("a", RequestChange(instances=1), ROOT)
 
 
-def test_a_repeated_submission_is_the_same_job_only_with_the_same_alternatives() -> None:
+def test_a_repeated_submission_is_the_same_job() -> None:
     world = world_of()
     submit(world, "a", SPOT)
     submit(world, "a", SPOT)
-    for others, terms in (((), {}), (({"ResourceConfig": on(1, G5)},), {}), ((SPOT,), {"wait_at_most_s": 1})):
-        with pytest.raises(NameInUse):
-            if others:
-                submit(world, "a", *others, **terms)
-            else:
-                world.submit("a", Environment=DAY)
+    assert lines(world) == {P5: ["a"], G5: ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("others", "terms"),
+    [
+        ([{"ResourceConfig": on(1, G5)}], {}),
+        ([SPOT], {"wait_at_most_s": 1}),
+        ([SPOT], {"portable_checkpoint": True}),
+    ],
+)
+def test_other_alternatives_make_another_request(others: list[Any], terms: dict[str, Any]) -> None:
+    world = world_of()
+    submit(world, "a", SPOT)
+    with pytest.raises(NameInUse):
+        submit(world, "a", *others, **terms)
+
+
+def test_a_request_without_its_alternatives_is_another_one() -> None:
+    world = world_of()
+    submit(world, "a", SPOT)
+    with pytest.raises(NameInUse):
+        world.submit("a", Environment=DAY)
 
 
 def test_each_pool_of_a_job_counts_for_the_limits_of_queues() -> None:
@@ -292,4 +341,3 @@ def test_a_dry_run_and_a_forecast_know_the_alternatives() -> None:
     (expected,) = world.forecast_service.forecast("a", 1).jobs
     assert expected.start_ms == world.clock()
     assert {use.pool for use in world.forecast_service.explain("a").pools} == {P5, G5}
-
