@@ -88,8 +88,9 @@ def preempt(
     """
     moved = move_job(job, JobTrigger.PREEMPT, reason, now_ms, attempt=attempt.attempt_name)
     stopping = _stopping(attempt, StopCause.PREEMPTION, now_ms, freed_for=preemptor.name, freed=dict(freed))
-    # As no two alternatives share a pool, an entry there shows that the job may still run on this one.
-    wanted = in_pools(preemptor, freed)
+    # Of an attempt that is stopped for a team's limit, no instances are reserved for the job. As no two alternatives
+    # share a pool, an entry there shows that the job may still run on this one.
+    wanted = in_pools(preemptor, freed or attempt.demand)
     return stopping, [
         moved.put(was=job.version),
         stopping.put(was=attempt.version),
