@@ -17,6 +17,7 @@ from headway_service.testing.memory_config import MemoryConfiguration
 from tests.client.conftest import FAST
 from tests.client.contract import request
 from tests.client.handler_server import serving
+from tests.client.pages import example
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY
 from tests.client.test_real_handler import handler  # noqa: F401  # a fixture
 
@@ -44,7 +45,7 @@ def test_a_request_without_alternatives_is_submitted_as_it_is() -> None:
 def test_a_job_without_alternatives_has_nothing_to_wait_for() -> None:
     for terms in ({"wait_at_most_s": 60}, {"portable_checkpoint": True}):
         with pytest.raises(UsageError, match="jobs with alternatives"):
-            with_alternatives(request("a"), [], **terms)  # type: ignore[arg-type]
+            with_alternatives(request("a"), [], **terms)
 
 
 def test_a_job_with_alternatives_is_submitted_and_shown(api: HeadwayApi) -> None:
@@ -75,3 +76,14 @@ def test_a_wrong_alternative_of_a_batch_is_refused_by_itself(api: HeadwayApi) ->
     assert isinstance(results[0].error, RefusedError)
     assert "alternatives[0].RoleArn" in str(results[0].error)
     assert results[1].submission is not None
+
+
+def test_the_example_of_the_guide_submits_a_job_with_an_alternative(
+    api: HeadwayApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"HEADWAY_ENDPOINT": api.endpoint, "HEADWAY_REGION": REGION}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+    exec(example("docs/how-to/alternatives.md", "Submit a job with alternatives"), {"request": request("a")})
+    assert api.get_job("a").job.choices == ({P5: 1}, {G5: 2})

@@ -186,7 +186,7 @@ def test_a_launch_whose_answer_is_lost_binds_the_job_as_it_may_have_run() -> Non
     world.tick()
     (attempt,) = read_ledger(world.table).attempts
     unclear = attempt.model_copy(update={"unanswered_ms": 1})
-    terms = {"not_before_ms": 0, "now_ms": 0, "name_is_free": False, "machine_ms": 0}
+    terms: dict[str, Any] = {"not_before_ms": 0, "now_ms": 0, "name_is_free": False, "machine_ms": 0}
     for launching, bound in ((attempt, False), (unclear, True)):
         job = get_job(world.table, "a")
         writes = transitions.defer_launch(job, launching, paused_before_launch(), **terms)
@@ -243,6 +243,22 @@ def test_a_job_is_preempted_for_the_second_alternative_of_another() -> None:
     world.check()
     assert world.seen("a").job.demand == {G5: 2}
     assert world.states("high", "low") == {"high": "running", "low": "preempted"}
+
+
+def test_an_attempt_is_stopped_for_the_limit_of_a_team_though_the_first_preference_is_paused() -> None:
+    sizes = {P5: 1, G5: 4}
+    world = world_of(sizes, teams={"a": {"limit": {G5: 2}}, "default": {}})
+    team = [{"Key": "team", "Value": "a"}]
+    world.submit("low", ResourceConfig=on(2, G5), Tags=[*team, {"Key": "priority", "Value": "0"}], Environment=DAY)
+    world.tick()
+    world.pass_time(300)
+    world.container.pool_operations.pause(P5, "user/ada", "maintenance")
+    high = [*team, {"Key": "priority", "Value": "9"}]
+    submit(world, "a", {"ResourceConfig": on(2, G5)}, request={"Tags": high})
+    assert not world.tick().rejected
+    world.pass_time(300)
+    world.check()
+    assert world.states("low", "a") == {"low": "preempted", "a": "running"}
 
 
 def test_a_start_on_an_alternative_that_the_job_no_longer_has_is_refused() -> None:
