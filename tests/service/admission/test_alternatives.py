@@ -11,6 +11,7 @@ from headway_service.admission.submission import MAX_WAIT_AT_MOST_S, Submission
 from headway_service.config.document import validate
 from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestError, RequestTooLarge, RuleViolation
 from headway_service.sagemaker_api.alternatives import MAX_ALTERNATIVES, with_members
+from headway_service.sagemaker_api.redaction import shown
 from tests.service.world import P5, ROOT, on, request
 
 G5, G6 = "ml.g5.xlarge", "ml.g6.xlarge"
@@ -134,3 +135,11 @@ def test_only_the_first_preference_has_a_warm_pool() -> None:
     assert (first.keep_s, other.keep_s) == (300, 0)
     assert first.warm_key
     assert not other.warm_key
+
+
+def test_a_caller_who_may_not_see_details_sees_those_of_no_alternative() -> None:
+    others = [{"Environment": {"TOKEN": "x"}, "ResourceConfig": on(1, G5)}, {"HyperParameters": {"a": "1"}}]
+    found = shown({"TrainingJobName": "a"}, others, details=False)
+    assert found.alternatives == ({"ResourceConfig": on(1, G5)}, {})
+    assert found.withheld == ("Environment", "HyperParameters")
+    assert shown({"TrainingJobName": "a"}, others, details=True).alternatives == tuple(others)

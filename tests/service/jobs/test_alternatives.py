@@ -12,10 +12,14 @@ from headway.lifecycle import AttemptState
 from headway.reasons import paused_before_launch
 from headway_service.admission.submission import Submission
 from headway_service.errors import InvalidRequest, NameInUse, QueueFull
+from headway_service.ports.table import Check, Put
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.repository import find_request_of, get_job
+from headway_service.store.transitions.shared import keep_for_preemptor
+from headway_service.tracking.adoption import adoption
+from tests.service.store import builders
 from tests.service.world import P5, ROOT, World, on, request
 
 G5, G6 = "ml.g5.xlarge", "ml.g6.xlarge"
@@ -162,11 +166,12 @@ def test_a_job_that_got_no_instances_may_take_another_alternative() -> None:
     assert lines(world) == {P5: ["a"], G5: ["a"]}
 
 
-def test_a_spot_alternative_that_got_no_instances_runs_on_demand() -> None:
+@pytest.mark.parametrize("portable", [False, True])
+def test_a_spot_alternative_that_got_no_instances_runs_on_demand(portable: bool) -> None:
     world = world_of({P5: 1, f"{G5}.spot": 2, G5: 2})
     world.submit("full", Environment=DAY)
     world.tick()
-    submit(world, "a", SPOT)
+    submit(world, "a", SPOT, portable_checkpoint=portable)
     world.fleet.faults = world.fleet.faults.with_changes({"capacity": {G5: 0}, "capacity_wait_s": 1_000_000})
     world.tick()
     assert world.seen("a").job.demand == {f"{G5}.spot": 2}
@@ -195,14 +200,15 @@ def test_a_launch_whose_answer_is_lost_binds_the_job_as_it_may_have_run() -> Non
 
 def test_a_postponed_launch_leaves_the_choice() -> None:
     world = world_of()
-    world.fleet.faults = world.fleet.faults.with_changes({"quotas": {P5: 0}})
+    world.submit("full", Environment=DAY)
+    world.tick()
+    world.fleet.faults = world.fleet.faults.with_changes({"quotas": {G5: 0}})
     submit(world, "a", {"ResourceConfig": on(1, G5)})
     world.tick()
-    job = get_job(world.table, "a")
-    assert (job.job_state, job.alternative, job.bound) == ("pending", 0, False)
-    assert lines(world) == {P5: ["a"], G5: ["a"]}
-    world.submit("other", 9, Environment=DAY)
     world.check()
+    job = get_job(world.table, "a")
+    assert (job.job_state, job.alternative, job.demand, job.bound) == ("pending", 0, {P5: 1}, False)
+    assert lines(world) == {P5: ["a"], G5: ["a"]}
 
 
 def test_a_pool_that_backs_off_does_not_hold_back_the_other_alternatives() -> None:
@@ -261,21 +267,90 @@ def test_an_attempt_is_stopped_for_the_limit_of_a_team_though_the_first_preferen
     assert world.states("low", "a") == {"low": "preempted", "a": "running"}
 
 
-def test_a_start_on_an_alternative_that_the_job_no_longer_has_is_refused() -> None:
+def test_a_start_that_is_not_as_it_was_decided_is_refused() -> None:
     world = world_of()
     world.submit("full", Environment=DAY)
     world.tick()
     submit(world, "a", SPOT)
-    job = get_job(world.table, "a")
 
-    def bind() -> None:
-        world.table.write([job.model_copy(update={"bound": True, "version": job.version + 1}).put(was=job.version)])
+    def change_limit() -> None:
+        job = get_job(world.table, "a")
+        first, other = job.choices
+        choices = (first, other.model_copy(update={"limit_ms": 1}))
+        world.table.write(
+            [job.model_copy(update={"choices": choices, "version": job.version + 1}).put(was=job.version)]
+        )
 
-    report = world.interrupted_tick(bind)
+    report = world.interrupted_tick(change_limit)
     world.check()
     assert report.rejected
-    assert launched(world, "full")
     assert world.states("a") == {"a": "pending"}
+
+
+def test_a_preemption_requires_the_job_in_the_queue_of_the_alternative_that_it_is_for() -> None:
+    world = world_of()
+    submit(world, "a", SPOT)
+    preemptor = get_job(world.table, "a")
+    victim = builders.job(demand={G5: 2}, job_name="b")
+    attempt = builders.attempt(demand={G5: 2}, job_name="b")
+    _, writes = transitions.preempt(victim, attempt, preemptor.waiting(), {G5: 2}, builders.REASON, 0)
+    assert [write.key.pk for write in writes if isinstance(write, Check) and write.key.pk.startswith("line")] == [
+        f"line#{G5}"
+    ]
+
+
+def test_what_is_freed_for_an_alternative_is_reserved_for_it() -> None:
+    world = world_of()
+    submit(world, "a", SPOT)
+    kept, writes = keep_for_preemptor({G5: 2}, get_job(world.table, "a"), None)
+    assert kept == {G5: 2}
+    assert len(writes) == 1
+
+
+def test_a_lost_attempt_is_adopted_on_the_alternative_that_it_runs_on() -> None:
+    world = world_of()
+    submit(world, "a", SPOT)
+    rogue = builders.rogue(demand={G5: 2}, charged={G5: 2})
+    ledger = read_ledger(world.table)
+    writes = adoption(ledger, world.configured().policy(), rogue, get_job(world.table, "a"), "m", 0, 0)
+    assert writes is not None
+    found = [write.item for write in writes if isinstance(write, Put) and "attemptState" in write.item]
+    assert [(item["demand"], item["alternative"]) for item in found] == [({G5: 2}, 1)]
+
+
+def test_a_start_in_a_pool_with_a_calendar_is_counted_there() -> None:
+    world = world_of()
+    schedule = [{"days": ["mon"], "from": "08:00", "to": "20:00", "size": 3}]
+    pools = {P5: {"size": 1}, G5: {"size": 2, "schedule": schedule}}
+    world.configuration.write(json.dumps({"pools": pools}))
+    world.submit("full", Environment=DAY)
+    world.tick()
+    before = read_ledger(world.table).calendars[0].version
+    submit(world, "a", SPOT)
+    world.tick()
+    assert world.seen("a").job.demand == {G5: 2}
+    assert read_ledger(world.table).calendars[0].version == before + 1
+
+
+def test_jobs_with_alternatives_do_not_hide_those_behind_them() -> None:
+    world = world_of({P5: 1, G6: 1, G5: 1}, backfill={"enabled": False})
+    submit(world, "a", {"ResourceConfig": on(1, G5)})
+    submit(world, "b", {"ResourceConfig": on(1, G5)}, request={"ResourceConfig": on(1, G6)})
+    world.submit("c", ResourceConfig=on(1, G5))
+    world.tick()
+    world.check()
+    assert world.states("a", "b", "c") == {"a": "running", "b": "running", "c": "running"}
+
+
+def test_the_guarantee_of_a_team_counts_in_each_queue() -> None:
+    teams = {"a": {"guaranteed": {P5: 1, G5: 2}}, "default": {}}
+    world = world_of(teams=teams)
+    team = {"Tags": [{"Key": "team", "Value": "a"}]}
+    submit(world, "a", {"ResourceConfig": on(2, G5)}, request=team)
+    submit(world, "b", {"ResourceConfig": on(2, G5)}, request=team)
+    world.tick()
+    world.check()
+    assert [world.seen(name).job.demand for name in ("a", "b")] == [{P5: 1}, {G5: 2}]
 
 
 def test_the_request_of_an_attempt_is_that_of_its_alternative() -> None:
