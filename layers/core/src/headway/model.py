@@ -197,3 +197,5 @@ class Snapshot:
     policy: Policy = DEFAULT_POLICY
     #: Pools whose size changes at known times; ``pools`` has the sizes of now.
     calendars: Mapping[str, Calendar] = field(default_factory=dict)
+    #: The known spot placement scores, 1 to 10, by spot pool and number of instances.
+    spot_scores: Mapping[tuple[str, int], int] = field(default_factory=dict)

@@ -10,6 +10,9 @@ from headway.errors import InvalidPolicy
 MAX_RESERVED_HEADS = 100
 """Blocked jobs of one combination of pools that may hold a reserved start."""
 
+MAX_SPOT_SCORE = 10
+"""The highest spot placement score (EC2 API reference, SpotPlacementScore)."""
+
 MAX_BACKFILL_WINDOW = 10_000
 """Waiting jobs that one decision may evaluate."""
 
@@ -77,6 +80,9 @@ class Policy:
     ageing: Ageing | None = None
     #: Whether a job may start in the warm pool of another team.
     warm_across_teams: bool = True
+    #: An alternative on spot instances with a lower spot placement score is passed over, 1 to 10; None to use no
+    #: scores.
+    min_spot_score: int | None = None
     #: By name. A job of a team that is not here has no guarantee, no limit and the weight 1.
     teams: Mapping[str, Team] = field(default_factory=dict)
 
@@ -87,6 +93,8 @@ class Policy:
             raise InvalidPolicy(f"reserved_heads is {self.reserved_heads}; it must be 1 to {MAX_RESERVED_HEADS}")
         if not 0 <= self.backfill_window <= MAX_BACKFILL_WINDOW:
             raise InvalidPolicy(f"backfill_window is {self.backfill_window}; it must be 0 to {MAX_BACKFILL_WINDOW}")
+        if self.min_spot_score is not None and not 1 <= self.min_spot_score <= MAX_SPOT_SCORE:
+            raise InvalidPolicy(f"min_spot_score is {self.min_spot_score}; it must be 1 to {MAX_SPOT_SCORE}")
         if self.min_run_time_ms < 0 or self.max_preemptions < 0 or self.checkpoint_interval_ms < 0:
             raise InvalidPolicy("times and counts of a policy cannot be negative")
 

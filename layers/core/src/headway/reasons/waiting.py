@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from headway.model import Allocation, Demand, Pause, SizeChange, WaitingJob
@@ -134,6 +135,17 @@ def waits_for_better(
         f"free; it takes a start that is proven by {clock_time(until_ms, now_ms)} at the latest"
     )
     return Reason(code=ReasonCode.WAITS_FOR_BETTER, message=message)
+
+
+def passing_over(reason: Reason, scores: Sequence[tuple[str, int]]) -> Reason:
+    """A reason of a job with alternatives that are passed over, as they are unlikely to get spot instances.
+
+    Args:
+        reason: why the job waits or starts on another one.
+        scores: the spot pools with low spot placement scores, each with its score; empty if none is passed over.
+    """
+    clauses = [f"; {pool} is passed over, as its spot placement score is {score} of 10" for pool, score in scores]
+    return replace(reason, message=reason.message + "".join(clauses)) if clauses else reason
 
 
 def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason:

@@ -82,6 +82,24 @@ def in_pools(job: WaitingJob, pools: Collection[str]) -> WaitingJob:
     return next((each for each in choices(job) if any(pool in each.demand for pool in pools)), job)
 
 
+def unlikely_spot(job: WaitingJob, snapshot: Snapshot) -> Iterator[tuple[str, int]]:
+    """The spot pools in which the job is unlikely to get its instances, each with its spot placement score.
+
+    Without a known score, a pool is not among them.
+
+    Args:
+        job: the job on one of its alternatives.
+        snapshot: the scores, and the lowest one that the policy accepts.
+    """
+    least = snapshot.policy.min_spot_score
+    if least is None:
+        return
+    for pool, count in sorted(job.demand.items()):
+        score = snapshot.spot_scores.get((pool, count))
+        if score is not None and score < least:
+            yield pool, score
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
     """The alternative that a job is decided on."""

@@ -43,6 +43,8 @@ class Explainer:
         self._enabled = enabled
         #: Reasons that all jobs share that wait for the same thing behind the same job.
         self._shared: dict[tuple[str, ...], Reason] = {}
+        #: By job, the spot pools that it is not decided on, each with its spot placement score.
+        self._passed_over: dict[str, Sequence[tuple[str, int]]] = {}
         #: By pool, how many of the considered jobs continue to wait for it.
         self._ahead: dict[str, int] = {}
 
@@ -63,7 +65,26 @@ class Explainer:
             for pool in job.demand:
                 self._ahead[pool] = self._ahead.get(pool, 0) + 1
         start_ms = start.start_ms if start else None
-        self.waits.append(Wait(job=job.name, reason=why(), ahead=ahead, start_by_ms=start_ms))
+        reason = self.with_passed_over(job, why())
+        self.waits.append(Wait(job=job.name, reason=reason, ahead=ahead, start_by_ms=start_ms))
+
+    def passes_over(self, job: WaitingJob, scores: Sequence[tuple[str, int]]) -> None:
+        """Note that alternatives of a job are passed over for their spot placement scores.
+
+        Args:
+            job: the job.
+            scores: their spot pools with low scores, each with its score.
+        """
+        self._passed_over[job.name] = scores
+
+    def with_passed_over(self, job: WaitingJob, reason: Reason) -> Reason:
+        """The reason why a job waits or starts, with what was passed over.
+
+        Args:
+            job: the job.
+            reason: the reason.
+        """
+        return reasons.passing_over(reason, self._passed_over.get(job.name, ()))
 
     def behind(self, pools: Combination) -> Reason:
         """The job waits behind the first blocked job of its combination of pools. There must be one."""

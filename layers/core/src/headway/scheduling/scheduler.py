@@ -10,7 +10,7 @@ from headway import reasons
 from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Action, Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.reasons import Reason
-from headway.scheduling.alternatives import choices, choose, on_what_is_promised
+from headway.scheduling.alternatives import choices, choose, on_what_is_promised, unlikely_spot
 from headway.scheduling.backfill import ReservedStart
 from headway.scheduling.capacity_state import CapacityState, paused_pool
 from headway.scheduling.explainer import Explainer, Why
@@ -194,7 +194,7 @@ class _Pass:
 
     def _consider_alternatives(self, job: WaitingJob) -> None:
         """Consider a job on one of its alternatives. Nothing is reserved or being freed for it on another one."""
-        among = [self._as_ranked(job, each) for each in choices(job)]
+        among = self._without_unlikely_spot([self._as_ranked(job, each) for each in choices(job)])
         hopeful = [each for each in among if self._hopeless(each) is None and self._is_usable(each)]
         if not hopeful:
             first = next(filter(self._is_usable, among), among[0])
@@ -221,6 +221,15 @@ class _Pass:
         start_ms = start.start_ms if start is not None else None
         why = partial(reasons.waits_for_better, choice.job, choice.instead_of, start_ms, until_ms, self.now_ms)
         self.explainer.add(choice.job, why, start)
+
+    def _without_unlikely_spot(self, among: list[WaitingJob]) -> list[WaitingJob]:
+        """The choices that are not passed over for their spot placement scores: all, if no other one can be used."""
+        unlikely = {n: tuple(unlikely_spot(each, self.snapshot)) for n, each in enumerate(among)}
+        likely = [each for n, each in enumerate(among) if not unlikely[n]]
+        if len(likely) == len(among) or not any(map(self._is_usable, likely)):
+            return among
+        self.explainer.passes_over(among[0], [score for scores in unlikely.values() for score in scores])
+        return likely
 
     def _is_usable(self, job: WaitingJob) -> bool:
         return self._never_fits(job) is None and paused_pool(job, self.snapshot) is None
@@ -349,7 +358,7 @@ class _Pass:
             state.start(job, takes)
             state.claim(pool)
             self.reserved_starts.account_for(counted, state.charged(job), until_ms, starts=True)
-            reason = reasons.started(job.demand, warm=pool.job)
+            reason = self.explainer.with_passed_over(job, reasons.started(job.demand, warm=pool.job))
             self.starts.append(StartWarm(job=job.name, demand=dict(job.demand), reason=reason, warm=pool.attempt))
             return True
         return False
@@ -381,9 +390,8 @@ class _Pass:
             return
         self.state.start(job, takes)
         self.reserved_starts.account_for(positive(takes), self.state.charged(job), until_ms, starts=True)
-        self.starts.append(
-            Start(job=job.name, demand=dict(job.demand), reason=reasons.started(job.demand, one_of=job.one_of))
-        )
+        reason = self.explainer.with_passed_over(job, reasons.started(job.demand, one_of=job.one_of))
+        self.starts.append(Start(job=job.name, demand=dict(job.demand), reason=reason))
 
     def _wait_or_preempt(
         self,

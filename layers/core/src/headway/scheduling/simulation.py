@@ -113,7 +113,8 @@ class Simulation:
         """Begin with a snapshot.
 
         Args:
-            snapshot: the queue as it is; its policy stays, and so do pauses. Pools change their sizes by its calendars.
+            snapshot: the queue as it is; its policy, pauses and spot placement scores stay. Pools change their sizes
+                by its calendars.
             decide: the scheduler. It may keep a state of its own, but must come to an end at each instant.
             run_time: how long the jobs of the snapshot run. Without, they never end, their limits aside.
             stop_ms: the duration of a stop, ms.
@@ -128,6 +129,7 @@ class Simulation:
         self._calendars = snapshot.calendars
         self._pauses = snapshot.pauses
         self._policy = snapshot.policy
+        self._spot_scores = snapshot.spot_scores
         self._decide = decide
         self._stop_ms = stop_ms
         self._release_ms = stop_ms if release_ms is None else release_ms
@@ -197,6 +199,7 @@ class Simulation:
             pauses=self._pauses,
             policy=self._policy,
             calendars=self._calendars,
+            spot_scores=self._spot_scores,
         )
 
     def run(self, until_ms: int | None = None) -> None:
