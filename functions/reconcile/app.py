@@ -27,6 +27,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         table=container.table,
         training_jobs=container.training_jobs,
         training_plans=container.training_plans,
+        spot_scores=lambda: container.spot_scores,
         observer=container.observer,
         clock=container.clock,
         machine_clock=container.machine_clock,

@@ -326,6 +326,7 @@ class World:
     #: Jobs whose stop was requested, so that they are not requeued.
     unwanted: set[str] = field(default_factory=set)
     calendars: Mapping[str, Calendar] = field(default_factory=dict)
+    spot_scores: Mapping[tuple[str, int], int] = field(default_factory=dict)
     started_ms: dict[str, int] = field(default_factory=dict)
     #: Whether preempted jobs are requeued.
     victims_return: bool = True
@@ -345,6 +346,7 @@ class World:
             # Attempts that stop for no job were stopped by request.
             unwanted={a.job for a in snapshot.allocations if a.warm or (a.stopping and a.freed_for is None)},
             calendars=snapshot.calendars,
+            spot_scores=snapshot.spot_scores,
         )
 
     def snapshot(self) -> Snapshot:
@@ -357,6 +359,7 @@ class World:
             waiting=tuple(self.waiting.values()),
             policy=self.policy,
             calendars=self.calendars,
+            spot_scores=self.spot_scores,
         )
 
     def advance(self, now_ms: int) -> None:

@@ -171,6 +171,7 @@ class World(SimulatedDeployment[Table]):
             table=self.table,
             training_jobs=self.training_jobs,
             training_plans=self.container.training_plans,
+            spot_scores=lambda: self.container.spot_scores,
             observer=self.observer,
             clock=self.clock,
             machine_clock=self.machine_clock,

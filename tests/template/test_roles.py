@@ -52,6 +52,7 @@ ACTIONS = {
     "ReconcileFunctionRole": ALL
     | QUERIES
     | {
+        "ec2:GetSpotPlacementScores",
         "sagemaker:DescribeTrainingJob",
         "sagemaker:DescribeTrainingPlan",
         "sagemaker:ListTrainingJobs",
@@ -122,10 +123,10 @@ def test_these_are_all_roles_and_none_has_full_access(of_type):
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_listing_training_jobs_is_the_only_permission_on_any_resource(of_type, name):
+def test_listing_training_jobs_and_spot_scores_are_the_only_permissions_on_any_resource(of_type, name):
     for statement in statements(of_type("AWS::IAM::Role")[name]):
         if statement["Resource"] == "*":
-            assert actions(statement) == ["sagemaker:ListTrainingJobs"]
+            assert actions(statement) in (["sagemaker:ListTrainingJobs"], ["ec2:GetSpotPlacementScores"])
 
 
 @pytest.mark.parametrize("name", ACTIONS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,11 +15,12 @@ from headway.errors import InvalidPolicy
 from headway.model import Alternative, Pause, Snapshot, WaitingJob
 from headway.plan import Plan, Start
 from headway.policy import Policy
+from headway.scheduling.alternatives import demands
 from headway.scheduling.forecast import forecast
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, reserved, snapshot
-from tests.core.random_snapshots import random_snapshot
+from tests.core.random_snapshots import played, random_snapshot
 
 SPOT = f"{G5}.spot"
 POOLS = {P5: 2, G5: 4, SPOT: 4}
@@ -83,7 +85,7 @@ def test_the_reason_of_a_start_says_what_was_passed_over() -> None:
 def test_the_reason_of_a_wait_says_what_is_passed_over(first: tuple[str, int], others: list[tuple[str, int]]) -> None:
     plan = schedule(scored(held("x", 9, count=2), either(*others, first=first)))
     assert plan.actions == ()
-    assert reason_of(plan, "w").startswith(f"waits for 1 {P5}")
+    assert reason_of(plan, "w").startswith(f"waits for 1 of 1 {P5}")
     assert reason_of(plan, "w").endswith(f"; {SPOT} is passed over, as its spot placement score is 2 of 10")
 
 
@@ -134,7 +136,7 @@ def test_the_forecast_keeps_the_scores() -> None:
 
 @given(st.integers(min_value=0, max_value=2**32), st.integers(min_value=1, max_value=10), st.data())
 def test_scores_change_no_plan_of_jobs_without_alternatives(seed: int, least: int, data: st.DataObject) -> None:
-    found = random_snapshot(seed)
+    found = random_snapshot(Random(seed))
     waiting = tuple(replace(each, alternatives=()) for each in found.waiting)
     found = replace(found, waiting=waiting)
     scores = {
@@ -148,8 +150,18 @@ def test_scores_change_no_plan_of_jobs_without_alternatives(seed: int, least: in
 
 @given(st.integers(min_value=0, max_value=2**32), st.integers(min_value=1, max_value=10))
 def test_a_least_score_without_scores_changes_no_plan(seed: int, least: int) -> None:
-    found = random_snapshot(seed)
+    found = random_snapshot(Random(seed))
     assert schedule(replace(found, policy=replace(found.policy, min_spot_score=least))) == schedule(found)
+
+
+@given(st.integers(min_value=0, max_value=2**32), st.integers(min_value=1, max_value=10))
+def test_with_scores_every_decision_comes_to_rest_and_everybody_is_served(seed: int, least: int) -> None:
+    rng = Random(seed)
+    found = random_snapshot(rng)
+    demanded = {each for job in found.waiting for demand in demands(job) for each in demand.items()}
+    scores = {each: rng.randint(1, 10) for each in sorted(demanded) if rng.random() < 0.7}
+    scored = replace(found, spot_scores=scores, policy=replace(found.policy, min_spot_score=least))
+    assert played(scored, rng)[0] is None
 
 
 @pytest.mark.parametrize("score", [0, 11])

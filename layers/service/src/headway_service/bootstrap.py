@@ -20,6 +20,7 @@ from headway_service import __version__
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLetterQueue
 from headway_service.aws.dynamodb_table import DynamoDBTable
+from headway_service.aws.ec2_spot_scores import Ec2SpotScores
 from headway_service.aws.error_codes import FAILED_CALLS
 from headway_service.aws.event_sinks import EventBridgeSink, SnsSink
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
@@ -45,6 +46,7 @@ from headway_service.pools.operations import PoolOperations
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.messaging import Wake
+from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_plans import TrainingPlans
@@ -131,6 +133,11 @@ class Container:
     def training_plans(self) -> TrainingPlans:
         """SageMaker's training plans."""
         return SageMakerTrainingPlans(boto3.client("sagemaker", config=CALL_LIMITS))
+
+    @cached_property
+    def spot_scores(self) -> SpotScores:
+        """EC2's spot placement scores. One try: without an answer there is no score, and the run has other work."""
+        return Ec2SpotScores(boto3.client("ec2", config=ONE_TRY))
 
     @cached_property
     def marks(self) -> Marks:

@@ -21,12 +21,14 @@ from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.bootstrap import Container
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
+from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.scheduling.executor import TickReport
 from headway_service.settings import Settings
 from headway_service.testing.memory_config import MemoryConfiguration
+from headway_service.testing.memory_spot_scores import MemorySpotScores
 
 START_S = 1_800_000_000.0
 """When a simulation starts, s since the epoch."""
@@ -245,6 +247,11 @@ class SimulatedContainer(Container):
     def training_plans(self) -> TrainingPlans:
         """See :class:`headway_service.bootstrap.Container`."""
         return self._deployment.make_training_plans()
+
+    @cached_property
+    def spot_scores(self) -> SpotScores:
+        """None: nobody knows the spot capacity of a simulation."""
+        return MemorySpotScores()
 
     @cached_property
     def alarms(self) -> Alarms:

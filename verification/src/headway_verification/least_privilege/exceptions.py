@@ -81,6 +81,12 @@ GRANTED_WITHOUT_A_RUN = (
         source="DynamoDB developer guide, DynamoDB encryption at rest: Usage notes",
     ),
     Reason(
+        sid="SeeSpotScores",
+        actions=_actions("ec2", "GetSpotPlacementScores"),
+        because="Called only with spot.minScore; the sandbox has no spot placement scores.",
+        source="EC2 API reference, GetSpotPlacementScores",
+    ),
+    Reason(
         sid="SeeNetworkInterfaces",
         actions=_actions("ec2", "DescribeNetworkInterfaces", "DescribeSubnets"),
         because="Granted only in a VPC (FunctionSubnetIds): Lambda reads them with the function's role.",

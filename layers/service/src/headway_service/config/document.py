@@ -23,7 +23,7 @@ from headway.jobpolicy.retry import MAX_BACKOFF_MS
 from headway.jobpolicy.retry import Retry as RetryRule
 from headway.jobpolicy.rules import OnStart, Rule
 from headway.jobpolicy.utilization import UtilizationRule
-from headway.policy import MAX_BACKFILL_WINDOW, MAX_LIMIT_WEIGHT, MAX_RESERVED_HEADS, Policy
+from headway.policy import MAX_BACKFILL_WINDOW, MAX_LIMIT_WEIGHT, MAX_RESERVED_HEADS, MAX_SPOT_SCORE, Policy
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.config import access as access_notation
 from headway_service.config import rules as rule_notation
@@ -212,12 +212,14 @@ _RETRIES = {
 
 
 class Spot(ConfigModel):
-    """When a job that requested spot instances continues on demand, if the pools and its team's limit can hold it."""
+    """Rules on spot instances. A job continues on demand if the pools and its team's limit can hold it."""
 
     #: After more interruptions than this over its life; null for never.
     max_interruptions: int | None = Field(default=3, ge=0, le=1000)
     #: When it has waited for spot instances in vain, up to its MaxWaitTimeInSeconds.
     after_wait: bool = True
+    #: Alternatives on spot instances with a lower spot placement score are passed over; null to ask for no scores.
+    min_score: int | None = Field(default=None, ge=1, le=MAX_SPOT_SCORE)
 
 
 class Rogues(ConfigModel):
@@ -291,6 +293,7 @@ class Configuration(ConfigModel):
             checkpoint_interval_ms=self.preemption.checkpoint_interval_seconds * 1000,
             ageing=ageing,
             warm_across_teams=self.kept_warm_pools is None or self.kept_warm_pools.across_teams,
+            min_spot_score=self.spot.min_score,
             teams={
                 name: policy.Team(
                     guaranteed=team.guaranteed, limit=team.limit, weight=team.weight, max_priority=team.max_priority

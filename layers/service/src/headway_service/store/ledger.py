@@ -17,6 +17,7 @@ from headway_service.store.records.ledger import (
     ReservationRecord,
     TeamRecord,
 )
+from headway_service.store.records.spot_scores import SpotScoresRecord
 from headway_service.store.records.training_plan import PlanRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.warm_pool import WarmPoolRecord
@@ -33,6 +34,7 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "pool": ("pools", PoolRecord),
     "reservation": ("reservations", ReservationRecord),
     "rogue": ("rogues", UnmanagedJobRecord),
+    "scores": ("all_spot_scores", SpotScoresRecord),
     "team": ("teams", TeamRecord),
     "warm": ("warm_pools", WarmPoolRecord),
 }
@@ -52,6 +54,13 @@ class Ledger:
     calendars: tuple[CalendarRecord, ...] = ()
     plans: tuple[PlanRecord, ...] = ()
     warm_pools: tuple[WarmPoolRecord, ...] = ()
+    #: One item at most.
+    all_spot_scores: tuple[SpotScoresRecord, ...] = ()
+
+    @property
+    def spot_scores(self) -> SpotScoresRecord | None:
+        """The spot placement scores that EC2 gave last; None if it was not asked."""
+        return next(iter(self.all_spot_scores), None)
 
     @property
     def queue_teams(self) -> tuple[str, ...]:
@@ -94,7 +103,9 @@ class Ledger:
         return replace(self, reservations=tuple(each for each in self.reservations if each.job_name != job))
 
     def in_training_time(self, now_ms: int, machine_ms: int) -> Ledger:
-        """The ledger with the ends of back-offs in training time, by which decisions are made and times are shown.
+        """The ledger with the ends of back-offs, and the times of spot placement scores, in training time.
+
+        Decisions are made by it, and times are shown in it.
 
         Args:
             now_ms: the training time, ms.
@@ -104,7 +115,8 @@ class Ledger:
         if not ahead_ms:
             return self
         pools = (pool.model_copy(update={"backoff_until_ms": pool.backoff_until_ms + ahead_ms}) for pool in self.pools)
-        return replace(self, pools=tuple(pools))
+        scores = tuple(each.later(ahead_ms) for each in self.all_spot_scores)
+        return replace(self, pools=tuple(pools), all_spot_scores=scores)
 
     def warm_pool_of(self, attempt: str) -> WarmPoolRecord | None:
         """The warm pool that an attempt has left."""

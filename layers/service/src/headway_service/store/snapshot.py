@@ -109,6 +109,7 @@ def read_snapshot(
         pauses=pauses,
         policy=policy,
         calendars={pool: calendar.calendar(now_ms) for pool, calendar in calendars.items() if pool in sizes},
+        spot_scores=dict(ledger.spot_scores.fresh(now_ms)) if ledger.spot_scores is not None else {},
     )
 
 

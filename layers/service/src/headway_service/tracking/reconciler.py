@@ -13,6 +13,7 @@ from headway.lifecycle import AttemptState
 from headway_service.errors import Conflict, ListingExpired, OutcomeUnknown, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Wake
+from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs, TrainingJobSummary
 from headway_service.ports.training_plans import TrainingPlans
@@ -20,6 +21,7 @@ from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.tracking.observer import Observer, StatusOutcome
+from headway_service.tracking.spot_scores import refresh_scores
 from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
 from headway_service.tracking.training_plans import refresh_plans
 from headway_service.tracking.warm_pools import WarmPoolTracker
@@ -52,6 +54,7 @@ def reconcile(
     table: Table,
     training_jobs: AllTrainingJobs,
     training_plans: TrainingPlans,
+    spot_scores: Callable[[], SpotScores],
     observer: Observer,
     clock: Callable[[], int],
     machine_clock: Callable[[], int],
@@ -70,6 +73,7 @@ def reconcile(
         table: the table.
         training_jobs: SageMaker.
         training_plans: SageMaker's training plans; asked only if a pool follows one.
+        spot_scores: makes the client of EC2's spot placement scores; called only if a score is due.
         observer: applies the statuses.
         clock: the training time, ms.
         machine_clock: the machine time, ms.
@@ -120,6 +124,7 @@ def reconcile(
     logger.info("reconciled", extra={"silent": len(silent), "unchanged": len(same), "ended": ended})
     # Even if nothing was found: this recovers a wake-up that was lost between a write and its message.
     wake("reconcile")
+    refresh_scores(table, spot_scores, ledger, machine_clock)
     return Reconciled(ended=ended, ledger=ledger)
 
 
