@@ -19,7 +19,7 @@ from headway.scheduling.alternatives import demands
 from headway.scheduling.forecast import forecast
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
-from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, reserved, snapshot
+from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, reserved, snapshot, warm
 from tests.core.random_snapshots import played, random_snapshot
 
 SPOT = f"{G5}.spot"
@@ -77,6 +77,11 @@ def test_the_reason_of_a_start_says_what_was_passed_over() -> None:
     assert started(schedule(scored(either((P5, 1))))).reason.message == (
         f"started on 1 {P5}; {SPOT} is passed over, as its spot placement score is 2 of 10"
     )
+
+
+def test_so_does_the_reason_of_a_start_in_a_warm_pool() -> None:
+    found = scored(warm("x", pool=P5, count=2), either((SPOT, 4), first=(P5, 2), warm_key="k"))
+    assert "is passed over" in started(schedule(found)).reason.message
 
 
 @pytest.mark.parametrize(

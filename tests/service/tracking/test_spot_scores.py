@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from headway_service.admission.submission import Submission
-from headway_service.errors import RetryLater
+from headway_service.config.document import validate
+from headway_service.errors import InvalidConfiguration, RetryLater
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.records.spot_scores import (
@@ -21,6 +22,7 @@ from headway_service.store.records.spot_scores import (
 )
 from headway_service.testing.memory_spot_scores import MemorySpotScores
 from headway_service.testing.memory_table import MemoryTable
+from headway_service.tracking import spot_scores
 from headway_service.tracking.spot_scores import MAX_ENTRIES
 from tests.service.world import P5, ROOT, World, on, request
 
@@ -111,16 +113,32 @@ def test_a_stale_score_is_ignored() -> None:
 
 
 def test_scores_age_in_machine_time() -> None:
-    world = World(speed=1000)
-    world.container.spot_scores = MemorySpotScores({(SPOT, 2): 3})
-    configure(world)
-    world.submit("full", Environment={"SANDBOX_RUN_SECONDS": "36000000"})
-    world.tick()
+    world = world_of(scores={(SPOT, 2): 3})
     submit(world, "a", 2)
     world.reconcile()
-    world.pass_time(3600, tick=False, deliver=False)
+    ahead_ms = 10 * FRESH_MS
+    now_ms = world.machine_clock() + ahead_ms
+    scores = read_ledger(world.table).in_training_time(now_ms, world.machine_clock()).spot_scores
+    assert scores is not None
+    assert dict(scores.fresh(now_ms)) == {(SPOT, 2): 3}
+
+
+def test_an_answer_without_a_score_is_no_score() -> None:
+    record = SpotScoresRecord(scores=(SpotScore(pool=SPOT, count=1, asked_ms=0), score(2, 0)))
+    assert dict(record.fresh(0)) == {(SPOT, 2): 5}
+
+
+@pytest.mark.parametrize("least", [0, 11, 3.5, "3"])
+def test_a_least_score_is_from_1_to_10(least: Any) -> None:
+    with pytest.raises(InvalidConfiguration, match=r"spot\.minScore"):
+        validate({"pools": {P5: {"size": 1}}, "spot": {"minScore": least}})
+
+
+def test_without_spot_pools_not_even_the_configuration_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
     world.tick()
-    assert world.states("a") == {"a": "pending"}
+    monkeypatch.setattr(spot_scores, "find_applied", lambda _: pytest.fail("read"))
+    world.reconcile()
 
 
 @pytest.mark.parametrize(("least", "with_spot_pool"), [(None, True), (4, False)])
