@@ -13,8 +13,8 @@ from headway_sandbox.training.container import isolation
 from headway_sandbox.training.container.isolation import Isolation
 from headway_sandbox.training.settings import TrainingSettings, find_interpreters
 
-DURATIONS = Durations(provisioning_s=5.0, release_s=1.0, warm_start_s=1.0, restart_s=10.0)
-"""Scripts run at real speed, so the stages before them are shorter than on SageMaker."""
+DURATIONS = Durations(provisioning_s=5.0, download_s=5.0, upload_s=5.0, release_s=1.0, warm_start_s=1.0, restart_s=10.0)
+"""Scripts run at real speed, so the other stages are shorter than on SageMaker."""
 
 _ISOLATED_BY = {
     Isolation.ROOT: "each as a user of its own",

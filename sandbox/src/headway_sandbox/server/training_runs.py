@@ -133,6 +133,7 @@ class TrainingRuns:
             interpreter=interpreter,
             isolation=Isolation(settings.isolation),
             stop_grace_s=settings.stop_grace_s,
+            disk_bytes=settings.disk_bytes,
             port=self._port,
             region=self._fleet.settings.region,
             credentials=self._credentials(job.request["RoleArn"], job.name),

@@ -29,6 +29,7 @@ class Assignment:
     interpreter: Interpreter
     isolation: Isolation
     stop_grace_s: float
+    disk_bytes: int
     port: int
     """Port of the AWS endpoint on this machine, and in the container."""
     region: str

@@ -15,6 +15,8 @@ from headway_sandbox.sagemaker import service_facts
 
 EVERY_IMAGE = "*"
 _FOLDERS = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix]))"
+DISK_BYTES_MAX = 10 * 2**30
+"""Disk space of a host, by default."""
 _ANSWER_S = 20.0
 
 
@@ -58,6 +60,8 @@ class TrainingSettings:
     """How scripts are isolated (`headway_sandbox.training.container.isolation.Isolation`)."""
     stop_grace_s: float = service_facts.STOP_GRACE_S
     """From SIGTERM to SIGKILL, s."""
+    disk_bytes: int = DISK_BYTES_MAX
+    """Disk space of a host."""
 
     def interpreter(self, image: str) -> Interpreter | None:
         """Return the interpreter for a training image; None if no pattern fits."""

@@ -64,7 +64,7 @@ class Supervisor:
         self._ending = threading.Lock()
         self._stop = threading.Event()
         self._container: Container | None = None
-        self._limits = Limits()
+        self._limits = Limits(disk_bytes=assignment.disk_bytes)
         self._hosts = hosts_of(assignment.resources, assignment.path)
         self._last_lines = dict.fromkeys((host.number for host in self._hosts), "")
         self._metrics = MetricDefinitions(assignment.request)

@@ -15,7 +15,13 @@ from headway_sandbox.training.container.spec import ContainerSpec, HostSpec
 
 _FIRST_USER, _USERS = 100_000, 400_000
 _TRIAL_PORT = 80
+_TRIAL_DISK_BYTES = 2**20
 _TRIAL_S = 20.0
+_ALLOW_USER_NAMESPACES = (
+    "Allow unprivileged user namespaces (sysctl user.max_user_namespaces, "
+    "kernel.apparmor_restrict_unprivileged_userns), or start the sandbox as root."
+)
+_ALLOW_NAMESPACES = "Give root CAP_SYS_ADMIN and CAP_NET_ADMIN (a container usually lacks them)."
 
 
 class CannotIsolate(SandboxError):
@@ -45,23 +51,21 @@ class Isolation(StrEnum):
 
 
 def find() -> Isolation:
-    """Return the best isolation that works here.
+    """Return the isolation for this user, after a trial.
 
     Raises:
-        CannotIsolate: None does; the message says what to change.
+        CannotIsolate: It does not work here; the message says what to change.
     """
     if not sys.platform.startswith("linux"):
         raise CannotIsolate("--train needs Linux: it runs scripts in namespaces. Start the sandbox without it.")
-    failures = []
-    for isolation in [Isolation.ROOT] * (os.geteuid() == 0) + [Isolation.USER_NAMESPACE]:
-        failure = trial(isolation)
-        if failure is None:
-            return isolation
-        failures.append(f"{isolation}: {failure}")
+    # Never root in a user namespace: it would own the machine's files.
+    isolation = Isolation.ROOT if os.geteuid() == 0 else Isolation.USER_NAMESPACE
+    failure = trial(isolation)
+    if failure is None:
+        return isolation
+    remedy = _ALLOW_USER_NAMESPACES if isolation is Isolation.USER_NAMESPACE else _ALLOW_NAMESPACES
     raise CannotIsolate(
-        "--train cannot isolate scripts on this machine, so it runs none. Allow unprivileged user namespaces (sysctl "
-        "user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns), or start the sandbox as root. "
-        + "; ".join(failures)
+        f"--train cannot isolate scripts on this machine, so it runs none. {remedy} What failed: {failure}"
     )
 
 
@@ -78,7 +82,7 @@ def trial(isolation: Isolation) -> str | None:
             user=isolation.user(),
             programs=[],
             port=_TRIAL_PORT,
-            limits=Limits(),
+            limits=Limits(disk_bytes=_TRIAL_DISK_BYTES),
         )
         try:
             container = Container(spec, Path(name, "spec.json"), prefix=isolation.prefix)

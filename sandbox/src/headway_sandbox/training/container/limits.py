@@ -13,7 +13,7 @@ class Limits:
     processes: int = 1024
     """Processes and threads."""
     files_open: int = 65_536
-    disk_bytes: int = 10 * 2**30
+    disk_bytes: int
     """Size of all files of the host, and of a single one."""
 
     def apply(self) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from headway_sandbox.training.container import linux
 
 ML = PurePosixPath("/opt/ml")
 _SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc")
+# Settings of the kernel, which its user 0 could change without a capability.
+_KERNEL = ("bus", "fs", "irq", "sys", "sysrq-trigger")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 _HARMLESS = linux.NO_SETUID | linux.NO_DEVICES
@@ -47,6 +48,9 @@ def enter(folder: Path, *, programs: Sequence[str], hosts: str) -> None:
     _make_devices(root / "dev")
     (root / "proc").mkdir()
     linux.mount("proc", root / "proc", "proc", _HARMLESS | linux.NO_PROGRAMS)
+    for path in (root / "proc" / name for name in _KERNEL):
+        if path.exists():  # kernels differ
+            _bind(path, path, read_only=True)
     linux.change_root(root)
     linux.mount("none", Path("/"), "", linux.REMOUNT | linux.BIND | linux.READ_ONLY | _HARMLESS)
 
@@ -72,9 +76,8 @@ def _make_devices(folder: Path) -> None:
 
 def _bind(source: Path, target: Path, *, read_only: bool = False) -> None:
     if target.exists():
-        with suppress(OSError):
-            if target.samefile(source):
-                return  # a part of a folder that is bound already
+        if source != target and target.samefile(source):
+            return  # a part of a folder that is bound already
     elif source.is_dir():
         target.mkdir(parents=True)
     else:

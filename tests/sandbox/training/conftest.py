@@ -1,0 +1,47 @@
+"""Sandboxes that run scripts: one for each isolation that this machine allows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from headway_sandbox.local import training_options
+from headway_sandbox.local.sandbox import Sandbox
+from headway_sandbox.sagemaker.training_job import Durations
+from headway_sandbox.training.container import isolation
+from headway_sandbox.training.container.isolation import Isolation
+from headway_sandbox.training.settings import TrainingSettings
+from tests.sandbox.training.jobs import Jobs
+
+DURATIONS = Durations(provisioning_s=0.2, download_s=0.2, upload_s=0.2, release_s=0.1, restart_s=0.5)
+GRACE_S = 2.0
+DISK_BYTES = 50 * 2**20
+
+
+def settings(**changes: object) -> TrainingSettings:
+    found = training_options.settings([f"*={sys.executable}"], stop_grace_s=GRACE_S)
+    return replace(found, disk_bytes=DISK_BYTES, **changes)
+
+
+@pytest.fixture(scope="module")
+def sb() -> Iterator[Sandbox]:
+    with Sandbox(deploy=False, durations=DURATIONS, training=settings()) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def jobs(sb: Sandbox) -> Jobs:
+    return Jobs(sb)
+
+
+@pytest.fixture(scope="module", params=list(Isolation))
+def isolated(request: pytest.FixtureRequest) -> Iterator[Jobs]:
+    """Jobs in each isolation."""
+    reason = isolation.trial(request.param)
+    if reason is not None:
+        pytest.skip(f"This machine does not allow the isolation {request.param}: {reason}")
+    with Sandbox(deploy=False, durations=DURATIONS, training=settings(isolation=request.param)) as sandbox:
+        yield Jobs(sandbox)
