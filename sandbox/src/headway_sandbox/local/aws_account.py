@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROLE = "HeadwayTrainingRole"
 # The buckets of training jobs: the sandbox's own, and those that the SageMaker SDK makes.
 _BUCKETS = ("headway-jobs-*", "sagemaker-*")
-_DATA = {
+_ROLE_POLICY = {
     "Version": "2012-10-17",
     "Statement": [
         {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": [f"arn:aws:s3:::{name}" for name in _BUCKETS]},
@@ -79,7 +79,7 @@ def create_resources(info: SandboxInfo) -> None:
     }
     make_role = {"RoleName": ROLE, "AssumeRolePolicyDocument": json.dumps(trust)}
     _unless_exists(lambda: client(info, "iam").create_role(**make_role), "EntityAlreadyExists")
-    client(info, "iam").put_role_policy(RoleName=ROLE, PolicyName="data", PolicyDocument=json.dumps(_DATA))
+    client(info, "iam").put_role_policy(RoleName=ROLE, PolicyName="training", PolicyDocument=json.dumps(_ROLE_POLICY))
     create_bucket(info, info.bucket)
 
 

@@ -39,10 +39,10 @@ def enter(folder: Path, *, programs: Sequence[str], hosts: str) -> None:
     root.mkdir()
     linux.mount("tmpfs", root, "tmpfs", _HARMLESS, "size=16m,mode=755")
     _bind_system(root)
-    for program in programs:
-        _bind(Path(program), root / program.lstrip("/"), read_only=True)
     _bind(folder / "ml", root / ML.relative_to("/"))
     _bind(folder / "tmp", root / "tmp")
+    for program in programs:  # they may be below the folders before
+        _bind(Path(program), root / program.lstrip("/"), read_only=True)
     (folder / "hosts").write_text(hosts, encoding="utf-8")
     _bind(folder / "hosts", root / "etc/hosts", read_only=True)
     _make_devices(root / "dev")
