@@ -8,36 +8,10 @@ import pytest
 
 from tests.sandbox.fleets import on
 from tests.sandbox.training.jobs import Jobs, checkpoints
+from tests.sandbox.training.step_scripts import steps
 from tests.sandbox.waiting import until
 
 pytestmark = pytest.mark.e2e
-
-STEPS = """
-import pathlib, signal, sys, time
-folder = pathlib.Path("/opt/ml/checkpoints")
-found = sorted(folder.glob("step-*"), key=lambda path: int(path.name[5:]))
-step = int(found[-1].name[5:]) if found else 0
-print("begins at", step)
-LAST, EVERY = {last}, {every}
-def save():
-    (folder / f"step-{{step}}.tmp").write_text("")
-    (folder / f"step-{{step}}.tmp").rename(folder / f"step-{{step}}")
-{handler}
-while step < LAST:
-    time.sleep(0.05)
-    step += 1
-    if step % EVERY == 0:
-        save()
-    print("step", step)
-pathlib.Path("/opt/ml/model/steps").write_text(str(step))
-"""
-HANDLER = """
-def on_sigterm(*_):
-    save()
-    print("saved", step)
-    sys.exit(0)
-signal.signal(signal.SIGTERM, on_sigterm)
-"""
 
 
 def test_a_script_finds_its_input_where_sagemaker_places_it(jobs: Jobs):
@@ -95,7 +69,7 @@ def test_metrics_that_a_script_prints_are_in_its_description_and_in_cloudwatch(j
 
 def test_a_stopped_job_continues_in_the_next_one_from_its_checkpoint(jobs: Jobs):
     last, every = 80, 4
-    script = STEPS.format(last=last, every=every, handler="")
+    script = steps(last=last, every=every)
     jobs.start("periodic-1", script, **checkpoints(jobs.sb, "periodic"))
     jobs.wait_for_line("periodic-1", "step 10")
     jobs.stop("periodic-1")
@@ -108,7 +82,7 @@ def test_a_stopped_job_continues_in_the_next_one_from_its_checkpoint(jobs: Jobs)
 
 
 def test_a_script_that_handles_sigterm_loses_no_step(jobs: Jobs):
-    script = STEPS.format(last=60, every=1000, handler=HANDLER)
+    script = steps(last=60, every=1000, handles_sigterm=True)
     jobs.start("handled-1", script, **checkpoints(jobs.sb, "handled"))
     jobs.wait_for_line("handled-1", "step 5")
     jobs.stop("handled-1")
@@ -137,7 +111,7 @@ def test_an_interrupted_spot_job_begins_again_from_its_checkpoint(jobs: Jobs):
         "EnableManagedSpotTraining": True,
         "StoppingCondition": {"MaxRuntimeInSeconds": 600, "MaxWaitTimeInSeconds": 1200},
     }
-    script = STEPS.format(last=40, every=1, handler=HANDLER)
+    script = steps(last=40, every=1, handles_sigterm=True)
     jobs.start("spot", script, **spot, **checkpoints(jobs.sb, "spot"))
     jobs.wait_for_line("spot", "step 5")
     jobs.sb.interrupt("spot")

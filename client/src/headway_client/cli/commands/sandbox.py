@@ -67,10 +67,11 @@ def up(
         raise UsageError("Options --image and --stop-grace need --train.")
     with _sandbox_errors():
         manager = _load("local.manager")
-        training = (
-            _load("local.training_options").settings(images, stop_grace_s=stop_grace_s, speed=speed) if train else None
-        )
-        info = manager.up(port=port, speed=1.0 if train else speed, training=training, report=to_stderr)
+        options: dict[str, Any] = {"port": port, "speed": speed}
+        if train:
+            settings = _load("local.training_options").settings(images, stop_grace_s=stop_grace_s, speed=speed)
+            options |= {"speed": 1.0, "training": settings}
+        info = manager.up(**options, report=to_stderr)
     if wants_json(common):
         show_json(asdict(info))
         return
