@@ -54,13 +54,15 @@ def test_a_preempted_script_continues_from_its_checkpoint(sb: Sandbox, queue: Qu
 
     queue.cli("submit", "-", "--priority", "5", stdin=definition(sb, high, "print('trained')"))
 
-    queue.wait_for(**{high: "completed", low: "completed"}, timeout_s=120.0)
+    eventually(
+        lambda: queue.states().get(high) == queue.states().get(low) == "completed", queue.summary, timeout_s=120.0
+    )
     assert queue.history(low) == ["pending", "running", "stopping", "preempted", "running", "completed"]
     assert jobs.log(high) == ["trained"]
     first, second = queue.attempts(low)
     reached = int(jobs.log(first)[-1].rpartition(" ")[2])
     begun = int(jobs.log(second)[0].removeprefix("begins at "))
-    assert 0 <= reached - begun < (1 if handles_sigterm else EVERY)
+    assert 0 <= reached - begun <= (0 if handles_sigterm else EVERY)
     assert jobs.archive(second) == {"steps": str(last).encode()}
 
 

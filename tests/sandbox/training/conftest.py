@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ GRACE_S = 2.0
 DISK_BYTES = 50 * 2**20
 
 
-def settings(**changes: object) -> TrainingSettings:
+def settings(**changes: Any) -> TrainingSettings:
     found = training_options.settings([f"*={sys.executable}"], stop_grace_s=GRACE_S)
     return replace(found, disk_bytes=DISK_BYTES, **changes)
 

@@ -67,7 +67,8 @@ class Jobs:
 
     def end(self, name: str) -> dict[str, Any]:
         """Wait for the end of a job and return its description."""
-        return until(lambda: found if (found := self.describe(name))["TrainingJobStatus"] in ENDED else None)
+        until(lambda: self.describe(name)["TrainingJobStatus"] in ENDED)
+        return self.describe(name)
 
     def log(self, name: str, host: int = 1) -> list[str]:
         """Return what a host of a job has printed, without the sandbox's own lines."""

@@ -24,9 +24,9 @@ if HANDLES_SIGTERM:
 while step < LAST:
     time.sleep(STEP_S)
     step += 1
+    print("step", step)
     if step % EVERY == 0:
         save()
-    print("step", step)
 pathlib.Path("/opt/ml/model/steps").write_text(str(step))
 """
 

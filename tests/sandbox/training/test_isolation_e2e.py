@@ -151,8 +151,9 @@ os.symlink("/", "/opt/ml/model/folder")
 os.mkfifo("/opt/ml/model/fifo")
 os.mkdir("/opt/ml/model/closed")
 os.chmod("/opt/ml/model/closed", 0)
-os.symlink("/etc/shadow", "/opt/ml/output/failure")
 open("/opt/ml/model/file", "w").write("x")
+os.rename("/opt/ml/output", "/opt/ml/moved")
+os.symlink("/etc", "/opt/ml/output")
 raise SystemExit(1)
 """
     reason = isolated.run("links", script)["FailureReason"]

@@ -156,7 +156,7 @@ def status(*, state_dir: Path | None = None) -> SandboxInfo | None:
     health = admin_client.health(info.port) if info is not None else None
     if info is None or health is None or health.get("stateDir") != str(folder.resolve()):
         return None
-    return replace(info, pid=int(health["pid"]), speed=float(health["speed"]), trains=bool(health["trains"]))
+    return replace(info, pid=int(health["pid"]), speed=float(health["speed"]), trains=bool(health.get("trains")))
 
 
 def default_state_dir() -> Path:
@@ -207,7 +207,7 @@ def _launch(settings: Settings) -> SandboxInfo:
         bucket=f"headway-jobs-{ACCOUNT}-{REGION}",
         speed=float(health["speed"]),
         stack=deployment.STACK,
-        trains=bool(health["trains"]),
+        trains=bool(health.get("trains")),
     )
     # Before any other step can fail or be interrupted: `stop` finds the server by this file.
     _write(settings.state_dir, info)

@@ -58,8 +58,7 @@ class AwsProxy:
         journal: Journal,
         recovered: Mapping[str, int] | None = None,
         behind: AsgiApp,
-        training: Callable[[Callable[[], float], Callable[[], None]], TrainingRuns],
-        trains: bool,
+        runs: TrainingRuns,
         on_shutdown: Callable[[], None],
     ) -> None:
         self.fleet = fleet
@@ -68,7 +67,7 @@ class AwsProxy:
         self._settings_changed = False
         self._record = record
         self._controls = admin_api.Controls(
-            fleet=fleet, calls=record.calls, state_dir=state_dir, recovered=recovered, trains=trains
+            fleet=fleet, calls=record.calls, state_dir=state_dir, recovered=recovered, trains=runs.enabled
         )
         self._behind = behind
         self._logs = TrainingLogs(fleet)
@@ -76,7 +75,8 @@ class AwsProxy:
         self._on_shutdown = on_shutdown
         self._changed = asyncio.Event()
         self._clocks: list[asyncio.Task[None]] = []
-        self._runs = training(self._training_time, self._changed.set)
+        self._runs = runs
+        runs.changed = self._changed.set
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

@@ -24,7 +24,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -205,22 +205,13 @@ async def _serve(
         journal=journal,
         recovered=recovered,
         behind=behind,
-        training=partial(_training_runs, fleet, training, state=state, port=port),
-        trains=training is not None,
+        runs=_training_runs(fleet, training, state=state, port=port),
         on_shutdown=on_shutdown,
     )
     await patches.serve(cloud, host=HOST, port=port, stop=stop)
 
 
-def _training_runs(
-    fleet: FakeSageMaker,
-    settings: TrainingSettings | None,
-    now: Callable[[], float],
-    changed: Callable[[], None],
-    *,
-    state: Path,
-    port: int,
-) -> TrainingRuns:
+def _training_runs(fleet: FakeSageMaker, settings: TrainingSettings | None, *, state: Path, port: int) -> TrainingRuns:
     """Return what runs the scripts of training jobs, with the emulator's logs, metrics and roles."""
     region = fleet.settings.region
 
@@ -239,8 +230,6 @@ def _training_runs(
         credentials=patches.role_credentials,
         write_log=write_log,
         write_metric=write_metric,
-        now=now,
-        changed=changed,
     )
 
 

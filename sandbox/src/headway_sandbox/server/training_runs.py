@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import sys
+import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -53,8 +54,6 @@ class TrainingRuns:
         credentials: Returns credentials of a role, for the session of a job.
         write_log: Writes a line of output: log stream, machine time in s, text.
         write_metric: Writes the value of a metric: job, metric, value, machine time in s.
-        now: Returns the training time, s.
-        changed: Called when a job may have changed.
     """
 
     def __init__(
@@ -67,8 +66,6 @@ class TrainingRuns:
         credentials: Credentials,
         write_log: WriteLog,
         write_metric: WriteMetric,
-        now: Callable[[], float],
-        changed: Callable[[], None],
     ) -> None:
         self._fleet = fleet
         self._settings = settings
@@ -77,10 +74,15 @@ class TrainingRuns:
         self._credentials = credentials
         self._write_log = write_log
         self._write_metric = write_metric
-        self._now = now
-        self._changed = changed
+        self.changed: Callable[[], None] = lambda: None
+        """Called when a job may have changed."""
         self._runs: dict[str, _Run] = {}
         folders.remove(folder)
+
+    @property
+    def enabled(self) -> bool:
+        """Whether scripts run."""
+        return self._settings is not None
 
     def step(self, now: float) -> None:
         """Start, stop and end supervisors, as the states of their jobs require.
@@ -119,7 +121,7 @@ class TrainingRuns:
             run = _Run(started_s=job.modified)
             run.task = asyncio.create_task(self._run(job, run, assignment))
             self._runs[job.name] = run
-        self._changed()
+        self.changed()
 
     def _assignment(self, job: TrainingJob, settings: TrainingSettings) -> Assignment | None:
         interpreter = settings.interpreter(str(job.request["AlgorithmSpecification"].get("TrainingImage", "")))
@@ -158,7 +160,7 @@ class TrainingRuns:
             if run.process is not None and run.process.returncode is None:
                 run.process.kill()
             folders.remove(assignment.path)
-            self._changed()
+            self.changed()
 
     def _take(self, job: TrainingJob, run: _Run, message: Mapping[str, Any]) -> None:
         """Apply a supervisor's message."""
@@ -179,12 +181,14 @@ class TrainingRuns:
                 self._end_stage(job, run, job.secondary, failure)
             case _:
                 raise ValueError(f"Unknown message of a supervisor: {message}")
-        self._changed()
+        self.changed()
 
     def _end_stage(self, job: TrainingJob, run: _Run, stage: str, failure: str | None = None) -> None:
         # A run that was stopped ends nothing but the stop: its job may have been interrupted, and wait to begin again.
         if not run.stopped or job.status == service_facts.STOPPING:
-            self._fleet.end_stage(job.name, stage, failure=failure, now=self._now())
+            self._fleet.end_stage(
+                job.name, stage, failure=failure, now=self._fleet.settings.clock.training_time(time.time())
+            )
 
     async def close(self) -> None:
         """End all supervisors and wait for them."""

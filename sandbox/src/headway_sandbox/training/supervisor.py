@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, suppress
+from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 
 from headway_sandbox.training import endpoint
@@ -47,6 +48,7 @@ CHECKPOINTS_EVERY_S = 2.0
 """How often changed checkpoints are uploaded, s. AWS does not document it."""
 _DISK_EVERY_S = 1.0
 _READERS_S = 5.0
+_FAILURE = PurePosixPath("output/failure")
 
 
 class Supervisor:
@@ -141,7 +143,7 @@ class Supervisor:
         if not failed:
             return None
         host, code = failed[0]
-        written = folders.read_start(host.ml / "output", "failure", failure_reason.LONGEST)
+        written = folders.read_start(host.ml, _FAILURE, failure_reason.LONGEST)
         return failure_reason.of_script(
             code,
             failure=written.decode(errors="replace"),

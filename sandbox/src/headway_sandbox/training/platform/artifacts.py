@@ -10,7 +10,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from headway_sandbox.training.platform import folders
@@ -69,7 +69,7 @@ def archive(hosts: Sequence[Host], folder: str, scratch: Path) -> Iterator[Binar
 def _files(hosts: Sequence[Host], folder: str) -> Iterator[folders.FoundFile]:
     seen = set()
     for host in hosts:
-        for found in folders.files(host.ml / folder):
+        for found in folders.files(host.ml, PurePosixPath(folder)):
             if found.path not in seen:
                 seen.add(found.path)
                 yield found

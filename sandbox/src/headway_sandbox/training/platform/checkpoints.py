@@ -33,9 +33,8 @@ class Checkpoints:
     def __init__(self, request: Mapping[str, Any], hosts: Sequence[Host], objects: Objects) -> None:
         config = request.get("CheckpointConfig")
         self._target = Location.parse(config["S3Uri"]) if config else None
-        self._folders = (
-            [host.ml / _path_in_ml(config.get("LocalPath") or _DEFAULT_PATH) for host in hosts] if config else []
-        )
+        self._path = _path_in_ml(config.get("LocalPath") or _DEFAULT_PATH) if config else PurePosixPath()
+        self._roots = [host.ml for host in hosts]
         self._objects = objects
         self._saved: dict[tuple[Path, PurePosixPath], tuple[int, int]] = {}
 
@@ -51,10 +50,10 @@ class Checkpoints:
         # The folder's own objects only: `run-1` must not get those of `run-10`.
         prefix = Location(bucket=self._target.bucket, key=f"{self._target.key.rstrip('/')}/".lstrip("/"))
         keys = self._objects.keys(prefix)
-        for folder in self._folders:
-            folder.mkdir(parents=True, exist_ok=True)
-            s3_objects.download_all(self._objects, prefix, keys, folder)
-            self._saved |= {(folder, found.path): _version(found) for found in folders.files(folder)}
+        for root in self._roots:
+            (root / self._path).mkdir(parents=True, exist_ok=True)
+            s3_objects.download_all(self._objects, prefix, keys, root / self._path)
+            self._saved |= {(root, found.path): _version(found) for found in folders.files(root, self._path)}
         return len(keys)
 
     def upload(self) -> int:
@@ -66,9 +65,9 @@ class Checkpoints:
         if self._target is None:
             return 0
         uploaded = 0
-        for folder in self._folders:
-            for found in folders.files(folder):
-                name, version = (folder, found.path), _version(found)
+        for root in self._roots:
+            for found in folders.files(root, self._path):
+                name, version = (root, found.path), _version(found)
                 if self._saved.get(name) != version:
                     self._objects.upload(found.content, self._target / found.path)
                     self._saved[name] = version

@@ -9,6 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK a FIFO would wait for a writer.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
 
 class FoundFile(NamedTuple):
     """A regular file of a folder, which is open. It is closed when the next one is asked for."""
@@ -19,44 +23,75 @@ class FoundFile(NamedTuple):
     status: os.stat_result
 
 
-def files(folder: Path) -> Iterator[FoundFile]:
+def files(root: Path, below: PurePosixPath) -> Iterator[FoundFile]:
     """Return the regular files of a folder, in order of their paths; links, sockets and devices are left out.
 
-    Each folder is opened before its files, so a script that puts a link in its place cannot lead out of it.
+    Each folder is opened before what is in it, so a script that puts a link in its place cannot lead out of the root.
 
     Args:
-        folder: The folder. It may not exist.
+        root: A folder that the script cannot replace.
+        below: The folder, relative to the root. If it is missing, or a link, it has no files.
     """
-    for path, _folders, names, descriptor in os.fwalk(folder, follow_symlinks=False):
-        _folders.sort()
-        for name in sorted(names):
-            try:
-                # Without O_NONBLOCK a FIFO would wait for a writer.
-                opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=descriptor)
-            except OSError:
-                continue  # a link, a socket, or gone
-            with open(opened, "rb") as content:  # noqa: PTH123  it is a descriptor
-                status = os.fstat(opened)
-                if stat.S_ISREG(status.st_mode):
-                    yield FoundFile(PurePosixPath(path).relative_to(folder) / name, content, status)
+    try:
+        top = _open_folder(root, below)
+    except OSError:
+        return
+    try:
+        for path, subfolders, names, descriptor in os.fwalk(".", dir_fd=top, follow_symlinks=False):
+            subfolders.sort()
+            for name in sorted(names):
+                yield from _open_file(PurePosixPath(path) / name, descriptor)
+    finally:
+        os.close(top)
 
 
-def read_start(folder: Path, name: str, size: int) -> bytes:
-    """Return the begin of one file of a folder; nothing if it is missing, or no regular file.
+def _open_folder(root: Path, below: PurePosixPath) -> int:
+    """Open a folder below a root and return its descriptor.
+
+    Raises:
+        OSError: A part of its path is missing, or a link.
+    """
+    found = os.open(root, _FOLDER)
+    for part in below.parts:
+        parent = found
+        try:
+            found = os.open(part, _FOLDER, dir_fd=parent)
+        finally:
+            os.close(parent)
+    return found
+
+
+def _open_file(path: PurePosixPath, folder: int) -> Iterator[FoundFile]:
+    try:
+        opened = os.open(path.name, _FILE, dir_fd=folder)
+    except OSError:
+        return  # a link, a socket, or gone
+    with os.fdopen(opened, "rb") as content:
+        status = os.fstat(opened)
+        if stat.S_ISREG(status.st_mode):
+            yield FoundFile(path, content, status)
+
+
+def read_start(root: Path, path: PurePosixPath, size: int) -> bytes:
+    """Return the begin of a file; nothing if it is missing, or no regular file.
 
     Args:
-        folder: The folder.
-        name: Name of the file.
+        root: A folder that the script cannot replace.
+        path: The file, relative to the root.
         size: How much is read, bytes.
     """
-    for found in files(folder):
-        if str(found.path) == name:
-            return found.content.read(size)
-    return b""
+    try:
+        folder = _open_folder(root, path.parent)
+    except OSError:
+        return b""
+    try:
+        return next((found.content.read(size) for found in _open_file(path, folder)), b"")
+    finally:
+        os.close(folder)
 
 
 def size_of(folder: Path) -> int:
-    """Return the disk space of all files in a folder, bytes."""
+    """Return the disk space of all files in a folder, which exists, bytes."""
     used = 0
     for _path, _folders, names, descriptor in os.fwalk(folder, follow_symlinks=False):
         for name in names:
