@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headway_sandbox.emulator.placeholders import ROOT
-from headway_sandbox.training.platform.output_lines import OUTPUT_BYTES_MAX
+from headway_sandbox.training.platform.output_lines import MAX_OUTPUT_BYTES
 from tests.sandbox.training.jobs import Jobs, processes_with
 from tests.sandbox.waiting import until
 
@@ -185,7 +185,7 @@ for _ in range(64):
 """
     assert isolated.run("prints", script)["TrainingJobStatus"] == "Completed"
     lines = isolated.log("prints")
-    assert sum(map(len, lines)) < 1.1 * OUTPUT_BYTES_MAX
+    assert sum(map(len, lines)) < 1.1 * MAX_OUTPUT_BYTES
     assert lines[-1].startswith("The sandbox keeps ")
 
 

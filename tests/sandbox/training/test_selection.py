@@ -72,7 +72,13 @@ def test_a_job_that_asks_to_run_and_cannot_is_refused(
 def test_an_interpreter_is_found_with_the_folders_that_it_needs():
     found = find_interpreters([], default=Path(sys.executable))["*"]
     assert Path(found.folder, "python").exists()
-    assert {str(Path(sys.prefix).resolve()), str(Path(sys.base_prefix).resolve())} == set(found.programs)
+    assert {str(Path(folder).resolve()) for folder in (sys.prefix, sys.base_prefix)} <= set(found.programs)
+
+
+def test_an_interpreter_behind_a_link_is_visible_at_both_paths(tmp_path: Path):
+    (tmp_path / "env").symlink_to(sys.prefix)
+    found = Interpreter.find(tmp_path / "env/bin/python")
+    assert {str(tmp_path / "env"), str(Path(sys.prefix).resolve())} <= set(found.programs)
 
 
 @pytest.mark.parametrize(

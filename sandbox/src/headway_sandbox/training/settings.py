@@ -15,7 +15,7 @@ from headway_sandbox.sagemaker import service_facts
 
 EVERY_IMAGE = "*"
 _FOLDERS = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix]))"
-DISK_BYTES_MAX = 10 * 2**30
+MAX_DISK_BYTES = 10 * 2**30
 """Disk space of a host, by default."""
 _ANSWER_S = 20.0
 
@@ -44,10 +44,12 @@ class Interpreter:
             answer = subprocess.run(
                 [str(python), "-I", "-c", _FOLDERS], capture_output=True, check=True, timeout=_ANSWER_S
             )
-            prefix, base = (str(Path(folder).resolve()) for folder in json.loads(answer.stdout))
+            prefix, base = json.loads(answer.stdout)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             raise NoInterpreter(f"{python} is no Python that runs: {error}. Give the path of one.") from error
-        return cls(folder=f"{prefix}/bin", programs=tuple(dict.fromkeys((base, prefix))))
+        # Programs name the folder as it was given, the interpreter as it is without links.
+        folders = [each for name in (base, prefix) for each in (str(Path(name).resolve()), name)]
+        return cls(folder=f"{prefix}/bin", programs=tuple(dict.fromkeys(folders)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +62,7 @@ class TrainingSettings:
     """How scripts are isolated (`headway_sandbox.training.container.isolation.Isolation`)."""
     stop_grace_s: float = service_facts.STOP_GRACE_S
     """From SIGTERM to SIGKILL, s."""
-    disk_bytes: int = DISK_BYTES_MAX
+    disk_bytes: int = MAX_DISK_BYTES
     """Disk space of a host."""
 
     def interpreter(self, image: str) -> Interpreter | None:

@@ -44,7 +44,7 @@ from headway_sandbox.training.platform.s3_objects import Objects
 
 STOP = b"stop\n"
 _LOOK_EVERY_S = 0.2
-CHECKPOINTS_EVERY_S = 2.0
+CHECKPOINTS_EVERY_S = 2
 """How often changed checkpoints are uploaded, s. AWS does not document it."""
 _DISK_EVERY_S = 1.0
 _READERS_S = 5.0

@@ -41,9 +41,9 @@ def test_any_output_becomes_lines_of_text(output: bytes):
 
 
 def test_a_long_line_is_split_and_output_beyond_the_limit_is_dropped():
-    output = io.BytesIO(b"x" * (3 * output_lines.LONGEST_LINE_BYTES) + b"\nlast\n")
-    lines = list(output_lines.lines(output, most_bytes=output_lines.LONGEST_LINE_BYTES + 1))
-    assert [len(line) for line in lines[:2]] == [output_lines.LONGEST_LINE_BYTES] * 2
+    output = io.BytesIO(b"x" * (3 * output_lines.MAX_LINE_BYTES) + b"\nlast\n")
+    lines = list(output_lines.lines(output, most_bytes=output_lines.MAX_LINE_BYTES + 1))
+    assert [len(line) for line in lines[:2]] == [output_lines.MAX_LINE_BYTES] * 2
     assert lines[2].startswith("The sandbox keeps ")
     assert (len(lines), output.read()) == (3, b"")
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import resource
 from dataclasses import dataclass
 
+MAX_PROCESSES = 1024
+"""Processes and threads of a host."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """Limits of one host."""
 
-    processes: int = 1024
+    processes: int = MAX_PROCESSES
     """Processes and threads."""
     files_open: int = 65_536
     disk_bytes: int

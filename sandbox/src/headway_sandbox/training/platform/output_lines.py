@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-LONGEST_LINE_BYTES = 16_384
+MAX_LINE_BYTES = 16_384
 """Longer lines are split."""
 
-OUTPUT_BYTES_MAX = 8 * 2**20
+MAX_OUTPUT_BYTES = 8 * 2**20
 """How much of the output of a host is kept in its log: the sandbox has its logs in memory."""
 
 
-def lines(output: BinaryIO, *, most_bytes: int = OUTPUT_BYTES_MAX) -> Iterator[str]:
+def lines(output: BinaryIO, *, most_bytes: int = MAX_OUTPUT_BYTES) -> Iterator[str]:
     """Return the lines of an output until its end; those beyond a limit are read and dropped, so the script goes on.
 
     Args:
@@ -20,7 +20,7 @@ def lines(output: BinaryIO, *, most_bytes: int = OUTPUT_BYTES_MAX) -> Iterator[s
         most_bytes: The limit.
     """
     left = most_bytes
-    while raw := output.readline(LONGEST_LINE_BYTES):
+    while raw := output.readline(MAX_LINE_BYTES):
         if left <= 0:
             continue
         left -= len(raw)
