@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.docs.test_docs import blocks
 from tests.sandbox.fleets import on
 from tests.sandbox.training.jobs import Jobs, checkpoints
 from tests.sandbox.training.step_scripts import steps
@@ -202,3 +203,15 @@ def test_a_job_that_asks_for_it_is_a_timer_and_its_log_says_so(jobs: Jobs):
     jobs.start("timer", "print('never')", Environment={"SANDBOX_TRAIN": "false", "SANDBOX_RUN_SECONDS": "1"})
     until(lambda: any("it is a timer and runs no script: SANDBOX_TRAIN is false" in line for line in jobs.log("timer")))
     assert "never" not in jobs.log("timer")
+
+
+def test_the_script_of_the_documentation_loses_at_most_the_steps_since_its_checkpoint(jobs: Jobs):
+    (script,) = blocks("docs/how-to/training-in-the-sandbox.md", "python")
+    jobs.start("documented-1", script, **checkpoints(jobs.sb, "documented"))
+    jobs.wait_for_line("documented-1", "step 15")
+    jobs.stop("documented-1")
+    jobs.end("documented-1")
+    reached = int(jobs.log("documented-1")[-1].removeprefix("step "))
+    assert jobs.run("documented-2", script, **checkpoints(jobs.sb, "documented"))["TrainingJobStatus"] == "Completed"
+    begun = int(jobs.log("documented-2")[0].removeprefix("begins at "))
+    assert 0 <= reached - begun <= 10
