@@ -16,6 +16,7 @@ from headway_sandbox.training.container import runtime
 from headway_sandbox.training.container.spec import ContainerSpec
 
 _BYTES = 65_536
+_END_S = 10.0
 
 
 class Container:
@@ -75,10 +76,16 @@ class Container:
             self._socket.sendall(runtime.TERMINATE)
 
     def kill(self) -> None:
-        """End all processes of the container, and wait for it."""
-        # Its first process in the PID namespace ends with `unshare`, and all others with that one.
-        self._process.kill()
-        self._process.wait()
+        """End all processes of the container, and wait for them."""
+        if self._process.poll() is None:
+            # The first process of the PID namespace ends when its socket does, and its parent finds that ended when
+            # the kernel has ended all other processes of the namespace.
+            self._socket.shutdown(socket.SHUT_RDWR)
+            try:
+                self._process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
         self._socket.close()
         if self.endpoint is not None:
             self.endpoint.close()

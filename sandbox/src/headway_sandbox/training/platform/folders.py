@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK a FIFO would wait for a writer.
@@ -113,13 +113,13 @@ def give(folder: Path, user: int | None) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder and all in it, also subfolders that their owner has made inaccessible."""
+    """Remove a folder, if it exists, and all in it, also subfolders that their owner has made inaccessible.
 
-    def open_up(retry: Callable[..., Any], path: str, _error: Any) -> None:
-        for each in (Path(path).parent, Path(path)):
-            if each.is_dir() and not each.is_symlink():
-                each.chmod(0o700)
-        retry(path)
-
+    No script may run that can change it meanwhile.
+    """
+    for path, names, _files in os.walk(folder):
+        for subfolder in (Path(path, name) for name in names):
+            if not subfolder.is_symlink():
+                subfolder.chmod(0o700)
     if folder.exists():
-        shutil.rmtree(folder, onerror=open_up)
+        shutil.rmtree(folder)
