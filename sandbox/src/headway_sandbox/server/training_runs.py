@@ -159,7 +159,8 @@ class TrainingRuns:
         finally:
             if run.process is not None and run.process.returncode is None:
                 run.process.kill()
-            folders.remove(assignment.path)
+            # On another thread, as it may wait for the job's last processes.
+            await asyncio.to_thread(folders.remove, assignment.path)
             self.changed()
 
     def _take(self, job: TrainingJob, run: _Run, message: Mapping[str, Any]) -> None:

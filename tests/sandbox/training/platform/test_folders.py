@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
 from headway_sandbox.training.platform import folders
@@ -57,3 +58,13 @@ def test_the_size_of_a_folder_is_that_of_its_blocks(tmp_path: Path):
     (tmp_path / "file").write_bytes(b"x" * 100_000)
     (tmp_path / "link").symlink_to("/usr/bin/env")
     assert 100_000 <= folders.size_of(tmp_path) < 200_000
+
+
+def test_a_folder_that_another_process_removes_too_is_removed(tmp_path: Path):
+    folder = tmp_path / "folder"
+    for number in range(300):
+        (folder / f"{number}/deep").mkdir(parents=True)
+    with ThreadPoolExecutor(4) as processes:
+        for removal in [processes.submit(folders.remove, folder) for _ in range(4)]:
+            removal.result()
+    assert not folder.exists()

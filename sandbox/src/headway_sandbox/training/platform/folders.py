@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
+_REMOVAL_TRIES, _REMOVAL_PAUSE_S = 50, 0.1
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK a FIFO would wait for a writer.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -115,11 +117,30 @@ def give(folder: Path, user: int | None) -> None:
 def remove(folder: Path) -> None:
     """Remove a folder, if it exists, and all in it, also subfolders that their owner has made inaccessible.
 
-    No script may run that can change it meanwhile.
+    Its supervisor and a new server may remove it at the same time, while its last processes end.
+
+    Raises:
+        OSError: It cannot be removed.
     """
+    for tries_left in reversed(range(_REMOVAL_TRIES)):
+        try:
+            _open_up(folder)
+            shutil.rmtree(folder)
+        except OSError:
+            if not folder.exists():
+                return
+            if not tries_left:
+                raise
+            time.sleep(_REMOVAL_PAUSE_S)
+        else:
+            return
+
+
+def _open_up(folder: Path) -> None:
+    """Make all subfolders accessible. Root needs no permission, and must not change what a link may lead to."""
+    if os.geteuid() == 0:
+        return
     for path, names, _files in os.walk(folder):
         for subfolder in (Path(path, name) for name in names):
             if not subfolder.is_symlink():
                 subfolder.chmod(0o700)
-    if folder.exists():
-        shutil.rmtree(folder)
