@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from headway_sandbox.local import manager
 from headway_sandbox.local.sandbox import Sandbox
 from tests.sandbox.training.conftest import DURATIONS, settings
 from tests.sandbox.training.jobs import Jobs, checkpoints, processes_with
@@ -33,30 +34,29 @@ def sb() -> Iterator[Sandbox]:
         yield sandbox
 
 
+def mark_of(sb: Sandbox, name: str) -> str:
+    """Return what the processes of a job have in their command lines, in this run of the tests."""
+    return f"mark-of-{name}-in-{sb.state_dir.name}"
+
+
 def begin(jobs: Jobs, name: str) -> None:
-    jobs.start(name, ENDLESS.format(mark=f"mark-of-{name}"), **checkpoints(jobs.sb, name))
+    jobs.start(name, ENDLESS.format(mark=mark_of(jobs.sb, name)), **checkpoints(jobs.sb, name))
     jobs.wait_for_line(name, "runs")
-    assert processes_with(f"mark-of-{name}")
+    assert processes_with(mark_of(jobs.sb, name))
 
 
 def nothing_is_left(sb: Sandbox, name: str) -> bool:
     folder = sb.state_dir / "training" / name
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
-    return not (processes_with(f"mark-of-{name}") or supervisors(sb) or folder.exists() or str(folder) in mounts)
+    # The supervisor, and the first process of its container, have the folder in their command lines.
+    running = [*processes_with(mark_of(sb, name)), *processes_with(str(folder))]
+    return not (running or folder.exists() or str(folder) in mounts)
 
 
-def supervisors(sb: Sandbox) -> list[int]:
-    """Return the supervisors of a sandbox, and the first processes of their containers."""
-    children = {pid for pid in processes_with("headway_sandbox.training.") if parent_of(pid) == sb.info.pid}
-    containers = [pid for pid in processes_with(str(sb.state_dir)) if pid != sb.info.pid]
-    return [*children, *containers]
-
-
-def parent_of(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
+def test_a_job_ends_when_the_server_is_killed_and_not_started_again(sb: Sandbox):
+    begin(Jobs(sb), "orphan")
+    manager.kill(sb.state_dir)
+    until(lambda: nothing_is_left(sb, "orphan"))
 
 
 @pytest.mark.parametrize("kill", [True, False], ids=["killed", "stopped"])
@@ -83,9 +83,7 @@ def test_a_job_that_was_stopping_when_the_server_was_killed_is_stopped(sb: Sandb
 def test_a_job_whose_supervisor_is_killed_fails_by_sagemakers_fault(sb: Sandbox):
     jobs = Jobs(sb)
     begin(jobs, "alone")
-    (supervisor,) = [
-        pid for pid in processes_with("headway_sandbox.training.supervisor") if parent_of(pid) == sb.info.pid
-    ]
+    (supervisor,) = processes_with(f"headway_sandbox.training.supervisor\0{sb.state_dir.resolve()}")
     os.kill(supervisor, signal.SIGKILL)
     assert jobs.end("alone")["FailureReason"].startswith("InternalServerError: ")
     until(lambda: nothing_is_left(sb, "alone"))

@@ -125,6 +125,26 @@ def test_an_interrupted_spot_job_begins_again_from_its_checkpoint(jobs: Jobs):
     assert f"begins at {saved}" in lines
 
 
+def test_an_interrupted_job_that_ends_late_begins_again_only_then(jobs: Jobs):
+    script = """
+import pathlib, time
+begun = pathlib.Path("/opt/ml/checkpoints/begun")
+print("again" if begun.exists() else "first")
+if not begun.exists():
+    begun.touch()
+    time.sleep(600)
+"""
+    spot = {
+        "EnableManagedSpotTraining": True,
+        "StoppingCondition": {"MaxRuntimeInSeconds": 600, "MaxWaitTimeInSeconds": 1200},
+    }
+    jobs.start("late", script, **spot, **checkpoints(jobs.sb, "late"))
+    jobs.wait_for_line("late", "first")
+    jobs.sb.interrupt("late")
+    assert jobs.end("late")["TrainingJobStatus"] == "Completed"
+    assert jobs.log("late") == ["first", "again"]
+
+
 def test_the_hosts_of_a_job_reach_each_other_by_name(jobs: Jobs):
     script = """
 import json, socket, time

@@ -146,8 +146,8 @@ class TrainingRuns:
         _log.warning("job %s runs %s", job.name, assignment.command)
         try:
             run.process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", supervisor.__name__, stdin=PIPE, stdout=PIPE, env=_environment(),
-                start_new_session=True, limit=_LONGEST_MESSAGE_BYTES,
+                sys.executable, "-m", supervisor.__name__, assignment.folder, stdin=PIPE, stdout=PIPE,
+                env=_environment(), start_new_session=True, limit=_LONGEST_MESSAGE_BYTES,
             )  # fmt: skip
             run.write(assignment.to_line())
             output = run.process.stdout

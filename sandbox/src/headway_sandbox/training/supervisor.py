@@ -1,7 +1,8 @@
-"""`python -m headway_sandbox.training.supervisor`: runs one training job, as SageMaker does around its container.
+"""`python -m headway_sandbox.training.supervisor FOLDER`: SageMaker around one container.
 
-The server writes an `Assignment` to its standard input, and later `stop` for StopTrainingJob. When the input ends, the
-server wants it no more, or was killed: the supervisor ends the job's processes and removes its files.
+Its argument, the job's folder, is for those who list processes. The server writes an `Assignment` to its standard
+input, and later `stop` for StopTrainingJob. When the input ends, the server wants it no more, or was killed: the
+supervisor ends the job's processes and removes its files.
 
 It prints one JSON object per line:
 
