@@ -1,4 +1,4 @@
-"""Once a minute: recovers from lost events and lost wake-ups, and publishes the queue's gauges."""
+"""Once a minute: recovers from lost events and wake-ups, follows training plans, and publishes the queue's gauges."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
     found = reconcile(
         table=container.table,
         training_jobs=container.training_jobs,
+        training_plans=container.training_plans,
         observer=container.observer,
         clock=container.clock,
         machine_clock=container.machine_clock,

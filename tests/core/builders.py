@@ -24,6 +24,7 @@ def job(
     warm_key: str = "",
     keep_ms: int = 0,
     one_of: bool = False,
+    stops_for_size: bool = False,
     **more: int,
 ) -> WaitingJob:
     """A waiting job; ``more`` adds pools as keywords with ``_`` for ``.``, e.g. ``ml_c5_4xlarge=2``."""
@@ -39,6 +40,7 @@ def job(
         one_of=one_of,
         warm_key=warm_key,
         keep_ms=keep_ms,
+        stops_for_size=stops_for_size,
     )
 
 
@@ -88,6 +90,7 @@ def held(
     stopping: bool = False,
     freed_for: str | None = None,
     freed: int = 0,
+    stops_for_size: bool = False,
 ) -> Allocation:
     """The allocation of a running job; ``ends_in_s`` is the time until its limit."""
     return Allocation(
@@ -105,6 +108,7 @@ def held(
         stopping=stopping or freed_for is not None,
         freed_for=freed_for,
         freed={pool: freed or count} if freed_for else None,
+        stops_for_size=stops_for_size,
     )
 
 
@@ -121,6 +125,8 @@ def snapshot(
     policy: Policy = DEFAULT_POLICY,
     sizes: dict[int, int] | None = None,
     stops: bool = False,
+    any_job: bool = True,
+    about: str = "",
 ) -> Snapshot:
     """A snapshot of one pool (or of several), with its parts in any order.
 
@@ -134,7 +140,9 @@ def snapshot(
         reservations=tuple(part for part in parts if isinstance(part, Reservation)),
         waiting=tuple(part for part in parts if isinstance(part, WaitingJob)),
         policy=policy,
-        calendars={P5: Calendar(changes=changes, stops=stops)} if changes or stops else {},
+        calendars={P5: Calendar(changes=changes, stops=stops, any_job=any_job, about=about)}
+        if changes or stops
+        else {},
     )
 
 

@@ -67,7 +67,11 @@ def calendars(draw: st.DrawFn, pools: Mapping[str, int], *, stops: bool = True) 
             SizeChange(at_ms=NOW_MS + after_ms, size=draw(st.integers(0, pools[pool] + 2)))
             for after_ms in sorted(times)
         )
-        drawn[pool] = Calendar(changes=changes, stops=stops and draw(st.sampled_from([False, False, True])))
+        drawn[pool] = Calendar(
+            changes=changes,
+            stops=stops and draw(st.sampled_from([False, False, True])),
+            any_job=not stops or draw(st.sampled_from([True, True, False])),
+        )
     return drawn
 
 
@@ -107,6 +111,7 @@ def snapshots(
             preempts=full or plain or draw(st.sampled_from([True, True, True, False])),
             warm_key="" if plain else draw(keys),
             one_of=not (full or plain) and draw(st.sampled_from([False, False, False, True])),
+            stops_for_size=stops and not (full or plain) and draw(st.sampled_from([False, False, True])),
         )
         for i in range(draw(st.integers(0, most)))
     )
@@ -144,6 +149,7 @@ def snapshots(
                 stopping=bool(freed) or (not full and draw(st.sampled_from([False, False, False, True]))),
                 freed_for=freed_for if freed else None,
                 freed=freed or None,
+                stops_for_size=stops and not (full or plain) and draw(st.sampled_from([False, False, True])),
             )
         )
     if not (full or plain):
@@ -398,6 +404,7 @@ class World:
             preemptions=self.preempted.get(name, 0),
             warm_key=job.warm_key,
             keep_ms=job.keep_ms,
+            stops_for_size=job.stops_for_size,
         )
 
     def end(self, name: str) -> None:
@@ -420,6 +427,7 @@ class World:
                 limit_ms=attempt.limit_ms,
                 warm_key=attempt.warm_key,
                 keep_ms=attempt.keep_ms,
+                stops_for_size=attempt.stops_for_size,
             )
         elif attempt.keep_ms and not attempt.stopping:
             self.unwanted.add(name)
@@ -484,7 +492,8 @@ def can_ever_start(job: WaitingJob, snapshot: Snapshot) -> bool:
         for pool, count in job.demand.items():
             end_ms = start_ms + (snapshot.now_ms if job.limit_ms is None else job.limit_ms)
             calendar = snapshot.calendars.get(pool)
-            later = [] if calendar is None or calendar.stops else [t for t in times if start_ms < t < end_ms]
+            limits = calendar is not None and calendar.limits(stops_for_size=job.stops_for_size)
+            later = [t for t in times if start_ms < t < end_ms] if limits else []
             if any(size_at(snapshot, pool, t) < count for t in [start_ms, *later]):
                 return False
         return True

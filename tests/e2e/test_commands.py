@@ -52,7 +52,7 @@ def test_a_user_submits_lists_changes_and_stops_jobs(sb: Sandbox, queue: QueueVi
     (pool,) = cli("capacity", "-o", "json").document["pools"]
     assert pool == {
         "pool": P5, "size": 2, "allocated": 2, "stopping": 0, "reserved": 0, "rogue": 0, "free": 0, "waiting": 2,
-        "pause": None, "nextChange": None, "warm": 0,
+        "pause": None, "nextChange": None, "warm": 0, "plan": "",
     }  # fmt: skip
     assert cli("capacity").out.splitlines()[2].split() == [P5, "2", "2", "0", "0", "0", "0", "2"]
 

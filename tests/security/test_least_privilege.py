@@ -72,6 +72,7 @@ def test_the_scenario_needs_each_permission_and_no_other(sb: Sandbox, queue: Que
     queue.wait_for(idle1="stopped", idle2="stopped", meanwhile=lambda: sb.invoke("Watch"))
     sb.invoke("Watch")
     stop_lost_attempts(sb, queue)
+    follow_plans(sb, queue)
     release_warm_pools(sb, queue)
 
     assert list(map(str, findings(grants, sb.calls()))) == []
@@ -126,6 +127,20 @@ def stop_lost_attempts(sb: Sandbox, queue: QueueView) -> None:
     eventually(lambda: len(queue.api.rogue_jobs().jobs) == 2, "the queue knows them", meanwhile=look)
     queue.cli("stop", "--rogue", *names)
     eventually(lambda: not queue.api.rogue_jobs().jobs, "the patrol stops them", meanwhile=look, timeout_s=STOPPED_S)
+
+
+def follow_plans(sb: Sandbox, queue: QueueView) -> None:
+    """Let two pools follow training plans."""
+    pools: dict[str, Any] = {P5: {"size": 4}}
+    for name in ("spring", "autumn"):
+        plan = sb.put_plan(name, [(0, 30 * 86_400)], instance_type=P5, instance_count=1)
+        pools[f"{P5}.plan.{name}"] = {"plan": plan}
+    queue.api.put_config({**POLICY, "pools": pools}, force=True)
+    eventually(
+        lambda: all(pool.size for pool in queue.api.capacity().pools),
+        "the pools have the sizes of the plans",
+        meanwhile=lambda: sb.invoke("Reconcile"),
+    )
 
 
 def release_warm_pools(sb: Sandbox, queue: QueueView) -> None:

@@ -28,7 +28,10 @@ POOLS = {P5: {"size": 2}}
         (
             {"pools": {"p5": {"size": 2}}},
             "pools.p5",
-            "must be an instance type, such as ml.p5.48xlarge; the type and .spot for spot instances; or serverless",
+            (
+                "must be an instance type, such as ml.p5.48xlarge; the type and .spot for spot instances; the type, "
+                ".plan. and the name of a training plan; or serverless"
+            ),
         ),
         ({"pools": {P5: {"size": "2"}}}, f"pools.{P5}.size", "must be a whole number"),
         ({"pools": {P5: {"size": -1}}}, f"pools.{P5}.size", "must be at least 0"),

@@ -170,6 +170,7 @@ class World(SimulatedDeployment[Table]):
         return reconcile(
             table=self.table,
             training_jobs=self.training_jobs,
+            training_plans=self.container.training_plans,
             observer=self.observer,
             clock=self.clock,
             machine_clock=self.machine_clock,

@@ -51,7 +51,12 @@ ACTIONS = {
     "ObserveFunctionRole": ALL | SEEN | {"sqs:SendMessage"},
     "ReconcileFunctionRole": ALL
     | QUERIES
-    | {"sagemaker:DescribeTrainingJob", "sagemaker:ListTrainingJobs", "sqs:SendMessage"},
+    | {
+        "sagemaker:DescribeTrainingJob",
+        "sagemaker:DescribeTrainingPlan",
+        "sagemaker:ListTrainingJobs",
+        "sqs:SendMessage",
+    },
     "PatrolFunctionRole": ALL
     | QUERIES
     | SEEN
@@ -76,6 +81,8 @@ ACTIONS = {
     },
 }
 TRAINING_JOBS = {"Fn::Sub": "arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:training-job/*"}
+
+TRAINING_PLANS = {"Fn::Sub": "arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:training-plan/*"}
 
 
 def statements(role: dict[str, Any]) -> list[dict[str, Any]]:
@@ -184,8 +191,11 @@ def test_jobs_may_be_started_in_any_training_plan_of_this_account_and_region_by_
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_sagemaker_is_limited_to_training_jobs_of_this_account_and_region(of_type, name):
+def test_sagemaker_is_limited_to_training_jobs_and_plans_of_this_account_and_region(of_type, name):
     for statement in of_jobs(of_type("AWS::IAM::Role")[name]):
+        if actions(statement) == ["sagemaker:DescribeTrainingPlan"]:
+            assert statement["Resource"] == TRAINING_PLANS
+            continue
         if any(a.startswith("sagemaker:") for a in actions(statement) if a != "sagemaker:ListTrainingJobs"):
             assert statement["Resource"] == TRAINING_JOBS
 

@@ -46,6 +46,7 @@ Pass = scheduler._Pass
 
 ANY = snapshots()
 FEW = snapshots("none", ageing=False, most=3)
+FEW_AT_SHRINKS = snapshots("none", ageing=False, most=3, stops=False)
 PLAIN = snapshots("none", ageing=False, backfill=True, plain=True)
 SETTLED = PLAIN.map(nothing_owed)
 BESIDE_WARM_POOLS = snapshots("none", ageing=False, backfill=True).map(nothing_owed)
@@ -189,7 +190,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
     "a limit that has passed still counts": (
         size_changes, "end_by_ms",
         lambda each, now_ms: None if each.limit_ms is None else each.since_ms + each.limit_ms,
-        promises.what_starts_has_ended_before_a_pool_shrinks, FEW
+        promises.what_starts_has_ended_before_a_pool_shrinks, FEW_AT_SHRINKS
     ),
     "nothing is stopped for a size": (
         scheduler, "excess", lambda *_: (), promises.what_starts_has_ended_before_a_pool_shrinks, ANY

@@ -253,10 +253,13 @@ def keeps_within_later_sizes(job: WaitingJob, snapshot: Snapshot) -> bool:
     """Whether a job that starts now fits each later size beside what may still run then."""
     for pool, count in job.demand.items():
         calendar = snapshot.calendars.get(pool)
-        for change in () if calendar is None or calendar.stops else calendar.changes:
+        if calendar is None or not calendar.limits(stops_for_size=job.stops_for_size):
+            continue
+        for change in calendar.changes:
             if job.limit_ms is not None and NOW_MS + job.limit_ms <= change.at_ms:
                 continue
-            stays = [a.demand.get(pool, 0) for a in snapshot.allocations if _may_hold_at(a, change.at_ms)]
+            counted = [a for a in snapshot.allocations if calendar.limits(stops_for_size=a.stops_for_size)]
+            stays = [a.demand.get(pool, 0) for a in counted if _may_hold_at(a, change.at_ms)]
             if sum(stays) + count > change.size:
                 return False
     return True
@@ -284,11 +287,14 @@ def what_starts_has_ended_before_a_pool_shrinks(snapshot: Snapshot) -> None:
                 world.end(name)
             for pool, calendar in snapshot.calendars.items():
                 # Warm pools that exceed the size are released without a decision.
-                attempts = {name: a for name, a in world.held.items() if not a.warm}
+                attempts = {
+                    name: a
+                    for name, a in world.held.items()
+                    if not a.warm and calendar.limits(stops_for_size=a.stops_for_size)
+                }
                 news = sum(a.demand.get(pool, 0) for name, a in attempts.items() if name in started)
                 used = sum(a.demand.get(pool, 0) for a in attempts.values())
-                if not calendar.stops:
-                    assert not news or used <= world.pools[pool], f"{used} {pool} at {moment_ms}, of it new: {news}"
+                assert not news or used <= world.pools[pool], f"{used} {pool} at {moment_ms}, of it new: {news}"
             world.settle(100)
             for pool, calendar in snapshot.calendars.items():
                 ending = [a for a in world.held.values() if a.ends_as_soon(world.now_ms)]

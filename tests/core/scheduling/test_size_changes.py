@@ -193,6 +193,101 @@ def test_a_job_may_run_into_a_change_of_a_pool_that_stops_what_exceeds_its_size(
     assert starts(schedule(snapshot(job("a", count=2), size=2, sizes={60: 1}, stops=True))) == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("limit_s", "stops_for_size", "any_job", "starts_now"),
+    [
+        (60, False, False, True),
+        (61, False, False, False),
+        (None, False, False, False),
+        (61, True, False, True),
+        (None, True, False, True),
+        (None, False, True, True),
+    ],
+)
+def test_where_only_some_jobs_are_stopped_the_others_start_if_they_end_in_time(
+    limit_s: int | None, stops_for_size: bool, any_job: bool, starts_now: bool
+) -> None:
+    waiting = job("a", limit_s=limit_s, stops_for_size=stops_for_size)
+    queue = snapshot(waiting, size=1, sizes={60: 0, 90: 1, 100: 0}, stops=True, any_job=any_job)
+    plan = schedule(queue)
+    assert starts(plan) == (["a"] if starts_now else [])
+    check_plan(queue, plan)
+
+
+def test_a_job_that_is_stopped_for_a_size_takes_no_part_of_it() -> None:
+    running = held("r", stops_for_size=True)
+    queue = snapshot(running, job("b"), size=3, sizes={60: 1}, stops=True, any_job=False)
+    assert starts(schedule(queue)) == ["b"]
+    stays = replace(queue, allocations=(replace(running, stops_for_size=False),))
+    assert starts(schedule(stays)) == []
+
+
+def test_a_job_gains_no_part_of_a_size_from_a_victim_that_had_none() -> None:
+    victim = held("r", count=2, stops_for_size=True)
+    queue = snapshot(victim, job("a", 9, count=2), size=2, sizes={900: 1, 1800: 2}, stops=True, any_job=False)
+    assert preemptions(schedule(queue)) == []
+    stays = replace(queue, allocations=(replace(victim, stops_for_size=False),))
+    assert preemptions(schedule(stays)) == []
+    assert preemptions(schedule(replace(queue, waiting=(job("a", 9, count=2, stops_for_size=True),)))) == [("r", "a")]
+
+
+def test_where_all_jobs_have_to_end_in_time_no_job_runs_into_a_change() -> None:
+    assert starts(schedule(snapshot(job("a", stops_for_size=True), size=1, sizes={60: 0, 90: 1}))) == []
+
+
+def test_jobs_that_may_run_into_a_change_are_stopped_first() -> None:
+    proven, stoppable = held("proven", 0, ends_in_s=900), held("stoppable", 9, stops_for_size=True)
+    assert stops(schedule(snapshot(proven, stoppable, size=1, stops=True, any_job=False))) == ["stoppable"]
+    assert stops(schedule(snapshot(proven, stoppable, size=1, stops=True))) == ["proven"]
+    assert stops(schedule(snapshot(proven, stoppable, size=0, stops=True, any_job=False))) == ["stoppable", "proven"]
+
+
+def test_the_start_of_a_job_that_may_run_into_a_change_is_reserved_before_it() -> None:
+    queue = snapshot(
+        held("r", ends_in_s=30),
+        job("a", 9, stops_for_size=True),
+        size=1,
+        sizes={60: 0, 90: 1},
+        stops=True,
+        any_job=False,
+    )
+    assert schedule(queue).waits[0].start_by_ms == NOW_MS + 30_000
+
+
+def test_a_wait_in_a_training_plan_reports_which_jobs_could_start() -> None:
+    plan = schedule(
+        snapshot(job("a", limit_s=100), size=1, sizes={60: 0, 600: 1}, stops=True, any_job=False, about="x")
+    )
+    assert reason_of(plan, "a").endswith(
+        "a job that is limited to 60 s in all could start now, and so could one that writes checkpoints "
+        "(CheckpointConfig) or has the tag headway:stop-at-plan-end=true"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({}, "the pools hold 0 ml.p5.48xlarge; the plan `x` has ended: stop the job and submit one without the plan"),
+        ({60: 1, 90: 0}, "or one that writes checkpoints (CheckpointConfig) or has the tag"),
+    ],
+)
+def test_a_job_that_never_fits_a_training_plan_reports_that(sizes: dict[int, int], said: str) -> None:
+    queue = snapshot(
+        job("a"), size=0, pools={P5: 0}, sizes=sizes, stops=True, any_job=False, about="the plan `x` has ended"
+    )
+    plan = schedule(queue)
+    assert code_of(plan, "a") == "ExceedsPool"
+    assert said in reason_of(plan, "a")
+    assert "the plan `x` has ended" in reason_of(plan, "a")
+
+
+def test_a_job_that_is_stopped_at_the_end_of_a_training_plan_is_told_so() -> None:
+    (stop,) = schedule(snapshot(held("r"), size=0, pools={P5: 0}, stops=True, about="the plan `x` has ended")).actions
+    assert stop.reason.message == (
+        f"stopped as the pool {P5} has only 0 instances now (the plan `x` has ended); keeps its place in the queue"
+    )
+
+
 def test_without_stops_a_smaller_pool_stops_nobody() -> None:
     assert schedule(snapshot(held("r", count=2), size=1, sizes={60: 0})).actions == ()
 
@@ -221,15 +316,20 @@ def test_in_a_simulation_a_stopped_job_waits_again_and_has_not_been_preempted() 
 
 
 @pytest.mark.parametrize(
-    ("calendar", "to_s", "is_crossed"),
+    ("calendar", "to_s", "stops_for_size", "is_crossed"),
     [
-        (Calendar(changes=(SizeChange(at_ms=5000, size=0),)), 6, True),
-        (Calendar(changes=(SizeChange(at_ms=5000, size=0),)), 5, False),
-        (Calendar(changes=(SizeChange(at_ms=5000, size=0),), stops=True), 6, False),
+        (Calendar(changes=(SizeChange(at_ms=5000, size=0),)), 6, False, True),
+        (Calendar(changes=(SizeChange(at_ms=5000, size=0),)), 6, True, True),
+        (Calendar(changes=(SizeChange(at_ms=5000, size=0),)), 5, False, False),
+        (Calendar(changes=(SizeChange(at_ms=5000, size=0),), stops=True), 6, False, False),
+        (Calendar(changes=(SizeChange(at_ms=5000, size=0),), stops=True, any_job=False), 6, False, True),
+        (Calendar(changes=(SizeChange(at_ms=5000, size=0),), stops=True, any_job=False), 6, True, False),
     ],
 )
-def test_a_later_end_runs_into_another_change(calendar: Calendar, to_s: int, is_crossed: bool) -> None:
-    assert crosses({P5: calendar}, [P5, G5], 4000, to_s * 1000) is is_crossed
+def test_a_later_end_runs_into_another_change(
+    calendar: Calendar, to_s: int, stops_for_size: bool, is_crossed: bool
+) -> None:
+    assert crosses({P5: calendar}, [P5, G5], 4000, to_s * 1000, stops_for_size=stops_for_size) is is_crossed
 
 
 def test_a_plan_that_exceeds_a_later_size_is_refused() -> None:

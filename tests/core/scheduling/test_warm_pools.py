@@ -324,6 +324,65 @@ def test_no_job_takes_what_a_job_needs_that_waits_for_a_warm_pool_of_another_tea
     assert not starts(plan)
 
 
+def test_a_job_that_waits_for_a_warm_pool_of_another_team_waits_with_the_one_that_it_will_start_in() -> None:
+    teams = Policy(warm_across_teams=False)
+    mine, other = job("mine", 2, team="green", warm_key="k"), job("other", 2, entered=1, warm_key="k")
+    plan = decide(warm("a", team="green"), warm("b"), mine, other, size=4, policy=teams)
+    # Otherwise the pool of `a` were released for `other`, which will start in that of `b` if it still can.
+    assert warm_releases(plan) == [("b", "mine")]
+
+
+def test_a_job_of_lower_rank_does_not_start_on_what_a_job_counts_on_that_waits_for_a_warm_pool_of_another_team() -> (
+    None
+):
+    teams = Policy(warm_across_teams=False)
+    blocked = job("blocked", 5, limit_s=60, ml_g5_xlarge=1)
+    state = snapshot(
+        *(held("runs", 9, pool=G5), warm("theirs", count=2, team="red"), blocked),
+        *(job("waits", 4, count=2, warm_key="k"), job("small", 3)),
+        pools={P5: 5, G5: 1},
+        policy=teams,
+    )
+    plan = schedule(state)
+    check_plan(state, plan)
+    assert warm_releases(plan) == [("theirs", "waits")]
+    assert starts(plan) == []
+
+
+def test_a_start_in_a_warm_pool_counts_in_the_reserved_starts_of_jobs_ahead() -> None:
+    state = snapshot(
+        *(held("runs", 1, count=4, preemptions=1), held("low"), warm("old", count=4)),
+        job("matching", 0, entered=2, count=4, limit_s=300, team="red", warm_key="k"),
+        job("blocked", 2, entered=3, count=2),
+        job("wide", 1, entered=1, team="red", ml_g5_xlarge=3),
+        pools={P5: 9, G5: 3},
+        policy=Policy(max_preemptions=1, teams={"red": Team(guaranteed={G5: 2, P5: 4}), "blue": Team()}),
+    )
+    check_plan(state, plan := schedule(state))
+    assert starts_warm(plan) == [("matching", "old")]
+    # As `blocked` can no longer count on the warm pool, it starts later, and `wide` does not delay it.
+    assert preemptions(plan) == [("low", "wide")]
+
+
+@pytest.mark.parametrize(
+    ("limit_s", "expected"), [(400, [("matching", "old")]), (500, [])], ids=["ends before", "runs into it"]
+)
+def test_a_job_starts_in_a_warm_pool_only_if_it_fits_the_later_sizes(
+    limit_s: int, expected: list[tuple[str, str]]
+) -> None:
+    state = snapshot(held("runs", 9), warm("old"), job("matching", 1, limit_s=limit_s, warm_key="k"), sizes={450: 1})
+    check_plan(state, plan := schedule(state))
+    assert starts_warm(plan) == expected
+
+
+def test_a_start_in_a_warm_pool_takes_its_part_of_the_later_sizes() -> None:
+    first, second = job("first", 3, warm_key="k"), job("second", 3, entered=1)
+    state = snapshot(held("runs", 9), warm("old"), first, second, size=4, sizes={120: 3})
+    check_plan(state, plan := schedule(state))
+    assert starts_warm(plan) == [("first", "old")]
+    assert starts(plan) == ["first"]
+
+
 # ------------------------------------------------------------------------------------------------------- verified
 def _reject(state: Snapshot, *actions: object) -> None:
     with pytest.raises(InvariantViolation):

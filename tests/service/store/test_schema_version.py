@@ -153,9 +153,9 @@ def test_attributes_of_newer_code_are_ignored(world: World, key: Key) -> None:
 
 
 def test_items_of_unknown_newer_kinds_are_not_changed(world: World) -> None:
-    unknown = {"pk": "ledger", "sk": f"plan#{P5}", "pool": P5, "schemaVersion": 1}
+    unknown = {"pk": "ledger", "sk": f"tomorrow#{P5}", "pool": P5, "schemaVersion": 1}
     world.table.write([Put(item=unknown)])
     world.submit("a")
     world.tick()
     assert world.states("a") == {"a": "running"}
-    assert world.table.get(Key("ledger", f"plan#{P5}")) == unknown
+    assert world.table.get(Key("ledger", f"tomorrow#{P5}")) == unknown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.records.warm_pool import WarmPoolRecord
 from headway_service.store.repository import find_request
 from headway_service.tracking import warm_pools
+from headway_service.tracking.warm_pools import SEND_AGAIN_S, WarmPoolTracker
 from tests.service.world import P5, ROOT, World
 
 KEEP_S = 1800
@@ -190,18 +192,19 @@ def test_a_warm_pool_is_released_before_a_job_is_preempted() -> None:
     assert made.states("low", "high") == {"low": "running", "high": "running"}
 
 
-def test_a_claimed_warm_pool_that_its_job_does_not_use_is_released() -> None:
-    made = world(size=2, faults={"warm_pool_choice": "none"})
+def test_a_claimed_warm_pool_that_its_job_does_not_use_is_released_once() -> None:
+    made = world(size=2, faults={"warm_pool_choice": "none", "warm_pool_release_s": 200.0})
     made.fleet.faults = made.fleet.faults.with_changes({"quotas": {P5: 9}})
     left_warm(made, "a")
     submit(made, "b")
     made.tick()
     assert kept(made)["a"].claimed_by == "b"
-    for _ in range(20):
+    decided = set()
+    while "a" in kept(made):
+        decided.add(kept(made)["a"].release_ms)
         minutes(made, 1)
-        if not kept(made):
-            break
-    assert made.called("UpdateTrainingJob") == ["a"]
+    assert len(decided - {None}) == 1
+    assert {*made.called("UpdateTrainingJob")} == {"a"}
     assert made.states("b") == {"b": "running"}
 
 
@@ -384,3 +387,144 @@ def test_each_run_describes_a_bounded_number_of_warm_pools_and_the_next_run_othe
         made.reconcile()
         seen += made.called("DescribeTrainingJob")
     assert sorted(seen) == ["a", "b", "c"]
+
+
+def tracker(made: World) -> WarmPoolTracker:
+    made.calls.clear()
+    return WarmPoolTracker(made.table, made.container.training_jobs, made.clock, releases=True)
+
+
+@pytest.mark.parametrize(("most", "looks"), [(2, 2), (9, 3)], ids=["as many as it may", "each one once"])
+def test_one_run_describes_warm_pools(monkeypatch: pytest.MonkeyPatch, most: int, looks: int) -> None:
+    monkeypatch.setattr(warm_pools, "MAX_LOOKS", most)
+    made = world(size=3)
+    left_warm(made, "a", "b", "c")
+    run = tracker(made)
+    for _ in range(3):
+        run.settle(read_ledger(made.table).warm_pools, made.clock())
+    assert len(made.called("DescribeTrainingJob")) == looks
+
+
+@pytest.mark.parametrize("released", ["a", "b", "c"])
+def test_a_run_describes_the_warm_pool_first_that_is_being_released(
+    monkeypatch: pytest.MonkeyPatch, released: str
+) -> None:
+    monkeypatch.setattr(warm_pools, "MAX_LOOKS", 1)
+    made = world(size=3)
+    left_warm(made, "a", "b", "c")
+    made.table.write(transitions.release_warm_pool(kept(made)[released], made.clock()))
+    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert made.called("DescribeTrainingJob") == [released]
+
+
+def test_only_the_scheduler_sends_releases_and_only_those_that_were_decided() -> None:
+    made = world(size=3)
+    left_warm(made, "a", "b")
+    made.table.write(transitions.release_warm_pool(kept(made)["a"], made.clock()))
+    run = WarmPoolTracker(made.table, made.container.training_jobs, made.clock, releases=False)
+    run.settle(read_ledger(made.table).warm_pools, made.clock())
+    assert made.called("UpdateTrainingJob") == []
+    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert made.called("UpdateTrainingJob") == ["a"]
+
+
+@pytest.mark.parametrize("unanswered", [0, 1], ids=["its instances are launched", "the launch was not answered"])
+def test_a_claimed_warm_pool_is_kept_while_its_job_starts(unanswered: int) -> None:
+    made = world(size=2, faults={"warm_pool_choice": "none"})
+    left_warm(made, "a")
+    made.fleet.faults = made.fleet.faults.with_changes(
+        {"quotas": {P5: 9}, "lose_answer": {"CreateTrainingJob": unanswered}}
+    )
+    submit(made, "b")
+    made.tick()
+    (attempt,) = read_ledger(made.table).attempts
+    assert attempt.secondary_status == (None if unanswered else "Starting")
+    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert kept(made)["a"].claimed_by == "b"
+    assert kept(made)["a"].release_ms is None
+
+
+def test_a_release_is_sent_again_a_minute_later() -> None:
+    made = world(faults={"warm_pool_release_s": 900.0})
+    left_warm(made, "a")
+    made.table.write(transitions.release_warm_pool(kept(made)["a"], made.clock()))
+    sent = []
+    for later_s in (0, SEND_AGAIN_S - 1, 1):
+        made.now_s += later_s
+        tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+        sent.append(len(made.called("UpdateTrainingJob")))
+    assert sent == [1, 0, 1]
+
+
+def test_the_end_of_a_warm_pool_changes_no_other_one() -> None:
+    made = world(size=3)
+    left_warm(made, "a", "b")
+    made.table.write(transitions.release_warm_pool(kept(made)["a"], made.clock()))
+    made.tick()
+    made.pass_time(60, tick=False)
+    before = kept(made)["b"]
+    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert kept(made) == {"b": before}
+
+
+def test_nothing_is_reserved_for_a_preemptor_that_has_left_the_queue() -> None:
+    made = world(size=1)
+    submit(made, "low", 1)
+    made.tick()
+    made.pass_time(500)
+    submit(made, "high", 9, RoleArn="arn:aws:iam::123456789012:role/HeadwayTrainingRole2")
+    made.tick()
+    made.pass_time(200, tick=False)
+    assert kept(made)["low"].freed_for == "high"
+    made.commands.hold("high", ROOT)
+    for _ in range(5):
+        made.pass_time(60, tick=False)
+        made.reconcile()
+        tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert not kept(made)
+    assert read_ledger(made.table).reservations == ()
+
+
+def test_a_warm_pool_that_another_call_changes_meanwhile_does_not_end_the_run() -> None:
+    made = world(size=3, faults={"warm_pool_release_s": 0.0})
+    left_warm(made, "a", "b")
+    read = read_ledger(made.table).warm_pools
+    for pool in read:
+        made.table.write(transitions.release_warm_pool(pool, made.clock()))
+    stale = [each.model_copy(update={"release_ms": 1}) for each in read]
+    tracker(made).settle(stale, made.clock())
+    assert sorted(made.called("UpdateTrainingJob")) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("status", "reused_by", "gone"),
+    [("InUse", "b", True), ("InUse", "", False), ("Reused", "", True), ("Available", "", False)],
+)
+def test_a_warm_pool_is_gone_when_it_is_known_who_uses_it_or_that_it_is_used_up(
+    monkeypatch: pytest.MonkeyPatch, status: str, reused_by: str, gone: bool
+) -> None:
+    made = world()
+    left_warm(made, "a")
+    shown = made.container.training_jobs.describe("a")
+    assert shown is not None
+    run = tracker(made)
+    shown = replace(shown, warm_pool=status, reused_by=reused_by)
+    monkeypatch.setattr(type(made.container.training_jobs), "describe", lambda *_: shown)
+    assert run.settle(read_ledger(made.table).warm_pools, made.clock()) is gone
+    assert (not kept(made)) is gone
+
+
+def test_a_tick_finds_that_a_started_job_uses_another_warm_pool() -> None:
+    made = world(size=2, faults={"warm_pool_choice": "oldest"})
+    submit(made, "a")
+    made.tick()
+    made.pass_time(60)
+    submit(made, "b")
+    made.tick()
+    made.pass_time(1500)
+    submit(made, "c", keep_s=None)
+    made.tick()
+    assert [name for name, pool in kept(made).items() if pool.claimed_by] == ["b"]
+    made.pass_time(60)
+    made.tick()
+    assert [(name, pool.claimed_by) for name, pool in kept(made).items()] == [("b", "")]

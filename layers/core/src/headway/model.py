@@ -65,6 +65,8 @@ class WaitingJob:
     wait_at_most_ms: int = 0
     #: Whether this is the job on another alternative than its first preference.
     on_alternative: bool = False
+    #: Whether it may start although it may still run when a pool that stops attempts becomes smaller.
+    stops_for_size: bool = False
 
     @property
     def turn_ms(self) -> int:
@@ -112,6 +114,8 @@ class Allocation:
     #: The attempt that was started in it. Until SageMaker tells which instances that one uses, both hold theirs, and
     #: this one counts as stopping.
     claimed_by: str = ""
+    #: Whether it was started although it may still run when a pool that stops attempts becomes smaller.
+    stops_for_size: bool = False
 
     def ends_as_soon(self, now_ms: int) -> bool:
         """Whether it reaches its limit within the time that a stop takes, so that to stop it frees nothing sooner.
@@ -159,6 +163,18 @@ class Calendar:
     #: Whether running attempts are stopped when the pool becomes smaller than its use. If not, a job starts only if it
     #: ends in time.
     stops: bool = False
+    #: With ``stops``: whether any job may start that does not end in time; if not, only one with ``stops_for_size``.
+    any_job: bool = True
+    #: Why the pool has these sizes, if a training plan gives them: a clause on the plan.
+    about: str = ""
+
+    def limits(self, *, stops_for_size: bool) -> bool:
+        """Whether a job has to end before the pool becomes too small for it.
+
+        Args:
+            stops_for_size: of the job.
+        """
+        return not self.stops or not (self.any_job or stops_for_size)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

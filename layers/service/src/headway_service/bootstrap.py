@@ -23,6 +23,7 @@ from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.aws.error_codes import FAILED_CALLS
 from headway_service.aws.event_sinks import EventBridgeSink, SnsSink
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
+from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.clocks import machine_time_ms, training_time_ms
 from headway_service.config.document import Configuration
@@ -46,6 +47,7 @@ from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
+from headway_service.ports.training_plans import TrainingPlans
 from headway_service.response_check import check_answers
 from headway_service.scheduling.executor import TickReport
 from headway_service.scheduling.launcher import LEASE_MARGIN_MS, Launcher
@@ -124,6 +126,11 @@ class Container:
             boto3.client("sagemaker", config=CALL_LIMITS),
             lambda: boto3.client("sagemaker", config=ONE_TRY),
         )
+
+    @cached_property
+    def training_plans(self) -> TrainingPlans:
+        """SageMaker's training plans."""
+        return SageMakerTrainingPlans(boto3.client("sagemaker", config=CALL_LIMITS))
 
     @cached_property
     def marks(self) -> Marks:
@@ -307,6 +314,7 @@ class Container:
             clock=self.machine_clock,
             holder=self._token(),
             lease_until_ms=lease_until_ms,
+            region=self.settings.region,
         )
 
     @property

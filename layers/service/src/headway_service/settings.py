@@ -30,6 +30,8 @@ class Settings:
     alarm_topic_arn: str = ""
     event_bus: str = ""
     notification_topic_arn: str = ""
+    #: Of the deployment; Lambda sets the variable. Empty if it is not known.
+    region: str = ""
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Settings:
@@ -52,6 +54,7 @@ class Settings:
                 alarm_topic_arn=environment.get("HEADWAY_ALARM_TOPIC_ARN", ""),
                 event_bus=environment.get("HEADWAY_EVENT_BUS", ""),
                 notification_topic_arn=environment.get("HEADWAY_NOTIFICATION_TOPIC_ARN", ""),
+                region=environment.get("AWS_REGION", ""),
             )
         except (KeyError, ValueError) as error:
             raise MissingSetting(

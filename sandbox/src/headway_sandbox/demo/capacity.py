@@ -4,14 +4,15 @@
 
 A job leaves its instances warm, and the next one starts in them. A job that needs other instances has a warm pool
 released, and nothing is preempted. SageMaker has no instances of the type that a job prefers, and takes the second
-one. A pool becomes smaller by its schedule: a job stops, and resumes when the pool is large again. A missing state ends
-the demo with exit code 1.
+one. A pool becomes smaller by its schedule: a job stops, and resumes when the pool is large again. A training plan
+ends: its job stops with its checkpoint, and resumes when the plan has instances again. A missing state ends the demo
+with exit code 1.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -47,9 +48,11 @@ def play(stage: Stage) -> None:
     _release(stage)
     _take_second_preference(stage)
     _shrink(stage)
-    for name in ("urgent", "flexible"):
+    _end_plan(stage)
+    for name in ("urgent", "flexible", "planned"):
         stage.finish(name)
-    stage.expect("everything finishes", dict.fromkeys(("first", "second", "urgent", "flexible"), "completed"))
+    finished = ("first", "second", "urgent", "flexible", "planned")
+    stage.expect("everything finishes", dict.fromkeys(finished, "completed"))
     stage.expect_queue()
 
 
@@ -57,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Play the demo on a new sandbox and return the exit code."""
     return run(
         play,
-        title="Warm pools, instance preferences and sizes by time, demonstrated on this machine.",
+        title="Warm pools, instance preferences, sizes by time and training plans, demonstrated on this machine.",
         opening="start the sandbox, deploy the template and set a policy that keeps warm pools",
         capacity=CAPACITY,
         speed=SPEED,
@@ -137,6 +140,38 @@ def _shrink(stage: Stage) -> None:
     if len(stage.attempts("urgent")) != 2:
         raise StoryFailed(f"urgent should have had two attempts, not {stage.attempts('urgent')}")
     stage.expect_training("urgent")
+
+
+def _end_plan(stage: Stage) -> None:
+    minute_s = 60
+    blocks = [(0, 80 * minute_s), (100 * minute_s, 10_000 * minute_s)]
+    plan = stage.sandbox.put_plan("spring", blocks, instance_type=P5, instance_count=1)
+    pools = {**POLICY["pools"], f"{P5}.plan.spring": {"plan": plan}}
+    say(f"a training plan has 1 {P5} for 80 minutes, and after a gap of 20 minutes again; a pool follows it")
+    stage.api.put_config({**POLICY, "pools": pools}, force=True)
+    request = _request("planned", [(P5, 1)])
+    request["ResourceConfig"]["TrainingPlanArn"] = plan
+
+    def reaches(state: str) -> Callable[[Mapping[str, str]], bool]:
+        def holds(jobs: Mapping[str, str]) -> bool:
+            # It runs once a minute, which is an hour of training time here.
+            stage.sandbox.invoke("Reconcile")
+            return jobs.get("planned") == state
+
+        return holds
+
+    stage.submit("submit planned, which asks for an instance of the plan and writes checkpoints", request)
+    stage.wait("planned starts in the plan", reaches("running"))
+    stage.wait(
+        "it stops with its checkpoint before SageMaker takes the instance, and waits",
+        reaches("pending"),
+        timeout_s=_MINUTES_S,
+    )
+    check(f"planned: {stage.api.get_job('planned').job.reason.message}")
+    stage.wait("it resumes when the plan has the instance again", reaches("running"), timeout_s=_MINUTES_S)
+    if len(stage.attempts("planned")) != 2:
+        raise StoryFailed(f"planned should have had two attempts, not {stage.attempts('planned')}")
+    stage.expect_training("planned")
 
 
 def _expect_reason(stage: Stage, name: str, part: str) -> None:

@@ -17,11 +17,13 @@ from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
+from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.bootstrap import Container
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
+from headway_service.ports.training_plans import TrainingPlans
 from headway_service.scheduling.executor import TickReport
 from headway_service.settings import Settings
 from headway_service.testing.memory_config import MemoryConfiguration
@@ -145,6 +147,10 @@ class SimulatedDeployment(Generic[TableT]):
         """SageMaker as the functions use it: the real adapter over a boto3 client."""
         return SageMakerTrainingJobs(stub_client("sagemaker", self.call_sagemaker))
 
+    def make_training_plans(self) -> TrainingPlans:
+        """SageMaker's training plans as the functions use them: the real adapter over a boto3 client."""
+        return SageMakerTrainingPlans(stub_client("sagemaker", self.call_sagemaker))
+
     def make_alarms(self) -> Alarms:
         """CloudWatch's alarms as the functions use them: the real adapter over a boto3 client."""
         return CloudWatchAlarms(stub_client("cloudwatch", self.call_cloudwatch), ALARM_PREFIX, ALARM_TOPIC_ARN)
@@ -234,6 +240,11 @@ class SimulatedContainer(Container):
     def training_jobs(self) -> AllTrainingJobs:
         """See :class:`headway_service.bootstrap.Container`."""
         return self._deployment.make_training_jobs()
+
+    @cached_property
+    def training_plans(self) -> TrainingPlans:
+        """See :class:`headway_service.bootstrap.Container`."""
+        return self._deployment.make_training_plans()
 
     @cached_property
     def alarms(self) -> Alarms:

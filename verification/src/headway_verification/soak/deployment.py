@@ -27,11 +27,13 @@ from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
+from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.errors import RetryLater
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table, Write
 from headway_service.ports.training_jobs import AllTrainingJobs
+from headway_service.ports.training_plans import TrainingPlans
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_verification.soak.cooperative_scheduler import CooperativeScheduler, Process, current
 from headway_verification.soak.faults.configuration import FaultyConfiguration
@@ -134,6 +136,10 @@ class Deployment(SimulatedDeployment[StreamedTable]):
     def make_training_jobs(self) -> AllTrainingJobs:
         """See :class:`SimulatedDeployment`."""
         return SageMakerTrainingJobs(_shared_client("sagemaker"))
+
+    def make_training_plans(self) -> TrainingPlans:
+        """See :class:`SimulatedDeployment`."""
+        return SageMakerTrainingPlans(_shared_client("sagemaker"))
 
     def make_alarms(self) -> Alarms:
         """See :class:`SimulatedDeployment`."""

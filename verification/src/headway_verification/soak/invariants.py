@@ -22,7 +22,7 @@ from headway_service.store.marks import KEY as MARK_KEY
 from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.pause_invariants import LONGEST_INVOCATION_S, PauseInvariants
-from headway_verification.soak.size_invariants import SizeInvariants
+from headway_verification.soak.size_invariants import SizeInvariants, runs_on
 from headway_verification.soak.violations import require
 
 _WAITING = frozenset({"pending", "preempted"})
@@ -54,6 +54,8 @@ class Invariants:
         self._cloudwatch = cloudwatch
         #: The most that each pool may hold: its size less the unmanaged jobs, or what it held when that decreased.
         self._bound: dict[str, int] = {}
+        #: The pools in which jobs have been stopped for a job, while what they freed is reserved for it.
+        self._stopped_in: dict[str, set[str]] = {}
         #: The same for each team in each pool, and the limits in force recently with the time from which each applied.
         self._team_bound: dict[tuple[str, str], int] = {}
         self._limits: list[tuple[float, Mapping[tuple[str, str], int]]] = []
@@ -107,6 +109,7 @@ class Invariants:
         self._check_warm_instances(attempts, warm, now_s)
         calendars = {name: item for (kind, name), item in ledger.items() if kind == "calendar"}
         self._sizes.check(calendars, attempts, now_s)
+        self._sizes.check_stops(jobs, pools, {**warm, **rogues}, attempts)
         self._check_unmanaged(rogues, now_s)
         self._check_limits(attempts, now_s)
         self._check_training_jobs(attempts, rogues, now_s)
@@ -165,13 +168,18 @@ class Invariants:
             require(running.get(pool, 0) <= held, f"SageMaker runs {running.get(pool, 0)} {pool}, but {held} are held")
 
     def _check_preemptors(self, jobs: _Items, attempts: _Items, reservations: _Items) -> None:
-        """Check that instances are freed in one pool at most for a job of which SageMaker selects one pool."""
+        """Check that jobs are stopped in one pool at most for a job of which SageMaker selects one pool.
+
+        Warm pools may be released in all of them.
+        """
         for name, job in jobs.items():
             if job.get("summary", {}).get("oneOf"):
                 stopped = [each for each in attempts.values() if each.get("freedFor") == name]
-                freed = {pool for each in stopped for pool in each.get("freed", {})}
-                freed |= reservations.get(name, {}).get("demand", {}).keys()
-                require(len(freed) <= 1, f"instances are freed for {name} in several pools: {sorted(freed)}")
+                reserved = reservations.get(name, {}).get("demand", {}).keys()
+                freed = self._stopped_in.get(name, set()) & reserved
+                freed |= {pool for each in stopped for pool in each.get("freed", {})}
+                self._stopped_in[name] = freed
+                require(len(freed) <= 1, f"jobs are stopped for {name} in several pools: {sorted(freed)}")
 
     def _check_warm_instances(self, attempts: _Items, warm: _Items, now_s: float) -> None:
         """What SageMaker keeps warm is charged, beside what its training jobs run on."""
@@ -196,8 +204,8 @@ class Invariants:
             return
         document = json.loads(item["document"])
         sizes = {
-            # The size of a pool with a schedule depends on the time.
-            pool: pools[pool]["size"] if pool in pools and each.get("schedule") else each["size"]
+            # The size of a pool with a schedule or a plan depends on the time.
+            pool: pools[pool]["size"] if pool in pools and (each.get("schedule") or each.get("plan")) else each["size"]
             for pool, each in document["pools"].items()
         }
         found = {pool: each["size"] for pool, each in pools.items() if each["size"] or pool in sizes}
@@ -399,6 +407,20 @@ class Invariants:
         """Return the paused pools; "*" for all."""
         _, _, ledger = self._read()
         return {name for kind, name in ledger if kind == "pause"}
+
+    def check_not_used(self, pool: str, now_s: float) -> None:
+        """Check that no attempt runs on in a pool that has no instances any more.
+
+        Args:
+            pool: the pool.
+            now_s: the virtual time, s.
+        """
+        running = [
+            item["attemptName"]
+            for item in self._table.items()
+            if item["sk"].startswith("attempt#") and pool in item["demand"] and runs_on(item, now_s)
+        ]
+        require(not running, f"{running} run on in {pool}, which has no instances any more")
 
     def is_at_rest(self) -> bool:
         """Return whether all jobs have ended, including unacknowledged submissions and unmanaged jobs."""

@@ -16,6 +16,7 @@ from headway_service.monitoring.utilization_monitor import REST_MS
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults import tempers
 from headway_verification.soak.faults.plan import Fault, FaultPlan, FaultRates
+from headway_verification.soak.training_plan import INSTANCES, PLAN_POOL, SoldPlan
 from headway_verification.soak.violations import Violated
 from headway_verification.soak.workload import ACTS, G5_SPOT, Workload, document_of
 
@@ -26,6 +27,9 @@ ALL_POOLS = {**POOLS, G5_SPOT: 3, SERVERLESS: 2}
 
 FAULTY_S = 2400
 """The minimum duration of the phase with faults, virtual s, so that much of the work meets faults."""
+
+STOPPED_MINUTES = 4
+"""How long after a training plan may not be used any more all attempts in it are stopping."""
 
 MAX_STEPS = 20_000
 """The maximum number of steps in a run, to detect one that does not end."""
@@ -75,11 +79,14 @@ def make_run(seed: int, only: Collection[int] | None = None) -> Outcome:
     queue.set_temper(tempers.draw(Random(f"temper {seed}")))
     if seed % 2:
         keep_warm_pools(queue, sizes)
-    people = Workload(queue, Random(f"people {seed}"))
+    plan = SoldPlan(queue, Random(f"plan {seed}")) if seed % 4 == 1 else None
+    if plan is not None:
+        follow_plan(queue, sizes, plan)
+    people = Workload(queue, Random(f"people {seed}"), plan)
     violation = None
     try:
         _run(queue, people, random)
-        rest(queue, ALL_POOLS)
+        rest(queue, ALL_POOLS, plan)
     except Violated as error:
         violation = str(error)
     finally:
@@ -112,6 +119,23 @@ def keep_warm_pools(queue: Deployment, sizes: Mapping[str, int]) -> None:
     queue.fleet.faults = queue.fleet.faults.with_changes({"warm_pool_quotas": dict.fromkeys(sizes, 9)})
 
 
+def follow_plan(queue: Deployment, sizes: Mapping[str, int], plan: SoldPlan) -> None:
+    """Let a pool follow a training plan from the beginning.
+
+    Args:
+        queue: the queue.
+        sizes: the sizes of the other pools.
+        plan: the plan.
+    """
+    document = {**queue.store.document, **document_of({**sizes, PLAN_POOL: INSTANCES}, {}, _members(plan))}
+    queue.store.write(json.dumps(document))
+
+
+def _members(plan: SoldPlan | None) -> dict[str, dict[str, str]]:
+    """The members of the pool of a plan, for a configuration document."""
+    return {PLAN_POOL: {"plan": plan.arn}} if plan is not None else {}
+
+
 def _run(queue: Deployment, people: Workload, random: Random) -> None:
     """Run until the users have performed all their actions."""
     for _ in range(MAX_STEPS):
@@ -132,26 +156,31 @@ def _run(queue: Deployment, people: Workload, random: Random) -> None:
     raise Violated("the run does not end")
 
 
-def rest(queue: Deployment, pools: Mapping[str, int] = POOLS) -> None:
+def rest(queue: Deployment, pools: Mapping[str, int] = POOLS, plan: SoldPlan | None = None) -> None:
     """End all faults, and let every accepted job reach its end.
 
     Args:
         queue: the queue.
         pools: the sizes of the pools, in which every job has to fit.
+        plan: the training plan that a further pool follows, if there is one.
 
     Raises:
         Violated: an invariant does not hold.
     """
     queue.faults.rates = FaultRates()
-    queue.fleet.faults = Faults()
+    queue.fleet.faults = Faults(warm_pool_quotas=queue.fleet.faults.warm_pool_quotas)
     queue.store.lag_s = 0.0
     drain(queue)
     # Without this an unmanaged training job could hold its instances for a month.
-    queue.store.write(json.dumps(document_of(pools, {}, rogues={"action": "stop"})))
+    sizes = {**pools, PLAN_POOL: INSTANCES} if plan is not None else pools
+    ending = {"rogues": {"action": "stop"}, "warmPools": queue.store.document.get("warmPools", "leaveOut")}
+    queue.store.write(json.dumps(document_of(sizes, {}, _members(plan), **ending)))
     for pool in sorted(queue.invariants.paused()):
         queue.finish(queue.ask("POST", "/resume" if pool == "*" else f"/pools/{pool}/resume"))
     for name in sorted(queue.invariants.held()):
         queue.finish(queue.ask("POST", f"/jobs/{name}/release"))
+    if plan is not None:
+        _end_plan(queue, plan)
     for _ in range(MAX_QUIET_STEPS):
         queue.pass_time(QUIET_STEP_S)
         drain(queue)
@@ -169,6 +198,20 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS) -> None:
         drain(queue)
     queue.invariants.check_end(queue.accepted, queue.now_s)
     queue.consumers.check_end()
+
+
+def _end_plan(queue: Deployment, plan: SoldPlan) -> None:
+    """Let a training plan end, and then begin anew.
+
+    Raises:
+        Violated: an attempt runs in it when SageMaker is about to take its instances.
+    """
+    plan.end_soon()
+    for _ in range(STOPPED_MINUTES):
+        queue.pass_time(60)
+        drain(queue)
+    queue.invariants.check_not_used(PLAN_POOL, queue.now_s)
+    plan.renew()
 
 
 def drain(queue: Deployment) -> None:

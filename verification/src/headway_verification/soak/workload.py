@@ -19,6 +19,7 @@ from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.invariants import FORGED
+from headway_verification.soak.training_plan import INSTANCES, PLAN_POOL, SoldPlan
 
 T = TypeVar("T")
 
@@ -87,17 +88,21 @@ class Workload:
     Args:
         queue: the queue.
         random: determines the actions.
+        plan: the training plan of the account, if it has one.
 
     Attributes:
         acts: the actions performed, by kind.
     """
 
-    def __init__(self, queue: Deployment, random: Random) -> None:
+    def __init__(self, queue: Deployment, random: Random, plan: SoldPlan | None = None) -> None:
         self.queue = queue
         self.random = random
+        self.plan = plan
         self.acts: Counter[str] = Counter()
         #: In some runs later jobs have higher priorities and demands, so that many are preempted.
         self._rises = random.random() < 0.5
+        #: How many of the jobs ask for a warm pool.
+        self._keeping = random.choice([0.3, 0.9])
         self._acts: dict[str, tuple[int, Callable[[], None]]] = {
             "submit": (12, self._submit),
             "stop": (2, self._stop),
@@ -119,6 +124,8 @@ class Workload:
             "delete outside": (1, self._delete_outside),
             "poison": (1, queue.poison),
         }
+        if plan is not None:
+            self._acts["change the plan"] = (3, plan.change)
 
     def act(self) -> None:
         """Perform an action."""
@@ -151,7 +158,7 @@ class Workload:
             request["Environment"][GPU_UTILIZATION] = random.choice(PROFILES)
         if random.random() < 0.2:
             request["StoppingCondition"]["MaxPendingTimeInSeconds"] = MIN_PENDING_TIME_S
-        if random.random() < 0.5 and len(request["ResourceConfig"].get("InstanceGroups", ())) < 2:
+        if random.random() < self._keeping and len(request["ResourceConfig"].get("InstanceGroups", ())) < 2:
             request["ResourceConfig"]["KeepAlivePeriodInSeconds"] = random.choice([300, 900, 3600])
         elif random.random() < 0.3:
             request["EnableManagedSpotTraining"] = True
@@ -165,7 +172,25 @@ class Workload:
         if SERVERLESS in sizes and random.random() < 0.2:
             del request["ResourceConfig"]
             request["ServerlessJobConfig"] = SERVERLESS_JOB
+        if self.plan is not None and random.random() < 0.5:
+            self._move_to_plan(request, self.plan)
         self.queue.submit(request)
+
+    def _move_to_plan(self, request: dict[str, Any], plan: SoldPlan) -> None:
+        """Make a request one for the training plan."""
+        random = self.random
+        for member in ("EnableManagedSpotTraining", "ServerlessJobConfig"):
+            request.pop(member, None)
+        request["StoppingCondition"] = {"MaxRuntimeInSeconds": random.choice([600, 1200, 86_400])}
+        request["Environment"]["SANDBOX_RUN_SECONDS"] = str(random.choice([400, 900, 3000]))
+        if random.random() < 0.5:
+            request["CheckpointConfig"] = {"S3Uri": "s3://jobs/checkpoints"}
+        request["ResourceConfig"] = {
+            "InstanceType": P5,
+            "InstanceCount": random.randint(1, INSTANCES),
+            "VolumeSizeInGB": 30,
+            "TrainingPlanArn": plan.arn,
+        }
 
     def _mostly(self, likely: Sequence[T], others: Sequence[T]) -> T:
         return self.random.choice(likely if likely and self.random.random() < 0.9 else others)
@@ -237,6 +262,7 @@ class Workload:
                     **random.choice([{G5: 1}, {G5: 3}, {G5: 3}, {}]),
                     **random.choice([{}, {}, {G5_SPOT: 1}, {G5_SPOT: 3}]),
                     **random.choice([{}, {}, {SERVERLESS: 1}]),
+                    **({PLAN_POOL: random.choice([1, 2, 3])} if self.plan and random.random() < 0.9 else {}),
                 },
                 random.choice(TEAMS if G5 in sizes else TEAMS[:2]),
                 backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},
@@ -246,7 +272,10 @@ class Workload:
                 watches=random.choice([*WATCHES, {"idle": None}]),
                 rules=random.choice([{}, {}, {}, SMALL_ONLY]),
                 maxPendingSeconds=random.choice([None, 600, 600, 1800]),
-                schedules={P5: self._schedule()} if random.random() < 0.5 else {},
+                schedules={
+                    **({P5: self._schedule()} if random.random() < 0.5 else {}),
+                    **({PLAN_POOL: {"plan": self.plan.arn}} if self.plan else {}),
+                },
                 warmPools=random.choice(["leaveOut", {}, {}, {"acrossTeams": True}, {"maxInstances": {P5: 1}}]),
                 **({} if made_from is None else {"version": made_from}),
             ),
@@ -300,7 +329,8 @@ class Workload:
             pending_expiry=random.choice(["Stopped", "Failed"]),
             event_hides_selection=random.random() < 0.5,
             preferences_count=random.choice(["selected", "all"]),
-            warm_pool_quotas=random.choice([{}, {P5: 9, G5: 9}, {P5: 9, G5: 9}, {P5: 1}]),
+            # Mostly enough, as without a quota SageMaker keeps nothing.
+            warm_pool_quotas=random.choice([{}, {P5: 1}, *[{P5: 9, G5: 9}] * 4]),
             warm_pool_choice=random.choice(["oldest", "any", "any", "none"]),
             warm_pool_lag_s=random.choice([0.0, 0.0, 60.0]),
             warm_pool_release_s=random.choice([0.0, 60.0, 300.0]),
@@ -358,7 +388,7 @@ def document_of(
     Args:
         sizes: the number of instances of each pool.
         teams: the teams.
-        schedules: further members of pools.
+        schedules: further members of pools, such as their schedules.
         rules: further members of the document.
     """
     pools = {pool: {"size": size, **(schedules or {}).get(pool, {})} for pool, size in sizes.items()}

@@ -32,11 +32,15 @@ def pool_rows(pools: Sequence[PoolUse], *, wide: bool = False) -> Table:
     if any(pool.warm for pool in pools):
         headers.append("Warm")
         rows = [[*row, str(pool.warm)] for row, pool in zip(rows, pools, strict=True)]
+    if wide and any(pool.plan for pool in pools):
+        headers.append("Plan")
+        rows = [[*row, pool.plan] for row, pool in zip(rows, pools, strict=True)]
     if wide:
         paused = [_why(pool.pause) if pool.pause else "" for pool in pools]
         return Table(headers=[*headers, "Paused"], rows=[[*row, why] for row, why in zip(rows, paused, strict=True)])
     note = [f"{pool.pool} {_state(pool)}." for pool in pools if pool.pause]
     note += [f"{pool.pool} has {change}." for pool, change in zip(pools, changes, strict=True) if change]
+    note += [f"{pool.pool}: {pool.plan}." for pool in pools if pool.plan]
     return Table(headers=headers, rows=rows, note=note)
 
 
@@ -46,7 +50,8 @@ def pool_sentence(pool: PoolUse) -> str:
     use = f"{pool.allocated} of {pool.size} instances in use{stopping}; waiting jobs: {pool.waiting}"
     over = f"\nNothing is stopped, and nothing starts until {-pool.free} of them are free." if pool.free < 0 else ""
     change = f" It has {_next_size(pool)}." if pool.next_change else ""
-    return strip_control_characters(f"{pool.pool} {_state(pool)}; {use}.{change}") + over
+    plan = f" Its plan: {pool.plan}." if pool.plan else ""
+    return strip_control_characters(f"{pool.pool} {_state(pool)}; {use}.{change}{plan}") + over
 
 
 def _state(pool: PoolUse) -> str:

@@ -23,7 +23,7 @@ class Pause(ApiDocument):
 
 @dataclass(frozen=True, kw_only=True)
 class SizeChange(ApiDocument):
-    """A pool gets another size by its schedule."""
+    """A pool gets another size by its schedule or its training plan."""
 
     size: int
     time: Time
@@ -42,10 +42,13 @@ class PoolUse(ApiDocument):
     free: Annotated[int, Member("Negative while more is in use than the pool has.")]
     waiting: Annotated[int, Member("Jobs that wait for it, counted to 1000.")]
     pause: Annotated[Pause | None, Member("Null unless it, or everything, is paused.")]
-    next_change: Annotated[SizeChange | None, Member("Its next size; null without a schedule.")] = None
+    next_change: Annotated[SizeChange | None, Member("Its next size; null without a schedule or a plan.")] = None
     warm: Annotated[
         int, Member("Kept by warm pools of ended jobs; allocated as well while a job may be using one of them.")
     ] = 0
+    plan: Annotated[
+        str, Member("What is known of the training plan that it follows, as a clause; empty if it follows none.")
+    ] = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -130,15 +130,27 @@ def reservation_outlasted(demand: Demand) -> Reason:
     )
 
 
-def stopped_for_size(pool: str, size: int) -> Reason:
+def stopped_for_size(pool: str, size: int, about: str = "") -> Reason:
     """The job's attempt is stopped, as its pool has become smaller than its use.
 
     Args:
         pool: the pool.
         size: its size.
+        about: a clause on the training plan that gives it this size; empty if its schedule does.
     """
     instances = f"{size} instance" if size == 1 else f"{size} instances"
-    message = f"stopped as the pool {pool} has only {instances} by its schedule; keeps its place in the queue"
+    why = f"now ({about})" if about else "by its schedule"
+    message = f"stopped as the pool {pool} has only {instances} {why}; keeps its place in the queue"
+    return Reason(code=ReasonCode.POOL_SHRANK, message=message)
+
+
+def lost_plan_instances(plan: str) -> Reason:
+    """The job's attempt has ended, as SageMaker took the instances of its training plan.
+
+    Args:
+        plan: the name of the plan.
+    """
+    message = f"ended as SageMaker took the instances of the training plan `{plan}`; keeps its place in the queue"
     return Reason(code=ReasonCode.POOL_SHRANK, message=message)
 
 

@@ -213,36 +213,44 @@ def paused(pool: str, pause: Pause, now_ms: int) -> Reason:
     return Reason(code=ReasonCode.PAUSED, message=message)
 
 
-def exceeds_pool(job: WaitingJob, sizes: Demand) -> Reason:
+def exceeds_pool(job: WaitingJob, sizes: Demand, plans: Sequence[str] = ()) -> Reason:
     """The job demands more than a pool holds, since the pool was made smaller.
 
     Args:
         job: the job.
-        sizes: the sizes of the pools that it demands.
+        sizes: the largest sizes of the pools that it demands, from now on.
+        plans: what is known of the training plans that give pools their sizes.
     """
+    if plans:
+        remedy = f"{'; '.join(plans)}: stop the job and submit one without the plan, or with fewer instances"
+    else:
+        remedy = "enlarge the pool (`headway config set`) or stop the job and submit a smaller one"
     return Reason(
         code=ReasonCode.EXCEEDS_POOL,
-        message=(
-            f"demands {describe(job.demand)} but the pools hold {describe(sizes)}; "
-            "enlarge the pool (`headway config set`) or stop the job and submit a smaller one"
-        ),
+        message=f"demands {describe(job.demand)} but the pools hold {describe(sizes)}; {remedy}",
     )
 
 
-def outlasts_size(pool: str, change: SizeChange, now_ms: int) -> Reason:
+_STOPPABLE = "one that writes checkpoints (CheckpointConfig) or has the tag headway:stop-at-plan-end=true"
+"""A job that starts in a training plan although it may still run when its instances go."""
+
+
+def outlasts_size(pool: str, change: SizeChange, now_ms: int, *, of_plan: bool = False) -> Reason:
     """The job would still run when a pool becomes too small for it.
 
     Args:
         pool: the pool.
         change: its change of size.
         now_ms: the current time, ms.
+        of_plan: whether a training plan gives the pool its sizes.
     """
     most_s = (change.at_ms - now_ms) // 1000
+    other = f", and so could {_STOPPABLE}" if of_plan else ""
     return Reason(
         code=ReasonCode.WAITS_FOR_SIZE,
         message=(
             f"would still run when the pool {pool} has only {_instances(change.size)} "
-            f"({clock_time(change.at_ms, now_ms)}); a job that is limited to {most_s} s in all could start now"
+            f"({clock_time(change.at_ms, now_ms)}); a job that is limited to {most_s} s in all could start now{other}"
         ),
     )
 
@@ -269,20 +277,22 @@ def waits_for_growth(
     return Reason(code=ReasonCode.WAITS_FOR_SIZE, message=message)
 
 
-def exceeds_windows(job: WaitingJob, longest_ms: int) -> Reason:
+def exceeds_windows(job: WaitingJob, longest_ms: int, plans: Sequence[str] = ()) -> Reason:
     """The pools never have enough instances for as long as the job may run.
 
     Args:
         job: the job.
         longest_ms: the longest time for which they have enough, ms.
+        plans: what is known of the training plans that give pools their sizes.
     """
+    other = f"{_STOPPABLE} ({'; '.join(plans)})" if plans else "change the schedule of the pool (`headway config set`)"
     limit = "has no time limit" if job.limit_ms is None else f"may run for {job.limit_ms // 1000} s in all"
     return Reason(
         code=ReasonCode.EXCEEDS_POOL,
         message=(
             f"demands {describe(job.demand)} and {limit}, but the pools have so many for at most "
             f"{longest_ms // 1000} s at a time: stop the job and submit one with a shorter limit (MaxRuntimeInSeconds) "
-            "or fewer instances, or change the schedule of the pool (`headway config set`)"
+            f"or fewer instances, or {other}"
         ),
     )
 

@@ -124,13 +124,18 @@ def _verify_sizes(snapshot: Snapshot, plan: Plan) -> None:
     started = [chosen(waiting[action.job], action.demand) for action in plan.actions if isinstance(action, Start)]
     for pool, calendar in snapshot.calendars.items():
         for change in calendar.changes:
-            if calendar.stops or change.at_ms <= now_ms:
+            if change.at_ms <= now_ms:
                 continue
-            news = [job.demand.get(pool, 0) for job in started if _holds_at(change.at_ms, now_ms, job.limit_ms)]
+            news = [
+                job.demand.get(pool, 0)
+                for job in started
+                if calendar.limits(stops_for_size=job.stops_for_size) and _holds_at(change.at_ms, now_ms, job.limit_ms)
+            ]
             held = [
                 each.demand.get(pool, 0)
                 for each in snapshot.allocations
-                if not (each.stopping and now_ms + STOP_MS <= change.at_ms)
+                if calendar.limits(stops_for_size=each.stops_for_size)
+                and not (each.stopping and now_ms + STOP_MS <= change.at_ms)
                 and (_is_over(each, now_ms) or _holds_at(change.at_ms, each.since_ms, each.limit_ms))
             ]
             _require(

@@ -149,7 +149,7 @@ class ReservedStarts:
         changes = [*self._placed, *self._ends(need)]
         preemptible = [] if preemptible_from_ms is None else [*self._preemptible(need, preemptible_from_ms)]
         heads = [head for head in self._starts if not head.slack.keys().isdisjoint(need)]
-        others: list[Claim] = [*heads, *self._size_changes.of(need)]
+        others: list[Claim] = [*heads, *self._size_changes.of(need, stops_for_size=job.stops_for_size)]
         if on_trial:
             others = [replace(each, slack=dict(each.slack)) for each in others]
         # At worst each start of another job is compared at each time at which instances are freed.

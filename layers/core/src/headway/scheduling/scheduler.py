@@ -120,7 +120,7 @@ class _Pass:
         for pool, victim in excess(self.snapshot):
             self.state.preempt(victim, {}, {})
             size = self.snapshot.pools[pool]
-            reason = reasons.stopped_for_size(pool, size)
+            reason = reasons.stopped_for_size(pool, size, self.snapshot.calendars[pool].about)
             self.stops.append(StopForSize(job=victim.job, attempt=victim.attempt, pool=pool, size=size, reason=reason))
 
     def _release(self, name: str, reason: Reason) -> None:
@@ -135,13 +135,20 @@ class _Pass:
                 return partial(reasons.unknown_pool, pool, tuple(sorted(pools)))
         largest = {pool: self.size_changes.largest(pool) for pool in job.demand}
         if shortfall(job.demand, largest):
-            return partial(reasons.exceeds_pool, job, largest)
+            return partial(reasons.exceeds_pool, job, largest, self._on_plans(job))
         if not self.size_changes.has_room_for(job):
-            return partial(reasons.exceeds_windows, job, self.size_changes.longest_ms(job))
+            return partial(reasons.exceeds_windows, job, self.size_changes.longest_ms(job), self._on_plans(job))
         limit = self.policy.team(job.team).limit
         if any(count > limit.get(pool, count) for pool, count in job.demand.items()):
             return partial(reasons.exceeds_limit, job, {pool: limit[pool] for pool in job.demand if pool in limit})
         return None
+
+    def _on_plans(self, job: WaitingJob) -> tuple[str, ...]:
+        """What is known of the training plans that give the pools of a job their sizes."""
+        calendars = self.snapshot.calendars
+        return tuple(
+            calendars[pool].about for pool in sorted(job.demand) if pool in calendars and calendars[pool].about
+        )
 
     def _consider(self, job: WaitingJob) -> None:
         state = self.state
@@ -155,14 +162,14 @@ class _Pass:
             return
         takes, until_ms = state.beyond_reservation(job), self._until_ms(job)
         claimed = plus(state.reserved_for(job.name), state.freed_for(job))
-        if job.name in state.reserved and self.size_changes.exceeded_by(state.charged(job), until_ms) is not None:
+        if job.name in state.reserved and self.size_changes.exceeded_by(job, state.charged(job), until_ms) is not None:
             # It can use its reservation only after the change, and others can use it until then.
             self._release(job.name, reasons.reservation_outlasted(state.reserved[job.name]))
             takes, claimed = state.beyond_reservation(job), state.freed_for(job)
-        self.size_changes.take(claimed, until_ms)
+        self.size_changes.take(job, claimed, until_ms)
         # Beyond what it claims already, and what it lacks at later sizes.
         beyond = minus(state.charged(job), claimed)
-        exceeded = self.size_changes.exceeded_by(beyond, until_ms)
+        exceeded = self.size_changes.exceeded_by(job, beyond, until_ms)
         earmarked = state.earmarked.get(job.name, [])
         # What is reserved for the job, or being freed for it, is not taken from jobs of higher rank.
         need = positive(minus(takes, state.freed_for(job)))
@@ -172,7 +179,7 @@ class _Pass:
             self.explainer.add(job, partial(reasons.backs_off, -(-wait_ms // 1000), job.held_by), start)
             return
         if exceeded is None and self._start_in_warm_pool(job, takes, until_ms):
-            self.size_changes.take(beyond, until_ms)
+            self.size_changes.take(job, beyond, until_ms)
             return
         if exceeded is None and self.reserved_starts.delayed_by(positive(takes), None) is None:
             self._take_over(job, takes)
@@ -180,7 +187,7 @@ class _Pass:
         if exceeded is None and not shortfall(takes, state.free) and not shortfall(takes, state.spare):
             delayed = self.reserved_starts.delayed_by(positive(takes), until_ms)
             if delayed is None:
-                self.size_changes.take(beyond, until_ms)
+                self.size_changes.take(job, beyond, until_ms)
                 self._start(job, takes, until_ms)
                 return
         self._wait_or_preempt(job, need, earmarked, until_ms, beyond, exceeded)
@@ -232,7 +239,7 @@ class _Pass:
         takes = self.state.charged(job)
         if job.not_before_ms > self.now_ms or shortfall(takes, self.state.spare):
             return False
-        if self.size_changes.exceeded_by(takes, self._until_ms(job)) is not None:
+        if self.size_changes.exceeded_by(job, takes, self._until_ms(job)) is not None:
             return False
         return self.reserved_starts.delayed_by(takes, self._until_ms(job)) is None
 
@@ -328,7 +335,7 @@ class _Pass:
         for pool in claimable(job, state.allocations, self.now_ms, self.policy):
             # What is lent does not count twice. A pool that was shrunk below its use has to shrink first.
             lent = plus(state.lent, state.allocations.charged(pool))
-            if shortfall(takes, plus(state.free, lent)) or shortfall(takes, plus(state.spare, lent)):
+            if shortfall(takes, plus(state.free, lent)):
                 continue
             counted = positive(takes)
             if self.reserved_starts:
@@ -405,10 +412,12 @@ class _Pass:
                 return
             # Its victims take time to stop, and leave their part of later sizes to it.
             stopped_ms = None if until_ms is None else until_ms + STOP_MS
-            exceeded = self.size_changes.exceeded_by(beyond, stopped_ms, victims)
+            exceeded = self.size_changes.exceeded_by(job, beyond, stopped_ms, victims)
         if exceeded is not None:
             start = self._reserve(job, total_need, _combination(job.demand))
-            self.explainer.add(job, partial(reasons.outlasts_size, exceeded.pool, exceeded.change, self.now_ms), start)
+            plan = self.snapshot.calendars[exceeded.pool].about
+            why = partial(reasons.outlasts_size, exceeded.pool, exceeded.change, self.now_ms, of_plan=bool(plan))
+            self.explainer.add(job, why, start)
             return
         counted = total_need
         if victims and self.reserved_starts:
@@ -423,7 +432,7 @@ class _Pass:
             self.explainer.add(job, partial(self.explainer.would_delay, delayed), None if owed else start)
             return
         reclaims = self.preemption.reclaims(job)
-        self.size_changes.take(beyond, until_ms, victims)
+        self.size_changes.take(job, beyond, until_ms, victims)
         self.reserved_starts.account_for(counted, state.charged(job), until_ms, starts=False)
         # From here on no job of lower rank can take the job's instances in this pass. What the victims free stays
         # reserved for it in later passes.

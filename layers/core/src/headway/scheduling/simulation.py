@@ -334,6 +334,7 @@ class Simulation:
             preemptions=profile.preemptions,
             warm_key=job.warm_key,
             keep_ms=job.keep_ms,
+            stops_for_size=job.stops_for_size,
         )
         warm = action.warm if isinstance(action, StartWarm) else ""
         if warm:
@@ -447,6 +448,7 @@ class Simulation:
                 limit_ms=ended.limit_ms,
                 warm_key=ended.warm_key,
                 keep_ms=ended.keep_ms,
+                stops_for_size=ended.stops_for_size,
             )
         )
         self._emit(EventKind.PREEMPTED_ENDED, ended.job, ended.demand, ended.attempt, lost_ms=held_ms - kept_ms)

@@ -7,7 +7,7 @@ the new size less all that holds instances then. No job may run into it on more 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headway.model import STOP_MS, Allocation, Calendar, Demand, SizeChange, Snapshot, WaitingJob
 from headway.scheduling.backfill import Claim
@@ -40,7 +40,14 @@ def later_changes(calendar: Calendar | None, now_ms: int) -> tuple[SizeChange, .
     return tuple(change for change in calendar.changes if change.at_ms > now_ms) if calendar else ()
 
 
-def crosses(calendars: Mapping[str, Calendar], pools: Collection[str], from_ms: int, to_ms: int) -> bool:
+def crosses(
+    calendars: Mapping[str, Calendar],
+    pools: Collection[str],
+    from_ms: int,
+    to_ms: int,
+    *,
+    stops_for_size: bool = False,
+) -> bool:
     """Whether a job that ends later than expected runs into another change of its pools.
 
     Args:
@@ -48,21 +55,35 @@ def crosses(calendars: Mapping[str, Calendar], pools: Collection[str], from_ms: 
         pools: the pools of the job.
         from_ms: its expected end, ms.
         to_ms: its end, ms.
+        stops_for_size: of the job.
     """
     return any(
         from_ms <= change.at_ms < to_ms
         for pool in pools
-        if pool in calendars and not calendars[pool].stops
+        if pool in calendars and calendars[pool].limits(stops_for_size=stops_for_size)
         for change in calendars[pool].changes
     )
 
 
 @dataclass(kw_only=True, slots=True)
 class SizeClaim(Claim):
-    """A change of size. Its slack is empty if attempts are stopped for it, so that any job may run into it."""
+    """A change of size. Its slack is empty for jobs that may run into it, as attempts are stopped for it."""
 
     pool: str
     change: SizeChange
+    #: Whether attempts are stopped for it. Then those with ``stops_for_size`` do not count.
+    stops: bool
+
+    def counts(self, allocation: Allocation, now_ms: int) -> bool:
+        """Whether an attempt takes a part of the size: it may still run at the change, and need not stop for it.
+
+        Args:
+            allocation: the attempt.
+            now_ms: the current time, ms.
+        """
+        end_ms = end_by_ms(allocation, now_ms)
+        runs_into = end_ms is None or end_ms > self.change.at_ms
+        return runs_into and not (self.stops and allocation.stops_for_size)
 
 
 class SizeChanges:
@@ -74,7 +95,9 @@ class SizeChanges:
         self._pools = snapshot.pools
         self._changes: dict[str, tuple[SizeChange, ...]] = {}
         self._claims: dict[str, list[SizeClaim]] = {}
-        self._room: dict[tuple[tuple[tuple[str, int], ...], int | None], bool] = {}
+        #: The same for jobs that may run into those that attempts are stopped for.
+        self._for_stopping: dict[str, list[SizeClaim]] = {}
+        self._room: dict[tuple[tuple[tuple[str, int], ...], int | None, bool], bool] = {}
         for pool, calendar in snapshot.calendars.items():
             changes = later_changes(calendar, now_ms)
             if not changes or pool not in snapshot.pools:
@@ -82,12 +105,20 @@ class SizeChanges:
             holding = [each for each in snapshot.allocations if pool in each.demand]
             looks.taken += len(holding) + len(changes)
             self._changes[pool] = changes
-            self._claims[pool] = [*_claims(pool, snapshot.pools[pool], changes, holding, now_ms, stops=calendar.stops)]
+            found = [*_claims(pool, snapshot.pools[pool], changes, holding, now_ms, calendar)]
+            self._claims[pool] = found
+            self._for_stopping[pool] = [replace(claim, slack={}) if claim.stops else claim for claim in found]
 
-    def of(self, pools: Iterable[str]) -> Iterator[SizeClaim]:
-        """The changes of these pools, as claims on their instances."""
+    def of(self, pools: Iterable[str], *, stops_for_size: bool = False) -> Iterator[SizeClaim]:
+        """The changes of these pools, as claims on their instances.
+
+        Args:
+            pools: the pools.
+            stops_for_size: whether they are for a job that may run into those that attempts are stopped for.
+        """
+        claims = self._for_stopping if stops_for_size else self._claims
         for pool in pools:
-            yield from self._claims.get(pool, ())
+            yield from claims.get(pool, ())
 
     def largest(self, pool: str) -> int:
         """The largest size that the pool has from now on."""
@@ -109,7 +140,7 @@ class SizeChanges:
         pools = [pool for pool in job.demand if pool in self._changes]
         if not pools:
             return True
-        kind = (tuple(job.demand.items()), job.limit_ms)
+        kind = (tuple(job.demand.items()), job.limit_ms, job.stops_for_size)
         known = self._room.get(kind)
         if known is None:
             starts = {max(self._now_ms, job.not_before_ms)}
@@ -141,8 +172,8 @@ class SizeChanges:
                 for change in self._changes[pool]
                 if change.at_ms > start_ms and (end_ms is None or change.at_ms < end_ms)
             ]
-            # In a pool that stops what exceeds its size, any job may run into a change.
-            limits = bool(self._claims[pool][0].slack)
+            # A job that is stopped for a change may run into it.
+            limits = bool(next(self.of((pool,), stops_for_size=job.stops_for_size)).slack)
             if min([self._size_at(pool, start_ms), *(during if limits else ())]) < job.demand[pool]:
                 return False
         return True
@@ -151,10 +182,13 @@ class SizeChanges:
         sizes = [change.size for change in self._changes[pool] if change.at_ms <= time_ms]
         return sizes[-1] if sizes else self._pools[pool]
 
-    def exceeded_by(self, takes: Demand, until_ms: int | None, freed: Iterable[Allocation] = ()) -> SizeClaim | None:
+    def exceeded_by(
+        self, job: WaitingJob, takes: Demand, until_ms: int | None, freed: Iterable[Allocation] = ()
+    ) -> SizeClaim | None:
         """The first change that a job may not run into, if it takes instances from now to then (None: for ever).
 
         Args:
+            job: the job.
             takes: what it takes beyond what :meth:`take` has counted for it, for each pool that it demands.
             until_ms: its latest end, ms; None without a limit.
             freed: attempts that would be stopped for it.
@@ -163,19 +197,20 @@ class SizeChanges:
             return None
         freed = tuple(freed)
         found = []
-        for claim in self.of(takes):
+        for claim in self.of(takes, stops_for_size=job.stops_for_size):
             self._looks.taken += 1
-            gained = sum(each.demand.get(claim.pool, 0) for each in freed if _runs_into(each, claim, self._now_ms))
+            gained = sum(each.demand.get(claim.pool, 0) for each in freed if claim.counts(each, self._now_ms))
             if claim.is_delayed_by({claim.pool: takes[claim.pool] - gained}, self._now_ms, until_ms):
                 found.append(claim)
         return min(found, key=lambda claim: (claim.change.at_ms, claim.pool), default=None)
 
-    def take(self, demand: Demand, until_ms: int | None, freed: Iterable[Allocation] = ()) -> None:
+    def take(self, job: WaitingJob, demand: Demand, until_ms: int | None, freed: Iterable[Allocation] = ()) -> None:
         """Count what a job holds, or will hold, from now to then (None: for ever).
 
         What attempts would free that are stopped for it is counted for no other job: that they stop is not sure yet.
 
         Args:
+            job: the job.
             demand: the instances per pool.
             until_ms: its latest end, ms; None without a limit.
             freed: attempts that are stopped for it.
@@ -183,26 +218,32 @@ class SizeChanges:
         if not self._claims:
             return
         freed = tuple(freed)
-        for claim in self.of(demand):
-            gained = sum(each.demand.get(claim.pool, 0) for each in freed if _runs_into(each, claim, self._now_ms))
+        for claim in self.of(demand, stops_for_size=job.stops_for_size):
+            gained = sum(each.demand.get(claim.pool, 0) for each in freed if claim.counts(each, self._now_ms))
             count = demand[claim.pool]
             claim.share({claim.pool: max(0, count - gained) if gained else count}, self._now_ms, until_ms)
 
 
-def _runs_into(allocation: Allocation, claim: SizeClaim, now_ms: int) -> bool:
-    end_ms = end_by_ms(allocation, now_ms)
-    return end_ms is None or end_ms > claim.change.at_ms
-
-
 def _claims(
-    pool: str, size: int, changes: Iterable[SizeChange], holding: Iterable[Allocation], now_ms: int, *, stops: bool
+    pool: str,
+    size: int,
+    changes: Iterable[SizeChange],
+    holding: Iterable[Allocation],
+    now_ms: int,
+    calendar: Calendar,
 ) -> Iterator[SizeClaim]:
     for change in changes:
         claim = SizeClaim(
-            pool=pool, change=change, start_ms=change.at_ms, end_ms=None, need={pool: size - change.size}, slack={}
+            pool=pool,
+            change=change,
+            stops=calendar.stops,
+            start_ms=change.at_ms,
+            end_ms=None,
+            need={pool: size - change.size},
+            slack={},
         )
-        if not stops:
-            held = total(each.demand for each in holding if _runs_into(each, claim, now_ms)).get(pool, 0)
+        if calendar.limits(stops_for_size=False):
+            held = total(each.demand for each in holding if claim.counts(each, now_ms)).get(pool, 0)
             claim.slack = plus({pool: change.size}, {pool: -held})
         yield claim
         size = change.size

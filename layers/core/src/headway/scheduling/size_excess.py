@@ -11,17 +11,27 @@ from headway.scheduling.ordering import victim_order
 def excess(snapshot: Snapshot) -> Iterator[tuple[str, Allocation]]:
     """The attempts to stop and the warm pools to release, each with the pool of instances that it is for.
 
-    They are chosen in the order of preemption, as few as suffice. That a job is marked as not preemptible, or was
-    preempted often, does not matter: the instances go in any case. Unmanaged jobs and jobs that end as soon as a stop
-    would end them are not stopped.
+    They are chosen in the order of preemption, as few as suffice; where only some jobs may run into a change, these are
+    chosen first. That a job is marked as not preemptible, or was preempted often, does not matter: the instances go in
+    any case. Unmanaged jobs and jobs that end as soon as a stop would end them are not stopped.
     """
     stopped: set[str] = set()
-    for pool in sorted(pool for pool, calendar in snapshot.calendars.items() if calendar.stops):
+    for pool, calendar in sorted(snapshot.calendars.items()):
+        if not calendar.stops:
+            continue
         live = [each for each in snapshot.allocations if pool in each.demand and not each.stopping]
         stays = [each for each in live if each.attempt not in stopped and not each.ends_as_soon(snapshot.now_ms)]
         over = sum(each.demand[pool] for each in stays) - snapshot.pools.get(pool, 0)
         chosen: list[Allocation] = []
-        for each in sorted(stays, key=lambda each: victim_order(each, snapshot.now_ms, snapshot.policy)):
+        order = sorted(
+            (
+                calendar.limits(stops_for_size=each.stops_for_size),
+                victim_order(each, snapshot.now_ms, snapshot.policy),
+                each,
+            )
+            for each in stays
+        )
+        for _, _, each in order:
             if over <= 0:
                 break
             if not each.outside:

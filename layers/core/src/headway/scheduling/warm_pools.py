@@ -16,7 +16,7 @@ def is_match(job: WaitingJob, pool: Allocation) -> bool:
         job: the job.
         pool: the warm pool.
     """
-    return bool(job.warm_key) and pool.warm == job.warm_key and dict(pool.demand) == dict(job.demand)
+    return pool.warm == job.warm_key and dict(pool.demand) == dict(job.demand)
 
 
 def may_claim(job: WaitingJob, pool: Allocation, now_ms: int, policy: Policy) -> bool:

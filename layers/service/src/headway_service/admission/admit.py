@@ -9,9 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.jobpolicy.rules import violations
-from headway.pool_names import SERVERLESS, pool_of
+from headway.pool_names import SERVERLESS
 from headway.vectors import describe
-from headway_service.admission import instance_preferences, sagemaker_rules, team_access, unsupported, warm_pools
+from headway_service.admission import (
+    instance_preferences,
+    sagemaker_rules,
+    team_access,
+    training_plans,
+    unsupported,
+    warm_pools,
+)
 from headway_service.admission.policy_view import charged_team, job_for_rules, job_limit_ms, pending_limit_s
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
@@ -59,6 +66,8 @@ class Admitted:
     #: What SageMaker matches it and warm pools by, and for how long its instances are kept, s, if any are kept.
     warm_key: str = ""
     keep_s: int = 0
+    #: Whether it may start although it may still run when its training plan has no instances left.
+    stops_for_size: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,11 +117,12 @@ def admit(
     training = TrainingRequest.parse(request)
     _refuse(_review(training, configuration, caller, home, left_spot=left_spot))
     team = charged_team(training.tags, configuration, home)
+    demand = training.demand(configuration.pools, spot=training.spot and not left_spot)
     return Admitted(
         name=training.name,
         request=canonical,
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
-        demand=training.demand(configuration.pools, spot=training.spot and not left_spot),
+        demand=demand,
         one_of=training.has_preferences,
         priority=_priority(training, team, configuration),
         checkpoints="CheckpointConfig" in request,
@@ -124,6 +134,7 @@ def admit(
         warm_pool=training.warm_pool and not warm_pools.keep_s(training, configuration),
         warm_key=warm_pools.key(training, configuration),
         keep_s=warm_pools.keep_s(training, configuration),
+        stops_for_size=training.stops_for_size(demand),
     )
 
 
@@ -156,6 +167,7 @@ def _review(
         errors += _tag_errors(request, home, configuration)
     if _sound("ResourceConfig", errors):
         errors += _resource_errors(request)
+        errors += training_plans.errors(request, configuration)
         errors += warm_pools.errors(request, charged_team(request.tags, configuration, home), configuration)
     errors += unsupported.errors(request.raw)
     if _sound("EnableManagedSpotTraining", errors) and _sound("StoppingCondition", errors):
@@ -211,6 +223,7 @@ def _tag_errors(request: TrainingRequest, home: str, configuration: Configuratio
             yield FieldError(field=f"Tags[{i}].Key", message=f"is {key!r}; keys that begin with 'aws:' are AWS's own")
     yield from _priority_errors(request, home, configuration)
     yield from _preemptible_errors(request, configuration)
+    yield from training_plans.tag_errors(request)
 
 
 def _priority_errors(request: TrainingRequest, home: str, configuration: Configuration) -> Iterator[FieldError]:
@@ -302,12 +315,12 @@ def _impossible(
         elif count > most:
             message = f"the team {team} may use {most} instances of the pool {pool}, not {count}"
             problems[pool] = ("InstanceCount", message)
-    types = configuration.pools.keys() - {SERVERLESS}
+    types = [pool for pool, known in configuration.pools.items() if pool != SERVERLESS and known.plan is None]
     sizes = {pool: most for pool in types if (most := configuration.most(pool, team))}
     all_of = describe(sizes).replace(" and ", " or ")
     possible = f"a job may have up to {all_of}" if sizes else "all pools are empty now"
     for each in request.groups:
-        pool = pool_of(each.instance_type, spot=spot, pools=configuration.pools)
+        pool = request.pool_of(each, configuration.pools, spot=spot)
         if pool in problems:
             member, problem = problems.pop(pool)
             yield FieldError(field=f"{each.part}.{member}".rstrip("."), message=f"{problem}; {possible}")

@@ -125,6 +125,7 @@ def pool_document(use: PoolUse) -> PoolDocument:
             SizeChange(size=use.next_change.size, time=time_text(use.next_change.at_ms)) if use.next_change else None
         ),
         warm=use.warm,
+        plan=use.plan,
     )
 
 

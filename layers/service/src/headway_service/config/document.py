@@ -28,7 +28,7 @@ from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.config import access as access_notation
 from headway_service.config import rules as rule_notation
 from headway_service.config import schedule as schedule_notation
-from headway_service.config import utilization
+from headway_service.config import training_plans, utilization
 from headway_service.config.authorization import Access, People
 from headway_service.config.base import ConfigModel, Name
 from headway_service.config.notifications import Notifications
@@ -68,8 +68,9 @@ _LONGEST_PENDING_S = 28 * 86_400
 """The longest MaxPendingTimeInSeconds (API reference, StoppingCondition)."""
 
 POOL_PATTERN = explained(
-    r"^(ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}(\.spot)?|serverless)$",
-    "an instance type, such as ml.p5.48xlarge; the type and .spot for spot instances; or serverless",
+    r"^(ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}(\.spot|\.plan\.[a-zA-Z0-9-]{1,64})?|serverless)$",
+    "an instance type, such as ml.p5.48xlarge; the type and .spot for spot instances; the type, .plan. and the name of "
+    "a training plan; or serverless",
 )
 """How pools are named (:mod:`headway.pool_names`)."""
 
@@ -80,8 +81,11 @@ Instances = Annotated[int, Field(ge=0, le=MAX_POOL_SIZE)]
 class Pool(ConfigModel):
     """One pool."""
 
-    #: Instances in the pool, outside the entries of its schedule. 0 lets what runs finish and starts nothing.
-    size: int = Field(ge=0, le=MAX_POOL_SIZE)
+    #: Instances in the pool, outside the entries of its schedule. 0 lets what runs finish and starts nothing. Of a pool
+    #: with a plan it is the largest size, and optional.
+    size: int = Field(default=MAX_POOL_SIZE, ge=0, le=MAX_POOL_SIZE)
+    #: The training plan that gives it its sizes.
+    plan: training_plans.PlanArn | None = None
     #: Other sizes by time of day and week.
     schedule: list[schedule_notation.Entry] = Field(default_factory=list, max_length=schedule_notation.MAX_ENTRIES)
     #: The time zone of the schedule.
@@ -112,12 +116,18 @@ class Pool(ConfigModel):
 
     @model_serializer(mode="wrap")
     def _without_unused(self, as_usual: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without a schedule it is written without the defaults of the members that belong to one."""
+        """It is written without the defaults of the members that belong to a schedule, or a plan, that it lacks."""
         told: dict[str, Any] = as_usual(self)
-        if self.schedule:
-            return told
-        unused = {"schedule", "time_zone", "at_shrink"} - self.model_fields_set
+        unused = {"plan"} if self.plan is None else {"size"}
+        if not self.schedule:
+            unused |= {"schedule", "time_zone", "at_shrink"}
+        unused -= self.model_fields_set
         return {name: value for name, value in told.items() if name not in {to_camel(each) for each in unused}}
+
+    @property
+    def follows(self) -> bool:
+        """Whether its size changes by itself: by a schedule or a training plan."""
+        return bool(self.schedule) or self.plan is not None
 
     @property
     def sizes(self) -> schedule_notation.Schedule:
@@ -374,7 +384,11 @@ def validate(document: Any) -> Configuration:
             for problem in error.errors(include_url=False)
         ]
         raise _invalid(fields) from None
-    fields = [*_team_errors(configuration), *_unknown_teams(configuration), *_open_teams(configuration)]
+    fields = [
+        FieldError(field=f"pools.{field}".rstrip("."), message=message)
+        for field, message in training_plans.problems(configuration.pools)
+    ]
+    fields += [*_team_errors(configuration), *_unknown_teams(configuration), *_open_teams(configuration)]
     if fields:
         raise _invalid(fields)
     return configuration
@@ -391,16 +405,26 @@ def text_to_keep(document: Any) -> str:
     return text
 
 
-def new_text_to_keep(document: Any) -> str:
+def new_text_to_keep(document: Any, *, region: str = "", account: str = "") -> str:
     """As :func:`text_to_keep`, for a document that a caller wrote.
 
     It refuses more than a stored document is refused for, so that an update of the queue makes no stored one invalid.
+
+    Args:
+        document: the document.
+        region: the region of the deployment; empty if it is not known.
+        account: its account; empty if it is not known.
 
     Raises:
         InvalidConfiguration: as :func:`parse`.
     """
     text = text_to_keep(document)
-    fields = list(utilization.too_fast(parse(text).watches))
+    known = parse(text)
+    fields = list(utilization.too_fast(known.watches))
+    fields += [
+        FieldError(field=f"pools.{field}", message=message)
+        for field, message in training_plans.elsewhere(known.pools, region=region, account=account)
+    ]
     if fields:
         raise _invalid(fields)
     return text

@@ -9,6 +9,7 @@ from typing import Any
 from headway import reasons
 from headway.lifecycle import TERMINAL, WAITING
 from headway.scheduling.ordering import handicap_ms
+from headway_service.admission import training_plans
 from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.policy_view import job_limit_ms
 from headway_service.admission.queue_limits import QueueLimits
@@ -25,7 +26,7 @@ from headway_service.store import transitions
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import PauseRecord
 from headway_service.store.records.queue_entry import QueueEntry
-from headway_service.store.repository import find_pause, find_request, find_reservation
+from headway_service.store.repository import find_pause, find_plans, find_request, find_reservation
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,6 +116,9 @@ class RequestChanges:
         # The job stays its owner's, and in its team, whoever changes it.
         owner = Caller(arn=job.owner or caller.arn, account=caller.account)
         admitted = admit(changed, configuration, owner, home=job.team or None, left_spot=job.on_demand)
+        if pools := training_plans.plan_pools(admitted.demand):
+            plans = find_plans(self._table, pools)
+            training_plans.require_usable(admitted.demand, plans, configuration, now_ms)
         before = _Terms(demand=job.demand, team=job.team, limit_ms=_limit_ms(job, request, configuration))
         after = _Terms(demand=admitted.demand, team=admitted.team, limit_ms=_limit_ms(job, changed, configuration))
         keeps_place = not after.ask_for_more(before)
@@ -172,6 +176,7 @@ def _other_fields(admitted: Admitted) -> dict[str, Any]:
         "pending_limit_s": admitted.pending_limit_s,
         "warm_key": admitted.warm_key,
         "keep_s": admitted.keep_s,
+        "stops_for_size": admitted.stops_for_size,
     }
 
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.policy import Policy
-from headway_service.admission.admit import admit
+from headway_service.admission import training_plans
+from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.queue_limits import QueueLimits
 from headway_service.config.authorization import Caller
-from headway_service.errors import Conflict, FieldError, NameInUse, QueueFull
+from headway_service.config.document import Configuration
+from headway_service.errors import Conflict, FieldError, ImpossibleDemand, InvalidRequest, NameInUse, QueueFull
 from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.observability.logging import logger
@@ -19,7 +21,7 @@ from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.store import transitions
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import find_job, get_job
+from headway_service.store.repository import find_job, find_plans, get_job
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,9 +117,10 @@ class Submitter:
         admitted = admit(request, configuration, caller)
         job = new_job(admitted, configuration.policy(), owner=caller.arn, key=key, now_ms=self._clock())
         try:
+            self._require_usable_plans(admitted, configuration)
             context.limits.require(job)
-        except QueueFull:
-            # A repeated call gets the same answer, even if its job was the last that fitted.
+        except (QueueFull, InvalidRequest, ImpossibleDemand):
+            # A repeated call gets the same answer, even if its job was the last that fitted, or its plan has ended.
             if find_job(self._table, job.job_name) is None:
                 raise
         try:
@@ -137,6 +140,12 @@ class Submitter:
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
         self._wake("submitted")
         return SubmittedJob(job=job, created=True, new=True)
+
+    def _require_usable_plans(self, admitted: Admitted, configuration: Configuration) -> None:
+        pools = training_plans.plan_pools(admitted.demand)
+        if pools:
+            plans = find_plans(self._table, pools)
+            training_plans.require_usable(admitted.demand, plans, configuration, self._clock())
 
     def places(self, submitted: Sequence[SubmittedJob], context: SubmissionContext) -> list[JobView]:
         """The submitted jobs with their positions, in the order given; those found in the queue are explained.

@@ -230,9 +230,9 @@ def _resize(table: Table, wanted: Configuration, still: Check) -> None:
     ledger = {pool.pool: pool for pool in read_ledger(table).pools}
     for name, pool in sorted(wanted.pools.items()):
         if name not in ledger:
-            # The next tick gives a pool with a schedule the size of the time.
-            table.write([*transitions.add_pool(name, pool.sizes.smallest), still])
-        elif ledger[name].size != pool.size and not pool.schedule:
+            # The next tick gives a pool with a schedule or a plan the size of the time.
+            table.write([*transitions.add_pool(name, 0 if pool.plan else pool.sizes.smallest), still])
+        elif ledger[name].size != pool.size and not pool.follows:
             table.write([*transitions.resize_pool(ledger[name], pool.size), still])
     for name in sorted(ledger.keys() - wanted.pools.keys()):
         if ledger[name].size:

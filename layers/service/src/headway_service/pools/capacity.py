@@ -31,7 +31,8 @@ class PoolUse:
         free: the rest.
         waiting: how many jobs wait for it.
         pause: its pause, or the pause of all pools.
-        next_change: its next size, if it has a schedule.
+        next_change: its next size, if it has a schedule or a plan.
+        plan: what is known of the training plan that it follows; empty if it follows none.
     """
 
     pool: str
@@ -45,6 +46,7 @@ class PoolUse:
     pause: PauseRecord | None = None
     next_change: SizeChange | None = None
     warm: int = 0
+    plan: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,6 +109,7 @@ def _pools(ledger: Ledger, waiting: Mapping[str, Mapping[str, int]]) -> list[Poo
             pause=ledger.pause_of(pool.pool),
             next_change=calendar.next_change if (calendar := ledger.calendar_of(pool.pool)) else None,
             warm=warm.get(pool.pool, 0),
+            plan=calendar.about if calendar else "",
         )
         for pool in ledger.pools
     ]

@@ -45,18 +45,27 @@ class ConfigEditor:
         clock: now, ms.
         holder: the unique name of this invocation.
         lease_until_ms: when this invocation has ended at the latest, ms.
+        region: of the deployment, whose training plans pools may follow; empty if it is not known.
     """
 
     def __init__(
-        self, *, table: Table, store: ConfigurationStore, clock: Callable[[], int], holder: str, lease_until_ms: int
+        self,
+        *,
+        table: Table,
+        store: ConfigurationStore,
+        clock: Callable[[], int],
+        holder: str,
+        lease_until_ms: int,
+        region: str = "",
     ) -> None:
         self._table = table
         self._store = store
         self._clock = clock
         self._holder = holder
         self._lease_until_ms = lease_until_ms
+        self._region = region
 
-    def replace(self, document: Any, made_from: int | None) -> EffectiveConfig:
+    def replace(self, document: Any, made_from: int | None, account: str = "") -> EffectiveConfig:
         """Check a document, store it and apply it.
 
         To store the document that is stored already succeeds, whatever it was made from, so that calls can be repeated.
@@ -64,13 +73,14 @@ class ConfigEditor:
         Args:
             document: the document.
             made_from: the version that it was made from; None to replace whatever is stored.
+            account: of the deployment; empty if it is not known.
 
         Raises:
             InvalidConfiguration: the document is not valid; nothing was changed.
             ConfigurationChanged: another version is stored than the document was made from.
             RetryLater: another call changes the document now, or it is unknown whether it was stored.
         """
-        text = configuration.new_text_to_keep(document)
+        text = configuration.new_text_to_keep(document, region=self._region, account=account)
         with self._alone():
             if made_from is None:
                 return self._overwrite(text)

@@ -1,4 +1,7 @@
-"""Gives pools with a schedule the sizes of the time, and stores their later sizes in the ledger for decisions."""
+"""Gives pools with a schedule or a training plan the sizes of the time, and stores their later sizes in the ledger.
+
+Decisions read them there. A plan is in the ledger as SageMaker described it last (:mod:`headway_service.tracking`).
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,14 @@ from headway_service.ports.table import Check, Equals, Table
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.ledger import CalendarRecord
+from headway_service.store.records.training_plan import PlanRecord
 
 RENEW_AFTER_MS = 86_400_000
 """A calendar is computed again this long after it was written, so that it covers a week from any time on."""
 
 
 def follow_schedules(table: Table, in_force: EffectiveConfig, ledger: Ledger, now_ms: int) -> bool:
-    """Update the calendars and the sizes of pools by their schedules.
+    """Update the calendars and the sizes of pools by their schedules and plans.
 
     Each change is conditional on the configuration and on what was read, so it is safe beside another tick, a resize,
     and an invocation with another clock. A decision takes the smaller size until a change is applied.
@@ -33,7 +37,7 @@ def follow_schedules(table: Table, in_force: EffectiveConfig, ledger: Ledger, no
     Returns:
         Whether anything was changed, or tried, so that the ledger has to be read again.
     """
-    scheduled = {name: pool for name, pool in in_force.configuration.pools.items() if pool.schedule}
+    scheduled = {name: pool for name, pool in in_force.configuration.pools.items() if pool.follows}
     if not scheduled and not ledger.calendars:
         return False
     still = require_in_force(in_force.version)
@@ -44,7 +48,7 @@ def follow_schedules(table: Table, in_force: EffectiveConfig, ledger: Ledger, no
             table.write([*transitions.remove_calendar(known[name]), still])
             changed = True
         for name, pool in sorted(scheduled.items()):
-            calendar = _calendar(name, pool, known.get(name), now_ms)
+            calendar = _calendar(name, pool, known.get(name), ledger.plan_of(name), now_ms)
             if calendar is not None:
                 table.write([*transitions.set_calendar(known.get(name), calendar), still])
                 changed = True
@@ -56,14 +60,30 @@ def follow_schedules(table: Table, in_force: EffectiveConfig, ledger: Ledger, no
     return changed
 
 
-def _calendar(name: str, pool: Pool, known: CalendarRecord | None, now_ms: int) -> CalendarRecord | None:
+def _calendar(
+    name: str, pool: Pool, known: CalendarRecord | None, plan: PlanRecord | None, now_ms: int
+) -> CalendarRecord | None:
     """The new calendar of a pool; None if the known one still holds."""
     made_from = json.dumps(pool.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+    if pool.plan is not None:
+        # Until SageMaker has described it.
+        plan = plan if plan is not None and plan.arn == pool.plan else PlanRecord(pool=name, arn=pool.plan)
+        made_from += plan.digest
     if known is not None and known.made_from == made_from:
         next_ms = known.sizes[1][0] if len(known.sizes) > 1 else known.sizes[0][0] + RENEW_AFTER_MS
         # With a clock that is behind, the known one still holds.
         if now_ms < min(next_ms, known.sizes[0][0] + RENEW_AFTER_MS):
             return None
+    if pool.plan is not None and plan is not None:
+        return CalendarRecord(
+            pool=name,
+            sizes=plan.sizes(pool.size, now_ms),
+            # That SageMaker does not find a plan does not prove that it takes the instances of what runs there.
+            stops=bool(plan.status) and not plan.problem,
+            any_job=False,
+            about=plan.clause,
+            made_from=made_from,
+        )
     stops = pool.at_shrink is AtShrink.STOP
     return CalendarRecord(pool=name, sizes=pool.sizes.sizes(now_ms), stops=stops, made_from=made_from)
 
@@ -74,9 +94,9 @@ def _resize(table: Table, in_force: EffectiveConfig, ledger: Ledger, now_ms: int
     for pool in ledger.pools:
         configured = in_force.configuration.pools.get(pool.pool)
         calendar = ledger.calendar_of(pool.pool)
-        if configured is None or (configured.schedule and calendar is None):
+        if configured is None or (configured.follows and calendar is None):
             continue
-        if not configured.schedule or calendar is None:
+        if not configured.follows or calendar is None:
             size, holds = configured.size, still
         else:
             size = calendar.size_at(now_ms)
@@ -84,6 +104,6 @@ def _resize(table: Table, in_force: EffectiveConfig, ledger: Ledger, now_ms: int
         if pool.size != size:
             conditions = [still] if holds is still else [still, holds]
             table.write([*transitions.resize_pool(pool, size), *conditions])
-            logger.info("a pool has another size by its schedule", extra={"pool": pool.pool, "size": size})
+            logger.info("a pool has another size by its calendar", extra={"pool": pool.pool, "size": size})
             changed = True
     return changed

@@ -11,6 +11,10 @@ TEAM_TAGS = ("team", "headway:team")
 PREEMPTIBLE_TAG = "headway:preemptible"
 """Tag of whether the job may be preempted: ``true`` or ``false``."""
 
+STOP_AT_PLAN_END_TAG = "headway:stop-at-plan-end"
+"""Tag of whether the job may start in a training plan although it may have to be stopped at its end: ``true`` or
+``false``. A job that writes checkpoints may without it."""
+
 JOB_TAG = "headway:job"
 """Tag on every training job that the queue launches: the name of the job."""
 

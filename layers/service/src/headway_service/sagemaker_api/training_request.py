@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.jobpolicy.rules import tags_in
-from headway.pool_names import SERVERLESS, pool_of
+from headway.pool_names import SERVERLESS, is_of_plan, plan_of, pool_of
 from headway.vectors import total
-from headway_service.sagemaker_api.tags import PREEMPTIBLE_TAG, PRIORITY_TAGS, TEAM_TAGS
+from headway_service.sagemaker_api.tags import PREEMPTIBLE_TAG, PRIORITY_TAGS, STOP_AT_PLAN_END_TAG, TEAM_TAGS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +67,31 @@ class TrainingRequest:
             pools: the pools that exist.
             spot: whether it runs on spot instances; a job that has left them does not, whatever its request says.
         """
-        return total({pool_of(group.instance_type, spot=spot, pools=pools): group.count} for group in self.groups)
+        return total({self.pool_of(group, pools, spot=spot): group.count} for group in self.groups)
+
+    def pool_of(self, group: InstanceGroup, pools: Collection[str], *, spot: bool) -> str:
+        """The pool that a group's instances come from.
+
+        Args:
+            group: the group.
+            pools: the pools that exist.
+            spot: as for :meth:`demand`.
+        """
+        return pool_of(group.instance_type, spot=spot, pools=pools, plan=plan_of(self.plan_arn))
+
+    @property
+    def plan_arn(self) -> str:
+        """The training plan whose instances it asks for; empty for none."""
+        return plan_arn(self.raw)
+
+    def stops_for_size(self, demand: Collection[str]) -> bool:
+        """Whether it may start although it may still run when its training plan has no instances left.
+
+        Args:
+            demand: the pools that it demands.
+        """
+        asks = "CheckpointConfig" in self.raw or self.tags.get(STOP_AT_PLAN_END_TAG) == "true"
+        return asks and any(is_of_plan(pool) for pool in demand)
 
     @property
     def priorities(self) -> list[tuple[int, str]]:
@@ -117,6 +141,18 @@ def is_serverless(description: Mapping[str, Any]) -> bool:
         description: a CreateTrainingJob request, or the response of DescribeTrainingJob.
     """
     return description.get("ServerlessJobConfig") is not None
+
+
+def plan_arn(description: Mapping[str, Any]) -> str:
+    """The training plan of a training job; empty for none, and for instance preferences, which have plans of their own.
+
+    Args:
+        description: a CreateTrainingJob request, or the response of DescribeTrainingJob.
+    """
+    resources = description.get("ResourceConfig")
+    if not isinstance(resources, Mapping) or "InstancePreferences" in resources:
+        return ""
+    return _text(resources.get("TrainingPlanArn"))
 
 
 def _groups(resources: Any) -> tuple[InstanceGroup, ...]:

@@ -302,7 +302,8 @@ class Executor:
         calendars = [each for each in decision.ledger.calendars if each.pool in job.demand]
         if calendars and job.limit_ms is not None and decision.decided_ms is not None:
             by_pool = {each.pool: each.calendar(decision.decided_ms) for each in calendars}
-            if crosses(by_pool, job.demand, decision.decided_ms + job.limit_ms, now_ms + job.limit_ms):
+            due_ms, end_ms = decision.decided_ms + job.limit_ms, now_ms + job.limit_ms
+            if crosses(by_pool, job.demand, due_ms, end_ms, stops_for_size=job.stops_for_size):
                 raise Conflict([0])
         return [
             calendar.model_copy(update={"version": calendar.version + self._started_in[calendar.pool]})
@@ -338,7 +339,7 @@ def _require_as_decided(job: JobRecord, decided: WaitingJob) -> None:
     """
     if (job.demand, job.team, job.limit_ms) != (dict(decided.demand), decided.team, decided.limit_ms):
         raise Conflict([0])
-    if job.warm_key != decided.warm_key:
+    if (job.warm_key, job.stops_for_size) != (decided.warm_key, decided.stops_for_size):
         raise Conflict([0])
 
 

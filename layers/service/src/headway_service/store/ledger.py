@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from headway.lifecycle import AttemptState
 from headway_service.ports.table import Table
 from headway_service.store.records.attempt import AttemptRecord
-from headway_service.store.records.base import LEDGER
+from headway_service.store.records.base import LEDGER, Record
 from headway_service.store.records.ledger import (
     CalendarRecord,
     PauseRecord,
@@ -15,11 +17,26 @@ from headway_service.store.records.ledger import (
     ReservationRecord,
     TeamRecord,
 )
+from headway_service.store.records.training_plan import PlanRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.warm_pool import WarmPoolRecord
 
 MAX_LEDGER_ITEMS = 50_000
 """Most items that one read of the ledger returns: more than there ever are."""
+
+
+_KINDS: Mapping[str, tuple[str, type[Record]]] = {
+    "attempt": ("attempts", AttemptRecord),
+    "calendar": ("calendars", CalendarRecord),
+    "pause": ("pauses", PauseRecord),
+    "plan": ("plans", PlanRecord),
+    "pool": ("pools", PoolRecord),
+    "reservation": ("reservations", ReservationRecord),
+    "rogue": ("rogues", UnmanagedJobRecord),
+    "team": ("teams", TeamRecord),
+    "warm": ("warm_pools", WarmPoolRecord),
+}
+"""The kinds of items of the ledger, by the begin of their keys: the member of :class:`Ledger`, and the record."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +50,7 @@ class Ledger:
     rogues: tuple[UnmanagedJobRecord, ...] = ()
     pauses: tuple[PauseRecord, ...] = ()
     calendars: tuple[CalendarRecord, ...] = ()
+    plans: tuple[PlanRecord, ...] = ()
     warm_pools: tuple[WarmPoolRecord, ...] = ()
 
     @property
@@ -41,8 +59,12 @@ class Ledger:
         return ("", *(team.team for team in self.teams))
 
     def calendar_of(self, pool: str) -> CalendarRecord | None:
-        """The calendar of a pool; None if it has no schedule."""
+        """The calendar of a pool; None if it has neither a schedule nor a plan."""
         return next((each for each in self.calendars if each.pool == pool), None)
+
+    def plan_of(self, pool: str) -> PlanRecord | None:
+        """The training plan of a pool, as SageMaker described it last; None if it has not."""
+        return next((each for each in self.plans if each.pool == pool), None)
 
     def pause_of(self, pool: str) -> PauseRecord | None:
         """The pause of a pool: its own, or else the pause of all pools. None if it is not paused."""
@@ -108,42 +130,13 @@ def read_ledger(table: Table) -> Ledger:
 
 def read_ledger_for_display(table: Table) -> Ledger:
     """Read the ledger for display, strongly consistent, in one query. No job may be started by it."""
-    teams: list[TeamRecord] = []
-    pools: list[PoolRecord] = []
-    attempts: list[AttemptRecord] = []
-    reservations: list[ReservationRecord] = []
-    rogues: list[UnmanagedJobRecord] = []
-    pauses: list[PauseRecord] = []
-    calendars: list[CalendarRecord] = []
-    warm_pools: list[WarmPoolRecord] = []
+    found: dict[str, list[Any]] = {part: [] for part, _ in _KINDS.values()}
     for item in table.query(LEDGER, limit=MAX_LEDGER_ITEMS):
-        kind = item["sk"].partition("#")[0]
-        if kind == "pool":
-            pools.append(PoolRecord.parse(item))
-        elif kind == "attempt":
-            attempts.append(AttemptRecord.parse(item))
-        elif kind == "reservation":
-            reservations.append(ReservationRecord.parse(item))
-        elif kind == "rogue":
-            rogues.append(UnmanagedJobRecord.parse(item))
-        elif kind == "pause":
-            pauses.append(PauseRecord.parse(item))
-        elif kind == "calendar":
-            calendars.append(CalendarRecord.parse(item))
-        elif kind == "team":
-            teams.append(TeamRecord.parse(item))
-        elif kind == "warm":
-            warm_pools.append(WarmPoolRecord.parse(item))
-    return Ledger(
-        pools=tuple(pools),
-        attempts=tuple(attempts),
-        reservations=tuple(reservations),
-        teams=tuple(teams),
-        rogues=tuple(rogues),
-        pauses=tuple(pauses),
-        calendars=tuple(calendars),
-        warm_pools=tuple(warm_pools),
-    )
+        known = _KINDS.get(item["sk"].partition("#")[0])
+        if known is not None:
+            part, record = known
+            found[part].append(record.parse(item))
+    return Ledger(**{part: tuple(records) for part, records in found.items()})
 
 
 def read_team_names(table: Table) -> tuple[str, ...]:

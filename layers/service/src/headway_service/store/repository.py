@@ -16,6 +16,7 @@ from headway_service.store.records.base import Record
 from headway_service.store.records.job import JobRecord, request_in, request_key
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.scan import ScanRecord
+from headway_service.store.records.training_plan import PlanRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.warm_pool import WarmPoolRecord
 
@@ -109,6 +110,17 @@ def find_given_up(table: Table, attempt: str) -> GivenUpRecord | None:
         attempt: the name of the attempt.
     """
     return _find(table, GivenUpRecord, GivenUpRecord.key(attempt))
+
+
+def find_plans(table: Table, pools: Iterable[str]) -> list[PlanRecord]:
+    """The training plans of pools, as far as SageMaker has described them.
+
+    Args:
+        table: the table.
+        pools: the pools.
+    """
+    found = (_find(table, PlanRecord, PlanRecord.key(pool)) for pool in pools)
+    return [plan for plan in found if plan is not None]
 
 
 def find_reservation(table: Table, job: str) -> ReservationRecord | None:

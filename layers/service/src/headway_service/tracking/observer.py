@@ -12,6 +12,7 @@ from headway.jobpolicy.rules import violations
 from headway.lifecycle import AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway_service.admission.policy_view import fits_on_demand, job_for_rules
+from headway_service.admission.training_plans import plan_pools
 from headway_service.config.document import DEFAULT_TEAM, Configuration
 from headway_service.errors import Conflict, RetryLater
 from headway_service.observability import metrics
@@ -27,7 +28,14 @@ from headway_service.store.policy_actions import PolicyAction
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import ReservationRecord
-from headway_service.store.repository import find_attempt, find_job, find_request, find_reservation, retry_on_conflict
+from headway_service.store.repository import (
+    find_attempt,
+    find_job,
+    find_plans,
+    find_request,
+    find_reservation,
+    retry_on_conflict,
+)
 from headway_service.tracking.warm_pools import left_by
 
 _BY_POLICY = {
@@ -167,7 +175,7 @@ class Observer:
             raise Conflict([0])
         preemptor, reservation = self._preemptor(attempt)
         machine_ms = self._machine_clock()
-        warm = left_by(attempt, sighting, now_ms, vanished=vanished)
+        warm = left_by(attempt, sighting, now_ms)
         if warm is not None and warm.release_ms is None:
             reason = reasons.with_warm_pool(reason, warm.keep_s)
         writes = transitions.end(
@@ -272,6 +280,9 @@ class Observer:
             return self._retried(FailureKind.CAPACITY, reasons.no_instances(pending_s), attempt, sighting, now_ms)
         if attempt.stop_cause is not None:
             return trigger, reason, retry
+        plan = self._plan_that_ended(attempt, sighting)
+        if plan is not None:
+            return JobTrigger.RETRY, reasons.lost_plan_instances(plan), transitions.RetryPlan()
         kind = failure_kind(sighting.secondary_status, sighting.failure_reason)
         if sighting.secondary_status == "MaxWaitTimeExceeded" and self._moves_after_wait(attempt):
             return JobTrigger.RETRY, reasons.no_spot_instances(), transitions.RetryPlan(on_demand=True)
@@ -295,6 +306,17 @@ class Observer:
             return otherwise, reasons.not_retried(reason, verdict.sentence), None
         retry = transitions.RetryPlan(kind=kind, not_before_ms=now_ms + verdict.wait_ms)
         return JobTrigger.RETRY, reasons.retried(reason, verdict.sentence), retry
+
+    def _plan_that_ended(self, attempt: AttemptRecord, sighting: TrainingJobStatus) -> str | None:
+        """The training plan of which SageMaker has taken an attempt's instances, if that may be why it ended.
+
+        AWS does not document whether such a training job is Stopped or Failed, nor the reason that it shows.
+        """
+        pools = plan_pools(attempt.demand)
+        if not pools or sighting.secondary_status in LIMITS:
+            return None
+        plans = find_plans(self._table, pools)
+        return next((each.name for each in plans if each.took_instances(attempt.since_ms, sighting.modified_ms)), None)
 
     def _moves_after_wait(self, attempt: AttemptRecord) -> bool:
         """Whether the job of an attempt that got no spot instances moves to on-demand instances."""

@@ -1,4 +1,4 @@
-"""Describes attempts without recent events, in case an event was lost, and wakes up the scheduler.
+"""Describes attempts without recent events, in case an event was lost, and training plans; wakes up the scheduler.
 
 ListTrainingJobs shows for most of them, a hundred per page, that nothing has changed. The others are described one by
 one.
@@ -15,11 +15,13 @@ from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs, TrainingJobSummary
+from headway_service.ports.training_plans import TrainingPlans
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.tracking.observer import Observer, StatusOutcome
 from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
+from headway_service.tracking.training_plans import refresh_plans
 from headway_service.tracking.warm_pools import WarmPoolTracker
 
 MAX_LOOKS = 100
@@ -49,6 +51,7 @@ def reconcile(
     *,
     table: Table,
     training_jobs: AllTrainingJobs,
+    training_plans: TrainingPlans,
     observer: Observer,
     clock: Callable[[], int],
     machine_clock: Callable[[], int],
@@ -66,6 +69,7 @@ def reconcile(
     Args:
         table: the table.
         training_jobs: SageMaker.
+        training_plans: SageMaker's training plans; asked only if a pool follows one.
         observer: applies the statuses.
         clock: the training time, ms.
         machine_clock: the machine time, ms.
@@ -112,6 +116,7 @@ def reconcile(
     if ledger.warm_pools:
         # The scheduler, which is woken up below, has them released.
         WarmPoolTracker(table, training_jobs, machine_clock, releases=False).settle(ledger.warm_pools, clock())
+    refresh_plans(table, training_plans, ledger, machine_clock)
     logger.info("reconciled", extra={"silent": len(silent), "unchanged": len(same), "ended": ended})
     # Even if nothing was found: this recovers a wake-up that was lost between a write and its message.
     wake("reconcile")

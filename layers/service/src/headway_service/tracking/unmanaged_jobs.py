@@ -16,7 +16,7 @@ from typing import Any
 from headway import reasons
 from headway.jobpolicy.rules import OnStart, Violation, violations
 from headway.model import Demand
-from headway.pool_names import SERVERLESS, pool_of
+from headway.pool_names import SERVERLESS, plan_of, pool_of
 from headway.vectors import shortfall, total
 from headway_service.admission.policy_view import allocation_limit_ms, job_for_rules
 from headway_service.config.document import Configuration
@@ -26,7 +26,7 @@ from headway_service.pools.apply_config import EffectiveConfig, find_applied
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs, Description, TrainingJobStatus
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
-from headway_service.sagemaker_api.training_request import is_serverless
+from headway_service.sagemaker_api.training_request import is_serverless, plan_arn
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
@@ -300,7 +300,8 @@ def demand_of(description: Mapping[str, Any], pools: Collection[str]) -> dict[st
         parts = [(each.get("InstanceType"), each.get("InstanceCount")) for each in resources["InstanceGroups"]]
     elif resources.get("InstancePreferences"):
         parts = [(resources.get("SelectedInstanceType"), resources.get("SelectedInstanceCount"))]
-    return total({pool_of(kind, spot=spot, pools=pools): count} for kind, count in parts if kind and count)
+    plan = plan_of(plan_arn(description))
+    return total({pool_of(kind, spot=spot, pools=pools, plan=plan): count} for kind, count in parts if kind and count)
 
 
 def _judge(

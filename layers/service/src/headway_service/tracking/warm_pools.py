@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from headway.lifecycle import AttemptState
 from headway.vectors import minus, overlap, plus, positive, total
 from headway_service.config.warm_pools import KeptWarmPools
 from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
@@ -37,9 +36,7 @@ _GONE = frozenset({"Reused", "Terminated"})
 """Statuses of a warm pool without instances (guide: WarmPoolStatus)."""
 
 
-def left_by(
-    attempt: AttemptRecord, sighting: TrainingJobStatus | None, now_ms: int, *, vanished: bool
-) -> WarmPoolRecord | None:
+def left_by(attempt: AttemptRecord, sighting: TrainingJobStatus | None, now_ms: int) -> WarmPoolRecord | None:
     """The warm pool that an attempt leaves which ends; None if it leaves none.
 
     SageMaker keeps nothing of an attempt that never had instances. A failure may leave a warm pool or not (guide: none
@@ -49,9 +46,8 @@ def left_by(
         attempt: the attempt.
         sighting: its final status; None if it was never launched.
         now_ms: the training time, ms.
-        vanished: whether SageMaker no longer has the training job.
     """
-    if not attempt.keep_s or not attempt.warm_key or sighting is None or vanished or sighting.warm_pool in _GONE:
+    if not attempt.keep_s or sighting is None or sighting.warm_pool in _GONE:
         return None
     if sighting.status != "Completed" and not sighting.provisioned:
         return None
@@ -184,8 +180,7 @@ class WarmPoolTracker:
         attempt = find_attempt(self._table, pool.claimed_by)
         if attempt is None:
             return True
-        starting = attempt.secondary_status is None or attempt.secondary_status in STARTING
-        return attempt.attempt_state is not AttemptState.LAUNCHING and not starting
+        return attempt.secondary_status is not None and attempt.secondary_status not in STARTING
 
     def _send(self, pool: WarmPoolRecord) -> None:
         machine_ms = self._machine_clock()

@@ -13,6 +13,7 @@ from headway.lifecycle import AttemptState
 from headway.model import Calendar
 from headway.plan import Start
 from headway.reasons import Reason, ReasonCode
+from headway.scheduling import scheduler
 from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
 from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
 from headway_service.events import publisher
@@ -22,6 +23,7 @@ from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import NOBODY, AttemptRecord
 from headway_service.store.records.ledger import CalendarRecord
+from headway_service.store.records.training_plan import Block
 from headway_service.store.transitions import attempt, job, ledger, request_change, unmanaged_job, warm_pool
 from headway_service.tracking import observer, reconciler, unmanaged_jobs, unmanaged_scan, warm_pools
 from headway_verification.soak import deployment
@@ -268,6 +270,10 @@ PATCHES: dict[str, Patch] = {
     "a held job does not start": Patch(job, "_require_released", lambda _: None, raises=True),
     "a job starts as it was decided": Patch(executor, "_require_as_decided", lambda *_: None, raises=True),
     "a start that is carried out late fits later sizes": Patch(executor, "crosses", lambda *_: False),
+    "what runs in a training plan is stopped before its instances go": Patch(scheduler, "excess", lambda *_: ()),
+    "the instances of a training plan are not used to its end": Patch(
+        Block, "usable_until_ms", property(lambda block: block.end_ms)
+    ),
     "what starts fits later sizes": Patch(CalendarRecord, "calendar", lambda *_: Calendar(changes=())),
     "a team is kept for a job that is released": Patch(job, "_keep_team", lambda *_: []),
     "the intent is written before SageMaker is called": _launch_first(),
@@ -305,6 +311,7 @@ _IS_FINAL = "an end is final, regardless of other changes of the attempt since i
 _STAYS_PAUSED = "a pause of all pools that ended in the meantime begins again, as requested"
 _CHANGES_JOB = "a write of an attempt also changes its job, whose version is a condition of the same write"
 _FREES_MORE = "a preemption for more than the preemptor still demands stops a job without need, and breaks no invariant"
+_DESCRIBED_AGAIN = "the next run describes the plan again, and stores what has changed"
 _MAY_COME_AFTER = "a resume in progress when a pause begins may equally follow it"
 
 REASONS: dict[tuple[str, str, str], str] = {
@@ -325,6 +332,8 @@ REASONS: dict[tuple[str, str, str], str] = {
     ("change_pause", "pause of all", "has the sinceMs that was read"): _STAYS_PAUSED,
     ("adopt", "attempt", "does not exist"): _CHANGES_JOB,
     ("preempt", "line", "has the demand that was read"): _FREES_MORE,
+    ("set_plan", "plan", "does not exist"): _DESCRIBED_AGAIN,
+    ("set_plan", "plan", "has the version that was read"): _DESCRIBED_AGAIN,
     ("resume", "pause", "has the sinceMs that was read"): _MAY_COME_AFTER,
     ("resume", "pause of all", "has the sinceMs that was read"): _MAY_COME_AFTER,
 }

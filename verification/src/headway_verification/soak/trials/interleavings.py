@@ -203,7 +203,10 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         "jobs start in a pool that becomes smaller", ask("PATCH", "/jobs/a2", {"priority": 9}), tick
     ),
     "a start in a pool, and another schedule": _interleaving(
-        "jobs start in a pool that becomes smaller", scheduled(atShrink="stop"), tick
+        "jobs start in a pool that becomes smaller", scheduled("stop"), tick
+    ),
+    "a start that is carried out too late to end before a pool becomes smaller": _interleaving(
+        "jobs start that end just before a pool becomes smaller", wait(10)
     ),
     "two schedulers, and a pool that becomes smaller": _interleaving("a pool becomes smaller by its schedule", tick),
     "a pool that becomes smaller, and another schedule": _interleaving(

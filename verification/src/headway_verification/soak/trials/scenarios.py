@@ -140,14 +140,15 @@ KEPT = (*KEEPING, submit_kept("k", 2), tick, wait(900), deliver_events)
 _RELEASED = (*KEPT, submit("j"), tick)
 
 
-def scheduled(**more: str) -> Begin:
+def scheduled(at_shrink: str = "run", **rules: Any) -> Begin:
     """Give the first pool a schedule by which it becomes smaller ten minutes after the start of the run.
 
     Args:
-        more: further members of the pool.
+        at_shrink: what happens to running jobs then.
+        rules: further members of the document.
     """
     entry = {"days": DAYS, "from": f"{datetime.fromtimestamp(START_S + 600, UTC):%H:%M}", "to": "24:00", "size": 1}
-    return configure(POOLS, schedules={P5: {"schedule": [entry], **more}})
+    return configure(POOLS, schedules={P5: {"schedule": [entry], "atShrink": at_shrink}}, **rules)
 
 
 _INTERRUPTED = (
@@ -335,12 +336,19 @@ SITUATIONS: dict[str, Scenario] = {
     "jobs start in a pool that becomes smaller": Scenario(
         prepare=run_steps(scheduled(), tick, submit("a1"), submit("a2")), begin=tick
     ),
+    "jobs start that end just before a pool becomes smaller": Scenario(
+        prepare=run_steps(
+            *(scheduled(overheadSeconds=0), tick, wait(60)),
+            *(submit(name, run_s=3000, max_runtime_s=535) for name in ("a1", "a2")),
+        ),
+        begin=tick,
+    ),
     "a pool becomes smaller by its schedule": Scenario(
         prepare=run_steps(scheduled(), tick, submit("a1"), wait(600)), begin=tick
     ),
     "a pool becomes smaller and stops a job": Scenario(
         prepare=run_steps(
-            *(scheduled(atShrink="stop"), tick, submit("a1", run_s=3000), submit("a2", run_s=3000), tick),
+            *(scheduled("stop"), tick, submit("a1", run_s=3000), submit("a2", run_s=3000), tick),
             *(wait(600), deliver_events),
         ),
         begin=tick,

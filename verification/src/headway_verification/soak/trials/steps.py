@@ -137,6 +137,7 @@ def submit(
     team: str = "",
     outcome: str = "complete",
     run_s: int = 30,
+    max_runtime_s: int = 86_400,
 ) -> Begin:
     """Submit a job.
 
@@ -147,9 +148,11 @@ def submit(
         team: its team; empty without one.
         outcome: the outcome of its training.
         run_s: its run time, s.
+        max_runtime_s: its MaxRuntimeInSeconds.
     """
     tags = {"priority": str(priority), **({"team": team} if team else {})}
     request = training_request(name, demand or [(P5, 1)], run_s=run_s, outcome=outcome, tags=tags)
+    request["StoppingCondition"]["MaxRuntimeInSeconds"] = max_runtime_s
 
     return lambda queue: queue.submit(request)
 

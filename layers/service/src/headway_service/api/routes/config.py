@@ -74,7 +74,7 @@ def replace_configuration(
     given = container(request)
     who = caller(request)
     made_from = _made_from(if_match, configuration.validate(document).version)
-    applied = given.config_editor(remaining_ms(request)()).replace(document, made_from)
+    applied = given.config_editor(remaining_ms(request)()).replace(document, made_from, who.account)
     logger.info("configuration replaced", extra={"caller": who.arn, "version": applied.version})
     given.wake("configuration changed")
     return _answer(applied)

@@ -32,7 +32,10 @@ router = DocumentedRouter("Pools")
 PoolName = Annotated[
     str,
     Path(
-        description="The pool: its instance type, followed by .spot for a pool of spot instances; or serverless.",
+        description=(
+            "The pool: its instance type, followed by .spot for a pool of spot instances, or by .plan. and the name of "
+            "a training plan; or serverless."
+        ),
         pattern=POOL_PATTERN,
     ),
 ]

@@ -10,8 +10,10 @@ partition ``pk``       sort key ``sk``             item
                                                    ``line#<pool>`` for jobs without a team
 ``ledger``             ``attempt#<attempt>``       :class:`AttemptRecord`: an attempt that holds instances
 ``ledger``             ``calendar#<pool>``         :class:`CalendarRecord`: the later sizes of a pool with a schedule
+                                                   or a training plan
 ``ledger``             ``pause#<pool>``            :class:`PauseRecord`: a paused pool; ``pause#*``
                                                    for all pools
+``ledger``             ``plan#<pool>``             :class:`PlanRecord`: the training plan of a pool
 ``ledger``             ``pool#<pool>``             :class:`PoolRecord`: its size and its free instances
 ``ledger``             ``reservation#<job>``       :class:`ReservationRecord`: freed for a waiting job
 ``ledger``             ``rogue#<training job>``    :class:`UnmanagedJobRecord`: one that did not come through the queue

@@ -87,6 +87,8 @@ class AttemptRecord(Record):
     warm_key: str = ""
     #: For how long its instances are kept warm after its end, s.
     keep_s: int = 0
+    #: Whether it was started although it may still run when its training plan has no instances left.
+    stops_for_size: bool = False
     #: How often spot instances were taken from it.
     interruptions: int = 0
     #: Whether the rules were checked since it runs, or there were none when it was started.
@@ -127,6 +129,7 @@ class AttemptRecord(Record):
             preemption_count=job.preemption_count,
             warm_key=job.warm_key,
             keep_s=job.keep_s,
+            stops_for_size=job.stops_for_size,
             pending_limit_s=job.pending_limit_s if job.on_demand or job.on_demand_limit_ms is None else None,
             **more,
         )
@@ -182,6 +185,7 @@ class AttemptRecord(Record):
             freed=self.freed or None,
             warm_key=self.warm_key,
             keep_ms=self.keep_s * 1000,
+            stops_for_size=self.stops_for_size,
         )
 
 

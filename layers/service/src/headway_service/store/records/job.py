@@ -122,6 +122,8 @@ class JobRecord(Record):
     warm_key: str = ""
     #: For how long the instances of its attempts are kept warm after their end, s.
     keep_s: int = 0
+    #: Whether it may start although it may still run when its training plan has no instances left.
+    stops_for_size: bool = False
     #: How often the policy has requeued it.
     requeues: int = 0
     reason: ReasonRecord
@@ -205,6 +207,7 @@ class JobRecord(Record):
                 lacked_instances=self.lacked_instances,
                 warm_key=self.warm_key,
                 keep_s=self.keep_s,
+                stops_for_size=self.stops_for_size,
                 owned_by=owner_hash(self.owner),
             )
             for pool in sorted(self.demand)

@@ -37,7 +37,7 @@ class PoolRecord(Record):
 
 
 class CalendarRecord(Record):
-    """The sizes of a pool that has a schedule, beside its :class:`PoolRecord`, which has the size of now.
+    """The sizes of a pool with a schedule or a plan, beside its :class:`PoolRecord`, which has the size of now.
 
     Each start in the pool, and each change of the calendar, is conditional on the one before: two decisions at once
     cannot exceed a later size together.
@@ -49,7 +49,11 @@ class CalendarRecord(Record):
     sizes: tuple[tuple[int, int], ...]
     #: Whether running attempts are stopped when the pool becomes smaller than its use.
     stops: bool = False
-    #: The schedule that it was computed from.
+    #: With ``stops``: whether any job may start that does not end in time; if not, only one that is stopped for a size.
+    any_job: bool = True
+    #: A clause on the training plan that gives the pool these sizes; empty for a schedule.
+    about: str = ""
+    #: The schedule, or the plan, that it was computed from.
     made_from: str = ""
     version: int = 1
 
@@ -75,7 +79,7 @@ class CalendarRecord(Record):
     def calendar(self, now_ms: int) -> Calendar:
         """The changes after a time, as the scheduler sees them."""
         changes = tuple(SizeChange(at_ms=at_ms, size=size) for at_ms, size in self.sizes[1:] if at_ms > now_ms)
-        return Calendar(changes=changes, stops=self.stops)
+        return Calendar(changes=changes, stops=self.stops, any_job=self.any_job, about=self.about)
 
 
 class PauseRecord(Record):

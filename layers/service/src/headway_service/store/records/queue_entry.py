@@ -31,6 +31,7 @@ class QueueEntry(Record):
     lacked_instances: bool = False
     warm_key: str = ""
     keep_s: int = 0
+    stops_for_size: bool = False
     #: See :func:`owner_hash`; empty as well in entries of a time before it was kept.
     owned_by: str = ""
 
@@ -97,4 +98,5 @@ def waiting_of(of: JobRecord | QueueEntry) -> WaitingJob:
         one_of=of.one_of,
         warm_key=of.warm_key,
         keep_ms=of.keep_s * 1000,
+        stops_for_size=of.stops_for_size,
     )

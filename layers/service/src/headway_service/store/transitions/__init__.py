@@ -44,6 +44,7 @@ from headway_service.store.transitions.ledger import (
     resize_pool,
     resume,
     set_calendar,
+    set_plan,
     take_out_team,
 )
 from headway_service.store.transitions.request_change import change_request
@@ -101,6 +102,7 @@ __all__ = [
     "return_lease",
     "select_pool",
     "set_calendar",
+    "set_plan",
     "start",
     "stop_active",
     "stop_for_size",

@@ -10,6 +10,7 @@ from headway_service.store.records.ledger import (
     ReservationRecord,
     TeamRecord,
 )
+from headway_service.store.records.training_plan import PlanRecord
 from headway_service.store.transitions.shared import return_instances
 
 
@@ -53,8 +54,22 @@ def set_calendar(known: CalendarRecord | None, calendar: CalendarRecord) -> list
 
 
 def remove_calendar(calendar: CalendarRecord) -> list[Write]:
-    """A pool has no schedule any more. Fails if its calendar has changed."""
+    """A pool has neither a schedule nor a plan any more. Fails if its calendar has changed."""
     return [Delete(key=CalendarRecord.key(calendar.pool), requires=Equals("version", calendar.version))]
+
+
+def set_plan(known: PlanRecord | None, found: PlanRecord | None) -> list[Write]:
+    """The training plan of a pool is described anew, or followed no more. Fails if it has changed.
+
+    Args:
+        known: the plan as it was read; None if the ledger has none.
+        found: the plan as it is now; its version does not matter. None if no pool follows it.
+    """
+    if known is None:
+        return [found.put(was=None)] if found is not None else []
+    if found is None:
+        return [known.delete()]
+    return [found.model_copy(update={"version": known.version + 1}).put(was=known.version)]
 
 
 def back_off(pool: PoolRecord) -> list[Write]:

@@ -1,0 +1,72 @@
+"""Which requests may use a training plan (TrainingPlanArn)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from headway.pool_names import is_of_plan
+from headway_service.config.document import Configuration
+from headway_service.errors import FieldError, ImpossibleDemand, InvalidRequest
+from headway_service.sagemaker_api.tags import STOP_AT_PLAN_END_TAG
+from headway_service.sagemaker_api.training_request import TrainingRequest
+from headway_service.store.records.training_plan import PlanRecord
+
+_FIELD = "ResourceConfig.TrainingPlanArn"
+
+
+def errors(request: TrainingRequest, configuration: Configuration) -> Iterator[FieldError]:
+    """The errors of a request in its training plan, whatever that is now.
+
+    Args:
+        request: the request.
+        configuration: the configuration in force.
+    """
+    if request.plan_arn and request.spot:
+        # AWS does not document the two together; the instances of a plan are not spot instances.
+        message = "cannot be combined with TrainingPlanArn, whose instances are not spot instances: keep one of the two"
+        yield FieldError(field="EnableManagedSpotTraining", message=message)
+    for pool in request.demand(configuration.pools, spot=request.spot):
+        followed = configuration.pools[pool].plan if pool in configuration.pools else None
+        if followed is not None and followed != request.plan_arn:
+            message = f"is not the plan of the pool {pool}, which is {followed}: name that one"
+            yield FieldError(field=_FIELD, message=message)
+
+
+def tag_errors(request: TrainingRequest) -> Iterator[FieldError]:
+    """The errors of a request in the tag that lets it be stopped at the end of its plan."""
+    for i, value in request.tagged((STOP_AT_PLAN_END_TAG,)):
+        if value not in {"true", "false"}:
+            message = f"is {value!r:.40}; {STOP_AT_PLAN_END_TAG} is 'true' or 'false'"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+
+
+def plan_pools(demand: Collection[str]) -> list[str]:
+    """The pools of training plans among those that a job demands."""
+    return sorted(pool for pool in demand if is_of_plan(pool))
+
+
+def require_usable(
+    demand: Mapping[str, int], plans: Iterable[PlanRecord], configuration: Configuration, now_ms: int
+) -> None:
+    """Refuse a demand that the plans, as SageMaker described them last, can never satisfy again.
+
+    Args:
+        demand: the instances per pool.
+        plans: the plans of these pools, as far as they are known. One that is not described yet may satisfy it.
+        configuration: the configuration in force.
+        now_ms: the training time, ms.
+
+    Raises:
+        InvalidRequest: a plan has ended, or the queue cannot use it.
+        ImpossibleDemand: a plan never has so many instances.
+    """
+    for plan in plans:
+        if plan.is_over:
+            message = f"cannot be used, as {plan.clause}: name another plan, or none"
+            raise InvalidRequest(f"{_FIELD} {message}", [FieldError(field=_FIELD, message=message)])
+        most = max(size for _, size in plan.sizes(configuration.pools[plan.pool].size, now_ms))
+        if plan.blocks and demand[plan.pool] > most:
+            message = (
+                f"the pool {plan.pool} has {most} instances at most from now on, not {demand[plan.pool]}: {plan.clause}"
+            )
+            raise ImpossibleDemand(message, [FieldError(field="ResourceConfig.InstanceCount", message=message)])
