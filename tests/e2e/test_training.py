@@ -47,7 +47,7 @@ def queue(sb: Sandbox, tmp_path: Path) -> Iterator[QueueView]:
 def test_a_preempted_script_continues_from_its_checkpoint(sb: Sandbox, queue: QueueView, handles_sigterm: bool):
     jobs, names = Jobs(sb), [f"{name}-{handles_sigterm:d}" for name in ("low", "high")]
     low, high = names
-    last = round(12 / STEP_S)
+    last = round(30 / STEP_S)  # longer than the other submission takes with cold functions
     script = steps(last=last, every=EVERY, handles_sigterm=handles_sigterm)
     queue.cli("submit", "-", "--priority", "1", stdin=definition(sb, low, script, **checkpoints(sb, low)))
     jobs.wait_for_line(low, "step 20")

@@ -69,7 +69,7 @@ def test_metrics_that_a_script_prints_are_in_its_description_and_in_cloudwatch(j
 
 
 def test_a_stopped_job_continues_in_the_next_one_from_its_checkpoint(jobs: Jobs):
-    last, every = 80, 4
+    last, every = 200, 4
     script = steps(last=last, every=every)
     jobs.start("periodic-1", script, **checkpoints(jobs.sb, "periodic"))
     jobs.wait_for_line("periodic-1", "step 10")
@@ -79,11 +79,11 @@ def test_a_stopped_job_continues_in_the_next_one_from_its_checkpoint(jobs: Jobs)
     assert jobs.run("periodic-2", script, **checkpoints(jobs.sb, "periodic"))["TrainingJobStatus"] == "Completed"
     begun = int(jobs.log("periodic-2")[0].removeprefix("begins at "))
     assert 0 <= reached - begun <= every
-    assert jobs.archive("periodic-2") == {"steps": b"80"}
+    assert jobs.archive("periodic-2") == {"steps": b"200"}
 
 
 def test_a_script_that_handles_sigterm_loses_no_step(jobs: Jobs):
-    script = steps(last=60, every=1000, handles_sigterm=True)
+    script = steps(last=200, every=1000, handles_sigterm=True)
     jobs.start("handled-1", script, **checkpoints(jobs.sb, "handled"))
     jobs.wait_for_line("handled-1", "step 5")
     jobs.stop("handled-1")
@@ -112,7 +112,7 @@ def test_an_interrupted_spot_job_begins_again_from_its_checkpoint(jobs: Jobs):
         "EnableManagedSpotTraining": True,
         "StoppingCondition": {"MaxRuntimeInSeconds": 600, "MaxWaitTimeInSeconds": 1200},
     }
-    script = steps(last=40, every=1, handles_sigterm=True)
+    script = steps(last=200, every=1, handles_sigterm=True)
     jobs.start("spot", script, **spot, **checkpoints(jobs.sb, "spot"))
     jobs.wait_for_line("spot", "step 5")
     jobs.sb.interrupt("spot")
