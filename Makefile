@@ -64,7 +64,7 @@ demo-guardrails: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run the guar
 	$(VENV)/python -m headway_sandbox.demo.guardrails
 
 .PHONY: demo-capacity
-demo-capacity: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run warm pools, preferences, sizes by time and training plans in a sandbox: about five minutes
+demo-capacity: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run warm pools, alternatives, preferences, sizes by time and training plans in a sandbox: about five minutes
 	$(VENV)/python -m headway_sandbox.demo.capacity
 
 .PHONY: setup

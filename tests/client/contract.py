@@ -61,8 +61,8 @@ class Queue:
         match: str | None,
     ) -> Reply:
         match (method, segments):
-            case ("POST", ["jobs"]):
-                return self._submit(document, key)
+            case ("POST", ["jobs" | "add-job"]):
+                return self._submit(document.get("jobDetails", document), key)
             case ("GET", ["jobs"]):
                 return self._list(query)
             case ("GET" | "DELETE" | "PATCH", ["jobs", name]):

@@ -98,6 +98,9 @@ submit request.json
 submit request.json -o json
 submit request.json --name x --priority 5 --set ResourceConfig.InstanceCount=2 --set Tags.team=nlp
 submit --priority=0 request.json
+submit request.json --alternative '{"ResourceConfig":{"InstanceCount":8}}' --wait-at-most 30m --portable-checkpoint
+submit request.json --wait-at-most 30m
+submit request.json --alternative '[]'
 submit request.json --dry-run
 submit request.json --dry-run -o json
 submit request.json --dry-run -o csv

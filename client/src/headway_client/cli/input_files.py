@@ -34,6 +34,20 @@ def read_object(source: str) -> dict[str, Any]:
     return values[0]
 
 
+def read_object_or_text(source: str) -> dict[str, Any]:
+    """Read one JSON object from a file, or from the argument itself if that begins with a brace.
+
+    Raises:
+        RequestFileError: as `read_object`.
+    """
+    if not source.lstrip().startswith("{"):
+        return read_object(source)
+    (value, *more) = _values(source, "the argument")
+    if more:
+        raise RequestFileError(f"The argument has to contain one JSON object, {{...}}, not {1 + len(more)} values.")
+    return dict(value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Located:
     """A JSON object and where it begins.

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from headway.api_documents.jobs import JobPage
+from headway_client.alternatives import has_alternatives
 from headway_client.errors import ClientError, RefusedError, ServerFaultError
 from headway_client.http import error_mapping
 from headway_client.http.batch_submit import Batch
@@ -118,7 +119,8 @@ class HeadwayApi:
         """Submit a CreateTrainingJob request.
 
         Args:
-            request: boto3's parameters of CreateTrainingJob; a tag carries the priority.
+            request: boto3's parameters of CreateTrainingJob; a tag carries the priority. Or the result of
+                `headway_client.alternatives.with_alternatives`.
             idempotency_key: identifies this submission: repeated with the same key, it returns ``created=True`` again.
                 1 to 128 letters, digits and ``_ . : -``; by default each call has a new key.
 
@@ -126,7 +128,7 @@ class HeadwayApi:
             RefusedError: the request is not valid; the fields say what to change.
             ConflictError: the queue has a different request under that name.
         """
-        answer = self._transport.send("POST", ["jobs"], body=request, headers=_key(idempotency_key))
+        answer = self._transport.send("POST", [_path_for(request)], body=request, headers=_key(idempotency_key))
         return Submission(job=decode(Job, answer.document), created=answer.status == 201)
 
     def submit_many(
@@ -142,7 +144,7 @@ class HeadwayApi:
         If sending fails after the first chunk, the results of the remaining requests have that error.
 
         Args:
-            requests: boto3's parameters of CreateTrainingJob, one mapping per job.
+            requests: as for `submit`, one mapping per job.
             on_result: called with each result as soon as it is available.
             stop_when_full: send no further chunk after one with a request for which the queue was full; the remaining
                 requests have that error.
@@ -166,7 +168,7 @@ class HeadwayApi:
         # A server without dry runs would ignore the parameter and accept the request.
         if self.server_version is None:
             self.version()
-        answer = self._send_new("POST", ["jobs"], query=[("dryRun", "true")], body=request)
+        answer = self._send_new("POST", [_path_for(request)], query=[("dryRun", "true")], body=request)
         return decode(DryRun, answer.document)
 
     def list_jobs(
@@ -490,6 +492,11 @@ class HeadwayApi:
 
 def _is_version(version: object) -> bool:
     return isinstance(version, int) and not isinstance(version, bool) and version >= 0
+
+
+def _path_for(request: Mapping[str, Any]) -> str:
+    """Return where a request is submitted: SageMaker's own has no place for alternatives."""
+    return "add-job" if has_alternatives(request) else "jobs"
 
 
 def _key(given: str | None) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from headway.api_documents.batches import BatchResults, Refused, Taken
+from headway_client.alternatives import name_in
 from headway_client.errors import BusyError, ClientError, RefusedError, ServerFaultError
 from headway_client.http import error_mapping
 from headway_client.models import BatchResult, Submission
@@ -30,7 +31,7 @@ class Batch:
     """Requests with their results so far.
 
     Args:
-        requests: boto3's parameters of CreateTrainingJob, one mapping per job.
+        requests: as for `HeadwayApi.submit`, one mapping per job.
         endpoint: the API's URL, for error messages.
         on_result: called with each result as soon as it is available.
         stop_when_full: send no further chunk after one with a request for which the queue was full.
@@ -132,7 +133,7 @@ class Batch:
                 self._settle(index, error=error)
 
     def _settle(self, index: int, *, submission: Submission | None = None, error: ClientError | None = None) -> None:
-        name = str(self._requests[index].get("TrainingJobName") or "")
+        name = name_in(self._requests[index])
         result = BatchResult(index=index, name=name, submission=submission, error=error)
         self._results[index] = result
         if self._on_result is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headway_client.alternatives import with_alternatives
 from headway_client.errors import UsageError
 from headway_client.request_tags import with_priority, with_tag
 
@@ -25,6 +26,9 @@ class QueueOptions:
         timeout: ``{"attemptDurationSeconds": s}``: maximum duration of an attempt in seconds.
         tags: additional tags of the training job; they replace tags with the same keys.
         retry_config: has to be None, as the queue's policy defines which failures are retried.
+        alternatives: what else the job can run on; see `headway_client.alternatives.with_alternatives`.
+        wait_at_most_s: for how long after its entry the job waits for a better alternative, s.
+        portable_checkpoint: whether a checkpoint of one alternative can be read on the others.
     """
 
     priority: int | None = None
@@ -32,6 +36,9 @@ class QueueOptions:
     timeout: Mapping[str, int] | None = None
     tags: Mapping[str, str] | None = None
     retry_config: Mapping[str, Any] | None = None
+    alternatives: Sequence[Mapping[str, Any]] = ()
+    wait_at_most_s: int = 0
+    portable_checkpoint: bool = False
 
     def __post_init__(self) -> None:
         if self.retry_config is not None:
@@ -46,10 +53,10 @@ class QueueOptions:
             )
 
     def applied_to(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a copy of a CreateTrainingJob request with these options.
+        """Return what to submit for a CreateTrainingJob request with these options.
 
         Raises:
-            UsageError: the request's Tags are not a list.
+            UsageError: the request's Tags are not a list, or an option is for jobs with alternatives.
         """
         changed = dict(request)
         for key, value in (self.tags or {}).items():
@@ -60,7 +67,12 @@ class QueueOptions:
             changed = with_priority(changed, self.priority)
         if self.timeout is not None:
             changed["StoppingCondition"] = _limited(changed.get("StoppingCondition") or {}, self.timeout[_DURATION])
-        return changed
+        return with_alternatives(
+            changed,
+            self.alternatives,
+            wait_at_most_s=self.wait_at_most_s,
+            portable_checkpoint=self.portable_checkpoint,
+        )
 
 
 def _is_duration(timeout: object) -> bool:

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from headway_client.alternatives import name_in
 from headway_client.errors import BatchRefusedError, JobNotFoundError, UsageError
 from headway_client.http.connect import default_api
 from headway_client.models import JOB_STATES, Job
@@ -79,6 +80,9 @@ class TrainingQueue:
         tags: Mapping[str, str] | None = None,
         *,
         experiment_config: Mapping[str, str] | None = None,
+        alternatives: Sequence[Mapping[str, Any]] = (),
+        wait_at_most_s: int = 0,
+        portable_checkpoint: bool = False,
     ) -> QueuedJob:
         """Submit a training job, after uploading its sources to S3 as ``fit`` and ``train`` do.
 
@@ -94,6 +98,11 @@ class TrainingQueue:
             timeout: ``{"attemptDurationSeconds": s}``: maximum duration of an attempt in seconds.
             tags: additional tags of the training job.
             experiment_config: for an estimator, the argument of ``fit``.
+            alternatives: what else the job can run on, in the order of preference: for each the members of
+                CreateTrainingJob that it replaces, such as ``{"ResourceConfig": {...}}``.
+            wait_at_most_s: for how long after its entry the job waits for a better alternative, s.
+            portable_checkpoint: whether a checkpoint that was written on one alternative can be read on the others;
+                without it a job that has run stays on its alternative.
 
         Returns:
             The job; if the queue already has the same request under that name, the existing job.
@@ -104,7 +113,14 @@ class TrainingQueue:
             ConflictError: the queue has a different request under that name.
         """
         options = QueueOptions(
-            priority=priority, share_identifier=share_identifier, timeout=timeout, tags=tags, retry_config=retry_config
+            priority=priority,
+            share_identifier=share_identifier,
+            timeout=timeout,
+            tags=tags,
+            retry_config=retry_config,
+            alternatives=alternatives,
+            wait_at_most_s=wait_at_most_s,
+            portable_checkpoint=portable_checkpoint,
         )
         request = training_request(training_job, inputs, job_name=job_name, experiment_config=experiment_config)
         submission = self._api.submit(options.applied_to(request))
@@ -124,6 +140,9 @@ class TrainingQueue:
         tags: Mapping[str, str] | None = None,
         *,
         experiment_config: Mapping[str, str] | None = None,
+        alternatives: Sequence[Mapping[str, Any]] = (),
+        wait_at_most_s: int = 0,
+        portable_checkpoint: bool = False,
     ) -> list[QueuedJob]:
         """Submit a training job once for each of `inputs`, all in one call.
 
@@ -139,6 +158,9 @@ class TrainingQueue:
             timeout: as for `submit`.
             tags: as for `submit`.
             experiment_config: as for `submit`.
+            alternatives: as for `submit`.
+            wait_at_most_s: as for `submit`.
+            portable_checkpoint: as for `submit`.
 
         Returns:
             The jobs in the order of `inputs`.
@@ -148,7 +170,14 @@ class TrainingQueue:
             BatchRefusedError: some requests were refused; it has the result of each.
         """
         options = QueueOptions(
-            priority=priority, share_identifier=share_identifier, timeout=timeout, tags=tags, retry_config=retry_config
+            priority=priority,
+            share_identifier=share_identifier,
+            timeout=timeout,
+            tags=tags,
+            retry_config=retry_config,
+            alternatives=alternatives,
+            wait_at_most_s=wait_at_most_s,
+            portable_checkpoint=portable_checkpoint,
         )
         each = list(inputs)
         requests = [
@@ -213,7 +242,7 @@ def _names(job_names: Sequence[str] | None, count: int) -> Sequence[str | None]:
 
 
 def _refuse_repeated(requests: Sequence[Mapping[str, Any]]) -> None:
-    names = [str(request["TrainingJobName"]) for request in requests]
+    names = [name_in(request) for request in requests]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise UsageError(f"Several jobs would be named {repeated[0]}; give unique job_names.")

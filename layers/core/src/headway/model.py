@@ -26,6 +26,9 @@ class Alternative:
     demand: Demand
     #: The job holds them no longer than this once it has started, ms; None if nothing limits it.
     limit_ms: int | None = None
+    #: It is not started on them before this, ms, and what keeps it until then; None if that is as for the job.
+    not_before_ms: int | None = None
+    held_by: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

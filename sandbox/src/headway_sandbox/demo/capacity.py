@@ -3,10 +3,10 @@
     python -m headway_sandbox.demo.capacity          (or `make demo-capacity`)
 
 A job leaves its instances warm, and the next one starts in them. A job that needs other instances has a warm pool
-released, and nothing is preempted. SageMaker has no instances of the type that a job prefers, and takes the second
-one. A pool becomes smaller by its schedule: a job stops, and resumes when the pool is large again. A training plan
-ends: its job stops with its checkpoint, and resumes when the plan has instances again. A missing state ends the demo
-with exit code 1.
+released, and nothing is preempted. A job takes its second alternative, as the pool that it prefers is full. SageMaker
+has no instances of the type that a job prefers, and takes the second one. A pool becomes smaller by its schedule: a job
+stops, and resumes when the pool is large again. A training plan ends: its job stops with its checkpoint, and resumes
+when the plan has instances again. A missing state ends the demo with exit code 1.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from headway_client.alternatives import with_alternatives
 from headway_sandbox.demo.stage import Stage, StoryFailed, check, run, say
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 
@@ -46,12 +47,13 @@ def play(stage: Stage) -> None:
     stage.sandbox.set_faults(warm_pool_quotas={P5: CAPACITY[P5]})
     _start_warm(stage)
     _release(stage)
+    _take_second_alternative(stage)
     _take_second_preference(stage)
     _shrink(stage)
     _end_plan(stage)
     for name in ("urgent", "flexible", "planned"):
         stage.finish(name)
-    finished = ("first", "second", "urgent", "flexible", "planned")
+    finished = ("first", "second", "urgent", "either", "flexible", "planned")
     stage.expect("everything finishes", dict.fromkeys(finished, "completed"))
     stage.expect_queue()
 
@@ -94,6 +96,19 @@ def _release(stage: Stage) -> None:
     )
     _expect_step(stage, "second", "is released so that `urgent`")
     stage.expect_training("urgent")
+
+
+def _take_second_alternative(stage: Stage) -> None:
+    other = {"ResourceConfig": {"InstanceType": G5, "InstanceCount": 1, "VolumeSizeInGB": 30}}
+    request = with_alternatives(_request("either", [(P5, 2)]), [other])
+    stage.submit(f"submit either, which prefers 2 {P5} and can run on 1 {G5}", request)
+    stage.expect_training("either")
+    job = stage.api.get_job("either").job
+    if job.demand != {G5: 1} or job.alternative != 1:
+        raise StoryFailed(f"either should run on 1 {G5}, not on {job.demand}")
+    _expect_reason(stage, "either", f"1 {G5}")
+    stage.finish("either")
+    stage.expect("either completes on its second alternative", {"either": "completed"}, meanwhile={"urgent": "running"})
 
 
 def _take_second_preference(stage: Stage) -> None:

@@ -45,7 +45,7 @@ class Stage:
 
         Args:
             sentence: Describes the submission.
-            request: The CreateTrainingJob request.
+            request: The CreateTrainingJob request, or the result of `with_alternatives`.
         """
         say(sentence)
         self.api.submit(request)

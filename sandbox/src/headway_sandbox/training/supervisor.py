@@ -140,7 +140,9 @@ class Supervisor:
             container.kill()
         if failure is not None or self._stop.is_set():
             return failure
-        failed = [(host, code) for host in self._hosts if (code := container.exit_codes.get(host.number - 1, 1)) != 0]
+        if len(container.exit_codes) < len(self._hosts):
+            return failure_reason.OF_SERVICE
+        failed = [(host, code) for host in self._hosts if (code := container.exit_codes[host.number - 1]) != 0]
         if not failed:
             return None
         host, code = failed[0]

@@ -260,13 +260,20 @@ class Deployment(SimulatedDeployment[StreamedTable]):
         if found != said:
             raise Violated(f"a configuration made from version {document['version']} replaced a newer one: {found}")
 
-    def submit(self, request: Mapping[str, Any]) -> Process:
-        """Start a submission. An accepted job has to reach its end."""
+    def submit(self, request: Mapping[str, Any], **terms: Any) -> Process:
+        """Start a submission. An accepted job has to reach its end.
+
+        Args:
+            request: the request.
+            terms: its alternatives, and what belongs to them, as members of the body of `POST /add-job`.
+        """
 
         def on_answer(status: int, _: Any) -> None:
             if status in {HTTPStatus.CREATED, HTTPStatus.OK}:
                 self.accepted.add(request["TrainingJobName"])
 
+        if terms:
+            return self.ask("POST", "/add-job", {"jobDetails": request, **terms}, then=on_answer)
         return self.ask("POST", "/jobs", request, then=on_answer)
 
     def minute(self) -> None:

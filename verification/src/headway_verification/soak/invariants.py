@@ -65,7 +65,7 @@ class Invariants:
         #: Jobs with an attempt that SageMaker completed.
         self._trained: set[str] = set()
         #: The submitted requests, which never change.
-        self._requests: dict[str, Mapping[str, Any]] = {}
+        self._requests: dict[str, list[Mapping[str, Any]]] = {}
         #: Jobs reported as underused, with the time of the report.
         self._underused: set[tuple[str, int]] = set()
         #: Attempts observed stopping for another job.
@@ -297,7 +297,15 @@ class Invariants:
                 self._preempted.add(name)
                 owner = jobs.get(preemptor, {})
                 require(_is_queued(owner), f"{name} is preempted for {preemptor}, which does not wait")
-                paused = self.pauses.paused_since_s(owner["demand"]) is not None
+                wanted = next(
+                    (
+                        each
+                        for each in _demands(owner)
+                        if each.keys() & (attempt.get("freed") or attempt["demand"]).keys()
+                    ),
+                    owner["demand"],
+                )
+                paused = self.pauses.paused_since_s(wanted) is not None
                 require(not paused, f"{name} is preempted for {preemptor}, which waits for a paused pool")
 
     def table_restored(self) -> None:
@@ -310,10 +318,13 @@ class Invariants:
         for name, job in jobs.items():
             self._check_underuse(job, now_s)
             moves = sum(step["reason"]["code"] == "OnDemand" for step in job["history"])
-            require(moves <= self._is_spot(name), f"{name} was moved to on-demand instances again")
+            require(
+                moves <= any(map(_is_spot, self._requests_of(name))), f"{name} was moved to on-demand instances again"
+            )
         for training_job in self._fleet.jobs(now=now_s):
             name = training_job.tags.get(JOB_TAG, "")
-            if is_own(training_job) and name in jobs and self._is_spot(name) and not training_job.spot:
+            always_spot = all(map(_is_spot, self._requests_of(name)))
+            if is_own(training_job) and name in jobs and always_spot and not training_job.spot:
                 require(jobs[name].get("onDemand"), f"{training_job.name} runs on demand without a record")
 
     def _check_underuse(self, job: Mapping[str, Any], now_s: float) -> None:
@@ -332,13 +343,13 @@ class Invariants:
             )
             require(fires, f"{job['jobName']} uses its instances, but is reported as underused")
 
-    def _is_spot(self, job: str) -> bool:
-        return bool(self._request(job).get("EnableManagedSpotTraining"))
-
-    def _request(self, job: str) -> Mapping[str, Any]:
+    def _requests_of(self, job: str) -> list[Mapping[str, Any]]:
+        """Return the requests of the alternatives of a job."""
         if job not in self._requests:
             item = self._table.get(Key(f"job#{job}", "request"))
-            self._requests[job] = json.loads(item["jobDetails"]) if item else {}
+            first = json.loads(item["jobDetails"]) if item else {}
+            others = json.loads(item.get("alternatives", "[]")) if item else []
+            self._requests[job] = [first, *({**first, **each} for each in others)]
         return self._requests[job]
 
     def _is_accounted(self, training_job: TrainingJob, attempts: _Items) -> bool:
@@ -376,7 +387,8 @@ class Invariants:
             (f"line#{pool}#{job['team']}" if job.get("team") else f"line#{pool}", name, job["priority"])
             for name, job in jobs.items()
             if _is_queued(job)
-            for pool in job["demand"]
+            for demand in _demands(job)
+            for pool in demand
         )
         require(there == wanted, f"queue entries differ: {there - wanted} too many, {wanted - there} missing")
 
@@ -431,6 +443,17 @@ class Invariants:
         unended = [name for name, job in jobs.items() if job["jobState"] in _WAITING | _HOLDING]
         left = (name for kind, name in ledger if kind in {"rogue", "warm"})
         return sorted([*unended, *self._fleet.in_use(), *left])
+
+
+def _is_spot(request: Mapping[str, Any]) -> bool:
+    return bool(request.get("EnableManagedSpotTraining"))
+
+
+def _demands(job: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what the next attempt of a job may demand."""
+    summary = job.get("summary", {})
+    choices = summary.get("choices", [])
+    return [each["demand"] for each in choices] if choices and not summary.get("bound") else [job["demand"]]
 
 
 def _is_queued(job: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any, TypeVar
 
-from headway.pool_names import SERVERLESS, SPOT_SUFFIX
+from headway.pool_names import SERVERLESS, SPOT_SUFFIX, on_demand_pool
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
@@ -174,7 +174,28 @@ class Workload:
             request["ServerlessJobConfig"] = SERVERLESS_JOB
         if self.plan is not None and random.random() < 0.5:
             self._move_to_plan(request, self.plan)
-        self.queue.submit(request)
+        self.queue.submit(request, **self._alternatives(request, sizes))
+
+    def _alternatives(self, request: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
+        """Alternatives of a job of one type, if there are pools for them; the queue refuses those that share a pool."""
+        random, resources = self.random, request.get("ResourceConfig", {})
+        others = [pool for pool in (P5, G5, G5_SPOT) if pool in sizes and pool != resources.get("InstanceType")]
+        if "InstanceType" not in resources or not others or random.random() < 0.7:
+            return {}
+        listed: list[dict[str, Any]] = []
+        for pool in random.sample(others, random.randint(1, len(others))):
+            config = {
+                "InstanceType": on_demand_pool(pool),
+                "InstanceCount": random.choice([1, 1, 2]),
+                "VolumeSizeInGB": 1,
+            }
+            run_s = request["StoppingCondition"]["MaxRuntimeInSeconds"]
+            is_spot = pool == G5_SPOT
+            condition = {"MaxRuntimeInSeconds": run_s, **({"MaxWaitTimeInSeconds": run_s} if is_spot else {})}
+            spot = {"EnableManagedSpotTraining": True if is_spot else None}
+            listed.append({"ResourceConfig": config, "StoppingCondition": condition, **spot})
+        waits = {"waitAtMostSeconds": random.choice([0, 0, 600, 1800]), "portableCheckpoint": random.random() < 0.5}
+        return {"alternatives": listed, **waits}
 
     def _move_to_plan(self, request: dict[str, Any], plan: SoldPlan) -> None:
         """Make a request one for the training plan."""

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headway.sanitize import strip_control_characters
+from headway_client.alternatives import with_alternatives
 from headway_client.cli import input_files
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, print_failure, show_job, show_json, show_rows, wants_json, width, worst
 from headway_client.cli.exit_codes import EXIT_OK, error_document, exit_code_of
 from headway_client.cli.interruption import if_interrupted
-from headway_client.cli.params import FILE, PRIORITY, ExclusiveOption
+from headway_client.cli.params import FILE, PRIORITY, Duration, ExclusiveOption
 from headway_client.errors import UsageError
 from headway_client.text import to_stderr
 
@@ -54,6 +55,26 @@ _AGAIN = " Submit the same again to continue: what the queue already has is not 
 @click.option(
     "--priority", type=PRIORITY, metavar="N", help="A higher priority goes first; replaces the request's tag."
 )
+@click.option(
+    "--alternative",
+    "alternatives",
+    multiple=True,
+    metavar="FILE|JSON",
+    help="What the jobs can run on as well: an object with the members that replace those of the request, such as "
+    "ResourceConfig; repeatable, in the order of preference.",
+)
+@click.option(
+    "--wait-at-most",
+    "wait_at_most_s",
+    type=Duration(),
+    metavar="TIME",
+    help="Wait for a better alternative for so long after the entry, as 30m or 2h.",
+)
+@click.option(
+    "--portable-checkpoint",
+    is_flag=True,
+    help="Checkpoints of one alternative can be read on the others, so that a stopped job may choose again.",
+)
 @click.option("--dry-run", is_flag=True, help="Only show what would happen.")
 @click.option(
     "--wait",
@@ -69,12 +90,25 @@ def submit(
     changes: Sequence[str],
     name: str | None,
     priority: int | None,
+    alternatives: Sequence[str],
+    wait_at_most_s: int | None,
     *,
+    portable_checkpoint: bool,
     dry_run: bool,
     wait: bool,
 ) -> int:
     """Submit CreateTrainingJob requests."""
     found = _requests(files, changes, name, priority, limit=MAX_DRY_RUNS if dry_run else MAX_REQUESTS)
+    others = [input_files.read_object_or_text(source) for source in alternatives]
+    found = [
+        replace(
+            each,
+            value=with_alternatives(
+                each.value, others, wait_at_most_s=wait_at_most_s or 0, portable_checkpoint=portable_checkpoint
+            ),
+        )
+        for each in found
+    ]
     requests = [each.value for each in found]
     if dry_run:
         _dry_run(common, requests)

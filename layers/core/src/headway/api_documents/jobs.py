@@ -32,6 +32,12 @@ class Job(ApiDocument):
     team: str | None
     owner: Annotated[str | None, Member("ARN of who submitted it.")]
     one_of: Annotated[bool, Member("Whether SageMaker takes one of the pools of `demand`.")] = False
+    choices: Annotated[
+        tuple[Instances, ...], Member("All that it can run on, in the order of preference; empty without alternatives.")
+    ] = ()
+    alternative: Annotated[
+        int, Member("Which of `choices` `demand` is, counted from 0: what it runs on, or stays on.")
+    ] = 0
     place: Annotated[
         int | None,
         Member(
@@ -101,6 +107,12 @@ class JobDetails(Job):
     history: Annotated[tuple[HistoryEntry, ...], Member("The first and the newest 49 steps.")]
     watches: tuple[WatchOf, ...]
     request: Annotated[Mapping[str, Any], Member("The CreateTrainingJob request as submitted, or changed since.")]
+    alternatives: Annotated[
+        tuple[Mapping[str, Any], ...],
+        Member("For each further one of `choices`, the members of the request that it replaces."),
+    ] = ()
+    wait_at_most_seconds: Annotated[int, Member("For how long after its entry it waits for a better alternative.")] = 0
+    portable_checkpoint: Annotated[bool, Member("Whether it may choose again after an attempt.")] = False
     withheld: Annotated[tuple[str, ...], Member("Parts of the request that the caller may not see.")] = field(
         default_factory=tuple
     )

@@ -10,16 +10,18 @@ from headway.reasons.codes import Reason, ReasonCode
 from headway.vectors import describe
 
 
-def entered(demand: Demand, *, warm_pool: bool = False, one_of: bool = False) -> Reason:
+def entered(demand: Demand, *, warm_pool: bool = False, one_of: bool = False, others: Sequence[Demand] = ()) -> Reason:
     """The job has come into the queue; its request may ask for a warm pool, which it does not get.
 
     Args:
         demand: instances per pool.
         warm_pool: whether its request asks for a warm pool.
         one_of: whether SageMaker takes one of the pools.
+        others: what it can run on as well, in the order of preference.
     """
     without = "; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)" if warm_pool else ""
-    return Reason(code=ReasonCode.ENTERED, message=f"entered the queue for {describe(demand, one_of=one_of)}{without}")
+    instances = "; otherwise for ".join(describe(each, one_of=one_of) for each in (demand, *others))
+    return Reason(code=ReasonCode.ENTERED, message=f"entered the queue for {instances}{without}")
 
 
 def held(job: str, by: str) -> Reason:

@@ -6,10 +6,11 @@ preempts for it, or reserves a start for it on one alternative only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import Any
 
-from headway.model import Demand, Snapshot, WaitingJob
+from headway.model import Alternative, Demand, Snapshot, WaitingJob
 
 
 def demands(job: WaitingJob) -> Iterator[Demand]:
@@ -19,6 +20,13 @@ def demands(job: WaitingJob) -> Iterator[Demand]:
         yield each.demand
 
 
+def pools_of(job: WaitingJob) -> Set[str]:
+    """The pools of all alternatives of the job."""
+    if not job.alternatives:
+        return job.demand.keys()
+    return {pool for demand in demands(job) for pool in demand}
+
+
 def choices(job: WaitingJob) -> tuple[WaitingJob, ...]:
     """The job on each of its alternatives, the first preference first."""
     if not job.alternatives:
@@ -26,7 +34,14 @@ def choices(job: WaitingJob) -> tuple[WaitingJob, ...]:
     first = replace(job, alternatives=())
     # The key of a warm pool is of the first preference, as it depends on the instance type.
     other = replace(first, on_alternative=True, warm_key="", keep_ms=0)
-    return (first, *(replace(other, demand=each.demand, limit_ms=each.limit_ms) for each in job.alternatives))
+    return (first, *(_on(other, each) for each in job.alternatives))
+
+
+def _on(job: WaitingJob, alternative: Alternative) -> WaitingJob:
+    held: dict[str, Any] = {}
+    if alternative.not_before_ms is not None:
+        held = {"not_before_ms": alternative.not_before_ms, "held_by": alternative.held_by}
+    return replace(job, demand=alternative.demand, limit_ms=alternative.limit_ms, **held)
 
 
 def chosen(job: WaitingJob, demand: Demand) -> WaitingJob:
@@ -51,15 +66,20 @@ def on_what_is_promised(snapshot: Snapshot) -> Snapshot:
     if not promised:
         return snapshot
     waiting = (
-        _in_pools(job, promised[job.name]) if job.alternatives and job.name in promised else job
+        in_pools(job, promised[job.name]) if job.alternatives and job.name in promised else job
         for job in snapshot.waiting
     )
     return replace(snapshot, waiting=tuple(waiting))
 
 
-def _in_pools(job: WaitingJob, pools: set[str]) -> WaitingJob:
-    """The job on the first alternative with some of these pools."""
-    return next((each for each in choices(job) if not pools.isdisjoint(each.demand)), job)
+def in_pools(job: WaitingJob, pools: Collection[str]) -> WaitingJob:
+    """The job on the first alternative with some of these pools; the job itself if none has any.
+
+    Args:
+        job: the job.
+        pools: the pools.
+    """
+    return next((each for each in choices(job) if any(pool in each.demand for pool in pools)), job)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

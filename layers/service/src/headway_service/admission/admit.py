@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headway.jobpolicy.rules import violations
 from headway.pool_names import SERVERLESS
-from headway.vectors import describe
+from headway.vectors import describe, total
 from headway_service.admission import (
     instance_preferences,
     sagemaker_rules,
@@ -20,6 +20,7 @@ from headway_service.admission import (
     warm_pools,
 )
 from headway_service.admission.policy_view import charged_team, job_for_rules, job_limit_ms, pending_limit_s
+from headway_service.admission.submission import Submission, preference_errors
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
 from headway_service.errors import (
@@ -33,6 +34,7 @@ from headway_service.errors import (
 from headway_service.sagemaker_api import request_schema
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, PREEMPTIBLE_TAG
 from headway_service.sagemaker_api.training_request import TrainingRequest, is_serverless
+from headway_service.store.records.alternative import AlternativeRecord
 
 MAX_REQUEST_BYTES = 400_000
 """The largest request, as canonical JSON: what fits into one DynamoDB item (400 KiB) beside its keys."""
@@ -45,8 +47,15 @@ class Admitted:
     name: str
     #: The request as canonical JSON, as it is kept and launched.
     request: str
-    #: Digest of ``request``.
+    #: Digest of ``request``, and of what comes with it.
     digest: str
+    #: The members that each of its alternatives replaces, as canonical JSON; empty for none.
+    alternatives: str = ""
+    #: All that the job can run on, the request itself first; empty without alternatives.
+    choices: tuple[AlternativeRecord, ...] = ()
+    #: For how long it waits for a better alternative, s, and whether it may choose again after an attempt.
+    wait_at_most_s: int = 0
+    portable_checkpoint: bool = False
     demand: Mapping[str, int]
     #: Whether SageMaker takes one of these pools.
     one_of: bool = False
@@ -69,6 +78,11 @@ class Admitted:
     #: Whether it may start although it may still run when its training plan has no instances left.
     stops_for_size: bool = False
 
+    @property
+    def all_demands(self) -> Mapping[str, int]:
+        """Instances per pool of all its alternatives, no two of which share a pool."""
+        return total(each.demand for each in self.choices) if self.choices else self.demand
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Review:
@@ -85,12 +99,14 @@ class Review:
 
 
 def admit(
-    request: Any, configuration: Configuration, caller: Caller, home: str | None = None, *, left_spot: bool = False
+    submitted: Any, configuration: Configuration, caller: Caller, home: str | None = None, *, left_spot: bool = False
 ) -> Admitted:
     """Check a CreateTrainingJob request. A refusal names each field that is wrong, for whatever reason.
 
+    Each alternative is checked as a request of its own.
+
     Args:
-        request: the request as decoded from JSON.
+        submitted: the request as decoded from JSON, or a :class:`Submission` with its alternatives.
         configuration: the pools and the rules in force.
         caller: the caller.
         home: the team if the tags name none; None for that of the caller's jobs.
@@ -103,10 +119,14 @@ def admit(
         RuleViolation: it breaks rules of the configuration.
         ImpossibleDemand: the pools, or the limit of its team, could never satisfy its demand.
     """
+    submission = Submission.of(submitted)
+    request = submission.request
     if not isinstance(request, dict):
         raise InvalidRequest("the body must be a JSON object: the parameters of CreateTrainingJob")
-    canonical = json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    size_bytes = len(canonical.encode())
+    canonical, alternatives = _canonical(request), ""
+    if submission.alternatives is not None:
+        alternatives = _canonical(submission.alternatives)
+    size_bytes = len(canonical.encode()) + len(alternatives.encode())
     if size_bytes > MAX_REQUEST_BYTES:
         raise RequestTooLarge(
             f"the request has {size_bytes} bytes, the queue takes {MAX_REQUEST_BYTES}: "
@@ -115,13 +135,23 @@ def admit(
     if home is None:
         home = team_access.default_team(caller, configuration)
     training = TrainingRequest.parse(request)
-    _refuse(_review(training, configuration, caller, home, left_spot=left_spot))
+    found = _review(training, configuration, caller, home, left_spot=left_spot)
+    others = _other_requests(submission)
+    _refuse(_with_alternatives(found, submission, others, configuration, caller, home))
     team = charged_team(training.tags, configuration, home)
     demand = training.demand(configuration.pools, spot=training.spot and not left_spot)
+    choices = tuple(
+        _choice(each, configuration, with_warm_pool=each is training)
+        for each in ((training, *others) if others else ())
+    )
     return Admitted(
         name=training.name,
         request=canonical,
-        digest=hashlib.sha256(canonical.encode()).hexdigest(),
+        digest=_digest(canonical, alternatives, submission),
+        alternatives=alternatives,
+        choices=choices,
+        wait_at_most_s=submission.wait_at_most_s,
+        portable_checkpoint=submission.portable_checkpoint,
         demand=demand,
         one_of=training.has_preferences,
         priority=_priority(training, team, configuration),
@@ -134,8 +164,85 @@ def admit(
         warm_pool=training.warm_pool and not warm_pools.keep_s(training, configuration),
         warm_key=warm_pools.key(training, configuration),
         keep_s=warm_pools.keep_s(training, configuration),
-        stops_for_size=training.stops_for_size(demand),
+        stops_for_size=training.stops_for_size(total((demand, *(each.demand for each in choices))).keys()),
     )
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _digest(canonical: str, alternatives: str, submission: Submission) -> str:
+    """The digest of a submission; of one without alternatives that of its request."""
+    whole = canonical
+    if alternatives:
+        whole += _canonical([alternatives, submission.wait_at_most_s, submission.portable_checkpoint])
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def _choice(request: TrainingRequest, configuration: Configuration, *, with_warm_pool: bool) -> AlternativeRecord:
+    """What follows from the request of an alternative for an attempt on it."""
+    raw = request.raw
+    return AlternativeRecord(
+        demand=request.demand(configuration.pools, spot=request.spot),
+        limit_ms=job_limit_ms(raw, configuration),
+        on_demand_limit_ms=job_limit_ms(raw, configuration, left_spot=True) if request.spot else None,
+        pending_limit_s=pending_limit_s(raw, configuration),
+        # A decision looks for warm pools for the first preference only.
+        warm_key=warm_pools.key(request, configuration) if with_warm_pool else "",
+        keep_s=warm_pools.keep_s(request, configuration) if with_warm_pool else 0,
+    )
+
+
+def _other_requests(submission: Submission) -> list[TrainingRequest]:
+    """The requests of the alternatives of a submission, if these have the right shape."""
+    if submission.alternatives is None or any(submission.errors()):
+        return []
+    return [TrainingRequest.parse(each) for each in submission.requests()]
+
+
+def _with_alternatives(
+    first: Review,
+    submission: Submission,
+    others: Sequence[TrainingRequest],
+    configuration: Configuration,
+    caller: Caller,
+    home: str,
+) -> Review:
+    """All that is wrong with a submission: with its request, and with what its alternatives change about it."""
+    if submission.alternatives is None:
+        return first if not any(submission.errors()) else replace(first, invalid=[*first.invalid, *submission.errors()])
+    invalid = [*first.invalid, *submission.errors(), *preference_errors(submission.request)]
+    forbidden, broken, impossible = [*first.forbidden], [*first.violations], [*first.impossible]
+    for i, each in enumerate(others):
+        found = _review(each, configuration, caller, home)
+        invalid += _of_alternative(i, found.invalid, first.invalid)
+        forbidden += _of_alternative(i, found.forbidden, first.forbidden)
+        broken += _of_alternative(i, found.violations, first.violations)
+        impossible += _of_alternative(i, found.impossible, first.impossible)
+    if not invalid and others:
+        demands = [
+            each.demand(configuration.pools, spot=each.spot)
+            for each in (TrainingRequest.parse(submission.request), *others)
+        ]
+        invalid += _shared_pools(demands)
+    return Review(invalid=invalid, forbidden=forbidden, violations=broken, impossible=impossible)
+
+
+def _of_alternative(i: int, found: Sequence[FieldError], of_request: Sequence[FieldError]) -> Iterator[FieldError]:
+    """The errors that an alternative has and the request itself has not."""
+    for error in found:
+        if error not in of_request:
+            yield FieldError(field=f"alternatives[{i}].{error.field}", message=error.message)
+
+
+def _shared_pools(demands: Sequence[Mapping[str, int]]) -> Iterator[FieldError]:
+    for i, demand in enumerate(demands):
+        for earlier in range(i):
+            for pool in sorted(demand.keys() & demands[earlier].keys()):
+                other = f"alternatives[{earlier - 1}]" if earlier else "the request itself"
+                message = f"needs the pool {pool}, as {other} does: each alternative needs pools of its own"
+                yield FieldError(field=f"alternatives[{i - 1}]", message=message)
 
 
 def review(request: TrainingRequest, configuration: Configuration, caller: Caller | None = None) -> Review:
@@ -201,7 +308,8 @@ def _refuse(found: Review) -> None:
         raise NotAllowed(f"{first.field} {first.message}{more}", fields)
     if found.violations:
         raise RuleViolation(f"{first.field} {first.message}{more}", fields)
-    raise ImpossibleDemand(f"{first.message}{more}", fields)
+    where = f"{first.field}: " if first.field.startswith("alternatives") else ""
+    raise ImpossibleDemand(f"{where}{first.message}{more}", fields)
 
 
 def _sound(part: str, errors: Sequence[FieldError]) -> bool:

@@ -40,7 +40,7 @@ class QueueLimits:
         """
         limits = self._limits
         whose = f" of the team {job.team}" if job.team else ""
-        for pool in sorted(job.demand):
+        for pool in job.pools:
             found = self._tail(QueueEntry.partition(pool, job.team))
             if found.items >= limits.waiting_per_team:
                 raise _full(f"{found.items} jobs{whose}", pool, limits.waiting_per_team, "waitingPerTeam")
@@ -49,7 +49,7 @@ class QueueLimits:
 
     def record(self, job: JobRecord) -> None:
         """Count a job that has entered its queues."""
-        for pool in job.demand:
+        for pool in job.pools:
             self._tail(QueueEntry.partition(pool, job.team)).join(job.rank())
 
     def _tail(self, partition: str) -> QueueTail:

@@ -9,12 +9,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from headway_service.admission.submission import Submission
 from headway_service.api.request_body import document_in
 from headway_service.errors import FieldError, InvalidRequest
 from headway_service.sagemaker_api.tags import PRIORITY_TAGS
 
 _DETAILS = "jobDetails"
-_MEMBERS = ("jobName", "entryTime", "jobState", "priority", _DETAILS)
+_ARTICLE = ("jobName", "entryTime", "jobState", "priority", _DETAILS)
+_MEMBERS = (*_ARTICLE, "alternatives", "waitAtMostSeconds", "portableCheckpoint")
+
+
+def submission_in(body: Any) -> Any:
+    """Return what a body submits, unchecked: a request, or a request with its alternatives.
+
+    Args:
+        body: see :func:`training_request_in`; an item may have ``alternatives`` beside its request.
+
+    Raises:
+        InvalidRequest: see :func:`training_request_in`.
+    """
+    if not isinstance(body, Mapping) or _DETAILS not in body:
+        return body
+    return Submission(
+        request=dict(training_request_in(body)),
+        alternatives=body.get("alternatives"),
+        wait_at_most_s=body.get("waitAtMostSeconds", 0),
+        portable_checkpoint=body.get("portableCheckpoint", False),
+    )
 
 
 def training_request_in(body: Mapping[str, Any]) -> Mapping[str, Any]:

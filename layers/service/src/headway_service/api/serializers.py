@@ -76,6 +76,9 @@ def job_details_document(
             WatchOf(watch=each.watch.name, hosts=len(each.alarms), note=each.note or None) for each in covered
         ),
         request=shown.request,
+        alternatives=tuple(shown.alternatives),
+        wait_at_most_seconds=seen.job.wait_at_most_s,
+        portable_checkpoint=seen.job.portable_checkpoint,
         withheld=tuple(shown.withheld),
     )
 
@@ -93,6 +96,8 @@ def _job(kind: type[_AnyJob], seen: JobView, **more: Any) -> _AnyJob:
         entry_time=time_text(job.accepted_time),
         demand=job.demand,
         one_of=job.one_of,
+        choices=tuple(each.demand for each in job.choices),
+        alternative=job.alternative,
         team=job.team or None,
         owner=job.owner,
         place=seen.place,

@@ -127,7 +127,7 @@ class ForecastService:
             return Explanation(
                 seen=seen, expected_start_ms=None, expected_end_ms=None, note="The job has ended.", remedy=remedy
             )
-        pools = [use for use in read_capacity(self._table, self._configuration).pools if use.pool in job.demand]
+        pools = [use for use in read_capacity(self._table, self._configuration).pools if use.pool in job.pools]
         if job.is_queued:
             return self._explain_waiting(seen, pools, remedy)
         attempt = find_live_attempt(self._table, job)
@@ -266,7 +266,7 @@ class ForecastService:
         forecast = queue.forecast([job.job_name])
         start_ms = forecast.starts.get(job.job_name)
         holders = sorted(
-            (each for each in queue.ledger.attempts if each.demand.keys() & job.demand.keys()),
+            (each for each in queue.ledger.attempts if not each.demand.keys().isdisjoint(job.pools)),
             key=lambda each: (_last(_end_ms(each)), each.attempt_name),
         )
         waiting = queue.ahead_of(job.waiting())

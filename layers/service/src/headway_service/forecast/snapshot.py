@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from headway.model import Snapshot, WaitingJob
 from headway.policy import Policy
 from headway.reasons import clock_time
+from headway.scheduling.alternatives import demands, pools_of
 from headway.scheduling.forecast import Edit, Forecast, WhatIf, forecast, what_if, with_edits
 from headway.scheduling.ordering import effective_priority
 from headway_service.ports.table import Table
@@ -43,7 +44,7 @@ class ForecastSnapshot:
     def ahead_of(self, job: WaitingJob) -> list[WaitingJob]:
         """The jobs ahead of a job in any of its queues, the next one first."""
         last = _turn(job, self.snapshot)
-        rivals = [each for each in self.snapshot.waiting if each.demand.keys() & job.demand.keys()]
+        rivals = [each for each in self.snapshot.waiting if pools_of(each) & pools_of(job)]
         ahead = [each for each in rivals if _turn(each, self.snapshot) < last]
         return sorted(ahead, key=lambda each: _turn(each, self.snapshot))
 
@@ -82,8 +83,9 @@ class ForecastSnapshot:
             job: the job that it is for, if it is for one.
         """
         sentences = [_ASSUMES]
-        paused = sorted(pool for pool in self.snapshot.pauses if job is None or pool in job.demand)
-        if paused:
+        pauses = self.snapshot.pauses.keys()
+        paused = sorted(pauses if job is None else pauses & pools_of(job))
+        if paused and (job is None or all(pauses & demand.keys() for demand in demands(job))):
             sentences.append(
                 f"Paused pools ({', '.join(paused)}) are assumed to stay paused: jobs that need them have no expected "
                 "start."
@@ -141,7 +143,7 @@ def _cut(snapshot: Snapshot, lengths: Mapping[tuple[str, str], int], heads: int)
     """The last turn up to which every queue was read."""
     queues: dict[tuple[str, str], list[_Turn]] = {queue: [] for queue, length in lengths.items() if length > heads}
     for job in snapshot.waiting:
-        for pool in job.demand:
+        for pool in pools_of(job):
             if (pool, job.team) in queues:
                 queues[pool, job.team].append(_turn(job, snapshot))
     # Jobs beyond the first may have been read for another queue, so the last of the first ``heads`` jobs counts.

@@ -21,7 +21,10 @@ def new_job(admitted: Admitted, policy: Policy, *, owner: str, key: str | None, 
         key: the idempotency key of the call, if it has one.
         now_ms: its entry time.
     """
-    reason = ReasonRecord.of(entered(admitted.demand, warm_pool=admitted.warm_pool, one_of=admitted.one_of))
+    others = [each.demand for each in admitted.choices[1:]]
+    reason = ReasonRecord.of(
+        entered(admitted.demand, warm_pool=admitted.warm_pool, one_of=admitted.one_of, others=others)
+    )
     return JobRecord(
         job_name=admitted.name,
         job_state=JobState.PENDING,
@@ -39,6 +42,9 @@ def new_job(admitted: Admitted, policy: Policy, *, owner: str, key: str | None, 
         warm_key=admitted.warm_key,
         keep_s=admitted.keep_s,
         stops_for_size=admitted.stops_for_size,
+        choices=admitted.choices,
+        wait_at_most_s=admitted.wait_at_most_s,
+        portable_checkpoint=admitted.portable_checkpoint,
         owner=owner,
         request_digest=admitted.digest,
         idempotency_key=key,

@@ -16,6 +16,7 @@ from headway.model import Snapshot, WaitingJob
 from headway.plan import Plan, Start, StartWarm
 from headway.policy import Policy
 from headway.reasons import Reason
+from headway.scheduling.alternatives import pools_of
 from headway.scheduling.ordering import rank_key
 from headway.scheduling.scheduler import schedule
 from headway_service.ports.table import Table
@@ -155,7 +156,7 @@ class _QueueView:
         if snapshot is not None:
             self._heads = {(pool, team): [] for pool in snapshot.pools for team in teams}
             for job in snapshot.waiting:
-                for pool in job.demand:
+                for pool in pools_of(job):
                     if (pool, job.team) in self._heads:
                         self._heads[pool, job.team].append(rank_key(job.priority, job.turn_ms, job.name))
             for ranks in self._heads.values():

@@ -14,8 +14,9 @@ from headway_service.sagemaker_api.redaction import Shown, shown
 from headway_service.store.job_listing import JobFilter, list_jobs
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER
+from headway_service.store.records.job import StoredRequest
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
-from headway_service.store.repository import find_live_attempt, find_request, get_job
+from headway_service.store.repository import find_live_attempt, find_stored_request, get_job
 
 MAX_UNMANAGED_JOBS = 100
 """Training jobs that did not come through the queue, in one answer."""
@@ -59,11 +60,16 @@ class JobQueries:
         """
         job = get_job(self._table, name)
         attempt = find_live_attempt(self._table, job)
-        request = find_request(self._table, name) or {}
+        stored = find_stored_request(self._table, name) or StoredRequest(first={})
         configuration = self._configuration()
-        covered = utilization_coverage(attempt, request, configuration) if attempt else ()
+        covered = utilization_coverage(attempt, stored.of(attempt.alternative), configuration) if attempt else ()
         details = configuration.access_rules().may_see_details(caller, job.owner, job.team)
-        return self._explainer.explain([job])[0], attempt, shown(request, details=details), covered
+        return (
+            self._explainer.explain([job])[0],
+            attempt,
+            shown(stored.first, stored.alternatives, details=details),
+            covered,
+        )
 
     def jobs(self, wanted: JobFilter, limit: int, token: str | None) -> tuple[Sequence[JobView], str | None]:
         """A page of jobs, explained. Arguments and errors are those of :func:`store.job_listing.list_jobs`.

@@ -15,7 +15,7 @@ from headway_service.admission.policy_view import job_limit_ms
 from headway_service.admission.queue_limits import QueueLimits
 from headway_service.config.authorization import Action, Caller
 from headway_service.config.document import Configuration
-from headway_service.errors import Conflict, JobEnded, NotWaiting, RestoreUnfinished
+from headway_service.errors import Conflict, FieldError, InvalidRequest, JobEnded, NotWaiting, RestoreUnfinished
 from headway_service.jobs.editor import JobEditor, JobUpdate
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.observability.logging import logger
@@ -154,6 +154,14 @@ class RequestChanges:
             raise NotWaiting(
                 f"`{name}` is {job.job_state}, and only the request of a job that waits can be changed: stop it and "
                 "submit the changed request under a new name, or wait until it waits again"
+            )
+        if job.choices:
+            # What changes would have to be said for each alternative.
+            message = (
+                "cannot change, as the job has alternatives: stop it, and submit the changed request under a new name"
+            )
+            raise InvalidRequest(
+                f"the request of `{name}` {message}", [FieldError(field="alternatives", message=message)]
             )
         pause = find_pause(self._table, PauseRecord.EVERYTHING)
         if pause is not None and pause.restored_ms is not None:

@@ -124,7 +124,7 @@ class Submitter:
             if find_job(self._table, job.job_name) is None:
                 raise
         try:
-            self._table.write(transitions.enqueue(job, admitted.request))
+            self._table.write(transitions.enqueue(job, admitted.request, admitted.alternatives))
         except Conflict:
             known = get_job(self._table, admitted.name)
             # The answer does not say whether a request equals another owner's, as that would reveal what is redacted.
@@ -142,10 +142,10 @@ class Submitter:
         return SubmittedJob(job=job, created=True, new=True)
 
     def _require_usable_plans(self, admitted: Admitted, configuration: Configuration) -> None:
-        pools = training_plans.plan_pools(admitted.demand)
+        pools = training_plans.plan_pools(admitted.all_demands)
         if pools:
             plans = find_plans(self._table, pools)
-            training_plans.require_usable(admitted.demand, plans, configuration, self._clock())
+            training_plans.require_usable(admitted.all_demands, plans, configuration, self._clock())
 
     def places(self, submitted: Sequence[SubmittedJob], context: SubmissionContext) -> list[JobView]:
         """The submitted jobs with their positions, in the order given; those found in the queue are explained.

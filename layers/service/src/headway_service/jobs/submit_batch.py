@@ -38,6 +38,7 @@ def submit_all(
     submitter: Callable[[Wake], Submitter],
     wake: Wake,
     remaining_ms: Callable[[], int],
+    read: Callable[[Any], Any] = lambda request: request,
 ) -> list[Accepted | RequestError]:
     """Submit one request after the other, and wake the scheduler once.
 
@@ -51,6 +52,7 @@ def submit_all(
         submitter: makes a submitter that requests ticks through the given function.
         wake: requests a tick.
         remaining_ms: how long the invocation may still live.
+        read: gives what one of the requests submits.
 
     Returns:
         The result of each request, in their order; ``RetryLater`` where no time was left.
@@ -67,7 +69,7 @@ def submit_all(
             if remaining_ms() < BATCH_RESERVE_MS:
                 results.append(RetryLater("there was no time left for this request of the batch; send it again"))
             else:
-                results.append(_submit(batch_submitter, request, caller, key, call, context))
+                results.append(_submit(batch_submitter, request, caller, key, call, context, read))
     finally:
         # Jobs that were accepted before a failure are in the queue.
         if wakes:
@@ -77,10 +79,16 @@ def submit_all(
 
 
 def _submit(
-    submitter: Submitter, request: Any, caller: Caller, key: str | None, call: str, context: SubmissionContext
+    submitter: Submitter,
+    request: Any,
+    caller: Caller,
+    key: str | None,
+    call: str,
+    context: SubmissionContext,
+    read: Callable[[Any], Any],
 ) -> SubmittedJob | RequestError:
     try:
-        return submitter.enqueue(request, caller, key, context)
+        return submitter.enqueue(read(request), caller, key, context)
     except RequestError as error:
         log_refusal(error, caller=caller.arn, call=call, job=job_named_in(request))
         return error

@@ -25,7 +25,7 @@ from headway_service.ports.table import Table
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import AttemptRecord
-from headway_service.store.repository import find_attempt, find_job, find_request
+from headway_service.store.repository import find_attempt, find_job, find_request_of
 
 MAX_PUTS = 60
 """Alarms that one run makes; the next one continues. PutMetricAlarm is throttled at three a second (service quota)."""
@@ -180,7 +180,7 @@ class UtilizationMonitor:
         return False
 
     def _coverage(self, attempt: AttemptRecord, configuration: Configuration) -> tuple[Coverage, ...]:
-        request = find_request(self._table, attempt.job_name)
+        request = find_request_of(self._table, attempt)
         return utilization_coverage(attempt, request, configuration) if request is not None else ()
 
 

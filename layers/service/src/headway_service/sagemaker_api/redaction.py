@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,18 +15,25 @@ class Shown:
     """A request as a caller may see it."""
 
     request: Mapping[str, Any]
+    #: The members that each of its alternatives replaces.
+    alternatives: tuple[Mapping[str, Any], ...] = ()
     #: Parts that it has, and that are left out here.
     withheld: tuple[str, ...] = ()
 
 
-def shown(request: Mapping[str, Any], *, details: bool) -> Shown:
+def shown(request: Mapping[str, Any], alternatives: Sequence[Mapping[str, Any]] = (), *, details: bool) -> Shown:
     """A request as a caller may see it, with its details or without.
 
     Args:
         request: the CreateTrainingJob request.
+        alternatives: the members that each of its alternatives replaces.
         details: whether the caller may see its details.
     """
     if details:
-        return Shown(request=request)
-    kept = {name: value for name, value in request.items() if name not in PARTS}
-    return Shown(request=kept, withheld=tuple(part for part in PARTS if part in request))
+        return Shown(request=request, alternatives=tuple(alternatives))
+    withheld = tuple(part for part in PARTS if any(part in each for each in (request, *alternatives)))
+    return Shown(request=_without(request), alternatives=tuple(map(_without, alternatives)), withheld=withheld)
+
+
+def _without(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if name not in PARTS}

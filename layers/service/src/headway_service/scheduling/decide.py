@@ -5,6 +5,7 @@ from __future__ import annotations
 from headway.model import Snapshot
 from headway.plan import Plan, Release, Start
 from headway.policy import Policy
+from headway.scheduling.alternatives import pools_of
 from headway.scheduling.scheduler import schedule
 from headway.vectors import plus, total
 from headway_service.ports.table import Table
@@ -55,5 +56,5 @@ def _passable(snapshot: Snapshot, plan: Plan) -> frozenset[str]:
         total((*(each.demand for each in snapshot.allocations if not each.warm), *started.values())),
         total(each.demand for each in snapshot.reservations if each.job not in settled),
     )
-    waited_for = {pool for job in snapshot.waiting if job.name not in started for pool in job.demand}
+    waited_for = {pool for job in snapshot.waiting if job.name not in started for pool in pools_of(job)}
     return frozenset(pool for pool in waited_for if snapshot.pools.get(pool, 0) > taken.get(pool, 0))

@@ -11,6 +11,7 @@ from headway.lifecycle import AttemptState
 from headway.model import Demand, WaitingJob
 from headway.plan import Action, Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.policy import Policy
+from headway.scheduling.alternatives import chosen
 from headway.scheduling.ordering import work_lost_ms
 from headway.scheduling.size_changes import crosses
 from headway_service.config.warm_pools import KeptWarmPools
@@ -222,12 +223,12 @@ class Executor:
                 return None
             case Start():
                 job = self._job(action.job)
-                attempt = self._attempt(job, now_ms)
+                attempt = self._attempt(job.in_pools(action.demand), now_ms)
                 self._table.write(self._start(job, attempt, action, decision, now_ms))
                 self._started[job.team] += 1
-                self._started_in.update(job.demand.keys())
+                self._started_in.update(attempt.demand.keys())
                 self.report.started.append(action.job)
-                self.figures += metrics.time_to_start(job, now_ms)
+                self.figures += metrics.time_to_start(job.on(attempt.alternative), now_ms)
                 return attempt
             case Preempt():
                 attempt, writes = self._preempt(action, decision, now_ms)
@@ -275,7 +276,7 @@ class Executor:
     def _start(
         self, job: JobRecord, attempt: AttemptRecord, action: Start, decision: Decision, now_ms: int
     ) -> list[Write]:
-        _require_as_decided(job, decision.waiting[job.job_name])
+        _require_as_decided(attempt, chosen(decision.waiting[job.job_name], action.demand))
         ledger, limited = decision.ledger, None
         if self._policy.team(job.team).limit:
             team = next((each for each in ledger.teams if each.team == job.team), None)
@@ -288,22 +289,22 @@ class Executor:
             if warm is None:
                 raise Conflict([0])
         reservation = ledger.reservation_of(job.job_name)
-        calendars = self._calendars(job, decision, now_ms)
+        calendars = self._calendars(attempt, decision, now_ms)
         return transitions.start(
             job, attempt, reservation, action.reason, now_ms, limited=limited, calendars=calendars, warm=warm
         )
 
-    def _calendars(self, job: JobRecord, decision: Decision, now_ms: int) -> list[CalendarRecord]:
+    def _calendars(self, attempt: AttemptRecord, decision: Decision, now_ms: int) -> list[CalendarRecord]:
         """The calendars that a start is conditional on.
 
         Raises:
             Conflict: so much time has passed since the decision that the job would run into another change.
         """
-        calendars = [each for each in decision.ledger.calendars if each.pool in job.demand]
-        if calendars and job.limit_ms is not None and decision.decided_ms is not None:
+        calendars = [each for each in decision.ledger.calendars if each.pool in attempt.demand]
+        if calendars and attempt.limit_ms is not None and decision.decided_ms is not None:
             by_pool = {each.pool: each.calendar(decision.decided_ms) for each in calendars}
-            due_ms, end_ms = decision.decided_ms + job.limit_ms, now_ms + job.limit_ms
-            if crosses(by_pool, job.demand, due_ms, end_ms, stops_for_size=job.stops_for_size):
+            due_ms, end_ms = decision.decided_ms + attempt.limit_ms, now_ms + attempt.limit_ms
+            if crosses(by_pool, attempt.demand, due_ms, end_ms, stops_for_size=attempt.stops_for_size):
                 raise Conflict([0])
         return [
             calendar.model_copy(update={"version": calendar.version + self._started_in[calendar.pool]})
@@ -331,15 +332,19 @@ class Executor:
         return job
 
 
-def _require_as_decided(job: JobRecord, decided: WaitingJob) -> None:
-    """Check that a job still asks for what the decision to start it was about.
+def _require_as_decided(attempt: AttemptRecord, decided: WaitingJob) -> None:
+    """Check that the next attempt of a job still asks for what the decision to start it was about.
+
+    Args:
+        attempt: the next attempt, as its job is now.
+        decided: the job on the alternative that was decided on.
 
     Raises:
-        Conflict: its request was changed since.
+        Conflict: its request was changed since, or the job can no longer run on that alternative.
     """
-    if (job.demand, job.team, job.limit_ms) != (dict(decided.demand), decided.team, decided.limit_ms):
+    if (attempt.demand, attempt.team, attempt.limit_ms) != (dict(decided.demand), decided.team, decided.limit_ms):
         raise Conflict([0])
-    if (job.warm_key, job.stops_for_size) != (decided.warm_key, decided.stops_for_size):
+    if (attempt.warm_key, attempt.stops_for_size) != (decided.warm_key, decided.stops_for_size):
         raise Conflict([0])
 
 

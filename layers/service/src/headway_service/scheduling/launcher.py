@@ -40,7 +40,7 @@ from headway_service.scheduling.backoff import PoolBackoff, next_postponement_s
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import AttemptRecord, StopCause
-from headway_service.store.repository import find_attempt, find_job, find_request, retry_on_conflict
+from headway_service.store.repository import find_attempt, find_job, find_request_of, retry_on_conflict
 from headway_service.tracking.observer import Observer, StatusOutcome
 from headway_service.tracking.warm_pools import WarmPoolTracker
 
@@ -368,8 +368,8 @@ class Launcher:
         )
 
     def _request(self, attempt: AttemptRecord) -> Mapping[str, Any]:
-        """The stored request under the attempt's name, with the queue's marks."""
-        stored = find_request(self._table, attempt.job_name)
+        """The stored request, on the attempt's alternative and under its name, with the queue's marks."""
+        stored = find_request_of(self._table, attempt)
         if stored is None:
             raise OutcomeUnknown(f"the request of `{attempt.job_name}` is missing from the table")
         request = stored if attempt.keep_s else without_warm_pool(stored)

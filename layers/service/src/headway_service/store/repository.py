@@ -13,7 +13,7 @@ from headway_service.errors import Conflict, JobNotFound, PoolNotFound
 from headway_service.ports.table import Key, Table
 from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
 from headway_service.store.records.base import Record
-from headway_service.store.records.job import JobRecord, request_in, request_key
+from headway_service.store.records.job import JobRecord, StoredRequest, request_key
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.scan import ScanRecord
 from headway_service.store.records.training_plan import PlanRecord
@@ -72,14 +72,36 @@ def find_job(table: Table, name: str) -> JobRecord | None:
 
 
 def find_request(table: Table, job: str) -> dict[str, Any] | None:
-    """The CreateTrainingJob request of a job.
+    """The CreateTrainingJob request of a job: what it prefers.
+
+    Args:
+        table: the table.
+        job: the name of the job.
+    """
+    stored = find_stored_request(table, job)
+    return None if stored is None else stored.first
+
+
+def find_stored_request(table: Table, job: str) -> StoredRequest | None:
+    """The CreateTrainingJob request of a job, with its alternatives.
 
     Args:
         table: the table.
         job: the name of the job.
     """
     item = table.get(request_key(job))
-    return request_in(item) if item is not None else None
+    return StoredRequest.parse(item) if item is not None else None
+
+
+def find_request_of(table: Table, attempt: AttemptRecord) -> dict[str, Any] | None:
+    """The CreateTrainingJob request of an attempt: of the alternative that it runs on.
+
+    Args:
+        table: the table.
+        attempt: the attempt.
+    """
+    stored = find_stored_request(table, attempt.job_name)
+    return None if stored is None else stored.of(attempt.alternative)
 
 
 def find_attempt(table: Table, name: str) -> AttemptRecord | None:

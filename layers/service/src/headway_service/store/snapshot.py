@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from headway.model import Allocation, Snapshot, WaitingJob
+from headway.model import Allocation, Alternative, Demand, Snapshot, WaitingJob
 from headway.policy import DEFAULT_POLICY, Policy
+from headway.scheduling.alternatives import in_pools
 from headway.scheduling.ordering import (
     capped_priority,
     rank,
@@ -118,15 +119,26 @@ def _held_back(waiting: Iterable[WaitingJob], pools: Iterable[PoolRecord], now_m
         yield from waiting
         return
     for job in waiting:
-        last = max(
-            (backing_off[pool] for pool in job.demand if pool in backing_off),
-            key=lambda pool: pool.backoff_until_ms,
-            default=None,
-        )
-        if last is None or last.backoff_until_ms <= job.not_before_ms:
-            yield job
-        else:
-            yield replace(job, not_before_ms=last.backoff_until_ms, held_by=last.backoff_cause)
+        alternatives = tuple(_held_alternative(job, each, backing_off) for each in job.alternatives)
+        yield replace(_held(job, job.demand, backing_off), alternatives=alternatives)
+
+
+def _held(job: WaitingJob, demand: Demand, backing_off: Mapping[str, PoolRecord]) -> WaitingJob:
+    """A job that may not start on these instances before the back-off of their pools is over."""
+    last = max(
+        (backing_off[pool] for pool in demand if pool in backing_off),
+        key=lambda pool: pool.backoff_until_ms,
+        default=None,
+    )
+    if last is None or last.backoff_until_ms <= job.not_before_ms:
+        return job
+    return replace(job, not_before_ms=last.backoff_until_ms, held_by=last.backoff_cause)
+
+
+def _held_alternative(job: WaitingJob, alternative: Alternative, backing_off: Mapping[str, PoolRecord]) -> Alternative:
+    """An alternative of a job, which the back-offs of other pools do not hold back."""
+    held = _held(job, alternative.demand, backing_off)
+    return replace(alternative, not_before_ms=held.not_before_ms, held_by=held.held_by)
 
 
 class _Reachable:
@@ -211,12 +223,14 @@ def _candidates(
         return list(islice(queue.jobs(), heads))
     enough = False
     for job in queue.jobs():
-        fits = all(count <= most.get(each, 0) for each, count in job.demand.items())
-        is_covered = fits and all(count <= unused.get(each, 0) for each, count in job.demand.items())
+        # In each queue it counts with the alternative that it is there for.
+        demand = in_pools(job, (pool,)).demand if job.alternatives else job.demand
+        fits = all(count <= most.get(each, 0) for each, count in demand.items())
+        is_covered = fits and all(count <= unused.get(each, 0) for each, count in demand.items())
         if is_covered:
-            covered += job.demand[pool]
-            if all(count <= left[each] for each, count in job.demand.items()):
-                left = {each: count - job.demand.get(each, 0) for each, count in left.items()}
+            covered += demand[pool]
+            if all(count <= left[each] for each, count in demand.items()):
+                left = {each: count - demand.get(each, 0) for each, count in left.items()}
         if is_covered or not enough:
             found.append(job)
         if fits:
@@ -225,8 +239,9 @@ def _candidates(
             reach = min(reach, reachable.of(job.priority, team))
             beyond += filled > reach
             fitting += 1
-            # A job that preempts nobody, or in one of its pools only, leaves what it lacks to jobs behind it.
-            filled += job.demand[pool] if job.preempts and not job.one_of else 0
+            # A job that preempts nobody, or in one of its pools only, leaves what it lacks to jobs behind it. One with
+            # alternatives may start elsewhere.
+            filled += demand[pool] if job.preempts and not job.one_of and not job.alternatives else 0
             if filled > reach and beyond >= share and fitting >= heads:
                 if unused.get(pool, 0) <= 0 or (left[pool] <= 0 and covered > unused[pool]):
                     break

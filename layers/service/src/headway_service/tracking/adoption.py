@@ -28,6 +28,8 @@ def adoption(
         now_ms: the training time, ms.
         machine_ms: the machine time, ms.
     """
+    # It shows on which of its alternatives the job was launched.
+    job = job.in_pools(rogue.demand)
     limited = None
     if policy.team(job.team).limit:
         limited = _team_with_room(ledger, policy, job)

@@ -32,7 +32,7 @@ from headway_service.store.repository import (
     find_attempt,
     find_job,
     find_plans,
-    find_request,
+    find_request_of,
     find_reservation,
     retry_on_conflict,
 )
@@ -261,7 +261,7 @@ class Observer:
         measure = policy_actions.on_interruption(job, sighting.interruptions, most)
         if measure is not None or attempt.ruled or not configuration.rules:
             return measure
-        request = find_request(self._table, attempt.job_name)
+        request = find_request_of(self._table, attempt)
         if request is None:
             return None
         parsed = TrainingRequest.parse(request)

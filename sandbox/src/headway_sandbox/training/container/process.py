@@ -36,6 +36,7 @@ class Container:
         """Exit code of each host that has ended, by its number from 0."""
         self._hosts = len(spec.hosts)
         self._received = b""
+        self._closed = False
         self._socket, theirs = socket.socketpair()
         outputs = [host.output for host in spec.hosts]
         command = [*prefix, sys.executable, "-m", runtime.__name__, str(path), str(theirs.fileno())]
@@ -54,7 +55,7 @@ class Container:
     @property
     def ended(self) -> bool:
         """Whether all hosts have ended."""
-        return len(self.exit_codes) == self._hosts or self._process.poll() is not None
+        return len(self.exit_codes) == self._hosts or self._closed
 
     def wait(self, timeout_s: float) -> None:
         """Wait until a host ends, or for this time."""
@@ -62,9 +63,12 @@ class Container:
             selector.register(self._socket, selectors.EVENT_READ)
             if not selector.select(timeout_s):
                 return
-        received = self._socket.recv(_BYTES)
-        if not received:
-            self._process.wait()
+        try:
+            received = self._socket.recv(_BYTES)
+        except ConnectionResetError:  # it has ended without reading all that was sent to it
+            received = b""
+        # Not when the process has ended: its last messages may still be on their way.
+        self._closed = not received
         *lines, self._received = (self._received + received).split(b"\n")
         for line in lines:
             ended = json.loads(line)

@@ -14,6 +14,7 @@ from headway.api_documents.forecast import Explanation, Forecast, WhatIf
 from headway.scheduling import forecast
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.api import request_context
+from headway_service.api.add_job_body import submission_in
 from headway_service.api.request_context import JobName
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import explanation_document, forecast_document, what_if_document
@@ -50,7 +51,7 @@ class Submit(_Change):
 
     def as_asked(self) -> service.Edit:
         """It for the service."""
-        return service.SubmitRequest(request=self.request)
+        return service.SubmitRequest(request=submission_in(self.request))
 
 
 class Withdraw(_Change):

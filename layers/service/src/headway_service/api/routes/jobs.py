@@ -15,7 +15,8 @@ from headway.api_documents.batches import BatchResults
 from headway.api_documents.forecast import DryRun
 from headway.api_documents.jobs import Job, JobDetails, JobPage
 from headway.lifecycle import TERMINAL, JobState
-from headway_service.api.add_job_body import training_request_in
+from headway_service.admission.submission import Submission
+from headway_service.api.add_job_body import submission_in
 from headway_service.api.request_context import (
     SUBMITTED,
     IdempotencyKey,
@@ -61,7 +62,8 @@ _ADMISSION = (InvalidRequest, RequestTooLarge, UnsupportedMediaType, NotAllowed,
 _TRAINING_REQUEST = "A CreateTrainingJob request, with boto3's parameter names."
 _JOB = (
     "A CreateTrainingJob request, or an object with `jobName`, `priority` and the request as `jobDetails`; its members "
-    "`entryTime` and `jobState` are ignored."
+    "`entryTime` and `jobState` are ignored. Beside `jobDetails` it may have `alternatives`, `waitAtMostSeconds` and "
+    "`portableCheckpoint`."
 )
 _SUBMITTED: Mapping[int, str] = {
     HTTPStatus.CREATED: "The job that this call, or an earlier one with the same key, has created.",
@@ -139,7 +141,12 @@ class Batch(BaseModel):
     """Requests to submit."""
 
     model_config = ConfigDict(extra="forbid")
-    requests: Annotated[list[Any], Field(min_length=1, max_length=MAX_BATCH, description="CreateTrainingJob requests.")]
+    requests: Annotated[
+        list[Any],
+        Field(
+            min_length=1, max_length=MAX_BATCH, description="CreateTrainingJob requests, or bodies of `POST /add-job`."
+        ),
+    ]
 
 
 @router.call("POST /jobs", _SUBMITTED, *_ADMISSION, NameInUse, QueueFull, models={HTTPStatus.CREATED: Job})
@@ -152,10 +159,7 @@ def submit_job(
 ) -> tuple[Job | DryRun, int]:
     """Submit a job."""
     request.context[SUBMITTED] = job_named_in(training_request)
-    if dry_run:
-        return dry_run_document(forecast_service(request).dry_run(training_request, caller(request))), HTTPStatus.OK
-    seen, new = container(request).submitter.submit(training_request, caller(request), key)
-    return job_document(seen), HTTPStatus.CREATED if new else HTTPStatus.OK
+    return _submit(training_request, request, key, dry_run=dry_run)
 
 
 @router.call("POST /add-job", _SUBMITTED, *_ADMISSION, NameInUse, QueueFull, models={HTTPStatus.CREATED: Job})
@@ -167,7 +171,16 @@ def add_job(
     dry_run: DryRunSwitch = False,
 ) -> tuple[Job | DryRun, int]:
     """Submit a job, as the founding article's clients do."""
-    return submit_job(training_request=dict(training_request_in(job)), request=request, key=key, dry_run=dry_run)
+    submission = submission_in(job)
+    request.context[SUBMITTED] = job_named_in(Submission.of(submission).request)
+    return _submit(submission, request, key, dry_run=dry_run)
+
+
+def _submit(submitted: Any, request: Request, key: str | None, *, dry_run: bool) -> tuple[Job | DryRun, int]:
+    if dry_run:
+        return dry_run_document(forecast_service(request).dry_run(submitted, caller(request))), HTTPStatus.OK
+    seen, new = container(request).submitter.submit(submitted, caller(request), key)
+    return job_document(seen), HTTPStatus.CREATED if new else HTTPStatus.OK
 
 
 @router.call(
@@ -194,6 +207,7 @@ def submit_jobs(
         submitter=container(request).make_submitter,
         wake=container(request).wake,
         remaining_ms=remaining_ms(request),
+        read=submission_in,
     )
     return batch_document(results)
 

@@ -89,6 +89,8 @@ class AttemptRecord(Record):
     keep_s: int = 0
     #: Whether it was started although it may still run when its training plan has no instances left.
     stops_for_size: bool = False
+    #: Which of the alternatives of its job it runs on; 0 for the request as it is.
+    alternative: int = 0
     #: How often spot instances were taken from it.
     interruptions: int = 0
     #: Whether the rules were checked since it runs, or there were none when it was started.
@@ -130,6 +132,7 @@ class AttemptRecord(Record):
             warm_key=job.warm_key,
             keep_s=job.keep_s,
             stops_for_size=job.stops_for_size,
+            alternative=job.alternative,
             pending_limit_s=job.pending_limit_s if job.on_demand or job.on_demand_limit_ms is None else None,
             **more,
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import Field
@@ -10,6 +12,8 @@ from pydantic import Field
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
 from headway_service.ports.table import Equals, Item, Key, Put
+from headway_service.sagemaker_api.alternatives import with_members
+from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.base import ReasonRecord, Record
 from headway_service.store.records.queue_entry import QueueEntry, owner_hash, rank_of, waiting_of
 from headway_service.store.schema_version import stamp, upgrade
@@ -25,6 +29,7 @@ MAX_ENDED_ATTEMPTS = 20
 SUMMARY = (
     *("handicapMs", "limitMs", "preemptionCount", "attemptCount", "notBeforeMs", "heldBy", "endedMs"),
     *("startedMs", "instanceMs", "comment", "acceptedMs", "oneOf"),
+    *("choices", "alternative", "bound", "waitAtMostS", "portableCheckpoint"),
 )
 """Attributes that are stored in the map ``summary``: a listing shows them and does not filter by them.
 
@@ -124,6 +129,16 @@ class JobRecord(Record):
     keep_s: int = 0
     #: Whether it may start although it may still run when its training plan has no instances left.
     stops_for_size: bool = False
+    #: All that it can run on, the first preference first; empty if its request has no alternatives.
+    choices: tuple[AlternativeRecord, ...] = ()
+    #: Which of them it runs on, or ran on last. While it may still choose, it waits with the fields of the first.
+    alternative: int = 0
+    #: Whether it stays on that one: an attempt may have written a checkpoint that instances of other types cannot read.
+    bound: bool = False
+    #: Whether its checkpoints can be read on all alternatives, so that it may choose after each attempt.
+    portable_checkpoint: bool = False
+    #: For how long after its entry it waits for a better alternative instead of starting on a worse one, s.
+    wait_at_most_s: int = 0
     #: How often the policy has requeued it.
     requeues: int = 0
     reason: ReasonRecord
@@ -180,12 +195,35 @@ class JobRecord(Record):
         """Whether it is in its queues: it waits, and is not held."""
         return self.job_state in WAITING and not self.held
 
+    @property
+    def chooses(self) -> bool:
+        """Whether its next attempt may run on any of its alternatives."""
+        return bool(self.choices) and not self.bound
+
+    @property
+    def pools(self) -> list[str]:
+        """The pools that its next attempt may have instances of."""
+        if not self.chooses:
+            return sorted(self.demand)
+        return sorted({pool for each in self.choices for pool in each.demand})
+
+    def on(self, alternative: int) -> JobRecord:
+        """The job on one of its alternatives, if it may choose: an attempt gets its fields from it."""
+        if not self.chooses:
+            return self
+        return self.model_copy(update={**dict(self.choices[alternative]), "alternative": alternative})
+
+    def in_pools(self, pools: Collection[str]) -> JobRecord:
+        """The job on the first alternative with some of these pools; the job itself if none has any."""
+        if not self.chooses:
+            return self
+        found = (number for number, each in enumerate(self.choices) if any(pool in each.demand for pool in pools))
+        return self.on(next(found, self.alternative))
+
     def queue_keys(self) -> list[Key]:
         """The keys of its queue entries, if it is in its queues."""
         rank = self.rank()
-        return (
-            [Key(QueueEntry.partition(pool, self.team), rank) for pool in sorted(self.demand)] if self.is_queued else []
-        )
+        return [Key(QueueEntry.partition(pool, self.team), rank) for pool in self.pools] if self.is_queued else []
 
     def queue_entries(self) -> list[QueueEntry]:
         """Its queue entries, if it is in its queues."""
@@ -209,8 +247,10 @@ class JobRecord(Record):
                 keep_s=self.keep_s,
                 stops_for_size=self.stops_for_size,
                 owned_by=owner_hash(self.owner),
+                choices=self.choices if self.chooses else (),
+                wait_at_most_s=self.wait_at_most_s if self.chooses else 0,
             )
-            for pool in sorted(self.demand)
+            for pool in self.pools
         ]
 
     def waiting(self) -> WaitingJob:
@@ -223,18 +263,42 @@ def request_key(job: str) -> Key:
     return Key(f"job#{job}", "request")
 
 
-def request_item(job: str, request: str) -> Item:
+def request_item(job: str, request: str, alternatives: str = "") -> Item:
     """The request of a job, as JSON, as it is kept.
 
     Args:
         job: the name of the job.
         request: the CreateTrainingJob request.
+        alternatives: the members of the request that each of its alternatives replaces, as JSON; empty for none.
     """
     key = request_key(job)
-    return stamp({"pk": key.pk, "sk": key.sk, "jobDetails": request})
+    item = {"pk": key.pk, "sk": key.sk, "jobDetails": request}
+    return stamp({**item, "alternatives": alternatives} if alternatives else item)
 
 
 def request_in(item: Item) -> dict[str, Any]:
     """The request in an item."""
     request: dict[str, Any] = json.loads(upgrade(item)["jobDetails"])
     return request
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredRequest:
+    """The request of a job, as it is kept.
+
+    Attributes:
+        first: the CreateTrainingJob request: what the job prefers.
+        alternatives: the members that each further alternative replaces.
+    """
+
+    first: dict[str, Any]
+    alternatives: tuple[dict[str, Any], ...] = ()
+
+    @classmethod
+    def parse(cls, item: Item) -> StoredRequest:
+        """The request in an item."""
+        return cls(first=request_in(item), alternatives=tuple(json.loads(item.get("alternatives", "[]"))))
+
+    def of(self, alternative: int) -> dict[str, Any]:
+        """The CreateTrainingJob request of an alternative; 0 is the first preference."""
+        return with_members(self.first, self.alternatives[alternative - 1]) if alternative else self.first

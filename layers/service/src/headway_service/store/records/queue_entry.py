@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from headway.model import WaitingJob
+from headway.model import Alternative, WaitingJob
 from headway.scheduling.ordering import rank_key
 from headway_service.ports.table import Key, Put
+from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.base import Record
 
 if TYPE_CHECKING:
@@ -32,8 +33,16 @@ class QueueEntry(Record):
     warm_key: str = ""
     keep_s: int = 0
     stops_for_size: bool = False
+    #: All that the job can run on, ``demand`` first; empty if that is all.
+    choices: tuple[AlternativeRecord, ...] = ()
+    wait_at_most_s: int = 0
     #: See :func:`owner_hash`; empty as well in entries of a time before it was kept.
     owned_by: str = ""
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the next attempt of the job may run on any of its alternatives."""
+        return bool(self.choices)
 
     @staticmethod
     def partition(pool: str, team: str = "") -> str:
@@ -99,4 +108,13 @@ def waiting_of(of: JobRecord | QueueEntry) -> WaitingJob:
         warm_key=of.warm_key,
         keep_ms=of.keep_s * 1000,
         stops_for_size=of.stops_for_size,
+        alternatives=_alternatives(of),
+        wait_at_most_ms=of.wait_at_most_s * 1000 if of.chooses else 0,
     )
+
+
+def _alternatives(of: JobRecord | QueueEntry) -> tuple[Alternative, ...]:
+    """What the job can run on beside its first preference."""
+    if not of.chooses:
+        return ()
+    return tuple(Alternative(demand=each.demand, limit_ms=each.limit_ms) for each in of.choices[1:])

@@ -12,6 +12,7 @@ from headway.lifecycle import (
 from headway.model import Demand, WaitingJob
 from headway.plan import StopForSize
 from headway.reasons import Reason
+from headway.scheduling.alternatives import in_pools
 from headway_service.errors import Conflict
 from headway_service.ports.table import AllEqual, Check, Equals, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
@@ -87,14 +88,17 @@ def preempt(
     """
     moved = move_job(job, JobTrigger.PREEMPT, reason, now_ms, attempt=attempt.attempt_name)
     stopping = _stopping(attempt, StopCause.PREEMPTION, now_ms, freed_for=preemptor.name, freed=dict(freed))
+    # Of an attempt that is stopped for a team's limit, no instances are reserved for the job. As no two alternatives
+    # share a pool, an entry there shows that the job may still run on this one.
+    wanted = in_pools(preemptor, freed or attempt.demand)
     return stopping, [
         moved.put(was=job.version),
         stopping.put(was=attempt.version),
         Check(
-            key=QueueEntry.key_of(preemptor),
+            key=QueueEntry.key_of(wanted),
             requires=AllEqual((("jobName", preemptor.name), ("demand", dict(preemptor.demand)))),
         ),
-        *require_not_paused(preemptor.demand),
+        *require_not_paused(wanted.demand),
     ]
 
 

@@ -46,17 +46,18 @@ GIVEN_UP_KEPT_S = 5_184_000
 StoppingCondition)."""
 
 
-def enqueue(job: JobRecord, request: str) -> list[Write]:
+def enqueue(job: JobRecord, request: str, alternatives: str = "") -> list[Write]:
     """A new job enters the queue. Fails if there is a job of that name.
 
     Args:
         job: the job.
         request: its CreateTrainingJob request, as JSON.
+        alternatives: see :func:`headway_service.store.records.job.request_item`.
     """
     stored = job.put()
     return [
         Put(item=stored.item, requires=Absent()),
-        Put(item=request_item(job.job_name, request)),
+        Put(item=request_item(job.job_name, request, alternatives)),
         *(entry.put() for entry in job.queue_entries()),
     ]
 
@@ -141,7 +142,10 @@ def defer_launch(
         not_before_ms=not_before_ms,
         held_by="",
         usage=_usage_after(job, attempt, None),
+        bound=job.bound or _binds(job, attempt, None, None),
     )
+    # It may choose again among its alternatives.
+    moved = moved.on(0)
     return [
         moved.put(was=job.version),
         attempt.delete(),
@@ -266,10 +270,13 @@ def end(
         interruptions=job.interruptions + max(attempt.interruptions, sighting.interruptions if sighting else 0),
         usage=_usage_after(job, used, now_ms if sighting else None),
         lacked_instances=_lacks_instances(job, sighting, retry),
+        bound=job.bound or _binds(job, attempt, sighting, retry, vanished=vanished),
         **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
     )
+    if not over:
+        moved = moved.on(0)
     kept, reserves = keep_for_preemptor(attempt.freed, preemptor if warm is None else None, reservation)
     writes: list[Write] = [
         moved.put(was=job.version),
@@ -366,11 +373,11 @@ def _require_released(job: JobRecord) -> None:
 
 
 def _started(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> JobRecord:
-    """The job with this attempt."""
+    """The job with this attempt, on its alternative."""
     _require_released(job)
     usage = job.usage
     return move_job(
-        job,
+        job.on(attempt.alternative),
         JobTrigger.START,
         reason,
         now_ms,
@@ -398,6 +405,29 @@ def _lacks_instances(job: JobRecord, sighting: TrainingJobStatus | None, retry: 
     if sighting is not None and sighting.provisioned:
         return False
     return job.lacked_instances or (retry is not None and retry.kind is FailureKind.CAPACITY)
+
+
+def _binds(
+    job: JobRecord,
+    attempt: AttemptRecord,
+    sighting: TrainingJobStatus | None,
+    retry: RetryPlan | None,
+    *,
+    vanished: bool = False,
+) -> bool:
+    """Whether a job stays on the alternative of an attempt that has ended."""
+    if not job.choices:
+        return False
+    if retry is not None and retry.on_demand:
+        # Its next attempt has the on-demand instances in place of these spot instances.
+        return True
+    if job.portable_checkpoint:
+        return False
+    if sighting is None:
+        # A launch whose answer is missing may have run.
+        return vanished or attempt.unanswered_ms is not None
+    # One that got no instances has written no checkpoint.
+    return sighting.provisioned or retry is None or retry.kind is not FailureKind.CAPACITY
 
 
 def _keep_team(name: str, known: TeamRecord | None, machine_ms: int) -> list[Write]:

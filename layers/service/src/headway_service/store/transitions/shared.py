@@ -129,7 +129,7 @@ def keep_for_preemptor(
     """
     if preemptor is None:
         return {}, []
-    kept = overlap(freed, positive(minus(preemptor.demand, reservation.demand if reservation else {})))
+    kept = overlap(freed, positive(minus(preemptor.in_pools(freed).demand, reservation.demand if reservation else {})))
     # If the preemptor leaves the queue meanwhile, the next decision frees the reservation.
     return kept, [_reserve(preemptor.job_name, kept, reservation)] if kept else []
 

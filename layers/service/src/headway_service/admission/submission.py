@@ -1,0 +1,97 @@
+"""What a caller submits: a CreateTrainingJob request, and what else the job can run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headway_service.errors import FieldError
+from headway_service.sagemaker_api.alternatives import MAX_ALTERNATIVES, MEMBERS, with_members
+from headway_service.sagemaker_api.training_request import is_serverless
+
+MAX_WAIT_AT_MOST_S = 2_592_000
+"""The longest wait for a better alternative, s: 30 days."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Submission:
+    """A request with its alternatives, as decoded from JSON.
+
+    Attributes:
+        request: the CreateTrainingJob request: what the job prefers.
+        alternatives: for each further alternative, in the order of preference, the members of the request that it
+            replaces; None for none.
+        wait_at_most_s: for how long after its entry the job waits for a better alternative, s.
+        portable_checkpoint: whether a checkpoint that was written on one alternative can be read on the others.
+    """
+
+    request: Any
+    alternatives: Any = None
+    wait_at_most_s: Any = 0
+    portable_checkpoint: Any = False
+
+    @classmethod
+    def of(cls, submitted: Any) -> Submission:
+        """A submission, or a request without alternatives, as a submission."""
+        return submitted if isinstance(submitted, Submission) else cls(request=submitted)
+
+    def requests(self) -> list[dict[str, Any]]:
+        """The complete request of each further alternative."""
+        return [with_members(self.request, members) for members in self.alternatives or ()]
+
+    def errors(self) -> Iterator[FieldError]:
+        """What is wrong with the alternatives, apart from the requests that they make."""
+        if self.alternatives is None:
+            for field, value in (
+                ("waitAtMostSeconds", self.wait_at_most_s),
+                ("portableCheckpoint", self.portable_checkpoint),
+            ):
+                if value:
+                    yield FieldError(
+                        field=field, message="is for jobs with alternatives: add alternatives, or remove it"
+                    )
+            return
+        listed = self.alternatives if isinstance(self.alternatives, list) else []
+        if not 1 <= len(listed) <= MAX_ALTERNATIVES:
+            message = f"has to be a list of 1 to {MAX_ALTERNATIVES} objects; a job without alternatives has none"
+            yield FieldError(field="alternatives", message=message)
+            return
+        for i, members in enumerate(listed):
+            yield from _member_errors(f"alternatives[{i}]", members)
+        wait_s = self.wait_at_most_s
+        if isinstance(wait_s, bool) or not isinstance(wait_s, int) or not 0 <= wait_s <= MAX_WAIT_AT_MOST_S:
+            message = f"is {wait_s!r:.40}; it is a whole number of seconds from 0 to {MAX_WAIT_AT_MOST_S}"
+            yield FieldError(field="waitAtMostSeconds", message=message)
+        if not isinstance(self.portable_checkpoint, bool):
+            message = f"is {self.portable_checkpoint!r:.40}; it is true or false"
+            yield FieldError(field="portableCheckpoint", message=message)
+        if is_serverless(self.request):
+            message = "are for jobs on instances, and this one is serverless: remove them, or ServerlessJobConfig"
+            yield FieldError(field="alternatives", message=message)
+
+
+def _member_errors(field: str, members: Any) -> Iterator[FieldError]:
+    known = ", ".join(MEMBERS)
+    if not isinstance(members, Mapping) or not members:
+        message = f"has to be an object with members of CreateTrainingJob that replace those of the request: {known}"
+        yield FieldError(field=field, message=message)
+        return
+    for name in sorted(set(members) - set(MEMBERS)):
+        message = f"cannot differ between alternatives; members that can: {known}"
+        yield FieldError(field=f"{field}.{name}", message=message)
+    resources = members.get("ResourceConfig")
+    if isinstance(resources, Mapping) and "InstancePreferences" in resources:
+        yield _preferences(f"{field}.ResourceConfig.InstancePreferences")
+
+
+def preference_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
+    """The error of a request that has alternatives, and leaves the choice of its instances to SageMaker too."""
+    resources = request.get("ResourceConfig")
+    if isinstance(resources, Mapping) and "InstancePreferences" in resources:
+        yield _preferences("ResourceConfig.InstancePreferences")
+
+
+def _preferences(field: str) -> FieldError:
+    # SageMaker may take any of the preferred types, and no two alternatives may share a pool.
+    return FieldError(field=field, message="cannot be combined with alternatives: keep one of the two")
