@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from headway_sandbox.local import training_options
 from headway_sandbox.local.sandbox import Sandbox
 from headway_sandbox.sagemaker.training_job import Durations
 from tests.e2e.command_line import CommandLine
 from tests.e2e.conftest import PARAMETERS
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import eventually
-from tests.sandbox.training.jobs import Jobs, checkpoints, definition
+from tests.sandbox.training.jobs import Jobs, checkpoints, definition, training_settings
 from tests.sandbox.training.step_scripts import STEP_S, steps
 
 pytestmark = pytest.mark.e2e
@@ -29,8 +27,7 @@ EVERY = 5
 
 @pytest.fixture(scope="module")
 def sb() -> Iterator[Sandbox]:
-    training = training_options.settings([f"*={sys.executable}"], stop_grace_s=2.0)
-    with Sandbox(durations=DURATIONS, training=training, parameters=PARAMETERS) as sandbox:
+    with Sandbox(durations=DURATIONS, training=training_settings(), parameters=PARAMETERS) as sandbox:
         yield sandbox
 
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from headway_sandbox.local import training_options
 from headway_sandbox.local.sandbox import Sandbox
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.training.container import isolation
 from headway_sandbox.training.container.isolation import Isolation
 from headway_sandbox.training.settings import TrainingSettings
-from tests.sandbox.training.jobs import Jobs
+from tests.sandbox.training.jobs import Jobs, training_settings
 
 DURATIONS = Durations(provisioning_s=0.2, download_s=0.2, upload_s=0.2, release_s=0.1, restart_s=0.5)
-GRACE_S = 2.0
 DISK_BYTES = 50 * 2**20
 
 
 def settings(**changes: Any) -> TrainingSettings:
-    found = training_options.settings([f"*={sys.executable}"], stop_grace_s=GRACE_S)
-    return replace(found, disk_bytes=DISK_BYTES, **changes)
+    return replace(training_settings(), disk_bytes=DISK_BYTES, **changes)
 
 
 @pytest.fixture(scope="module")

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import io
+import sys
 import tarfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from botocore.exceptions import ClientError
 
+from headway_sandbox.local import training_options
 from headway_sandbox.local.sandbox import Sandbox
+from headway_sandbox.training.container.isolation import CannotIsolate
+from headway_sandbox.training.settings import TrainingSettings
 from tests.sandbox.waiting import until
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 ENDED = {"Completed", "Failed", "Stopped"}
+GRACE_S = 2.0
+
+
+def training_settings() -> TrainingSettings:
+    """Settings with this Python for all images; skips the test where scripts cannot be isolated."""
+    try:
+        return training_options.settings([f"*={sys.executable}"], stop_grace_s=GRACE_S)
+    except CannotIsolate as error:
+        pytest.skip(str(error))
 
 
 def definition(sb: Sandbox, name: str, script: str = "", **changes: Any) -> dict[str, Any]:
