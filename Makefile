@@ -99,6 +99,10 @@ test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made $(SDK
 test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## only the end-to-end tests with scripts of boto3 and the SDKs
 	$(VENV)/python -m pytest tests/e2e/test_sdk.py tests/e2e/test_client_scripts.py $(PYTEST)
 
+.PHONY: test-training
+test-training: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/training/.made ## only scripts that run in sandboxes, in all isolations
+	$(VENV)/python -m pytest tests/sandbox/training tests/e2e/test_training.py $(PYTEST)
+
 .PHONY: test-release
 test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## only a short release: deploy, update under load, delete
 	$(VENV)/python -m pytest -m e2e $(RELEASE) $(PYTEST)
@@ -268,6 +272,7 @@ lock: .envs/uv/.made ## pin the packages of the .in files again; UPGRADE=1 takes
 	$(call compile,requirements/sdk2-first)
 	$(call compile,requirements/sdk2)
 	$(call compile,requirements/sdk3)
+	$(call compile,requirements/training)
 
 .PHONY: docs
 docs: .venv/.made .envs/docs/.made ## build the docs as a site in build/docs; fails on a broken link, anchor or example
@@ -335,6 +340,9 @@ endef
 	$(make_env)
 	@$(UV) install --python $(@D) --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# The toolkit and one of its packages are published as sources only.
+.envs/training/.made: PINNED += --no-binary sagemaker-training --no-binary inotify-simple
 
 .envs/%/.made: requirements/%.txt | .envs/uv/.made
 	$(make_env)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
 from headway_sandbox.sagemaker.request_builder import G5
+from tests.e2e.conftest import DOCUMENT
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import eventually
 from tests.service.world import P5, on
@@ -18,12 +20,20 @@ OTHER = {"ResourceConfig": on(2, G5)}
 
 
 @pytest.fixture
-def full(queue: QueueView) -> QueueView:
+def full(queue: QueueView) -> Iterator[QueueView]:
     """A queue in which the pool that jobs prefer is in use."""
     queue.api.put_config(POOLS, force=True)
     queue.submit("full", StoppingCondition={"MaxRuntimeInSeconds": 3600})
     queue.wait_for(full="running")
-    return queue
+    yield queue
+    queue.empty()
+
+    def only_the_usual_pool_is_left() -> bool:
+        # A pool is removed once nothing is reserved in it.
+        queue.api.put_config(DOCUMENT, force=True)
+        return [each.pool for each in queue.api.capacity().pools] == [P5]
+
+    eventually(only_the_usual_pool_is_left, "the other pool is removed")
 
 
 def submit(queue: QueueView, name: str, *options: str, priority: int | None = None) -> None:

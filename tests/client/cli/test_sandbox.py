@@ -95,6 +95,29 @@ def test_the_sandbox_is_started_and_its_addresses_printed(run: Run, fake: FakeSa
     assert json.loads(run("sandbox", "up", "-o", "json")[1])["bucket"] == "jobs"
 
 
+class FakeTrainingOptions:
+    def settings(self, images: tuple[str, ...], **options: Any) -> Any:
+        return (images, options)
+
+
+def test_scripts_run_with_train_in_real_time(run: Run, fake: FakeSandbox, monkeypatch: pytest.MonkeyPatch):
+    fake.info = sandbox_info()
+    parts = {"headway_sandbox.local.training_options": FakeTrainingOptions()}
+    monkeypatch.setattr(sandbox, "import_module", lambda name: parts.get(name, fake))
+
+    assert run("sandbox", "up", "--train", "--image", "*torch*=/envs/torch/bin/python", "--stop-grace", "5")[0] == 0
+
+    training = (("*torch*=/envs/torch/bin/python",), {"stop_grace_s": 5.0, "speed": None})
+    assert fake.calls == [("up", {"port": None, "speed": 1.0, "training": training})]
+
+
+@pytest.mark.parametrize("option", [("--image", "*=python"), ("--stop-grace", "5")])
+def test_the_options_of_scripts_need_train(run: Run, fake: FakeSandbox, option: tuple[str, str]):
+    code, _, err = run("sandbox", "up", *option)
+    assert (code, fake.calls) == (2, [])
+    assert "--image and --stop-grace need --train" in err
+
+
 def test_the_status_of_the_sandbox_is_printed_and_in_the_exit_code(run: Run, fake: FakeSandbox):
     assert run("sandbox", "status")[0] == 6
     assert run("sandbox", "status", "-o", "json")[:2] == (6, '{\n  "running": false\n}\n')

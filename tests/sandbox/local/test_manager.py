@@ -7,13 +7,15 @@ import subprocess
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from headway_sandbox.errors import SetupMissing, StartFailed
+from headway_sandbox.errors import SandboxError, SetupMissing, StartFailed
 from headway_sandbox.local import aws_account, manager
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.installed_package import InstalledPackage
+from headway_sandbox.training.settings import TrainingSettings
 
 
 def start_without_server(
@@ -122,3 +124,12 @@ def test_an_installed_package_is_checked_before_its_server_starts(
     monkeypatch.setattr(manager, "_start_server", lambda *_: pytest.fail("the server was started"))
     with pytest.raises(SetupMissing):
         manager.start(manager.Settings(state_dir=tmp_path, port=0, sources=InstalledPackage.here()))
+
+
+def test_a_running_sandbox_without_train_does_not_run_scripts_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    running = SimpleNamespace(trains=False)
+    monkeypatch.setattr(manager, "status", lambda **_options: running)
+    training = TrainingSettings(isolation="root")
+    settings = manager.Settings(state_dir=tmp_path, deploys=False, sources=Checkout.here(), training=training)
+    with pytest.raises(SandboxError, match="Stop it first: `headway sandbox down`"):
+        manager.start(settings)

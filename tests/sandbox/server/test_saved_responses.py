@@ -15,6 +15,7 @@ from headway_sandbox.errors import JournalFull
 from headway_sandbox.journal.journal import Journal
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.server.http_proxy import AwsProxy
+from headway_sandbox.server.training_runs import TrainingRuns
 from tests.sandbox.fleets import request
 
 SIGNED = "AWS4-HMAC-SHA256 Credential=test/20260101/eu-west-1/{}/aws4_request, SignedHeaders=host, Signature=0"
@@ -35,6 +36,7 @@ class Proxy:
             record=cast(RunRecorder, SimpleNamespace(calls=None)),
             journal=self.journal,
             behind=self._change,
+            runs=cast(TrainingRuns, SimpleNamespace(enabled=False)),
             on_shutdown=lambda: None,
         )
 

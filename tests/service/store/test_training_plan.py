@@ -78,8 +78,8 @@ def test_a_capacity_that_no_job_can_use_does_not_count(left_out: dict[str, Any])
     [
         (plan(capacity(0, 9), status="Pending", message="soon"), "is Pending: soon"),
         (plan(capacity(0, 9), status="Failed"), "is Failed"),
-        (plan(capacity(0, 9), status="Expired"), "has ended at 1970-01-02 09:00 UTC"),
-        (plan(capacity(0, 9), status="Expired", end_ms=None), "has ended"),
+        (plan(capacity(0, 9), status="Expired"), "ended at 1970-01-02 09:00 UTC"),
+        (plan(capacity(0, 9), status="Expired", end_ms=None), "ended"),
         (plan(capacity(0, 9), targets=("endpoint",)), "is for endpoint, not for training jobs"),
         (plan(capacity(0, 9), targets=()), "is for no known resource, not for training jobs"),
         (plan(capacity(0, 9, ultra_server=True)), "has UltraServers, which the queue does not start jobs on"),

@@ -62,12 +62,21 @@ def write(group: str, stream: str, lines: Iterable[tuple[float, str]], *, region
     logs._append_log_events(logs._log_groups[group]["streams"][stream], events)
 
 
-def drop(group: str) -> None:
-    """Delete a log group in all accounts and regions."""
+def drop(group: str, *, kept: tuple[str, ...] = ()) -> None:
+    """Delete the streams of a log group in all accounts and regions, and the group if it has no other.
+
+    Args:
+        group: Name of the log group.
+        kept: Begins of the names of streams that are kept.
+    """
     logs, responses = module("services.cloudwatch_logs"), module("core.responses")
     for account, region, name in [scoped for scoped, _group in logs._log_groups.all_items() if scoped[2] == group]:
         with responses.request_scope(account, region):
-            logs._delete_log_group({"logGroupName": name})
+            streams = logs._log_groups[name]["streams"]
+            for stream in [each for each in streams if not each.startswith(kept)]:
+                logs._delete_log_stream({"logGroupName": name, "logStreamName": stream})
+            if not streams:
+                logs._delete_log_group({"logGroupName": name})
 
 
 def _refuse_bad_requests() -> None:

@@ -268,6 +268,37 @@ def role_trusts_sagemaker(role_arn: str) -> bool:
     return False
 
 
+def role_credentials(role_arn: str, session: str) -> tuple[str, str, str]:
+    """Assume a role as SageMaker does, which has checked that the role trusts it.
+
+    Args:
+        role_arn: ARN of the role.
+        session: Name of the session.
+
+    Returns:
+        Access key, secret key and session token. They expire only when the server ends, as SageMaker renews those of a
+        training job.
+    """
+    sts, account = module("services.sts"), role_arn.split(":")[4]
+    credentials = (sts._gen_session_access_key(), sts._gen_secret(), sts._gen_session_token())
+    sts.register_session(
+        credentials[0],
+        {
+            "Arn": sts._assumed_role_arn(role_arn, session)[0],
+            "UserId": f"{sts._role_id(role_arn)}:{session}",
+            "SecretAccessKey": credentials[1],
+            "SessionToken": credentials[2],
+            "AccountId": account,
+            "PrincipalType": "AssumedRole",
+            "SourceAccessKeyId": "",
+            "SourcePrincipalArn": "",
+            "SessionTags": [],
+            "SessionPolicies": None,
+        },
+    )
+    return credentials
+
+
 # ----------------------------------------------------------------------------------------------------- events
 
 

@@ -16,6 +16,19 @@ if TYPE_CHECKING:
     from headway_sandbox.local.manager import SandboxInfo
 
 ROLE = "HeadwayTrainingRole"
+# The buckets of training jobs: the sandbox's own, and those that the SageMaker SDK makes.
+_BUCKETS = ("headway-jobs-*", "sagemaker-*")
+_ROLE_POLICY = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": [f"arn:aws:s3:::{name}" for name in _BUCKETS]},
+        {
+            "Effect": "Allow",
+            "Action": ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"],
+            "Resource": [f"arn:aws:s3:::{name}/*" for name in _BUCKETS],
+        },
+    ],
+}
 # A parameter in the sandbox, so that it is lost together with the deployment if the server is killed.
 _MARK = "/headway-sandbox/deployed"
 
@@ -66,6 +79,7 @@ def create_resources(info: SandboxInfo) -> None:
     }
     make_role = {"RoleName": ROLE, "AssumeRolePolicyDocument": json.dumps(trust)}
     _unless_exists(lambda: client(info, "iam").create_role(**make_role), "EntityAlreadyExists")
+    client(info, "iam").put_role_policy(RoleName=ROLE, PolicyName="training", PolicyDocument=json.dumps(_ROLE_POLICY))
     create_bucket(info, info.bucket)
 
 

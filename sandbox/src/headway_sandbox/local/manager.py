@@ -25,13 +25,14 @@ import headway_sandbox
 from headway_sandbox.emulator.placeholders import ROOT
 from headway_sandbox.errors import SandboxError, StartFailed, StopFailed
 from headway_sandbox.local import aws_account as account
-from headway_sandbox.local import deployment, direct_deployment
+from headway_sandbox.local import deployment, direct_deployment, training_options
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.deferred_signals import deferred_signals
 from headway_sandbox.local.installed_package import InstalledPackage
 from headway_sandbox.local.sources import Sources, here
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.server import admin_client
+from headway_sandbox.training.settings import TrainingSettings
 
 DEFAULT_PORT = 4566
 REGION = "eu-west-1"
@@ -68,6 +69,8 @@ class SandboxInfo:
     """Bucket for their data."""
     speed: float
     stack: str
+    trains: bool = False
+    """Whether scripts of training jobs run."""
 
     def environment(self) -> dict[str, str]:
         """Return this process's environment variables with only the sandbox's AWS settings, for SDKs and tools."""
@@ -85,6 +88,8 @@ class Settings:
     speed: float | None = None
     """None: its previous speed, or 1."""
     durations: Durations | None = None
+    training: TrainingSettings | None = None
+    """With which scripts of training jobs run; None: all jobs are timers."""
     parameters: Mapping[str, str] | None = None
     """Template parameters, in addition to the sandbox's own."""
     deploys: bool = True
@@ -103,6 +108,7 @@ def up(
     port: int | None = None,
     speed: float | None = None,
     parameters: Mapping[str, str] | None = None,
+    training: TrainingSettings | None = None,
     report: Callable[[str], None] | None = None,
 ) -> SandboxInfo:
     """Start a sandbox and deploy the current sources of the checkout, or the installed package. Idempotent.
@@ -113,6 +119,7 @@ def up(
         speed: Factor by which training time is accelerated; default: its previous one, or 1. A running sandbox keeps
             its speed.
         parameters: Template parameters, in addition to the sandbox's own.
+        training: With which scripts of training jobs run (`headway_sandbox.local.training_options`); None: none runs.
         report: Called with a line for each step.
 
     Returns:
@@ -128,6 +135,8 @@ def up(
         state_dir=state_dir or sources.state_dir(),
         port=port,
         speed=speed,
+        durations=training_options.DURATIONS if training is not None else None,
+        training=training,
         parameters=parameters,
         sources=sources,
         report=report or (lambda _line: None),
@@ -147,7 +156,7 @@ def status(*, state_dir: Path | None = None) -> SandboxInfo | None:
     health = admin_client.health(info.port) if info is not None else None
     if info is None or health is None or health.get("stateDir") != str(folder.resolve()):
         return None
-    return replace(info, pid=int(health["pid"]), speed=float(health["speed"]))
+    return replace(info, pid=int(health["pid"]), speed=float(health["speed"]), trains=bool(health.get("trains")))
 
 
 def default_state_dir() -> Path:
@@ -167,6 +176,8 @@ def start(settings: Settings) -> SandboxInfo:
     (settings.state_dir / ".gitignore").write_text("*\n", encoding="utf-8")
     with deployment.locked(settings.state_dir / "lock"):
         info = status(state_dir=settings.state_dir) or _launch(settings)
+        if settings.training is not None and not info.trains:
+            raise SandboxError("The sandbox runs without --train. Stop it first: `headway sandbox down`.")
         if settings.deploys:
             info = _deploy(info, settings)
         _write(settings.state_dir, info)
@@ -180,6 +191,8 @@ def _launch(settings: Settings) -> SandboxInfo:
     before = _read(settings.state_dir)
     port = _choose_port(settings.port, before)
     settings.report(f"starting the sandbox on 127.0.0.1:{port}")
+    if settings.training is not None:
+        settings.report(training_options.describe(settings.training))
     health = _start_server(python, settings, port)
     info = SandboxInfo(
         endpoint="",
@@ -194,6 +207,7 @@ def _launch(settings: Settings) -> SandboxInfo:
         bucket=f"headway-jobs-{ACCOUNT}-{REGION}",
         speed=float(health["speed"]),
         stack=deployment.STACK,
+        trains=bool(health.get("trains")),
     )
     # Before any other step can fail or be interrupted: `stop` finds the server by this file.
     _write(settings.state_dir, info)
@@ -227,6 +241,8 @@ def _start_server(python: Path, settings: Settings, port: int) -> Mapping[str, A
         "--region", REGION, "--account", ACCOUNT, *(["--speed", str(settings.speed)] if settings.speed else []),
         "--durations", json.dumps(durations), "--sources", settings.sources_hash or settings.sources.code_hash(),
     ]  # fmt: skip
+    if settings.training is not None:
+        command += ["--train", json.dumps(settings.training.to_document())]
     if calls_folder := settings.sources.calls_folder():
         command += ["--calls-folder", str(calls_folder)]
     log = state / "server.log"

@@ -19,6 +19,7 @@ from headway_sandbox.local.manager import SandboxInfo, Settings
 from headway_sandbox.local.sources import Sources, here
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.server import admin_client
+from headway_sandbox.training.settings import TrainingSettings
 
 
 class Sandbox:
@@ -29,6 +30,7 @@ class Sandbox:
         speed: Factor by which training jobs are accelerated.
         deploy: False: the services without the queue, which start in two seconds.
         durations: Durations of a training job's stages.
+        training: With which scripts of training jobs run; None: all jobs are timers.
         parameters: Template parameters, in addition to the sandbox's own.
         sources: What is deployed; None: this checkout, or the installed package.
         sources_hash: Hash of the deployed sources in the record of the functions' calls; None: that of `sources`.
@@ -41,6 +43,7 @@ class Sandbox:
         speed: float = 1.0,
         deploy: bool = True,
         durations: Durations | None = None,
+        training: TrainingSettings | None = None,
         parameters: Mapping[str, str] | None = None,
         sources: Sources | None = None,
         sources_hash: str | None = None,
@@ -52,6 +55,7 @@ class Sandbox:
             port=0,
             speed=speed,
             durations=durations,
+            training=training,
             parameters=parameters,
             deploys=deploy,
             sources=sources or here(),

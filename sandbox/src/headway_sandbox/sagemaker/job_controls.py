@@ -63,6 +63,38 @@ class JobControls(JobStateMachine):
         job.release_instances(now)
         self._enter(job, "Interrupted", now, lasts_s=self.settings.durations.restart_s)
 
+    def end_stage(self, name: str, stage: str, *, failure: str | None = None, now: float) -> None:
+        """End a stage of a job whose processes have ended it. Without effect if the job has left the stage.
+
+        Args:
+            name: Its name.
+            stage: The secondary status that the stage has.
+            failure: Its FailureReason, if it has failed. A job that is stopping is stopped all the same.
+            now: The time, s.
+        """
+        self._settle(now)
+        job = self._jobs.get(name)
+        if job is None or job.secondary != stage or not job.waits_for_processes:
+            return
+        if failure is not None and job.status != service_facts.STOPPING:
+            self._fail(job, failure, now)
+        else:
+            self._next_stage(job, now)
+
+    def put_metric(self, name: str, metric: str, value: float, *, at: float) -> None:
+        """Record the last value of a metric that a job's script has printed.
+
+        Args:
+            name: Name of the job.
+            metric: Name of the metric.
+            value: Its value.
+            at: When it was printed, s.
+        """
+        job = self._jobs.get(name)
+        if job is not None:
+            job.final_metrics[metric] = {"MetricName": metric, "Value": value, "Timestamp": at}
+            self._changed.add(name)
+
     def put_plan(self, plan: TrainingPlan, *, now: float) -> None:
         """Create or change a training plan; its jobs get other ends, and pending ones look for instances at once.
 

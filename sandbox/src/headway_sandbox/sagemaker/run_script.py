@@ -11,6 +11,7 @@ SANDBOX_GPU_UTILIZATION, SANDBOX_CPU_UTILIZATION
                       600 real seconds of training. The maximum is 100 per GPU or core. Different hosts are
                       separated by `;`: `0:760;0:0` is for algo-1, and for algo-2 and all that follow
                       (default: 90 per GPU; 90 for all cores together)
+SANDBOX_TRAIN         `true` or `false`: whether the job's own script runs (`headway_sandbox.training.selection`)
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from headway_sandbox.sagemaker import service_facts
 
 RUN_SECONDS, STOP_SECONDS, OUTCOME = "SANDBOX_RUN_SECONDS", "SANDBOX_STOP_SECONDS", "SANDBOX_OUTCOME"
 GPU_UTILIZATION, CPU_UTILIZATION = "SANDBOX_GPU_UTILIZATION", "SANDBOX_CPU_UTILIZATION"
+TRAIN = "SANDBOX_TRAIN"
 _PREFIX = "SANDBOX_"
-_KNOWN = (RUN_SECONDS, STOP_SECONDS, OUTCOME, GPU_UTILIZATION, CPU_UTILIZATION)
+_KNOWN = (RUN_SECONDS, STOP_SECONDS, OUTCOME, GPU_UTILIZATION, CPU_UTILIZATION, TRAIN)
 _LONGEST_S = 10 * 365 * 86_400
 # Above the maximum of any instance type.
 _MOST_PERCENT = 100_000.0

@@ -167,6 +167,7 @@ class FakeSageMaker(JobControls):
         self._supply.plans.check_request(request, now=now)
         run = run_script.read(request.get("Environment") or {})
         utilization.check(request, run)
+        why_timer = self.settings.why_timer(request)
         name = request["TrainingJobName"]
         arn = self.arn(name)
         pool_of = self._supply.warm_pools.choose(request, self.faults, now=now)
@@ -182,6 +183,7 @@ class FakeSageMaker(JobControls):
             tags={tag["Key"]: tag["Value"] for tag in request.get("Tags") or []},
             created=now,
             script=run,
+            why_timer=why_timer,
             run_left_s=run.run_s,
         )
         self._jobs[name] = self._live[name] = job

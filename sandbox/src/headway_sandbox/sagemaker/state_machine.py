@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,7 @@ from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.event_delivery import EventDelivery
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.token_bucket import Rate
-from headway_sandbox.sagemaker.training_job import Durations, TrainingJob
+from headway_sandbox.sagemaker.training_job import NO_TRAINING, Durations, TrainingJob
 
 Document = dict[str, Any]
 
@@ -42,6 +42,8 @@ class SageMakerSettings:
     durations: Durations = field(default_factory=Durations)
     rates: Mapping[str, Rate] = field(default_factory=lambda: service_facts.RATES)
     """Call rate per operation. Operations named neither here nor in `Faults.rates` are not limited."""
+    why_timer: Callable[[Mapping[str, Any]], str] = lambda _request: NO_TRAINING
+    """Why the job of a request is a timer; empty if its script runs. It may refuse the request with an AwsError."""
 
 
 class JobStateMachine:
@@ -253,18 +255,19 @@ class JobStateMachine:
         """Change a job's status, send its event, and schedule its next stage."""
         job.enter(secondary, now, status=status, message=message)
         job.version += 1
-        job.phase_ends = None if job.ended else now + lasts_s
+        job.phase_ends = None if job.ended or job.waits_for_processes else now + lasts_s
         self._changed.add(job.name)
         self._schedule(job)
         detail = job.event_detail(hides_selection=self.faults.event_hides_selection)
         self._events.send(detail, now=now, faults=self.faults)
 
     def _schedule(self, job: TrainingJob) -> None:
-        if job.phase_ends is None:
+        ends = (job.phase_ends, job.runtime_ends(), job.waiting_ends(), job.plan_ends())
+        known = [end for end in ends if end is not None]
+        if not known:
             return
-        limits = (job.runtime_ends(), job.waiting_ends(), job.plan_ends())
         # A limit that was reached before this stage began applies at its begin, not before.
-        due = max(job.modified, min([job.phase_ends, *(limit for limit in limits if limit is not None)]))
+        due = max(job.modified, min(known))
         self._planned += 1
         heapq.heappush(self._agenda, (due, self._planned, job.name, job.version))
 

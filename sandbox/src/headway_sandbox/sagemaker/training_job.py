@@ -12,6 +12,9 @@ from headway_sandbox.sagemaker import run_script as script
 from headway_sandbox.sagemaker.requested_instances import Choice
 from headway_sandbox.sagemaker.warm_pool import WarmPool
 
+NO_TRAINING = "the sandbox was started without --train"
+"""Why all jobs are timers by default."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Durations:
@@ -49,6 +52,10 @@ class TrainingJob:
     tags: dict[str, str]
     created: float
     script: script.Script
+    why_timer: str = NO_TRAINING
+    """Why it is a timer; empty if its script runs (`headway_sandbox.training`)."""
+    final_metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The last value of each metric that its script has printed, by name, as in FinalMetricDataList."""
     status: str = service_facts.IN_PROGRESS
     secondary: str = "Starting"
     transitions: list[Transition] = field(default_factory=list)
@@ -83,6 +90,11 @@ class TrainingJob:
     def ended(self) -> bool:
         """Whether it is Completed, Failed or Stopped."""
         return self.status in service_facts.ENDED
+
+    @property
+    def waits_for_processes(self) -> bool:
+        """Whether its stage ends when its processes have ended it, not at a time."""
+        return not self.why_timer and self.allocated_at is not None
 
     @property
     def spot(self) -> bool:
@@ -213,6 +225,8 @@ class TrainingJob:
                 "SelectedInstanceType": self.hosts[0],
                 "SelectedInstanceCount": len(self.hosts),
             }
+        if self.final_metrics:
+            answer["FinalMetricDataList"] = list(self.final_metrics.values())
         if self.failure_reason is not None:
             answer["FailureReason"] = self.failure_reason[:1024]
         if self.training_started is not None:
@@ -274,6 +288,8 @@ class TrainingJob:
         return cls(
             **{
                 **document,
+                # Jobs that an earlier version saved are timers.
+                "why_timer": document.get("why_timer", NO_TRAINING),
                 "script": script.Script.from_document(document["script"]),
                 "warm_pool": WarmPool.from_document(document.get("warm_pool")),
                 "transitions": [Transition(**entry) for entry in document["transitions"]],

@@ -1,6 +1,6 @@
 """`/_headway/…`: controls for tests that AWS does not have. On loopback only, without authentication.
 
-GET   /_headway/health               the server's pid, stateDir, region, account, speed, and what a kill left
+GET   /_headway/health               the server's pid, stateDir, region, account, speed, trains, and what a kill left
 POST  /_headway/save                 saves the state of all services, for a kill
 GET   /_headway/jobs                 all training jobs with status and instances, and the instances in use and kept warm
 POST  /_headway/jobs/NAME/finish     completes the job now
@@ -54,12 +54,14 @@ class Controls:
         calls: The recorded calls.
         state_dir: The server's state directory.
         recovered: What a killed server left, as this one found it at its start; None if the last one was stopped.
+        trains: Whether scripts of training jobs run (`--train`).
     """
 
     fleet: FakeSageMaker
     calls: Calls
     state_dir: Path
     recovered: Mapping[str, int] | None
+    trains: bool
 
 
 async def answer(controls: Controls, scope: Scope, receive: Receive) -> tuple[int, bytes]:
@@ -160,6 +162,7 @@ def _health(controls: Controls) -> dict[str, Any]:
         "account": settings.account,
         "speed": settings.clock.speed,
         "recovered": controls.recovered,
+        "trains": controls.trains,
     }
 
 

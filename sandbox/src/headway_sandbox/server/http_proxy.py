@@ -29,6 +29,8 @@ from headway_sandbox.server.gateway import Gateway, Refused
 from headway_sandbox.server.monitoring import Monitoring
 from headway_sandbox.server.saved_fleet import SavedFleet
 from headway_sandbox.server.training_logs import TrainingLogs
+from headway_sandbox.server.training_runs import TrainingRuns
+from headway_sandbox.training.endpoint import FROM_JOB
 
 _log = logging.getLogger("headway.sandbox")
 _SAGEMAKER_SCOPE = re.compile(r"Credential=[^/\s]+/[^/]+/[^/]+/sagemaker/")
@@ -56,6 +58,7 @@ class AwsProxy:
         journal: Journal,
         recovered: Mapping[str, int] | None = None,
         behind: AsgiApp,
+        runs: TrainingRuns,
         on_shutdown: Callable[[], None],
     ) -> None:
         self.fleet = fleet
@@ -63,17 +66,23 @@ class AwsProxy:
         self._saved_fleet = SavedFleet(fleet, journal)
         self._settings_changed = False
         self._record = record
-        self._controls = admin_api.Controls(fleet=fleet, calls=record.calls, state_dir=state_dir, recovered=recovered)
+        self._controls = admin_api.Controls(
+            fleet=fleet, calls=record.calls, state_dir=state_dir, recovered=recovered, trains=runs.enabled
+        )
         self._behind = behind
         self._logs = TrainingLogs(fleet)
         self._gateway = Gateway(fleet.settings.region)
         self._on_shutdown = on_shutdown
         self._changed = asyncio.Event()
         self._clocks: list[asyncio.Task[None]] = []
+        self._runs = runs
+        runs.changed = self._changed.set
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._behind(scope, self._watch_for_shutdown(receive), self._watch_for_startup(send))
+        elif scope["type"] == "http" and _is_control(scope) and _header(scope, FROM_JOB.encode()):
+            await _respond(send, 403, b"", {})
         elif scope["type"] == "http" and scope["path"].startswith(admin_api.PREFIX):
             status, answer = await admin_api.answer(self._controls, scope, receive)
             self._changed.set()
@@ -241,6 +250,7 @@ class AwsProxy:
             for detail in due_events:
                 self._send_event(detail)
             await self._write_logs(now)
+            self._step_runs(now)
             due = self.fleet.next_due()
             pause_s = (
                 _LONGEST_SLEEP_S
@@ -271,6 +281,12 @@ class AwsProxy:
         except Exception:  # noqa: BLE001  an error in one log must not stop the loop
             _log.exception("cannot write the logs of training jobs")
 
+    def _step_runs(self, now: float) -> None:
+        try:
+            self._runs.step(now)
+        except Exception:  # noqa: BLE001  an error in one job must not stop the loop
+            _log.exception("cannot start or stop the scripts of training jobs")
+
     def _send_event(self, detail: Mapping[str, Any]) -> None:
         try:
             patches.put_event(
@@ -297,6 +313,7 @@ class AwsProxy:
             if message["type"] == "lifespan.shutdown":
                 for clock in self._clocks:
                     clock.cancel()
+                await self._runs.close()
                 # Before the emulator saves its state: functions must not write while it is saved.
                 await asyncio.to_thread(self._on_shutdown)
             return message
@@ -315,6 +332,11 @@ async def _discard(_: Any) -> None:
 
 def _is_sagemaker(scope: Scope) -> bool:
     return _SAGEMAKER_SCOPE.search(_header(scope, b"authorization")) is not None
+
+
+def _is_control(scope: Scope) -> bool:
+    """Return whether a request is to the sandbox's controls or the emulator's, not to an AWS service."""
+    return str(scope["path"]).startswith("/_")
 
 
 def _headers(scope: Scope) -> dict[str, str]:

@@ -63,7 +63,7 @@ class Monitoring:
         after_s, until_s = clock.training_time(after_s), clock.training_time(until_s)
         interval_s = clock.interval_s(utilization.INTERVAL_S, shortest_s=_SHORTEST_INTERVAL_S)
         for job in self._fleet.jobs(now=until_s):
-            if job.ended and job.modified <= after_s:
+            if not job.why_timer or (job.ended and job.modified <= after_s):
                 continue
             for figure in utilization.figures(job, after_s=after_s, until_s=until_s, interval_s=interval_s):
                 time_s = clock.machine_time(figure.time_s)

@@ -6,6 +6,7 @@ directory, which has the state and the log:
     journal.db   the state of all services, also after a kill         server.log
     clock.json   the clock of training time                           s3/         objects
     tmp/         unpacked functions: removed when the server stops, and at its next start if it was killed
+    training/    the files of running scripts: removed with each job, and at the next start
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from headway_sandbox.call_recorder import RunRecorder
@@ -48,11 +50,17 @@ from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from headway_sandbox.sagemaker.telemetry import container_logs, utilization
 from headway_sandbox.sagemaker.training_job import Durations
+from headway_sandbox.server import training_logs
 from headway_sandbox.server.http_proxy import AwsProxy
 from headway_sandbox.server.saved_clock import clock_of
 from headway_sandbox.server.saved_fleet import JOBS, load_fleet
+from headway_sandbox.server.training_runs import TrainingRuns
+from headway_sandbox.training.selection import why_timer
+from headway_sandbox.training.settings import TrainingSettings
 
 HOST = "127.0.0.1"
+# Metrics that scripts print (SageMaker guide, "Define training metrics").
+SCRIPT_DIMENSION, SCRIPT_UNIT = "TrainingJobName", "None"
 JOURNAL = "journal.db"
 _JOBS_OF_0_1 = "fleet.json"
 # Variables that could direct the functions, which inherit the server's environment, to a real account or another host.
@@ -72,15 +80,17 @@ def main(arguments: Sequence[str]) -> int:
         print(error, file=sys.stderr)
         return 1
     _set_environment(port=options.port, state=state, region=options.region, account=options.account)
+    training = TrainingSettings.from_document(json.loads(options.train)) if options.train else None
     settings = SageMakerSettings(
         account=options.account,
         region=options.region,
         clock=clock_of(state, speed=options.speed, now_s=time.time()),
         durations=Durations(**json.loads(options.durations)),
+        why_timer=partial(why_timer, settings=training),
     )
     record = RunRecorder(options.calls_folder, name="sandbox", sources=options.sources)
     fleet = load_fleet(journal, settings, random.Random(options.seed))
-    asyncio.run(_serve(port=options.port, state=state, fleet=fleet, journal=journal, record=record))
+    asyncio.run(_serve(port=options.port, state=state, fleet=fleet, journal=journal, record=record, training=training))
     # The emulator has added its state at its shutdown.
     journal.close()
     # Ends processes that a thread of the emulator may have started since the shutdown.
@@ -102,6 +112,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--calls-folder", type=Path, help="folder for the record of the functions' AWS calls")
     parser.add_argument("--sources", default="", help="hash of the deployed sources, for that record")
     parser.add_argument("--durations", default="{}", help="JSON: provisioning_s, download_s, upload_s, …")
+    parser.add_argument("--train", help="JSON of TrainingSettings: scripts of training jobs run")
     return parser.parse_args(arguments)
 
 
@@ -152,7 +163,15 @@ def _open_journal(state: Path) -> Journal:
     return Journal(state / JOURNAL)
 
 
-async def _serve(*, port: int, state: Path, fleet: FakeSageMaker, journal: Journal, record: RunRecorder) -> None:
+async def _serve(
+    *,
+    port: int,
+    state: Path,
+    fleet: FakeSageMaker,
+    journal: Journal,
+    record: RunRecorder,
+    training: TrainingSettings | None,
+) -> None:
     _raise_file_limit()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -177,7 +196,7 @@ async def _serve(*, port: int, state: Path, fleet: FakeSageMaker, journal: Journ
         record.write()
         # Computed again at the start, and slow to save.
         cloudwatch.drop(utilization.NAMESPACE)
-        logs.drop(container_logs.GROUP)
+        training_logs.drop_timers(fleet.jobs(now=fleet.settings.clock.training_time(time.time())))
 
     cloud = AwsProxy(
         fleet=fleet,
@@ -186,9 +205,32 @@ async def _serve(*, port: int, state: Path, fleet: FakeSageMaker, journal: Journ
         journal=journal,
         recovered=recovered,
         behind=behind,
+        runs=_training_runs(fleet, training, state=state, port=port),
         on_shutdown=on_shutdown,
     )
     await patches.serve(cloud, host=HOST, port=port, stop=stop)
+
+
+def _training_runs(fleet: FakeSageMaker, settings: TrainingSettings | None, *, state: Path, port: int) -> TrainingRuns:
+    """Return what runs the scripts of training jobs, with the emulator's logs, metrics and roles."""
+    region = fleet.settings.region
+
+    def write_log(stream: str, time_s: float, text: str) -> None:
+        logs.write(container_logs.GROUP, stream, [(time_s, text)], region=region)
+
+    def write_metric(job: str, name: str, value: float, time_s: float) -> None:
+        point = (name, {SCRIPT_DIMENSION: job}, time_s, value)
+        cloudwatch.record(utilization.NAMESPACE, SCRIPT_UNIT, [point], region=region)
+
+    return TrainingRuns(
+        fleet,
+        settings,
+        folder=state / "training",
+        port=port,
+        credentials=patches.role_credentials,
+        write_log=write_log,
+        write_metric=write_metric,
+    )
 
 
 def _recovered(journal: Journal) -> dict[str, int]:

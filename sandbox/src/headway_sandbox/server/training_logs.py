@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Iterable
 
 from headway_sandbox.emulator import logs
 from headway_sandbox.sagemaker.service import FakeSageMaker
@@ -15,6 +16,15 @@ from headway_sandbox.sagemaker.training_job import TrainingJob
 _AT_ONCE = 20
 # At a high speed a minute is too short to read: at most one step in this time.
 _SHORTEST_INTERVAL_S = 1.0
+
+
+def drop_timers(jobs: Iterable[TrainingJob]) -> None:
+    """Delete the streams of jobs that are timers. What a script has printed is kept.
+
+    Args:
+        jobs: All jobs.
+    """
+    logs.drop(GROUP, kept=tuple(f"{job.name}/" for job in jobs if not job.why_timer))
 
 
 class TrainingLogs:
@@ -30,10 +40,10 @@ class TrainingLogs:
         if self._written_s is None:
             # The jobs continued while the server was stopped. The lines are a function of the jobs, so they are not
             # saved but written again.
-            logs.drop(GROUP)
+            drop_timers(self._fleet.jobs(now=now_s))
         after_s, self._written_s = self._written_s or 0.0, now_s
         jobs = self._fleet.jobs(now=now_s)
-        changed = [job for job in jobs if not job.ended or job.modified > after_s]
+        changed = [job for job in jobs if job.why_timer and (not job.ended or job.modified > after_s)]
         self._found_steps = {job.name: self._found_step(job, jobs) for job in changed}
         for number, job in enumerate(changed, start=1):
             self._write_job(job, after_s=after_s, until_s=now_s)

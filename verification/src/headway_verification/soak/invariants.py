@@ -35,7 +35,10 @@ _Items = Mapping[str, Mapping[str, Any]]
 
 
 FOUND_AFTER_S = 900
-"""An unmanaged training job is accounted for within this time after SageMaker shows it."""
+"""An unmanaged training job is accounted for within this time after SageMaker shows it, and no longer throttles the
+calls that find it."""
+
+_FINDING = frozenset({"DescribeTrainingJob", "ListTrainingJobs", "ListTags"})
 
 
 class Invariants:
@@ -54,6 +57,8 @@ class Invariants:
         self._cloudwatch = cloudwatch
         #: The most that each pool may hold: its size less the unmanaged jobs, or what it held when that decreased.
         self._bound: dict[str, int] = {}
+        #: When SageMaker last throttled the calls that find training jobs, s.
+        self._throttled_s = 0.0
         #: The pools in which jobs have been stopped for a job, while what they freed is reserved for it.
         self._stopped_in: dict[str, set[str]] = {}
         #: The same for each team in each pool, and the limits in force recently with the time from which each applied.
@@ -362,6 +367,8 @@ class Invariants:
     def _check_training_jobs(self, attempts: _Items, rogues: _Items, now_s: float) -> None:
         running: Counter[str] = Counter()
         completed: Counter[str] = Counter()
+        if not self._fleet.faults.rates.keys().isdisjoint(_FINDING):
+            self._throttled_s = now_s
         for training_job in self._fleet.jobs(now=now_s):
             if not is_own(training_job):
                 continue
@@ -372,7 +379,7 @@ class Invariants:
                 self._trained.add(name)
             known = training_job.ended or training_job.name in attempts
             if self.too_late_s is not None and not known:
-                shown_s = now_s - training_job.created - self.too_late_s
+                shown_s = now_s - max(training_job.created + self.too_late_s, self._throttled_s)
                 known = training_job.name in rogues or shown_s < FOUND_AFTER_S
             require(known, f"SageMaker runs {training_job.name}, which is unknown to the queue")
         if self.too_late_s is not None:

@@ -36,14 +36,42 @@ sandbox = Group("sandbox", help="Run the whole service on this machine, with a f
     "--port", type=WholeNumber(1, 65_535), metavar="N", help="The port to listen on (default: 4566, or a free one)."
 )
 @click.option("--speed", type=_Factor(), metavar="X", help="How much faster than real time (default: as before, or 1).")
+@click.option("--train", is_flag=True, help="Run the scripts of training jobs on this machine, isolated.")
+@click.option(
+    "--image",
+    "images",
+    multiple=True,
+    metavar="PATTERN=PYTHON",
+    help="With --train: the Python for the images that fit a pattern (default: this Python for all).",
+)
+@click.option(
+    "--stop-grace",
+    "stop_grace_s",
+    type=Decimal(),
+    metavar="SECONDS",
+    help="With --train: the time from SIGTERM to SIGKILL (default: 120, as on SageMaker).",
+)
 @pass_common
-def up(common: CommonOptions, port: int | None, speed: float | None) -> None:
+def up(
+    common: CommonOptions,
+    port: int | None,
+    speed: float | None,
+    train: bool,  # noqa: FBT001  click passes options by name
+    images: tuple[str, ...],
+    stop_grace_s: float | None,
+) -> None:
     """Start the sandbox with its last state, and deploy this version of Headway to it."""
     from dataclasses import asdict
 
+    if not train and (images or stop_grace_s is not None):
+        raise UsageError("Options --image and --stop-grace need --train.")
     with _sandbox_errors():
         manager = _load("local.manager")
-        info = manager.up(port=port, speed=speed, report=to_stderr)
+        options: dict[str, Any] = {"port": port, "speed": speed}
+        if train:
+            settings = _load("local.training_options").settings(images, stop_grace_s=stop_grace_s, speed=speed)
+            options |= {"speed": 1.0, "training": settings}
+        info = manager.up(**options, report=to_stderr)
     if wants_json(common):
         show_json(asdict(info))
         return

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from headway_sandbox.sagemaker.telemetry.training_intervals import TrainingInterval, training_intervals
-from headway_sandbox.sagemaker.training_job import TrainingJob
+from headway_sandbox.sagemaker.training_job import NO_TRAINING, TrainingJob
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 # A step is a second of training. One step per minute is printed.
@@ -57,6 +57,8 @@ def lines(
             if after_s < interval.started_s <= until_s:
                 host = f"algo-{number} of {len(hosts)} ({instance_type})"
                 yield LogLine(stream, interval.started_s, f"training job {job.name} begins on {host}")
+                if job.why_timer != NO_TRAINING:
+                    yield LogLine(stream, interval.started_s, f"it is a timer and runs no script: {job.why_timer}")
             yield from (LogLine(stream, time_s, text) for time_s, text in printed)
 
 

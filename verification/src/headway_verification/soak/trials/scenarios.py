@@ -15,6 +15,7 @@ from headway_service.sagemaker_api.launch_request import MIN_PENDING_TIME_S
 from headway_service.scheduling.launcher import LEASE_MARGIN_MS
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.tempers import Temper
+from headway_verification.soak.training_plan import INSTANCES, NAME, PLAN_POOL
 from headway_verification.soak.trials.steps import (
     P4,
     POOLS,
@@ -47,6 +48,7 @@ from headway_verification.soak.trials.steps import (
     restore,
     roll_back,
     run_steps,
+    sell_plan,
     submit,
     submit_idle,
     submit_kept,
@@ -150,6 +152,12 @@ def scheduled(at_shrink: str = "run", **rules: Any) -> Begin:
     entry = {"days": DAYS, "from": f"{datetime.fromtimestamp(START_S + 600, UTC):%H:%M}", "to": "24:00", "size": 1}
     return configure(POOLS, schedules={P5: {"schedule": [entry], "atShrink": at_shrink}}, **rules)
 
+
+FOLLOWS = configure(
+    {**POOLS, PLAN_POOL: INSTANCES},
+    schedules={PLAN_POOL: {"plan": f"arn:aws:sagemaker:eu-west-1:123456789012:training-plan/{NAME}"}},
+)
+"""A pool follows the training plan of the account."""
 
 _INTERRUPTED = (
     *(configure(POOLS), submit_spot("j"), tick, wait(400), deliver_events, interrupt_spot, deliver_events),
@@ -352,6 +360,13 @@ SITUATIONS: dict[str, Scenario] = {
             *(wait(600), deliver_events),
         ),
         begin=tick,
+    ),
+    "a training plan is described": Scenario(prepare=run_steps(sell_plan(), FOLLOWS), begin=reconcile),
+    "a training plan changes": Scenario(
+        prepare=run_steps(sell_plan(), FOLLOWS, reconcile, tick, sell_plan(unhealthy=1)), begin=reconcile
+    ),
+    "a training plan is no longer followed": Scenario(
+        prepare=run_steps(sell_plan(), FOLLOWS, reconcile, tick, configure(POOLS), tick), begin=reconcile
     ),
     "a pool loses its schedule": Scenario(
         prepare=run_steps(scheduled(), tick, wait(600), tick, submit("a1"), configure(POOLS)), begin=tick

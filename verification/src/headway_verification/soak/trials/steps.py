@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headway_sandbox.inprocess.lambda_loader import event
+from headway_sandbox.sagemaker.capacity.training_plan import Block, TrainingPlan
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
 from headway_service.ports.table import Delete, Key, Put
@@ -16,6 +17,7 @@ from headway_service.store.records.ledger import PauseRecord
 from headway_verification.soak.cooperative_scheduler import Process
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.plan import Fault
+from headway_verification.soak.training_plan import INSTANCES, NAME
 from headway_verification.soak.workload import document_of
 
 P4 = "ml.p4d.24xlarge"
@@ -211,6 +213,21 @@ def run_steps(*steps: Step) -> Callable[[Deployment], None]:
                 queue.finish(process)
 
     return prepare
+
+
+def sell_plan(unhealthy: int = 0) -> Step:
+    """Give the account a training plan with instances for a month, or change it.
+
+    Args:
+        unhealthy: the number of its instances that are unhealthy.
+    """
+
+    def sell(queue: Deployment) -> None:
+        block = Block(start=queue.now_s - 60, end=queue.now_s + 30 * 86_400)
+        plan = TrainingPlan(name=NAME, instance_type=P5, instance_count=INSTANCES, blocks=(block,), unhealthy=unhealthy)
+        queue.fleet.put_plan(plan, now=queue.now_s)
+
+    return sell
 
 
 def wait(seconds: float) -> Step:

@@ -165,7 +165,7 @@ class PlanRecord(Record):
         if not self.status:
             return f"{name} has not been described by SageMaker yet, which takes some minutes at most"
         if self.status == "Expired":
-            return f"{name} has ended{end}"
+            return f"{name} ended{end}"
         if self.status not in _USABLE:
             return f"{name} is {self.status}" + (f": {self.message}" if self.message else "")
         unhealthy = f", and {self.unhealthy} of its instances are unhealthy" if self.unhealthy else ""

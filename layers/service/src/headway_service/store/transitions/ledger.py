@@ -59,7 +59,7 @@ def remove_calendar(calendar: CalendarRecord) -> list[Write]:
 
 
 def set_plan(known: PlanRecord | None, found: PlanRecord | None) -> list[Write]:
-    """The training plan of a pool is described anew, or followed no more. Fails if it has changed.
+    """The training plan of a pool is described again, or no longer followed. Fails if it has changed.
 
     Args:
         known: the plan as it was read; None if the ledger has none.

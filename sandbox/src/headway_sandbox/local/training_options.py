@@ -1,0 +1,59 @@
+"""The options of `headway sandbox up --train`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from headway_sandbox.errors import SandboxError
+from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.training_job import Durations
+from headway_sandbox.training.container import isolation
+from headway_sandbox.training.container.isolation import Isolation
+from headway_sandbox.training.settings import TrainingSettings, find_interpreters
+
+DURATIONS = Durations(provisioning_s=5.0, download_s=5.0, upload_s=5.0, release_s=1.0, warm_start_s=1.0, restart_s=10.0)
+"""Scripts run at real speed, so the other stages are shorter than on SageMaker."""
+
+_ISOLATED_BY = {
+    Isolation.ROOT: "each as a user of its own",
+    Isolation.USER_NAMESPACE: "as your user, in a user namespace: your files are hidden from them by mounts alone",
+}
+
+
+class SpeedWithTraining(SandboxError):
+    """Scripts run at real speed."""
+
+
+def settings(
+    images: Sequence[str] = (), *, stop_grace_s: float | None = None, speed: float | None = None
+) -> TrainingSettings:
+    """Return the settings, after a trial of the isolation.
+
+    Args:
+        images: `PATTERN=PYTHON` each; none: this Python for all images.
+        stop_grace_s: From SIGTERM to SIGKILL, s; None: 120, as on SageMaker.
+        speed: The sandbox's speed.
+
+    Raises:
+        SpeedWithTraining: The speed is not 1.
+        NoInterpreter: A Python does not run.
+        CannotIsolate: This machine cannot isolate scripts.
+    """
+    if speed not in {None, 1.0}:
+        raise SpeedWithTraining(f"Scripts run in real time: --train needs --speed 1, not {speed:g}.")
+    return TrainingSettings(
+        interpreters=find_interpreters(images, default=Path(sys.executable)),
+        isolation=isolation.find(),
+        stop_grace_s=service_facts.STOP_GRACE_S if stop_grace_s is None else stop_grace_s,
+    )
+
+
+def describe(training: TrainingSettings) -> str:
+    """Return a sentence on what runs, and how it is isolated."""
+    pythons = ", ".join(f"{pattern} with {each.folder}/python" for pattern, each in training.interpreters.items())
+    return (
+        f"scripts of training jobs run on this machine, {_ISOLATED_BY[Isolation(training.isolation)]}; "
+        f"images: {pythons}; {training.stop_grace_s:g} s from SIGTERM to SIGKILL"
+    )

@@ -1,0 +1,231 @@
+"""Runs the scripts of training jobs: starts a supervisor for each job, and follows what both report.
+
+The fake SageMaker decides in which stage a job is; a supervisor ends the stages of its job that processes end. A
+supervisor ends with this server, however the server ends: jobs that it ran fail at the next start, as after a failure
+of SageMaker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import headway
+import headway_sandbox
+from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_sandbox.sagemaker.training_job import TrainingJob
+from headway_sandbox.training import supervisor
+from headway_sandbox.training.assignment import Assignment
+from headway_sandbox.training.container.isolation import Isolation
+from headway_sandbox.training.platform import folders
+from headway_sandbox.training.settings import TrainingSettings
+
+LOST = (
+    "InternalServerError: We encountered an internal error. Please try again. Sandbox: the process that ran the job "
+    "ended with the sandbox's server."
+)
+_log = logging.getLogger("headway.sandbox")
+# Longer than any message: a line of output has 16 KB, and JSON writes some characters as six.
+_LONGEST_MESSAGE_BYTES = 2**20
+
+Credentials = Callable[[str, str], tuple[str, str, str]]
+WriteLog = Callable[[str, float, str], None]
+WriteMetric = Callable[[str, str, float, float], None]
+
+
+class TrainingRuns:
+    """The supervisors of all jobs whose scripts run. Called on the server's event loop only.
+
+    Args:
+        fleet: The fake SageMaker.
+        settings: Those of `--train`; None: no script runs.
+        folder: Folder for the jobs' files. What an earlier server has left there is removed.
+        port: Port of the AWS endpoint.
+        credentials: Returns credentials of a role, for the session of a job.
+        write_log: Writes a line of output: log stream, machine time in s, text.
+        write_metric: Writes the value of a metric: job, metric, value, machine time in s.
+    """
+
+    def __init__(
+        self,
+        fleet: FakeSageMaker,
+        settings: TrainingSettings | None,
+        *,
+        folder: Path,
+        port: int,
+        credentials: Credentials,
+        write_log: WriteLog,
+        write_metric: WriteMetric,
+    ) -> None:
+        self._fleet = fleet
+        self._settings = settings
+        self._folder = folder
+        self._port = port
+        self._credentials = credentials
+        self._write_log = write_log
+        self._write_metric = write_metric
+        self.changed: Callable[[], None] = lambda: None
+        """Called when a job may have changed."""
+        self._runs: dict[str, _Run] = {}
+        folders.remove(folder)
+
+    @property
+    def enabled(self) -> bool:
+        """Whether scripts run."""
+        return self._settings is not None
+
+    def step(self, now: float) -> None:
+        """Start, stop and end supervisors, as the states of their jobs require.
+
+        Args:
+            now: The training time, s.
+        """
+        for job in self._fleet.jobs(now=now):
+            if not job.why_timer:
+                self._follow(job, now)
+
+    def _follow(self, job: TrainingJob, now: float) -> None:
+        run = self._runs.get(job.name)
+        if run is not None and run.task.done():
+            del self._runs[job.name]
+            run = None
+        if run is None:
+            if job.waits_for_processes:
+                self._start(job, now)
+        elif job.ended:
+            run.abandon()
+        elif not job.waits_for_processes or job.status == service_facts.STOPPING:
+            # Stopped, or interrupted: it begins again when this run has ended.
+            run.stop()
+
+    def _start(self, job: TrainingJob, now: float) -> None:
+        if job.status == service_facts.STOPPING:
+            self._fleet.end_stage(job.name, job.secondary, now=now)
+        elif job.secondary != "Downloading" or self._settings is None:
+            self._fleet.end_stage(job.name, job.secondary, failure=LOST, now=now)
+        else:
+            assignment = self._assignment(job, self._settings)
+            if assignment is None:
+                self._fleet.end_stage(job.name, job.secondary, failure=LOST, now=now)
+                return
+            run = _Run(started_s=job.modified)
+            run.task = asyncio.create_task(self._run(job, run, assignment))
+            self._runs[job.name] = run
+        self.changed()
+
+    def _assignment(self, job: TrainingJob, settings: TrainingSettings) -> Assignment | None:
+        interpreter = settings.interpreter(str(job.request["AlgorithmSpecification"].get("TrainingImage", "")))
+        if interpreter is None:  # this server has other patterns than the one that accepted the job
+            return None
+        return Assignment(
+            arn=job.arn,
+            request=job.request,
+            resources=job.describe().get("ResourceConfig", {}),
+            folder=str(self._folder / job.name),
+            interpreter=interpreter,
+            isolation=Isolation(settings.isolation),
+            stop_grace_s=settings.stop_grace_s,
+            disk_bytes=settings.disk_bytes,
+            port=self._port,
+            region=self._fleet.settings.region,
+            credentials=self._credentials(job.request["RoleArn"], job.name),
+        )
+
+    async def _run(self, job: TrainingJob, run: _Run, assignment: Assignment) -> None:
+        """Run a supervisor until its end."""
+        _log.warning("job %s runs %s", job.name, assignment.command)
+        try:
+            run.process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", supervisor.__name__, assignment.folder, stdin=PIPE, stdout=PIPE,
+                env=_environment(), start_new_session=True, limit=_LONGEST_MESSAGE_BYTES,
+            )  # fmt: skip
+            run.write(assignment.to_line())
+            output = run.process.stdout
+            while output is not None and (line := await output.readline()):
+                self._take(job, run, json.loads(line))
+            await run.process.wait()
+        except (OSError, ValueError):
+            _log.exception("the supervisor of %s failed", job.name)
+        finally:
+            if run.process is not None and run.process.returncode is None:
+                run.process.kill()
+            # On another thread, as it may wait for the job's last processes.
+            await asyncio.to_thread(folders.remove, assignment.path)
+            self.changed()
+
+    def _take(self, job: TrainingJob, run: _Run, message: Mapping[str, Any]) -> None:
+        """Apply a supervisor's message."""
+        clock = self._fleet.settings.clock
+        match message:
+            case {"kind": "log", "host": host, "time": time_s, "text": text}:
+                self._write_log(f"{job.name}/algo-{host}-{int(run.started_s * 1000)}", time_s, text)
+                return
+            case {"kind": "metric", "name": name, "value": value, "time": time_s}:
+                self._write_metric(job.name, name, value, time_s)
+                self._fleet.put_metric(job.name, name, value, at=clock.training_time(time_s))
+                return
+            case {"kind": "downloaded"}:
+                self._end_stage(job, run, "Downloading")
+            case {"kind": "trained"}:
+                self._end_stage(job, run, "Training")
+            case {"kind": "ended", "failure": failure}:
+                self._end_stage(job, run, job.secondary, failure)
+            case _:
+                raise ValueError(f"Unknown message of a supervisor: {message}")
+        self.changed()
+
+    def _end_stage(self, job: TrainingJob, run: _Run, stage: str, failure: str | None = None) -> None:
+        # A run that was stopped ends nothing but the stop: its job may have been interrupted, and wait to begin again.
+        if not run.stopped or job.status == service_facts.STOPPING:
+            self._fleet.end_stage(
+                job.name, stage, failure=failure, now=self._fleet.settings.clock.training_time(time.time())
+            )
+
+    async def close(self) -> None:
+        """End all supervisors and wait for them."""
+        for run in self._runs.values():
+            run.abandon()
+        await asyncio.gather(*(run.task for run in self._runs.values()), return_exceptions=True)
+
+
+class _Run:
+    """One run of a job's script."""
+
+    def __init__(self, *, started_s: float) -> None:
+        self.started_s = started_s
+        self.process: Process | None = None
+        self.stopped = False
+        self.task: asyncio.Task[None]
+
+    def write(self, line: bytes) -> None:
+        if self.process is not None and self.process.stdin is not None:
+            self.process.stdin.write(line)
+
+    def stop(self) -> None:
+        """Stop the script, with its grace period."""
+        if not self.stopped and self.process is not None:
+            self.stopped = True
+            self.write(supervisor.STOP)
+
+    def abandon(self) -> None:
+        """End its processes at once."""
+        if self.process is not None and self.process.stdin is not None:
+            with suppress(OSError):
+                self.process.stdin.close()
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of supervisors: no credentials, and this package."""
+    ours = [Path(package.__path__[0]).resolve().parent for package in (headway_sandbox, headway)]
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TMPDIR") if name in os.environ}
+    return {**kept, "PYTHONPATH": os.pathsep.join(map(str, ours)), "PYTHONDONTWRITEBYTECODE": "1"}

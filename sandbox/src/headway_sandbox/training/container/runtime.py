@@ -1,0 +1,77 @@
+"""`python -m headway_sandbox.training.container.runtime SPEC SOCKET`: process 1 of a training job's namespaces.
+
+It starts the hosts and reports their exit codes. Its network namespace has nothing but a loopback interface; the AWS
+endpoint there is a socket that it opens and hands to the supervisor, which answers on it. When it ends, the kernel ends
+all processes of the job, whatever they do.
+"""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import json
+import os
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+from headway_sandbox.training.container.spec import ContainerSpec
+
+TERMINATE = b"T"
+"""From the supervisor: send SIGTERM to process 1 of each host."""
+
+_GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
+_BACKLOG = 64
+
+
+def main(path: str, descriptor: int) -> int:
+    """Run all hosts and return 0 when they have ended."""
+    spec = ContainerSpec.read(Path(path))
+    supervisor = socket.socket(fileno=descriptor)
+    _bring_loopback_up()
+    with socket.create_server(("127.0.0.1", spec.port), backlog=_BACKLOG) as endpoint:
+        socket.send_fds(supervisor, [b"\n"], [endpoint.fileno()])
+    outputs = [host.output for host in spec.hosts]
+    hosts = {
+        os.pidfd_open(process.pid): (number, process)
+        for number, process in enumerate(_start_host(path, number, outputs) for number in range(len(spec.hosts)))
+    }
+    for output in outputs:
+        os.close(output)  # so that the supervisor finds the end of a host's output
+    with selectors.DefaultSelector() as selector:
+        selector.register(supervisor, selectors.EVENT_READ)
+        for each in hosts:
+            selector.register(each, selectors.EVENT_READ)
+        while hosts:
+            for key, _events in selector.select():
+                if key.fd == supervisor.fileno():
+                    if supervisor.recv(1) != TERMINATE:
+                        return 1  # the supervisor has gone
+                    for _number, process in hosts.values():
+                        process.send_signal(signal.SIGTERM)
+                else:
+                    number, process = hosts.pop(key.fd)
+                    selector.unregister(key.fd)
+                    supervisor.sendall(json.dumps({"host": number, "exit": process.wait()}).encode() + b"\n")
+    return 0
+
+
+def _start_host(path: str, number: int, outputs: list[int]) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "headway_sandbox.training.container.host", path, str(number)]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[outputs[number]])
+
+
+def _bring_loopback_up() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        request = array.array("b", struct.pack("16sh", b"lo", 0) + b"\0" * 22)
+        fcntl.ioctl(control, _GET_FLAGS, request)
+        (flags,) = struct.unpack_from("h", request, 16)
+        fcntl.ioctl(control, _SET_FLAGS, struct.pack("16sh", b"lo", flags | _UP) + b"\0" * 22)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))

@@ -1,0 +1,69 @@
+"""A queue in front of scripts that really run: a preempted script continues from its checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from headway_sandbox.local.sandbox import Sandbox
+from headway_sandbox.sagemaker.training_job import Durations
+from tests.e2e.command_line import CommandLine
+from tests.e2e.conftest import PARAMETERS
+from tests.e2e.queue_view import QueueView
+from tests.e2e.waiting import eventually
+from tests.sandbox.training.jobs import Jobs, checkpoints, definition, training_settings
+from tests.sandbox.training.step_scripts import STEP_S, steps
+
+pytestmark = pytest.mark.e2e
+
+DURATIONS = Durations(provisioning_s=0.5, download_s=0.2, upload_s=0.2, release_s=0.2, restart_s=0.5)
+KIND = "ml.m5.xlarge"
+EVERY = 5
+"""Steps between two checkpoints."""
+
+
+@pytest.fixture(scope="module")
+def sb() -> Iterator[Sandbox]:
+    with Sandbox(durations=DURATIONS, training=training_settings(), parameters=PARAMETERS) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def queue(sb: Sandbox, tmp_path: Path) -> Iterator[QueueView]:
+    with closing(CommandLine(sb, tmp_path)) as cli:
+        view = QueueView(sb, cli, "")
+        view.api.put_config({"pools": {KIND: {"size": 1}}}, force=True)
+        yield view
+        view.empty()
+
+
+@pytest.mark.parametrize("handles_sigterm", [False, True], ids=["periodic checkpoints", "a SIGTERM handler"])
+def test_a_preempted_script_continues_from_its_checkpoint(sb: Sandbox, queue: QueueView, handles_sigterm: bool):
+    jobs, names = Jobs(sb), [f"{name}-{handles_sigterm:d}" for name in ("low", "high")]
+    low, high = names
+    last = round(30 / STEP_S)  # longer than the other submission takes with cold functions
+    script = steps(last=last, every=EVERY, handles_sigterm=handles_sigterm)
+    queue.cli("submit", "-", "--priority", "1", stdin=definition(sb, low, script, **checkpoints(sb, low)))
+    jobs.wait_for_line(low, "step 20")
+
+    queue.cli("submit", "-", "--priority", "5", stdin=definition(sb, high, "print('trained')"))
+
+    eventually(
+        lambda: queue.states().get(high) == queue.states().get(low) == "completed", queue.summary, timeout_s=120.0
+    )
+    assert queue.history(low) == ["pending", "running", "stopping", "preempted", "running", "completed"]
+    assert jobs.log(high) == ["trained"]
+    first, second = queue.attempts(low)
+    reached = int(jobs.log(first)[-1].rpartition(" ")[2])
+    begun = int(jobs.log(second)[0].removeprefix("begins at "))
+    assert 0 <= reached - begun <= (0 if handles_sigterm else EVERY)
+    assert jobs.archive(second) == {"steps": str(last).encode()}
+
+
+def test_the_reason_of_a_script_that_fails_reaches_the_user(sb: Sandbox, queue: QueueView):
+    queue.cli("submit", "-", stdin=definition(sb, "broken", "import nonesuch"))
+    queue.wait_for(broken="failed", timeout_s=60.0)
+    eventually(lambda: "No module named 'nonesuch'" in str(queue.details("broken")), "the reason is shown")

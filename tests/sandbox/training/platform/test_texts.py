@@ -1,0 +1,64 @@
+"""What a script prints, the metrics in it, and the reason of its failure."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway_sandbox.training.platform import failure_reason, output_lines
+from headway_sandbox.training.platform.metric_definitions import MetricDefinitions
+
+
+def definitions(*pairs: tuple[str, str]) -> MetricDefinitions:
+    listed: list[dict[str, Any]] = [{"Name": name, "Regex": regex} for name, regex in pairs]
+    return MetricDefinitions({"AlgorithmSpecification": {"MetricDefinitions": listed}})
+
+
+def test_the_first_group_of_each_match_is_a_value():
+    found = definitions(("loss", r"loss=([0-9.e-]+)"), ("step", r"step (\d+)")).values("step 3: loss=0.5, loss=1e-3")
+    assert list(found) == [("loss", 0.5), ("loss", 0.001), ("step", 3.0)]
+
+
+@pytest.mark.parametrize("line", ["loss=nan", "loss=inf", "loss=high", "loss="])
+def test_what_is_no_finite_number_is_no_value(line: str):
+    assert list(definitions(("loss", "loss=(.*)")).values(line)) == []
+
+
+@pytest.mark.parametrize(("regex", "message"), [("(", "is not a regular expression"), ("loss", "has no group")])
+def test_a_regular_expression_that_finds_nothing_is_reported(regex: str, message: str):
+    assert message in definitions(("loss", regex)).invalid[0]
+
+
+@given(st.binary(max_size=2000))
+def test_any_output_becomes_lines_of_text(output: bytes):
+    lines = list(output_lines.lines(io.BytesIO(output)))
+    assert all(line and "\0" not in line and "\n" not in line for line in lines)
+    assert len(lines) == len(io.BytesIO(output).readlines())
+
+
+def test_a_long_line_is_split_and_output_beyond_the_limit_is_dropped():
+    output = io.BytesIO(b"x" * (3 * output_lines.MAX_LINE_BYTES) + b"\nlast\n")
+    lines = list(output_lines.lines(output, most_bytes=output_lines.MAX_LINE_BYTES + 1))
+    assert [len(line) for line in lines[:2]] == [output_lines.MAX_LINE_BYTES] * 2
+    assert lines[2].startswith("The sandbox keeps ")
+    assert (len(lines), output.read()) == (3, b"")
+
+
+@given(st.text(), st.text(), st.integers(min_value=1, max_value=255))
+def test_a_reason_has_at_most_1024_characters_and_ends_with_the_exit_code(failure: str, last_line: str, code: int):
+    reason = failure_reason.of_script(code, failure=failure, last_line=last_line, host="algo-1")
+    assert len(reason) <= failure_reason.LONGEST
+    assert reason.startswith("AlgorithmError: ")
+    assert reason.endswith(f", exit code: {code}")
+
+
+def test_the_failure_file_comes_before_the_last_line():
+    def reason(failure: str) -> str:
+        return failure_reason.of_script(1, failure=failure, last_line="ValueError", host="algo-2")
+
+    assert reason("why\n") == "AlgorithmError: why, exit code: 1"
+    assert "algo-2 wrote no /opt/ml/output/failure. Its last line: ValueError" in reason(" ")

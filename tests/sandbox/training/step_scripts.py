@@ -1,0 +1,43 @@
+"""A script that trains in steps and keeps checkpoints, as a user would write it."""
+
+from __future__ import annotations
+
+STEP_S = 0.05
+"""Duration of a step."""
+
+_SCRIPT = """
+import pathlib, signal, sys, time
+folder = pathlib.Path("/opt/ml/checkpoints")
+found = sorted(folder.glob("step-*"), key=lambda path: int(path.name[5:]))
+step = int(found[-1].name[5:]) if found else 0
+print("begins at", step)
+def save():
+    draft = folder / "draft"
+    draft.write_text("weights")
+    draft.rename(folder / f"step-{step}")
+def on_sigterm(*_):
+    save()
+    print("saved", step)
+    sys.exit(0)
+if HANDLES_SIGTERM:
+    signal.signal(signal.SIGTERM, on_sigterm)
+while step < LAST:
+    time.sleep(STEP_S)
+    step += 1
+    print("step", step)
+    if step % EVERY == 0:
+        save()
+pathlib.Path("/opt/ml/model/steps").write_text(str(step))
+"""
+
+
+def steps(*, last: int, every: int, handles_sigterm: bool = False) -> str:
+    """Return the script: it ends at a step, and saves a checkpoint every few steps.
+
+    Args:
+        last: The last step.
+        every: Steps between two checkpoints.
+        handles_sigterm: Whether it also saves one when it receives SIGTERM.
+    """
+    settings = {"LAST": last, "EVERY": every, "HANDLES_SIGTERM": handles_sigterm, "STEP_S": STEP_S}
+    return "".join(f"{name} = {value}\n" for name, value in settings.items()) + _SCRIPT
