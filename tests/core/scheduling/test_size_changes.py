@@ -63,9 +63,17 @@ def test_an_attempt_beyond_its_limit_may_run_for_ever() -> None:
     assert starts(schedule(snapshot(overdue, job("a"), size=2, sizes={60: 1}))) == []
 
 
+@pytest.mark.parametrize("ends_in_s", [None, 9000], ids=["without a limit", "with a later limit"])
 @pytest.mark.parametrize(("in_s", "started"), [(120, ["a"]), (119, [])])
-def test_a_stopping_attempt_counts_until_a_stop_has_ended(in_s: int, started: list[str]) -> None:
-    assert starts(schedule(snapshot(held("r", stopping=True), job("a"), size=2, sizes={in_s: 1}))) == started
+def test_a_stopping_attempt_counts_until_a_stop_has_ended(in_s: int, started: list[str], ends_in_s: int | None) -> None:
+    stopping = held("r", stopping=True, ends_in_s=ends_in_s)
+    assert starts(schedule(snapshot(stopping, job("a"), size=2, sizes={in_s: 1}))) == started
+
+
+def test_a_change_that_has_happened_is_none() -> None:
+    # The size of now is the pool's; another tick, or a resize, may have changed it since.
+    assert starts(schedule(snapshot(job("a"), job("b"), size=2, sizes={-60: 1}))) == ["a", "b"]
+    assert starts(schedule(snapshot(job("a"), job("b"), size=2, sizes={0: 1}))) == ["a", "b"]
 
 
 def test_a_job_that_waits_for_a_smaller_pool_reports_the_limit_that_would_let_it_start() -> None:
