@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from headway.errors import InvariantViolation
-from headway.model import Calendar, SizeChange
+from headway.model import Allocation, Calendar, SizeChange, WaitingJob
 from headway.plan import Plan, Start, StopForSize
 from headway.reasons import Reason, ReasonCode
 from headway.scheduling.forecast import Resize, forecast, with_edits
 from headway.scheduling.invariants import check_plan
+from headway.scheduling.looks import Looks
 from headway.scheduling.scheduler import schedule
 from headway.scheduling.simulation import Event, EventKind, Simulation
-from headway.scheduling.size_changes import crosses
+from headway.scheduling.size_changes import SizeChanges, crosses
 from tests.core.builders import (
     G5,
     NOW_MS,
@@ -326,6 +328,8 @@ def test_in_a_simulation_a_stopped_job_waits_again_and_has_not_been_preempted() 
 @pytest.mark.parametrize(
     ("calendar", "to_s", "stops_for_size", "is_crossed"),
     [
+        (Calendar(changes=(SizeChange(at_ms=4000, size=0),)), 5, False, True),
+        (Calendar(changes=(SizeChange(at_ms=3999, size=0),)), 5, False, False),
         (Calendar(changes=(SizeChange(at_ms=5000, size=0),)), 6, False, True),
         (Calendar(changes=(SizeChange(at_ms=5000, size=0),)), 6, True, True),
         (Calendar(changes=(SizeChange(at_ms=5000, size=0),)), 5, False, False),
@@ -338,6 +342,46 @@ def test_a_later_end_runs_into_another_change(
     calendar: Calendar, to_s: int, stops_for_size: bool, is_crossed: bool
 ) -> None:
     assert crosses({P5: calendar}, [P5, G5], 4000, to_s * 1000, stops_for_size=stops_for_size) is is_crossed
+
+
+def size_changes(*parts: WaitingJob | Allocation, size: int = 2, **more: Any) -> SizeChanges:
+    return SizeChanges(snapshot(*parts, size=size, **more), Looks())
+
+
+def test_a_pool_grows_when_it_first_has_so_many_instances_unless_it_has_them_now() -> None:
+    changes = size_changes(sizes={60: 3, 120: 4, 180: 5})
+    assert [changes.growth(P5, count) for count in (2, 3, 4, 6)] == [
+        None,
+        SizeChange(at_ms=NOW_MS + 60_000, size=3),
+        SizeChange(at_ms=NOW_MS + 120_000, size=4),
+        None,
+    ]
+
+
+def test_there_is_room_for_each_job_by_its_own_limit_and_by_whether_it_is_stopped_for_sizes() -> None:
+    changes = size_changes(sizes={60: 1, 120: 1}, stops=True, any_job=False)
+    short, long = job("short", count=2, limit_s=60), job("long", count=2, limit_s=61)
+    assert [changes.has_room_for(each) for each in (short, long)] == [True, False]
+    assert changes.has_room_for(replace(long, stops_for_size=True))
+    assert changes.has_room_for(job("small", limit_s=61))
+
+
+def test_there_is_no_room_before_a_job_may_start() -> None:
+    late = replace(job("late", count=2, limit_s=30), not_before_ms=NOW_MS + 40_000)
+    changes = size_changes(sizes={60: 1})
+    assert changes.has_room_for(replace(late, not_before_ms=0))
+    assert not changes.has_room_for(late)
+    assert not size_changes(size=1, sizes={20: 2, 60: 1}).has_room_for(late)
+
+
+def test_where_no_attempt_is_stopped_for_a_size_each_one_counts() -> None:
+    running = held("r", stops_for_size=True)
+    assert starts(schedule(snapshot(running, job("a"), size=2, sizes={60: 1}))) == []
+
+
+def test_the_calendar_of_a_pool_that_is_gone_does_not_matter() -> None:
+    gone = {G5: Calendar(changes=(SizeChange(at_ms=NOW_MS + 60_000, size=1),))}
+    assert starts(schedule(replace(snapshot(job("a"), size=1), calendars=gone))) == ["a"]
 
 
 def test_a_plan_that_exceeds_a_later_size_is_refused() -> None:

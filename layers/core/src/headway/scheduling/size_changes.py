@@ -97,7 +97,7 @@ class SizeChanges:
         self._claims: dict[str, list[SizeClaim]] = {}
         #: The same for jobs that may run into those that attempts are stopped for.
         self._for_stopping: dict[str, list[SizeClaim]] = {}
-        self._room: dict[tuple[tuple[tuple[str, int], ...], int | None, bool], bool] = {}
+        self._room: dict[tuple[tuple[tuple[str, int], ...], int | None, int, bool], bool] = {}
         for pool, calendar in snapshot.calendars.items():
             changes = later_changes(calendar, now_ms)
             if not changes or pool not in snapshot.pools:
@@ -140,11 +140,12 @@ class SizeChanges:
         pools = [pool for pool in job.demand if pool in self._changes]
         if not pools:
             return True
-        kind = (tuple(job.demand.items()), job.limit_ms, job.stops_for_size)
+        first_ms = max(self._now_ms, job.not_before_ms)
+        kind = (tuple(job.demand.items()), job.limit_ms, first_ms, job.stops_for_size)
         known = self._room.get(kind)
         if known is None:
-            starts = {max(self._now_ms, job.not_before_ms)}
-            starts |= {change.at_ms for pool in pools for change in self._changes[pool]}
+            later = (change.at_ms for pool in pools for change in self._changes[pool] if change.at_ms > first_ms)
+            starts = {first_ms, *later}
             known = self._room[kind] = any(self._suffices(job, pools, start_ms) for start_ms in starts)
         return known
 
