@@ -374,6 +374,14 @@ def test_there_is_no_room_before_a_job_may_start() -> None:
     assert not size_changes(size=1, sizes={20: 2, 60: 1}).has_room_for(late)
 
 
+def test_a_preemptor_takes_of_later_sizes_what_its_victims_leave() -> None:
+    low = held("low")
+    changes = size_changes(low, size=4, sizes={60: 3})
+    changes.take(job("high"), {P5: 1}, None, [low])
+    assert changes.exceeded_by(job("wide", count=2), {P5: 2}, None) is None
+    assert changes.exceeded_by(job("wider", count=3), {P5: 3}, None) is not None
+
+
 def test_where_no_attempt_is_stopped_for_a_size_each_one_counts() -> None:
     running = held("r", stops_for_size=True)
     assert starts(schedule(snapshot(running, job("a"), size=2, sizes={60: 1}))) == []
