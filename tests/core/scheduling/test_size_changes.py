@@ -374,6 +374,12 @@ def test_there_is_no_room_before_a_job_may_start() -> None:
     assert not size_changes(size=1, sizes={20: 2, 60: 1}).has_room_for(late)
 
 
+def test_of_several_changes_that_a_job_may_not_run_into_the_first_is_named() -> None:
+    claim = size_changes(sizes={60: 1, 120: 0}).exceeded_by(job("a", count=2), {P5: 2}, None)
+    assert claim is not None
+    assert claim.change == SizeChange(at_ms=NOW_MS + 60_000, size=1)
+
+
 def test_a_preemptor_takes_of_later_sizes_what_its_victims_leave() -> None:
     low = held("low")
     changes = size_changes(low, size=4, sizes={60: 3})
