@@ -9,7 +9,7 @@ from headway_service.errors import RetryLater
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import find_applied
 from headway_service.ports.spot_scores import SpotScores
-from headway_service.ports.table import Table, Write
+from headway_service.ports.table import Delete, Table, Write
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.records.spot_scores import SpotScore, SpotScoresRecord
@@ -35,7 +35,7 @@ def refresh_scores(
     in_force = find_applied(table)
     if in_force is None or in_force.configuration.spot.min_score is None:
         if ledger.spot_scores is not None:
-            _write(table, ledger.spot_scores.delete())
+            _write(table, Delete(key=SpotScoresRecord.key()))
         return
     known = ledger.spot_scores or SpotScoresRecord()
     due = known.due(list(_wanted(table, ledger, spot_pools)), machine_clock())

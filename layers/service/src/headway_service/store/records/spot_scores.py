@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from headway_service.ports.table import Delete, Key, Put
+from headway_service.ports.table import Key, Put
 from headway_service.store.records.base import LEDGER, Record
 
 REFRESH_MS = 3_600_000
@@ -46,10 +46,6 @@ class SpotScoresRecord(Record):
         """The write that stores them."""
         key = self.key()
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
-
-    def delete(self) -> Delete:
-        """The write that removes them."""
-        return Delete(key=self.key())
 
     def later(self, by_ms: int) -> SpotScoresRecord:
         """The scores with times that are so much later, ms."""
