@@ -374,6 +374,22 @@ def test_there_is_no_room_before_a_job_may_start() -> None:
     assert not size_changes(size=1, sizes={20: 2, 60: 1}).has_room_for(late)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "longest_s"),
+    [({300: 1, 360: 2, 420: 1}, 300), ({60: 3, 120: 1}, 120), ({60: 1, 120: 2, 300: 1}, 180)],
+    ids=["the first time", "also while the pool grows", "a later time"],
+)
+def test_the_longest_time_for_a_job_is_found(sizes: dict[int, int], longest_s: int) -> None:
+    assert size_changes(sizes=sizes).longest_ms(job("a", count=2)) == longest_s * 1000
+
+
+def test_an_attempt_in_two_pools_that_have_become_smaller_is_stopped_once() -> None:
+    wide = replace(held("wide"), demand={P5: 1, G5: 1})
+    smaller = Calendar(changes=(), stops=True)
+    state = replace(snapshot(wide, pools={P5: 0, G5: 0}), calendars={P5: smaller, G5: smaller})
+    assert stops(schedule(state)) == ["wide"]
+
+
 def test_of_several_changes_that_a_job_may_not_run_into_the_first_is_named() -> None:
     claim = size_changes(sizes={60: 1, 120: 0}).exceeded_by(job("a", count=2), {P5: 2}, None)
     assert claim is not None
