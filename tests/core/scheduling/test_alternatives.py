@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from headway.errors import InvariantViolation
+from headway.forecasting.forecast import forecast
 from headway.model import Alternative, Pause, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Start
 from headway.policy import Policy, Team
 from headway.scheduling.alternatives import choices, choose, chosen
-from headway.scheduling.forecast import forecast
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import (

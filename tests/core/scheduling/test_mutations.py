@@ -16,15 +16,13 @@ from headway.model import WaitingJob
 from headway.plan import Preempt, Start
 from headway.scheduling import (
     allocation_index,
-    backfill,
     capacity_state,
     fair_share,
     preemption,
     queue_order,
-    reserved_starts,
     scheduler,
-    size_changes,
 )
+from headway.scheduling.backfill import claims, reserved_starts, size_changes
 from headway.scheduling.ordering import running_priority, victim_order
 from headway.scheduling.preemption import protected_until_ms
 from headway.vectors import total
@@ -83,7 +81,7 @@ def _warm_last(allocation: Any, now_ms: int, policy: Any) -> Any:
 
 
 def _never_known(job: Any, need: Any, *_: Any) -> Any:
-    return backfill.ReservedStart(job=job, start_ms=None, end_ms=None, need=need, slack=dict.fromkeys(need, 0))
+    return claims.ReservedStart(job=job, start_ms=None, end_ms=None, need=need, slack=dict.fromkeys(need, 0))
 
 
 MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrategy[Any]]] = {
@@ -91,10 +89,10 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         reserved_starts.ReservedStarts, "delayed_by", lambda *_: None, promises.reserved_starts_are_kept, SETTLED
     ),
     "everybody who is started past a start takes the same slack": (
-        backfill.ReservedStart, "share", lambda *_: None, promises.reserved_starts_are_kept, SETTLED
+        claims.ReservedStart, "share", lambda *_: None, promises.reserved_starts_are_kept, SETTLED
     ),
     "a limit that ends after the start counts as ending before": (
-        backfill.ReservedStart, "_runs_into", lambda *_: False, promises.reserved_starts_are_kept, SETTLED
+        claims.ReservedStart, "_runs_into", lambda *_: False, promises.reserved_starts_are_kept, SETTLED
     ),
     "no start is ever known": (
         reserved_starts, "reserve_start", _never_known, promises.starts_that_can_be_known_are_known, LIMITED

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import InvariantViolation
+from headway.forecasting.forecast import forecast
 from headway.model import Pause, Snapshot
 from headway.plan import Plan, Preempt, Start
 from headway.reasons import Reason, ReasonCode
-from headway.scheduling.forecast import forecast
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import G5, NOW_MS, P5, held, job, reserved, snapshot

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import InvalidPolicy
+from headway.forecasting.forecast import forecast
 from headway.model import Alternative, Pause, Snapshot, WaitingJob
 from headway.plan import Plan, Start
 from headway.policy import Policy
 from headway.scheduling.alternatives import demands
-from headway.scheduling.forecast import forecast
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, reserved, snapshot, warm

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headway.forecasting.forecast import Cancel, Reprioritize, Resize
 from headway.model import STOP_MS
 from headway.reasons import ReasonCode
 from headway.reasons.remedies import remedy_for
-from headway.scheduling.forecast import Cancel, Reprioritize, Resize
 from headway_sandbox.inprocess.deployment import START_S
 from headway_service.errors import (
     ImpossibleDemand,

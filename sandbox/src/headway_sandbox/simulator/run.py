@@ -8,9 +8,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from random import Random
 
+from headway.forecasting.simulation import Arrival, Event, EventKind, Simulation
 from headway.model import Snapshot, WaitingJob
 from headway.scheduling.ordering import handicap_ms
-from headway.scheduling.simulation import Arrival, Event, EventKind, Simulation
 from headway_sandbox.simulator.errors import InvalidInput
 from headway_sandbox.simulator.metrics import Outcome, Result, Timeline, WarmUse, measure
 from headway_sandbox.simulator.policies import Article, SimulatedPolicy, policy_named

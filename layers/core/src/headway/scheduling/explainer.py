@@ -9,8 +9,8 @@ from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Wait
 from headway.reasons import Reason
 from headway.scheduling.allocation_index import AllocationIndex
-from headway.scheduling.backfill import ReservedStart
-from headway.scheduling.reserved_starts import Combination, ReservedStarts
+from headway.scheduling.backfill.claims import ReservedStart
+from headway.scheduling.backfill.reserved_starts import Combination, ReservedStarts
 from headway.vectors import minus, overlap, positive
 
 Why = Callable[[], Reason]

@@ -11,7 +11,9 @@ from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Action, Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.reasons import Reason
 from headway.scheduling.alternatives import choices, choose, on_what_is_promised, unlikely_spot
-from headway.scheduling.backfill import ReservedStart
+from headway.scheduling.backfill.claims import ReservedStart
+from headway.scheduling.backfill.reserved_starts import Combination, PreemptibleFrom, ReservedStarts
+from headway.scheduling.backfill.size_changes import SizeChanges, SizeClaim
 from headway.scheduling.capacity_state import CapacityState, paused_pool
 from headway.scheduling.explainer import Explainer, Why
 from headway.scheduling.fair_share import is_limit, limited_pool
@@ -19,8 +21,6 @@ from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import capped_priority, rank, running_priority
 from headway.scheduling.preemption import Preemption
 from headway.scheduling.queue_order import in_rank_order
-from headway.scheduling.reserved_starts import Combination, PreemptibleFrom, ReservedStarts
-from headway.scheduling.size_changes import SizeChanges, SizeClaim
 from headway.scheduling.size_excess import excess
 from headway.scheduling.warm_pools import claimable, foreign
 from headway.vectors import minus, overlap, plus, positive, shortfall, total

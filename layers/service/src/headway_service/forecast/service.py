@@ -1,6 +1,6 @@
 """Answers questions about the future: when jobs start, why not yet, what a new job or a change would do.
 
-Nothing is changed. The decisions themselves run on virtual time (:mod:`headway.scheduling.forecast`).
+Nothing is changed. The decisions themselves run on virtual time (:mod:`headway.forecasting.forecast`).
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headway.forecasting import forecast as core
+from headway.forecasting.forecast import Cancel, Forecast, Reprioritize, Resize, Submit, UnknownEdit, WhatIf
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
 from headway.plan import Preempt
 from headway.policy import Policy
 from headway.reasons.remedies import remedy_for
-from headway.scheduling import forecast as core
-from headway.scheduling.forecast import Cancel, Forecast, Reprioritize, Resize, Submit, UnknownEdit, WhatIf
 from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.queue_limits import QueueLimits
 from headway_service.config.authorization import Caller

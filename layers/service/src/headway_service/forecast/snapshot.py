@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from headway.forecasting.forecast import Edit, Forecast, WhatIf, forecast, what_if, with_edits
 from headway.model import Snapshot, WaitingJob
 from headway.policy import Policy
 from headway.reasons import clock_time
 from headway.scheduling.alternatives import demands, pools_of
-from headway.scheduling.forecast import Edit, Forecast, WhatIf, forecast, what_if, with_edits
 from headway.scheduling.ordering import effective_priority
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display
@@ -69,7 +69,7 @@ class ForecastSnapshot:
         """The effect of changes, as far as the forecast reaches.
 
         Raises:
-            UnknownEdit: see :func:`headway.scheduling.forecast.what_if`.
+            UnknownEdit: see :func:`headway.forecasting.forecast.what_if`.
         """
         result = what_if(self.snapshot, changes, steps=self.steps)
         after = self._only_covered(result.after, with_edits(self.snapshot, changes))

@@ -12,8 +12,8 @@ from headway.model import Demand, WaitingJob
 from headway.plan import Action, Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.policy import Policy
 from headway.scheduling.alternatives import chosen
+from headway.scheduling.backfill.size_changes import crosses
 from headway.scheduling.ordering import work_lost_ms
-from headway.scheduling.size_changes import crosses
 from headway_service.config.warm_pools import KeptWarmPools
 from headway_service.errors import Conflict, OutcomeUnknown
 from headway_service.observability import metrics

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from headway.api_documents.forecast import Explanation, Forecast, WhatIf
-from headway.scheduling import forecast
+from headway.forecasting import forecast
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.api import request_context
 from headway_service.api.add_job_body import submission_in

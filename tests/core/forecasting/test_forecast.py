@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from headway.forecasting.forecast import Cancel, Reprioritize, Resize, Submit, UnknownEdit, forecast, what_if
 from headway.model import Allocation, WaitingJob
-from headway.scheduling.forecast import Cancel, Reprioritize, Resize, Submit, UnknownEdit, forecast, what_if
 from tests.core.builders import G5, NOW_MS, P5, held, job, snapshot
 
 HOUR_MS = 3_600_000

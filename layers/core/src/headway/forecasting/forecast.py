@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from headway.errors import HeadwayError
+from headway.forecasting.simulation import Event, EventKind, RunTime, Simulation
 from headway.model import STOP_MS, Allocation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Start
 from headway.scheduling.scheduler import schedule
-from headway.scheduling.simulation import Event, EventKind, RunTime, Simulation
 
 MAX_FORECAST_STEPS = 2000
 """Simulated steps of a forecast; a job that starts later has no expected start."""

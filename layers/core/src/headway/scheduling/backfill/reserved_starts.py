@@ -8,9 +8,9 @@ from dataclasses import replace
 from headway.model import STOP_MS, Allocation, Demand, WaitingJob
 from headway.policy import Policy
 from headway.scheduling.allocation_index import AllocationIndex
-from headway.scheduling.backfill import CapacityChange, Claim, ReservedStart, reserve_start
+from headway.scheduling.backfill.claims import CapacityChange, Claim, ReservedStart, reserve_start
+from headway.scheduling.backfill.size_changes import SizeChanges
 from headway.scheduling.looks import Looks
-from headway.scheduling.size_changes import SizeChanges
 from headway.vectors import overlap, total
 
 Combination = tuple[str, ...]

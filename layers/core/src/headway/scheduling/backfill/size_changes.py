@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from headway.model import STOP_MS, Allocation, Calendar, Demand, SizeChange, Snapshot, WaitingJob
-from headway.scheduling.backfill import Claim
+from headway.scheduling.backfill.claims import Claim
 from headway.scheduling.looks import Looks
 from headway.vectors import plus, total
 

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from headway.errors import InvariantViolation
+from headway.forecasting.forecast import Resize, forecast, with_edits
+from headway.forecasting.simulation import Event, EventKind, Simulation
 from headway.model import Allocation, Calendar, SizeChange, WaitingJob
 from headway.plan import Plan, Start, StopForSize
 from headway.reasons import Reason, ReasonCode
-from headway.scheduling.forecast import Resize, forecast, with_edits
+from headway.scheduling.backfill.size_changes import SizeChanges, crosses
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.looks import Looks
 from headway.scheduling.scheduler import schedule
-from headway.scheduling.simulation import Event, EventKind, Simulation
-from headway.scheduling.size_changes import SizeChanges, crosses
 from tests.core.builders import (
     G5,
     NOW_MS,

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from headway import reasons
 from headway.errors import InvariantViolation
+from headway.forecasting.simulation import ENDS, Arrival, Event, EventKind, Simulation
 from headway.model import Allocation, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import Policy
 from headway.scheduling.scheduler import schedule
-from headway.scheduling.simulation import ENDS, Arrival, Event, EventKind, Simulation
 from headway.vectors import free
 from tests.core.builders import NOW_MS, P5, held, job, reserved, snapshot, warm
 
