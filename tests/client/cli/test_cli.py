@@ -194,7 +194,7 @@ def test_an_unexpected_error_is_exit_code_1_with_a_sentence(run: Run, monkeypatc
         raise ZeroDivisionError("oh\x1b[2J")
 
     monkeypatch.setattr("headway_client.cli.output.job_rows", break_down)
-    monkeypatch.setattr("headway_client.cli.commands.queue.open_api", break_down)
+    monkeypatch.setattr("headway_client.cli.commands.jobs.queue.open_api", break_down)
 
     code, _, err = run("queue")
     assert code == 1
@@ -208,7 +208,7 @@ def test_an_interrupt_is_exit_code_130(run: Run, monkeypatch: pytest.MonkeyPatch
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("headway_client.cli.commands.queue.open_api", interrupt)
+    monkeypatch.setattr("headway_client.cli.commands.jobs.queue.open_api", interrupt)
 
     code, _, err = run("queue")
     assert code == 130

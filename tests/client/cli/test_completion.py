@@ -9,7 +9,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from headway_client.cli.app import cli
-from headway_client.cli.commands.completion import VARIABLE
+from headway_client.cli.commands.local.completion import VARIABLE
 from tests.client.command_line import Run, levels
 
 # The Makefile's own shell, so it is available wherever these tests run.

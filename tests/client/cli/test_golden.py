@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from headway_client.cli.commands import sandbox, simulate
+from headway_client.cli.commands.local import sandbox, simulate
 from headway_client.config.profile import Connection
 from tests.client.command_line import Run
 from tests.client.contract import Queue, request
@@ -352,7 +352,7 @@ def prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(Connection, "aws_client", lambda _, service: {"logs": store}[service])
     for module in (sandbox, simulate):
         monkeypatch.setattr(module, "import_module", lambda _: FakeSandbox())
-    for name in ("wait", "pool_operations", "logs"):
+    for name in ("jobs.wait", "operations.pool_operations", "jobs.logs"):
         monkeypatch.setattr(f"headway_client.cli.commands.{name}._pause", lambda _: None)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway_client.cli import output as render
-from headway_client.cli.commands import logs
+from headway_client.cli.commands.jobs import logs
 from headway_client.cli.output.table import Table
 from headway_client.http import error_mapping
 from headway_client.job_sentences import progress_sentence

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from headway_client.cli import input_files
-from headway_client.cli.input_files import read_object, read_objects
+from headway_client.cli.arguments import input_files
+from headway_client.cli.arguments.input_files import read_object, read_objects
 from headway_client.errors import RequestFileError
 
 

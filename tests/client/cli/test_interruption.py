@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway_client.cli.commands import wait
+from headway_client.cli.commands.jobs import wait
 from headway_client.http.api import HeadwayApi
 from tests.client.command_line import Run
 from tests.client.server import ContractServer

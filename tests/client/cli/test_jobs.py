@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway_client.cli.commands import wait
+from headway_client.cli.commands.jobs import wait
 from tests.client.command_line import Run
 from tests.client.contract import request
 from tests.client.server import ContractServer

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headway_client.cli.commands import logs
+from headway_client.cli.commands.jobs import logs
 from headway_client.config.profile import Connection
 from headway_client.logs import streams
 from tests.client.command_line import Run, answers

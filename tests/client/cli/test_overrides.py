@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_client.cli import overrides
+from headway_client.cli.arguments import overrides
 from headway_client.errors import UsageError
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from headway_client.cli.commands import pool_operations
+from headway_client.cli.commands.operations import pool_operations
 from headway_client.cli.output import pool_sentence
 from headway_client.models import PoolUse
 from tests.client.command_line import Run

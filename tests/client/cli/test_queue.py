@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from headway_client.cli.commands import queue
+from headway_client.cli.commands.jobs import queue
 from tests.client.command_line import Run, answers
 from tests.client.conftest import FAST
 from tests.client.server import ContractServer

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headway_client.cli.commands import sandbox
+from headway_client.cli.commands.local import sandbox
 from tests.client.command_line import Run
 
 

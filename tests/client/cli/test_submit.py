@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headway_client.cli.commands import submit, wait
+from headway_client.cli.commands.jobs import submit, wait
 from headway_client.http.api import HeadwayApi
 from tests.client.command_line import SOURCES, Run, Write, answers
 from tests.client.contract import request

@@ -8,27 +8,9 @@ import click
 
 from headway_client import __version__
 from headway_client.cli.command import Group, common_options
-from headway_client.cli.commands import (
-    completion,
-    connect,
-    dlq,
-    doctor,
-    forecast,
-    history,
-    logs,
-    policy,
-    pool_operations,
-    pools,
-    queue,
-    sandbox,
-    show,
-    simulate,
-    submit,
-    teams,
-    update,
-    version,
-    wait,
-)
+from headway_client.cli.commands.jobs import connect, forecast, history, logs, queue, show, submit, update, wait
+from headway_client.cli.commands.local import completion, doctor, sandbox, simulate, version
+from headway_client.cli.commands.operations import dlq, policy, pool_operations, pools, teams
 
 _EPILOG = """\
 `ls` is another name of queue, and `cancel` of stop.

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from headway_client.cli.params import Function
+from headway_client.cli.arguments.params import Function
 from headway_client.errors import UsageError
 
 NAMES = (

@@ -6,9 +6,9 @@ import sys
 
 import click
 
+from headway_client.cli.arguments.params import Function
 from headway_client.cli.command import CommonOptions
 from headway_client.cli.interruption import UNCHANGED, Interrupted
-from headway_client.cli.params import Function
 from headway_client.errors import UsageError
 
 

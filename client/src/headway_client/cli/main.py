@@ -13,7 +13,7 @@ import click
 
 from headway.errors import HeadwayError
 from headway_client.cli.app import cli
-from headway_client.cli.commands.completion import VARIABLE
+from headway_client.cli.commands.local.completion import VARIABLE
 from headway_client.cli.context import as_client_error, print_error
 from headway_client.cli.exit_codes import (
     EXIT_BROKEN_PIPE,

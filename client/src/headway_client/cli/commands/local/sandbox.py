@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
+from headway_client.cli.arguments.params import Decimal, WholeNumber
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import show_json, wants_json
 from headway_client.cli.exit_codes import EXIT_NOT_REACHABLE, EXIT_OK
 from headway_client.cli.interruption import UNCHANGED
-from headway_client.cli.params import Decimal, WholeNumber
 from headway_client.errors import ClientError, UsageError
 from headway_client.text import to_stderr
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from headway_client.cli.arguments.filters import job_filters
 from headway_client.cli.columns import column_options, require_rows
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_rows, wants_json
-from headway_client.cli.filters import job_filters
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.job_states import ENDED_STATES
 from headway_client.text import to_stderr

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from headway_client.cli import input_files
+from headway_client.cli.arguments import input_files
+from headway_client.cli.arguments.params import FILE, PRIORITY, WholeNumber, job_name
 from headway_client.cli.command import Command, CommonOptions, OrderedCommand, pass_common
 from headway_client.cli.context import colour, open_api, show_json, show_rows, wants_json, width
 from headway_client.cli.interruption import UNCHANGED
-from headway_client.cli.params import FILE, PRIORITY, WholeNumber, job_name
 from headway_client.errors import UsageError
 from headway_client.text import to_stderr
 

@@ -13,12 +13,12 @@ from typing import Any
 import click
 
 from headway.sanitize import strip_control_characters
-from headway_client.cli import input_files
+from headway_client.cli.arguments import input_files
+from headway_client.cli.arguments.params import FILE
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import show_json, wants_json, width
 from headway_client.cli.exit_codes import EXIT_OK, EXIT_REFUSED
 from headway_client.cli.interruption import UNCHANGED
-from headway_client.cli.params import FILE
 from headway_client.errors import ClientError, FieldMessage, RefusedError, UsageError
 
 _DOCUMENT = click.argument("file", metavar="FILE", type=FILE, help="The document as JSON; - is standard input.")

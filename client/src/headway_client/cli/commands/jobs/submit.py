@@ -11,17 +11,17 @@ import click
 
 from headway.sanitize import strip_control_characters
 from headway_client.alternatives import with_alternatives
-from headway_client.cli import input_files
+from headway_client.cli.arguments import input_files
+from headway_client.cli.arguments.params import FILE, PRIORITY, Duration, ExclusiveOption
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, print_failure, show_job, show_json, show_rows, wants_json, width, worst
 from headway_client.cli.exit_codes import EXIT_OK, error_document, exit_code_of
 from headway_client.cli.interruption import if_interrupted
-from headway_client.cli.params import FILE, PRIORITY, Duration, ExclusiveOption
 from headway_client.errors import UsageError
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
-    from headway_client.cli.input_files import Located
+    from headway_client.cli.arguments.input_files import Located
     from headway_client.http.api import HeadwayApi
     from headway_client.models import BatchResult
 
@@ -122,7 +122,7 @@ def submit(
 def _requests(
     files: Sequence[str], texts: Sequence[str], name: str | None, priority: int | None, *, limit: int
 ) -> list[Located]:
-    from headway_client.cli import overrides
+    from headway_client.cli.arguments import overrides
     from headway_client.request_tags import with_priority
 
     if files.count(input_files.STANDARD_INPUT) > 1:
@@ -229,7 +229,7 @@ def _document(result: BatchResult) -> dict[str, Any]:
 
 
 def _wait(common: CommonOptions, api: HeadwayApi, names: Sequence[str]) -> int:
-    from headway_client.cli.commands.wait import wait_for
+    from headway_client.cli.commands.jobs.wait import wait_for
 
     return wait_for(common, api, names)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from headway_client.cli.arguments.params import PRIORITY, Duration, WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import act_on_jobs, act_on_rogue_jobs, open_api
-from headway_client.cli.params import PRIORITY, Duration, WholeNumber
 from headway_client.cli.selection import Selection, job_selection
 from headway_client.errors import UsageError
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway_client.cli.arguments.filters import job_filters
+from headway_client.cli.arguments.params import ExclusiveOption, WholeNumber
 from headway_client.cli.columns import column_options, require_rows
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_rows
-from headway_client.cli.filters import job_filters
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
-from headway_client.cli.params import ExclusiveOption, WholeNumber
 from headway_client.errors import BusyError, NotReachableError, ServerFaultError, UsageError
 from headway_client.job_states import ENDED_STATES, HELD, JOB_STATES, WAITING_STATES
 from headway_client.text import to_stderr

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
+from headway_client.cli.arguments.params import Decimal, ExclusiveOption, WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import show_json, wants_json
-from headway_client.cli.params import Decimal, ExclusiveOption, WholeNumber
 from headway_client.errors import UsageError
 from headway_client.text import to_json, to_stderr
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from headway.sanitize import strip_control_characters
-from headway_client.cli import config_changes, input_files
+from headway_client.cli import config_changes
+from headway_client.cli.arguments import input_files
+from headway_client.cli.arguments.params import FILE, ExclusiveOption, WholeNumber
 from headway_client.cli.command import Command, CommonOptions, Group, pass_common
 from headway_client.cli.confirmation import confirm, yes_option
 from headway_client.cli.context import open_api, show_json, show_rows, wants_json
 from headway_client.cli.interruption import UNCHANGED
-from headway_client.cli.params import FILE, ExclusiveOption, WholeNumber
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:

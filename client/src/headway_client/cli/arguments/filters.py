@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from headway_client.cli.params import Function, WholeNumber
+from headway_client.cli.arguments.params import Function, WholeNumber
 
 MAX_LISTED_JOBS = 10_000
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from headway_client.cli.arguments.params import job_name
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import colour, open_api, show_json, wants_json, width
 from headway_client.cli.interruption import UNCHANGED
-from headway_client.cli.params import job_name
 
 
 @click.command("show", cls=Command, interrupted=UNCHANGED)

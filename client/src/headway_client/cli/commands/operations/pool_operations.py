@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headway_client.cli.arguments.params import WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.commands.wait import MAX_WAIT_S
+from headway_client.cli.commands.jobs.wait import MAX_WAIT_S
 from headway_client.cli.context import open_api, show_rows
 from headway_client.cli.exit_codes import EXIT_OK, EXIT_TIMEOUT
 from headway_client.cli.interruption import if_interrupted
-from headway_client.cli.params import WholeNumber
 from headway_client.errors import UsageError
 from headway_client.text import to_stderr
 

@@ -1,0 +1,1 @@
+"""What is written on the command line: types, files, filters, and the changes of a request."""

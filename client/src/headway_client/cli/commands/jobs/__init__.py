@@ -1,0 +1,1 @@
+"""The commands on jobs, running, waiting and ended."""

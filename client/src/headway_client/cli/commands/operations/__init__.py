@@ -1,0 +1,1 @@
+"""The commands on pools and the configuration."""
