@@ -89,9 +89,24 @@ def test_the_use_of_a_pool_shows_its_next_size() -> None:
     change = world.capacity()[0].next_change
     assert change is not None
     assert (change.size, change.at_ms) == (1, (1_800_000_000 + 10 * HOUR_S) * 1000)
+    world.pass_time(10 * HOUR_S)
+    world.tick()
+    change = world.capacity()[0].next_change
+    assert change is not None
+    assert (change.size, change.at_ms) == (2, (1_800_000_000 + 16 * HOUR_S) * 1000)
     configure(world, size=2)
     world.tick()
     assert world.capacity()[0].next_change is None
+
+
+def test_a_calendar_covers_a_week_on_each_day() -> None:
+    world = world_of({"days": ["thu"], "from": "08:00", "to": "09:00", "size": 0})
+    world.pass_time(5.5 * 24 * HOUR_S)
+    world.tick()
+    sizes = read_ledger(world.table).calendars[0].sizes
+    in_days = [round((from_ms / 1000 - world.now_s) / 86_400, 2) for from_ms, _ in sizes]
+    # What follows is the smallest size, as it is not computed yet.
+    assert in_days == [0, 0.5, 0.54, 7.5, 7.54, 8]
 
 
 def test_until_a_smaller_size_is_applied_nothing_starts_on_the_larger_one() -> None:
@@ -178,6 +193,29 @@ def test_a_document_that_is_no_longer_in_effect_changes_no_size() -> None:
     assert size(world) == 5
     assert follow_schedules(world.table, old, read_ledger(world.table), world.clock())
     assert size(world) == 5
+
+
+def test_a_document_that_is_no_longer_in_effect_removes_no_calendar() -> None:
+    world = world_of(size=5)
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 5}}}))
+    world.tick()
+    old = get_effective(world.table, world.configuration, world.machine_clock)
+    configure(world, NIGHT)
+    world.tick()
+    before = read_ledger(world.table)
+    assert before.calendars
+    assert follow_schedules(world.table, old, before, world.clock())
+    assert read_ledger(world.table) == before
+
+
+def test_a_document_that_is_no_longer_in_effect_sets_no_calendar() -> None:
+    world = world_of()
+    old = get_effective(world.table, world.configuration, world.machine_clock)
+    configure(world, {**NIGHT, "size": 0})
+    world.tick()
+    before = read_ledger(world.table)
+    assert follow_schedules(world.table, old, before, world.clock())
+    assert read_ledger(world.table) == before
 
 
 @pytest.mark.parametrize("at_call", range(1, 30))

@@ -124,6 +124,19 @@ def test_before_sagemaker_has_described_the_plan_nothing_starts_there() -> None:
     assert world.states("planned") == {"planned": "running"}
 
 
+def test_a_plan_with_another_arn_has_not_been_described_yet() -> None:
+    world = world_of((0, 10))
+    assert size(world) == 2
+    other = arn_of(world).replace(":123456789012:", ":210987654321:")
+    assert other != arn_of(world)
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}, POOL: {"plan": other}}}))
+    world.tick()
+    assert size(world) == 0
+    calendar = next(each for each in read_ledger(world.table).calendars if each.pool == POOL)
+    assert "has not been described by SageMaker yet" in calendar.about
+    assert not calendar.stops
+
+
 def test_a_job_for_a_scheduled_plan_waits_and_says_when_that_begins() -> None:
     world = world_of((2, 10))
     world.submit("planned", **in_plan(world), **limited(2))

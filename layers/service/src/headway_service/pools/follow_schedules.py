@@ -12,7 +12,7 @@ from headway_service.config.schedule import AtShrink
 from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, require_in_force
-from headway_service.ports.table import Check, Equals, Table
+from headway_service.ports.table import Check, Table
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.ledger import CalendarRecord
@@ -25,8 +25,8 @@ RENEW_AFTER_MS = 86_400_000
 def follow_schedules(table: Table, in_force: EffectiveConfig, ledger: Ledger, now_ms: int) -> bool:
     """Update the calendars and the sizes of pools by their schedules and plans.
 
-    Each change is conditional on the configuration and on what was read, so it is safe beside another tick, a resize,
-    and an invocation with another clock. A decision takes the smaller size until a change is applied.
+    Each change is conditional on the configuration and on what it replaces, so it is safe beside another tick, a
+    resize, and an invocation with another clock. A decision takes the smaller size until a change is applied.
 
     Args:
         table: the table.
@@ -38,8 +38,6 @@ def follow_schedules(table: Table, in_force: EffectiveConfig, ledger: Ledger, no
         Whether anything was changed, or tried, so that the ledger has to be read again.
     """
     scheduled = {name: pool for name, pool in in_force.configuration.pools.items() if pool.follows}
-    if not scheduled and not ledger.calendars:
-        return False
     still = require_in_force(in_force.version)
     known = {each.pool: each for each in ledger.calendars}
     changed = False
@@ -53,7 +51,7 @@ def follow_schedules(table: Table, in_force: EffectiveConfig, ledger: Ledger, no
                 table.write([*transitions.set_calendar(known.get(name), calendar), still])
                 changed = True
         # By the calendars that are stored: those that have just changed are read again first.
-        changed = changed or _resize(table, in_force, ledger, now_ms, still)
+        changed = changed or _resize(table, ledger, now_ms, still)
     except Conflict:
         logger.info("another call changes the sizes of pools at the same time")
         changed = True
@@ -70,9 +68,9 @@ def _calendar(
         plan = plan if plan is not None and plan.arn == pool.plan else PlanRecord(pool=name, arn=pool.plan)
         made_from += plan.digest
     if known is not None and known.made_from == made_from:
-        next_ms = known.sizes[1][0] if len(known.sizes) > 1 else known.sizes[0][0] + RENEW_AFTER_MS
+        changes_ms = [from_ms for from_ms, _ in known.sizes[1:]]
         # With a clock that is behind, the known one still holds.
-        if now_ms < min(next_ms, known.sizes[0][0] + RENEW_AFTER_MS):
+        if now_ms < min([known.sizes[0][0] + RENEW_AFTER_MS, *changes_ms]):
             return None
     if pool.plan is not None and plan is not None:
         return CalendarRecord(
@@ -88,22 +86,14 @@ def _calendar(
     return CalendarRecord(pool=name, sizes=pool.sizes.sizes(now_ms), stops=stops, made_from=made_from)
 
 
-def _resize(table: Table, in_force: EffectiveConfig, ledger: Ledger, now_ms: int, still: Check) -> bool:
+def _resize(table: Table, ledger: Ledger, now_ms: int, still: Check) -> bool:
     """Give pools the sizes of the time."""
     changed = False
     for pool in ledger.pools:
-        configured = in_force.configuration.pools.get(pool.pool)
         calendar = ledger.calendar_of(pool.pool)
-        if configured is None or (configured.follows and calendar is None):
-            continue
-        if not configured.follows or calendar is None:
-            size, holds = configured.size, still
-        else:
-            size = calendar.size_at(now_ms)
-            holds = Check(key=CalendarRecord.key(pool.pool), requires=Equals("version", calendar.version))
-        if pool.size != size:
-            conditions = [still] if holds is still else [still, holds]
-            table.write([*transitions.resize_pool(pool, size), *conditions])
+        size = pool.size if calendar is None else calendar.size_at(now_ms)
+        if size != pool.size:
+            table.write([*transitions.resize_pool(pool, size), still])
             logger.info("a pool has another size by its calendar", extra={"pool": pool.pool, "size": size})
             changed = True
     return changed
