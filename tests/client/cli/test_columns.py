@@ -67,6 +67,17 @@ def test_the_chosen_columns_are_shown_in_their_order(run: Run):
     ]
 
 
+def test_the_other_alternatives_of_a_job_have_a_column(server: ContractServer, run: Run):
+    server.queue.add("plain")
+    server.queue.add(
+        "a", demand={"ml.b": 8}, choices=[{"ml.a": 1}, {"ml.b": 8}, {"ml.a.spot": 1, "ml.c": 2}], alternative=1
+    )
+    assert run("queue", "-O", "name,demand,otherwise", "--sort", "name")[1].splitlines()[2:] == [
+        "a         8 ml.b            1 ml.a or 1 ml.a.spot, 2 ml.c",
+        "plain     1 ml.p5.48xlarge  -",
+    ]
+
+
 @pytest.mark.usefixtures("jobs")
 def test_csv_has_numbers_without_units_and_times_in_utc(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TZ", "Europe/Berlin")

@@ -6,7 +6,8 @@ import pytest
 
 from headway_service.ports.table import Absent, AllEqual, Delete, Equals, Put, Update, Write
 from headway_service.store import transitions
-from headway_service.store.records.ledger import PauseRecord, PoolRecord, TeamRecord
+from headway_service.store.records.ledger import CalendarRecord, PauseRecord, PoolRecord, TeamRecord
+from headway_service.store.records.training_plan import PlanRecord
 from tests.service.world import P5
 
 
@@ -55,6 +56,47 @@ def test_a_restore_ends_once_and_an_earlier_pause_continues(stays: bool) -> None
 )
 def test_a_team_is_added_and_removed_only_as_it_was_read(writes: list[Write], expected: Write) -> None:
     assert writes == [expected]
+
+
+CALENDAR = CalendarRecord(pool=P5, sizes=((1, 2), (3, 0)), version=7)
+PLAN = PlanRecord(pool=f"{P5}.plan.spring", arn="arn", version=7)
+
+
+@pytest.mark.parametrize(
+    ("writes", "expected"),
+    [
+        (transitions.set_calendar(None, CALENDAR), [CALENDAR.put(requires=Absent())]),
+        (
+            transitions.set_calendar(CALENDAR, CalendarRecord(pool=P5, sizes=((1, 5),))),
+            [CalendarRecord(pool=P5, sizes=((1, 5),), version=8).put(requires=Equals("version", 7))],
+        ),
+        (
+            transitions.remove_calendar(CALENDAR),
+            [Delete(key=CalendarRecord.key(P5), requires=Equals("version", 7))],
+        ),
+        (transitions.set_plan(None, PLAN), [PLAN.put(was=None)]),
+        (
+            transitions.set_plan(PLAN, PLAN.model_copy(update={"status": "Active", "version": 1})),
+            [PLAN.model_copy(update={"status": "Active", "version": 8}).put(was=7)],
+        ),
+        (
+            transitions.set_plan(PLAN, None),
+            [Delete(key=PlanRecord.key(PLAN.pool), requires=Equals("version", 7))],
+        ),
+        (transitions.set_plan(None, None), []),
+    ],
+    ids=[
+        *("a calendar is new", "a calendar is replaced", "a calendar goes"),
+        *("a plan is new", "a plan is described again", "a plan goes", "there is and was no plan"),
+    ],
+)
+def test_calendars_and_plans_change_only_as_they_were_read(writes: list[Write], expected: list[Write]) -> None:
+    assert writes == expected
+
+
+def test_the_first_plan_is_written_only_if_there_is_none() -> None:
+    assert PLAN.put(was=None).requires == Absent()
+    assert PLAN.put(was=7).requires == Equals("version", 7)
 
 
 def test_a_pool_appears_once() -> None:

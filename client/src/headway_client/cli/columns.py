@@ -11,9 +11,9 @@ from headway_client.cli.arguments.params import Function
 from headway_client.errors import UsageError
 
 NAMES = (
-    *("name", "state", "priority", "place", "demand", "instances", "age", "elapsed", "limit", "entered", "started"),
-    *("ended", "wait", "run", "attempts", "preemptions", "hours", "usage", "team", "owner", "attempt", "comment"),
-    "why",
+    *("name", "state", "priority", "place", "demand", "otherwise", "instances", "age", "elapsed", "limit", "entered"),
+    *("started", "ended", "wait", "run", "attempts", "preemptions", "hours", "usage", "team", "owner", "attempt"),
+    *("comment", "why"),
 )
 """The names of the columns. They are here, as --help must not wait for the modules that format them."""
 

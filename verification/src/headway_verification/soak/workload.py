@@ -67,6 +67,7 @@ THROTTLED = [
     "UpdateTrainingJob",
     "ListTrainingJobs",
     "ListTags",
+    "DescribeTrainingPlan",
 ]
 """SageMaker operations that may be throttled by a rate."""
 

@@ -60,6 +60,7 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         colour: color the states.
     """
     job = details.job
+    others = values.other_choices(job.choices, job.alternative)
     lines = [
         ("Job Name", job.name),
         ("State", _state(job)),
@@ -67,7 +68,7 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         ("Priority", str(job.priority)),
         ("Place", values.optional(job.place)),
         ("Demand", values.demand(job.demand, one_of=job.one_of)),
-        *([("Otherwise", _choices(job))] if job.choices else []),
+        *([("Otherwise", others)] if others is not None else []),
         ("Team", values.optional(job.team)),
         ("Owner", values.optional(job.owner)),
         ("Entered", times.both(job.entry_time)),
@@ -105,12 +106,6 @@ def rogue_sentence(rogue: RogueJob) -> str:
     """Return one line about an unmanaged training job, with the operator who requested its stop."""
     asked = f", to be stopped for {rogue.stop_asked_by}" if rogue.stop_asked_by else ""
     return strip_control_characters(f"{rogue.name} is rogue ({rogue.status}{asked}): {rogue.reason.message}")
-
-
-def _choices(job: Job) -> str:
-    """Return the other alternatives of a job."""
-    others = [values.demand(each) for number, each in enumerate(job.choices) if number != job.alternative]
-    return " or ".join(others)
 
 
 def _state(job: Job) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from headway_client.cli.output.table import NONE
 
@@ -20,6 +20,16 @@ def demand(counts: Mapping[str, int], *, one_of: bool = False) -> str:
         one_of: whether one of the pools is used, such as ``1 ml.c5.xlarge or 2 ml.p5.48xlarge``.
     """
     return (" or " if one_of else ", ").join(f"{count} {pool}" for pool, count in sorted(counts.items())) or NONE
+
+
+def other_choices(choices: Sequence[Mapping[str, int]], chosen: int) -> str | None:
+    """Return the other alternatives of a job, such as ``8 ml.g5.xlarge or 1 ml.p5.48xlarge.spot``; None without any.
+
+    Args:
+        choices: all alternatives, as instances per pool.
+        chosen: which of them the job's demand is.
+    """
+    return " or ".join(demand(each) for number, each in enumerate(choices) if number != chosen) or None
 
 
 def instance_hours(seconds: Mapping[str, int]) -> str:

@@ -42,4 +42,7 @@ def draw(random: Random) -> Temper:
         **lags,
         "quota_before_name": random.random() < 0.5,
         "repeated_create": random.choice(["", "", "ResourceLimitExceeded", "AccessDeniedException"]),
+        "plan_end": random.choice(["Stopped", "Failed"]),
+        "plan_counts_to_quota": random.random() < 0.2,
+        "plan_counts_while_scheduled": random.random() < 0.5,
     }
