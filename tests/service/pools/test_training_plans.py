@@ -119,7 +119,10 @@ def test_before_sagemaker_has_described_the_plan_nothing_starts_there() -> None:
     world.submit("planned", **in_plan(world), **limited(2))
     world.tick()
     assert world.states("planned") == {"planned": "pending"}
-    assert "has not been described by SageMaker yet" in world.seen("planned").reason.message
+    assert world.seen("planned").reason.message == (
+        f"waits for 1 {POOL}: the training plan `spring` has not been described by SageMaker yet, which takes some "
+        "minutes at most"
+    )
     settle(world)
     assert world.states("planned") == {"planned": "running"}
 

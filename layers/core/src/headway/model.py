@@ -170,6 +170,8 @@ class Calendar:
     any_job: bool = True
     #: Why the pool has these sizes, if a training plan gives them: a clause on the plan.
     about: str = ""
+    #: Whether the sizes are known. Those of a training plan are 0 until SageMaker has described it.
+    known: bool = True
 
     def limits(self, *, stops_for_size: bool) -> bool:
         """Whether a job has to end before the pool becomes too small for it.

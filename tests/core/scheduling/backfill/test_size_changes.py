@@ -291,6 +291,24 @@ def test_a_job_that_never_fits_a_training_plan_reports_that(sizes: dict[int, int
     assert "the plan `x` has ended" in reason_of(plan, "a")
 
 
+@pytest.mark.parametrize(
+    ("demand", "known", "code"),
+    [
+        ({P5: 1}, False, "WaitsForPoolSize"),
+        ({P5: 1}, True, "ExceedsPool"),
+        ({P5: 1, G5: 3}, False, "ExceedsPool"),
+    ],
+    ids=["the plan is not known", "the plan is known", "another pool is too small too"],
+)
+def test_a_job_waits_for_a_training_plan_to_be_described(demand: dict[str, int], known: bool, code: str) -> None:
+    plan_calendar = Calendar(changes=(), about="the plan `x` is not described yet", known=known)
+    queue = replace(snapshot(replace(job("a"), demand=demand), pools={P5: 0, G5: 2}), calendars={P5: plan_calendar})
+    plan = schedule(queue)
+    assert code_of(plan, "a") == code
+    assert "the plan `x` is not described yet" in reason_of(plan, "a")
+    assert ("stop the job" in reason_of(plan, "a")) == (code == "ExceedsPool")
+
+
 def test_a_job_that_is_stopped_at_the_end_of_a_training_plan_is_told_so() -> None:
     (stop,) = schedule(snapshot(held("r"), size=0, pools={P5: 0}, stops=True, about="the plan `x` has ended")).actions
     assert stop.reason.message == (

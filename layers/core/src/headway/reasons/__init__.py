@@ -63,6 +63,7 @@ from headway.reasons.waiting import (
     waits_for_freed,
     waits_for_growth,
     waits_for_limit,
+    waits_for_plan,
     waits_in_line,
     would_delay,
 )
@@ -128,6 +129,7 @@ __all__ = [
     "waits_for_freed",
     "waits_for_growth",
     "waits_for_limit",
+    "waits_for_plan",
     "waits_in_line",
     "warm_pool_released",
     "with_warm_pool",

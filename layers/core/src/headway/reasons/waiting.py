@@ -243,6 +243,16 @@ def exceeds_pool(job: WaitingJob, sizes: Demand, plans: Sequence[str] = ()) -> R
     )
 
 
+def waits_for_plan(job: WaitingJob, plans: Sequence[str]) -> Reason:
+    """What the pools hold is not known yet, as SageMaker has not described their training plans.
+
+    Args:
+        job: the job.
+        plans: what is known of the plans.
+    """
+    return Reason(code=ReasonCode.WAITS_FOR_SIZE, message=f"waits for {describe(job.demand)}: {'; '.join(plans)}")
+
+
 _STOPPABLE = "one that writes checkpoints (CheckpointConfig) or has the tag headway:stop-at-plan-end=true"
 """A job that starts in a training plan although it may still run when its instances go."""
 

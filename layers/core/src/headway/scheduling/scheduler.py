@@ -134,7 +134,11 @@ class _Pass:
             if pool not in pools:
                 return partial(reasons.unknown_pool, pool, tuple(sorted(pools)))
         largest = {pool: self.size_changes.largest(pool) for pool in job.demand}
-        if shortfall(job.demand, largest):
+        short = shortfall(job.demand, largest)
+        if short:
+            calendars = self.snapshot.calendars
+            if all(pool in calendars and not calendars[pool].known for pool in short):
+                return partial(reasons.waits_for_plan, job, self._on_plans(job))
             return partial(reasons.exceeds_pool, job, largest, self._on_plans(job))
         if not self.size_changes.has_room_for(job):
             return partial(reasons.exceeds_windows, job, self.size_changes.longest_ms(job), self._on_plans(job))

@@ -80,6 +80,7 @@ def _calendar(
             stops=bool(plan.status) and not plan.problem,
             any_job=False,
             about=plan.clause,
+            known=bool(plan.status) or bool(plan.problem),
             made_from=made_from,
         )
     stops = pool.at_shrink is AtShrink.STOP

@@ -53,6 +53,8 @@ class CalendarRecord(Record):
     any_job: bool = True
     #: A clause on the training plan that gives the pool these sizes; empty for a schedule.
     about: str = ""
+    #: Whether the sizes are known: SageMaker has described the training plan.
+    known: bool = True
     #: The schedule, or the plan, that it was computed from.
     made_from: str = ""
     version: int = 1
@@ -79,7 +81,7 @@ class CalendarRecord(Record):
     def calendar(self, now_ms: int) -> Calendar:
         """The changes after a time, as the scheduler sees them."""
         changes = tuple(SizeChange(at_ms=at_ms, size=size) for at_ms, size in self.sizes[1:] if at_ms > now_ms)
-        return Calendar(changes=changes, stops=self.stops, any_job=self.any_job, about=self.about)
+        return Calendar(changes=changes, stops=self.stops, any_job=self.any_job, about=self.about, known=self.known)
 
 
 class PauseRecord(Record):
