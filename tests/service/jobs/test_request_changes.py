@@ -206,6 +206,22 @@ def test_a_change_between_a_decision_and_its_start_lets_another_decision_start_t
     assert attempt.limit_ms == get_job(world.table, "a").limit_ms
 
 
+def test_a_job_that_may_no_longer_use_a_warm_pool_is_decided_on_again() -> None:
+    world = World(pools={P5: 4})
+    configure(world, warmPools={})
+    world.submit("a", ResourceConfig={**on(2), "KeepAlivePeriodInSeconds": 600})
+
+    def act() -> None:
+        configure(world)
+        change(world, tags={"cost-center": "7"})
+
+    report = world.interrupted_tick(act)
+    world.check()
+    assert (report.rejected, report.started) == (1, ["a"])
+    (attempt,) = read_ledger(world.table).attempts
+    assert attempt.warm_key == ""
+
+
 def test_a_limit_of_a_team_holds_if_a_job_is_changed_between_a_decision_and_its_start() -> None:
     world = World(pools={P5: 4})
     configure(world, teams={"x": {"limit": {P5: 3}}, "default": {}})

@@ -16,6 +16,7 @@ from headway_service.store.snapshot import read_snapshot
 from tests.service.scheduling.test_concurrent_schedulers import InterruptedTable
 from tests.service.world import P5, World, on
 
+G5 = "ml.g5.xlarge"
 # A world starts on Friday, 2027-01-15 08:00 UTC.
 HOUR_S = 3600
 NIGHT = {"days": ["fri"], "from": "18:00", "to": "24:00", "size": 1}
@@ -254,8 +255,30 @@ def test_a_start_is_conditional_on_the_calendar() -> None:
     assert report.started == ["a"]
 
 
-def _any_version(calendar: CalendarRecord) -> Any:
+def test_starts_by_one_decision_follow_each_other_on_the_calendar() -> None:
+    world = world_of()
+    world.submit("a", **limited(1))
+    world.submit("b", **limited(1))
+    report = world.tick()
+    assert (report.started, report.rejected) == (["a", "b"], 0)
 
+
+def test_a_start_is_not_conditional_on_the_calendars_of_other_pools() -> None:
+    world = World()
+    document = {"pools": {P5: {"size": 2, "schedule": [NIGHT]}, G5: {"size": 2}}}
+    world.configuration.write(json.dumps(document))
+    world.tick()
+    world.submit("a", ResourceConfig=on(1, G5), **limited(11))
+
+    def other() -> None:
+        calendar = read_ledger(world.table).calendars[0]
+        world.table.write([calendar.model_copy(update={"version": 99}).put(requires=_any_version(calendar))])
+
+    report = world.interrupted_tick(other)
+    assert (report.started, report.rejected) == (["a"], 0)
+
+
+def _any_version(calendar: CalendarRecord) -> Any:
     return Equals("version", calendar.version)
 
 

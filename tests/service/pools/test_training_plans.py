@@ -171,6 +171,20 @@ def test_only_a_job_that_ends_in_time_or_may_be_stopped_starts(changes: dict[str
         assert "one that writes checkpoints (CheckpointConfig) or has the tag" in world.seen("planned").reason.message
 
 
+def test_a_start_that_is_carried_out_late_is_decided_again_unless_it_may_be_stopped() -> None:
+    world = world_of((0, 5))
+    exact = round((5 * HOUR_S - MARGIN_S) / HOUR_S, 6)
+    world.submit("limited", **in_plan(world), **limited(exact))
+    world.submit("stoppable", **in_plan(world), **limited(exact), **CHECKPOINTS)
+
+    def later() -> None:
+        world.now_s += 1
+
+    report = world.interrupted_tick(later)
+    assert (report.rejected, report.started) == (1, ["stoppable"])
+    assert world.states("limited") == {"limited": "pending"}
+
+
 def test_a_job_is_stopped_before_its_instances_go_and_resumes_in_the_next_block() -> None:
     world = world_of((0, 2), (4, 10))
     world.submit("planned", **in_plan(world, 2), **CHECKPOINTS, **limited(20))

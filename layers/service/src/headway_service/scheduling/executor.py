@@ -321,7 +321,7 @@ class Executor:
 
     def _stop_for_size(self, action: StopForSize, ledger: Ledger, now_ms: int) -> tuple[AttemptRecord, list[Write]]:
         attempt = ledger.attempt_of(action.job)
-        if attempt is None or attempt.attempt_name != action.attempt:
+        if attempt is None:
             raise Conflict([0])
         return transitions.stop_for_size(self._job(action.job), attempt, action, now_ms)
 
@@ -344,7 +344,7 @@ def _require_as_decided(attempt: AttemptRecord, decided: WaitingJob) -> None:
     """
     if (attempt.demand, attempt.team, attempt.limit_ms) != (dict(decided.demand), decided.team, decided.limit_ms):
         raise Conflict([0])
-    if (attempt.warm_key, attempt.stops_for_size) != (decided.warm_key, decided.stops_for_size):
+    if attempt.warm_key != decided.warm_key:
         raise Conflict([0])
 
 
