@@ -41,6 +41,7 @@ _LONGEST_MESSAGE_BYTES = 2**20
 Credentials = Callable[[str, str], tuple[str, str, str]]
 WriteLog = Callable[[str, float, str], None]
 WriteMetric = Callable[[str, str, float, float], None]
+WriteUtilization = Callable[[str, Mapping[str, float], float], None]
 
 
 class TrainingRuns:
@@ -54,6 +55,7 @@ class TrainingRuns:
         credentials: Returns credentials of a role, for the session of a job.
         write_log: Writes a line of output: log stream, machine time in s, text.
         write_metric: Writes the value of a metric: job, metric, value, machine time in s.
+        write_utilization: Writes the utilization of a host: its name in CloudWatch, percent by metric, machine time.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class TrainingRuns:
         credentials: Credentials,
         write_log: WriteLog,
         write_metric: WriteMetric,
+        write_utilization: WriteUtilization,
     ) -> None:
         self._fleet = fleet
         self._settings = settings
@@ -74,6 +77,7 @@ class TrainingRuns:
         self._credentials = credentials
         self._write_log = write_log
         self._write_metric = write_metric
+        self._write_utilization = write_utilization
         self.changed: Callable[[], None] = lambda: None
         """Called when a job may have changed."""
         self._runs: dict[str, _Run] = {}
@@ -136,6 +140,7 @@ class TrainingRuns:
             isolation=Isolation(settings.isolation),
             stop_grace_s=settings.stop_grace_s,
             disk_bytes=settings.disk_bytes,
+            memory_bytes=settings.memory_bytes,
             port=self._port,
             region=self._fleet.settings.region,
             credentials=self._credentials(job.request["RoleArn"], job.name),
@@ -173,6 +178,9 @@ class TrainingRuns:
             case {"kind": "metric", "name": name, "value": value, "time": time_s}:
                 self._write_metric(job.name, name, value, time_s)
                 self._fleet.put_metric(job.name, name, value, at=clock.training_time(time_s))
+                return
+            case {"kind": "utilization", "host": host, "percent": percent, "time": time_s}:
+                self._write_utilization(f"{job.name}/algo-{host}", percent, time_s)
                 return
             case {"kind": "downloaded"}:
                 self._end_stage(job, run, "Downloading")
