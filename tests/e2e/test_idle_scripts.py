@@ -34,7 +34,10 @@ DOCUMENT = {
         "idle": WATCH,
         "idle-cores": {
             **WATCH,
-            **{"metric": "CPUUtilization", "fullScale": 100, "belowPercent": BELOW_PERCENT, "instanceTypes": [CPUS]},
+            "metric": "CPUUtilization",
+            "fullScale": 100,
+            "belowPercent": BELOW_PERCENT,
+            "instanceTypes": [CPUS],
         },
     },
 }

@@ -21,7 +21,6 @@ from typing import Any
 
 import headway
 import headway_sandbox
-from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.training_job import TrainingJob
 from headway_sandbox.training import supervisor
@@ -108,12 +107,11 @@ class TrainingRuns:
                 self._start(job, now)
         elif job.ended:
             run.abandon()
-        elif not job.waits_for_processes or job.status == service_facts.STOPPING:
-            # Stopped, or interrupted: it begins again when this run has ended.
+        elif job.secondary in {"Stopping", "Interrupted"}:
             run.stop()
 
     def _start(self, job: TrainingJob, now: float) -> None:
-        if job.status == service_facts.STOPPING:
+        if job.secondary in {"Stopping", "Interrupted"}:
             self._fleet.end_stage(job.name, job.secondary, now=now)
         elif job.secondary != "Downloading" or self._settings is None:
             self._fleet.end_stage(job.name, job.secondary, failure=LOST, now=now)
@@ -183,21 +181,18 @@ class TrainingRuns:
                 self._write_utilization(f"{job.name}/algo-{host}", percent, time_s)
                 return
             case {"kind": "downloaded"}:
-                self._end_stage(job, run, "Downloading")
+                self._end_stage(job, "Downloading")
             case {"kind": "trained"}:
-                self._end_stage(job, run, "Training")
+                self._end_stage(job, "Training")
             case {"kind": "ended", "failure": failure}:
-                self._end_stage(job, run, job.secondary, failure)
+                self._end_stage(job, job.secondary, failure)
             case _:
                 raise ValueError(f"Unknown message of a supervisor: {message}")
         self.changed()
 
-    def _end_stage(self, job: TrainingJob, run: _Run, stage: str, failure: str | None = None) -> None:
-        # A run that was stopped ends nothing but the stop: its job may have been interrupted, and wait to begin again.
-        if not run.stopped or job.status == service_facts.STOPPING:
-            self._fleet.end_stage(
-                job.name, stage, failure=failure, now=self._fleet.settings.clock.training_time(time.time())
-            )
+    def _end_stage(self, job: TrainingJob, stage: str, failure: str | None = None) -> None:
+        now = self._fleet.settings.clock.training_time(time.time())
+        self._fleet.end_stage(job.name, stage, failure=failure, now=now)
 
     async def close(self) -> None:
         """End all supervisors and wait for them."""
