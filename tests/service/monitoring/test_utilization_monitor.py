@@ -20,7 +20,7 @@ from headway_service.ports.table import Table
 from headway_service.store import transitions
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import MAX_TRIES
+from headway_service.store.repository import MAX_TRIES, find_attempt
 from tests.service.world import P5, ROOT, World, on
 
 PREFIX = "headway-watch/"
@@ -364,10 +364,10 @@ def test_an_attempt_that_the_reconciler_changes_at_the_same_time_is_read_again_a
     queue.monitor.run()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(attempt, "ALARM")
-    find, left = utilization_monitor.find_attempt, [changes]
+    left = [changes]
 
     def and_it_changes(table: Table, name: str) -> AttemptRecord | None:
-        found = find(table, name)
+        found = find_attempt(table, name)
         if found is not None and left[0] > 0:
             left[0] -= 1
             table.write(transitions.touch(found, queue.world.machine_clock()))
