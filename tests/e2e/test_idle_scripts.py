@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -80,21 +78,6 @@ def queue(sb: Sandbox, tmp_path: Path) -> Iterator[QueueView]:
         view.empty()
 
 
-def figures(sb: Sandbox, host: str, metric: str) -> list[float]:
-    """Return the values of a metric of a host, oldest first."""
-    now = datetime.now(UTC)
-    found: list[dict[str, Any]] = sb.client("cloudwatch").get_metric_statistics(
-        Namespace="/aws/sagemaker/TrainingJobs",
-        MetricName=metric,
-        Dimensions=[{"Name": "Host", "Value": host}],
-        StartTime=now - timedelta(hours=1),
-        EndTime=now,
-        Period=60,
-        Statistics=["Average"],
-    )["Datapoints"]
-    return [each["Average"] for each in sorted(found, key=lambda each: each["Timestamp"])]
-
-
 def test_the_idle_rule_stops_scripts_that_are_idle_and_no_others(sb: Sandbox, queue: QueueView):
     jobs = Jobs(sb)
     for name, (kind, script) in SCRIPTS.items():
@@ -113,6 +96,6 @@ def test_the_idle_rule_stops_scripts_that_are_idle_and_no_others(sb: Sandbox, qu
     assert jobs.log("late") == ["goes idle"]
     kept = ("works", "gpu-works", "gpu-unknown")
     assert {name: queue.states()[name] for name in kept} == dict.fromkeys(kept, "running")
-    assert min(figures(sb, "works/algo-1", "CPUUtilization")) > BELOW_PERCENT
-    assert set(figures(sb, "gpu-works/algo-1", "GPUUtilization")) == {95.0}
-    assert figures(sb, "gpu-unknown/algo-1", "GPUUtilization") == []
+    assert min(jobs.figures("works/algo-1", "CPUUtilization")) > BELOW_PERCENT
+    assert set(jobs.figures("gpu-works/algo-1", "GPUUtilization")) == {95.0}
+    assert jobs.figures("gpu-unknown/algo-1", "GPUUtilization") == []
