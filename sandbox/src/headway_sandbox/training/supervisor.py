@@ -9,6 +9,7 @@ It prints one JSON object per line:
     {"kind": "downloaded"}                            the container starts
     {"kind": "log", "host": 1, "time": …, "text": …}  a line of output; times are machine time, s since the epoch
     {"kind": "metric", "name": …, "value": …, "time": …}
+    {"kind": "utilization", "host": 1, "percent": {"CPUUtilization": …}, "time": …}
     {"kind": "trained"}                               all hosts have ended with exit code 0
     {"kind": "ended", "failure": …}                   the end; `failure` is the FailureReason, or null
 """
@@ -37,9 +38,11 @@ from headway_sandbox.training.platform import (
     failure_reason,
     folders,
     output_lines,
+    utilization,
 )
 from headway_sandbox.training.platform.checkpoints import Checkpoints
 from headway_sandbox.training.platform.hosts import Host, hosts_of
+from headway_sandbox.training.platform.meter import Meter
 from headway_sandbox.training.platform.metric_definitions import MetricDefinitions
 from headway_sandbox.training.platform.s3_objects import Objects
 
@@ -47,7 +50,7 @@ STOP = b"stop\n"
 _LOOK_EVERY_S = 0.2
 CHECKPOINTS_EVERY_S = 2
 """How often changed checkpoints are uploaded, s. AWS does not document it."""
-_DISK_EVERY_S = 1.0
+_MEASURE_EVERY_S = 1.0
 _READERS_S = 5.0
 _FAILURE = PurePosixPath("output/failure")
 
@@ -67,7 +70,7 @@ class Supervisor:
         self._ending = threading.Lock()
         self._stop = threading.Event()
         self._container: Container | None = None
-        self._limits = Limits(disk_bytes=assignment.disk_bytes)
+        self._limits = Limits(disk_bytes=assignment.disk_bytes, memory_bytes=assignment.memory_bytes)
         self._hosts = hosts_of(assignment.resources, assignment.path)
         self._last_lines = dict.fromkeys((host.number for host in self._hosts), "")
         self._metrics = MetricDefinitions(assignment.request)
@@ -179,10 +182,13 @@ class Supervisor:
     def _watch(self, container: Container, checkpoints: Checkpoints) -> str | None:
         """Wait until all hosts have ended, or must be; return a FailureReason that is not the script's."""
         killed_at: float | None = None
+        meter = Meter(self._hosts, self._limits, log=self._log)
         upload_at, measure_at = time.monotonic() + CHECKPOINTS_EVERY_S, time.monotonic()
+        publish_at_s = utilization.next_moment(time.time())
         while not container.ended:
             container.wait(_LOOK_EVERY_S)
             now = time.monotonic()
+            usages = {host + 1: usage for host, usage in container.usages.items()}
             if self._stop.is_set() and killed_at is None:
                 container.terminate()
                 killed_at = now + self._assignment.stop_grace_s
@@ -192,10 +198,14 @@ class Supervisor:
                 self._upload(checkpoints)
                 upload_at = time.monotonic() + CHECKPOINTS_EVERY_S
             if now >= measure_at:
-                for host in self._hosts:
-                    if folders.size_of(host.folder) > self._limits.disk_bytes:
-                        return failure_reason.of_disk(self._limits.disk_bytes, host.name)
-                measure_at = time.monotonic() + _DISK_EVERY_S
+                failure = meter.exceeded(usages)
+                if failure is not None:
+                    return failure
+                measure_at = time.monotonic() + _MEASURE_EVERY_S
+            if time.time() >= publish_at_s:
+                for host, percent in meter.figures(usages):
+                    self._tell("utilization", host=host.number, percent=percent, time=publish_at_s)
+                publish_at_s = utilization.next_moment(time.time())
         return None
 
     def _upload(self, checkpoints: Checkpoints) -> None:
