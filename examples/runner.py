@@ -23,7 +23,12 @@ DURATIONS = Durations(provisioning_s=1.0, download_s=0.5, upload_s=0.5, release_
 STOP_GRACE_S = 2.0
 """From SIGTERM to SIGKILL, s: on SageMaker it is 120 s, which a script without a handler for SIGTERM uses up."""
 
-POOLS: Mapping[str, int] = {"ml.m5.xlarge": 1, "ml.c5.xlarge": 2}
+POOLS: Mapping[str, int] = {
+    "ml.m5.xlarge": 1,  # checkpoints
+    "ml.c5.xlarge": 2,  # sweep
+    "ml.g5.xlarge": 1,  # heterogeneous: the trainer
+    "ml.c5.2xlarge": 2,  # heterogeneous: the data hosts
+}
 """Instances of the queue by type, chosen so that the examples show what they are about."""
 
 
@@ -46,6 +51,7 @@ class Example:
 
 EXAMPLES: Mapping[str, Example] = {
     "checkpoints": Example(),
+    "heterogeneous": Example(),
     "sweep": Example(),
 }
 
