@@ -39,6 +39,7 @@ VENV := .venv/bin
 # The environments with the SageMaker Python SDKs that the client is tested with.
 SDKS := sdk2-first sdk2 sdk3
 WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3
+LONG_EXAMPLES := tests/examples/test_long_examples_e2e.py
 RELEASE := tests/verification/upgrade/test_upgrade_e2e.py
 WITH_SANDBOXES := tests/docs tests/service tests/e2e tests/examples tests/sandbox tests/verification tests/security
 SAM := .envs/sam/bin
@@ -89,7 +90,7 @@ test-core: .envs/core/.made ## test the core with no other package installed
 	PYTHONPATH=$(CORE_PATH) .envs/core/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/core $(PYTEST)
 
 .PHONY: test-unit
-test-unit: .venv/.made .envs/sandbox/.made .envs/template/.made ## run all other quick tests: service, functions, client, template
+test-unit: .venv/.made .envs/sandbox/.made .envs/template/.made .envs/examples/.made ## run all other quick tests: service, functions, client, template
 	$(VENV)/python -m pytest -n $(WORKERS) --dist worksteal -m "not e2e" --ignore tests/core $(WITHOUT_SDKS) $(PYTEST)
 
 .PHONY: test-sdk-unit
@@ -101,7 +102,7 @@ $(SDKS:%=test-%-unit): test-%-unit: .envs/%/.made
 
 .PHONY: test-e2e
 test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/examples/.made .envs/fuzz/.made $(SDKS:%=.envs/%/.made) ## test end to end, on sandboxes of its own, and prove the functions' policies
-	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder --timeout $(E2E_TIMEOUT_S) -m e2e $(WITH_SANDBOXES) $(PYTEST)
+	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder --timeout $(E2E_TIMEOUT_S) -m e2e $(WITH_SANDBOXES) --ignore $(LONG_EXAMPLES) $(PYTEST)
 	$(MAKE) iam-proof
 
 .PHONY: test-sdk

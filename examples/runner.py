@@ -28,6 +28,8 @@ POOLS: Mapping[str, int] = {
     "ml.c5.xlarge": 2,  # sweep
     "ml.g5.xlarge": 1,  # heterogeneous: the trainer
     "ml.c5.2xlarge": 2,  # heterogeneous: the data hosts
+    "ml.g4dn.xlarge": 2,  # data_parallel
+    "ml.m5.large": 1,  # sdk3
 }
 """Instances of the queue by type, chosen so that the examples show what they are about."""
 
@@ -51,7 +53,9 @@ class Example:
 
 EXAMPLES: Mapping[str, Example] = {
     "checkpoints": Example(),
+    "data_parallel": Example(scripts="torch"),
     "heterogeneous": Example(),
+    "sdk3": Example(user="sdk3"),
     "sweep": Example(),
 }
 
@@ -91,8 +95,15 @@ def play(sandbox: Sandbox, name: str) -> int:
         *("-m", f"examples.{name}.run"),
         *("--role", info.role_arn, "--bucket", info.bucket),
     ]
+    # The SDK asks only AWS itself for the account, the default bucket and the role. Its telemetry would report to AWS.
+    settings = sandbox.state_dir / "sagemaker.yaml"
+    modules = f"{{TelemetryOptOut: true, Session: {{DefaultS3Bucket: {info.bucket}}}}}"
+    settings.write_text(f"SchemaVersion: '1.0'\nSageMaker: {{PythonSDK: {{Modules: {modules}}}}}\n")
     environment = {
         **info.environment(),
+        "SAGEMAKER_USER_CONFIG_OVERRIDE": str(settings),
+        "SAGEMAKER_ADMIN_CONFIG_OVERRIDE": str(settings),
+        "SAGEMAKER_VALIDATE_ROLE": "false",
         "HEADWAY_ENDPOINT": sandbox.endpoint,
         "HEADWAY_REGION": info.region,
         "PYTHONPATH": CLIENT,

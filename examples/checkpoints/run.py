@@ -119,14 +119,15 @@ def preempt(account: Account, saves: str) -> tuple[list[Attempt], list[Attempt]]
         return queue.submit(request, priority=priority)
 
     low = submit("low", priority=1, pause_s=STEP_S)
-    _wait_for_step(low, PREEMPT_AFTER)
+    wait_for_step(low, PREEMPT_AFTER)
     high = submit("high", priority=5, pause_s=0)
     for job in (high, low):
         job.result(timeout=TIMEOUT_S, poll_s=0.5, tell=print)
-    return _attempts(low), _attempts(high)
+    return attempts_of(low), attempts_of(high)
 
 
-def _attempts(job: QueuedJob) -> list[Attempt]:
+def attempts_of(job: QueuedJob) -> list[Attempt]:
+    """Return the attempts of a job that has ended."""
     details = job.describe()
     events = log(details)
     return [
@@ -135,7 +136,12 @@ def _attempts(job: QueuedJob) -> list[Attempt]:
     ]
 
 
-def _wait_for_step(job: QueuedJob, step: int) -> None:
+def wait_for_step(job: QueuedJob, step: int) -> None:
+    """Wait until a job has logged a step.
+
+    Raises:
+        SystemExit: It ended before, or did not reach the step in time.
+    """
     deadline = time.monotonic() + TIMEOUT_S
     while not any(event.message.startswith(f"step {step} ") for event in log(job.describe())):
         if job.describe().has_ended or time.monotonic() > deadline:

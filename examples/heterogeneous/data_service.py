@@ -5,7 +5,7 @@ Messages are bytes, so no code is generated from a schema.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
@@ -56,7 +56,7 @@ def serve(host: str, batches: Callable[[], Iterator[Batch]], *, timeout_s: float
         server.stop(grace=None)
 
 
-def receive(hosts: Sequence[str], *, ahead: int, timeout_s: float = CONNECT_S) -> Iterator[Batch]:
+def receive(hosts: Sequence[str], *, ahead: int, timeout_s: float = CONNECT_S) -> Generator[Batch, None, None]:
     """Return the batches of all data hosts as they arrive. To close the iterator hangs up.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from queue import Full, Queue
 from threading import Event, Thread
 from typing import TypeVar
@@ -15,8 +15,8 @@ class SourceEnded(Exception):
     """A source has ended or failed, and each is needed until the consumer has enough."""
 
 
-def prefetched(sources: Iterable[Iterator[T]], *, ahead: int) -> Iterator[T]:
-    """Return the items of all sources as they arrive.
+def prefetched(sources: Iterable[Iterator[T]], *, ahead: int) -> Generator[T, None, None]:
+    """Return the items of all sources as they arrive, until the iterator is closed.
 
     Args:
         sources: Endless iterators, such as the batches of a worker or of a host.

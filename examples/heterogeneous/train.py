@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from functools import partial
 from itertools import islice
@@ -111,7 +111,7 @@ def _serve(resources: Mapping[str, Any], options: argparse.Namespace) -> None:
     data_service.serve(resources["current_host"], lambda: prefetched(workers(), ahead=AHEAD))
 
 
-def _batches(resources: Mapping[str, Any], options: argparse.Namespace) -> Any:
+def _batches(resources: Mapping[str, Any], options: argparse.Namespace) -> Generator[Batch, None, None]:
     hosts = hosts_of(resources, DATA_GROUP)
     print(f"images are augmented on {', '.join(hosts) or 'this host'}", flush=True)
     if not hosts:

@@ -45,7 +45,20 @@ def ranked(results: Sequence[tuple[Mapping[str, float], float]]) -> list[list[An
 
 def main() -> None:
     """Run the sweep and print its table."""
-    account = Account.from_command_line(__doc__)
+    rows = ranked(results(Account.from_command_line(__doc__)))
+    print(tabulate(rows, headers=[*GRID, METRIC]))
+    *best, metric = rows[0]
+    print(f"best: {', '.join(f'{name} {value:g}' for name, value in zip(GRID, best, strict=True))}")
+    if metric <= GUESSING:
+        raise SystemExit(f"✗ no job is better than guessing: the best {METRIC} is {metric}")
+
+
+def results(account: Account) -> list[tuple[dict[str, float], float]]:
+    """Submit all jobs, wait for them, and return the hyperparameters and the metric of each.
+
+    Args:
+        account: Where they run.
+    """
     queue, sweep = TrainingQueue(), unique("sweep")
     jobs: list[tuple[dict[str, float], QueuedJob]] = []
     for number, hyperparameters in enumerate(combinations(GRID), start=1):
@@ -60,16 +73,8 @@ def main() -> None:
         )
         jobs.append((hyperparameters, queue.submit(request, priority=1)))
     print(f"{len(jobs)} jobs are in the queue")
-    results = []
-    for hyperparameters, job in jobs:
-        details = job.result(timeout=TIMEOUT_S, poll_s=0.5, tell=print)
-        results.append((hyperparameters, final_metrics(details)[METRIC]))
-    rows = ranked(results)
-    print(tabulate(rows, headers=[*GRID, METRIC]))
-    best = rows[0][-1]
-    print(f"best: {', '.join(f'{name} {value:g}' for name, value in zip(GRID, rows[0], strict=False))}")
-    if best <= GUESSING:
-        raise SystemExit(f"✗ no job is better than guessing: the best {METRIC} is {best}")
+    ended = [(hyperparameters, job.result(timeout=TIMEOUT_S, poll_s=0.5, tell=print)) for hyperparameters, job in jobs]
+    return [(hyperparameters, final_metrics(details)[METRIC]) for hyperparameters, details in ended]
 
 
 if __name__ == "__main__":
