@@ -101,8 +101,8 @@ test-sdk-unit: ## test the client with each SageMaker Python SDK (the first 2.x,
 $(SDKS:%=test-%-unit): test-%-unit: .envs/%/.made
 	PYTHONPATH=$(CLIENT_PATH) .envs/$*/bin/python -m pytest tests/client/$(firstword $(subst -, ,$*)) $(PYTEST)
 
-.PHONY: test-covalent-unit
-test-covalent-unit: .envs/covalent/.made
+.PHONY: $(patsubst %, test-%-unit, $(COVALENT))
+$(COVALENT:%=test-%-unit): .envs/covalent/.made
 	PYTHONPATH=$(CLIENT_PATH) .envs/covalent/bin/python -m pytest tests/client/covalent_executor $(PYTEST)
 
 .PHONY: test-e2e
@@ -115,7 +115,7 @@ test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made
 	$(VENV)/python -m pytest tests/e2e/test_sdk.py tests/e2e/test_client_scripts.py $(PYTEST)
 
 .PHONY: test-covalent
-test-covalent: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/covalent/.made test-covalent-unit ## only workflows of Covalent
+test-covalent: .venv/.made .envs/sandbox/.made .envs/sam/.made $(COVALENT:%=.envs/%/.made) $(COVALENT:%=test-%-unit) ## only workflows of Covalent
 	$(VENV)/python -m pytest tests/e2e/test_covalent.py $(PYTEST)
 
 .PHONY: test-training
