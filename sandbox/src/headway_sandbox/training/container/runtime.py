@@ -17,12 +17,16 @@ import socket
 import struct
 import subprocess
 import sys
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from headway_sandbox.training.container.spec import ContainerSpec
 
 TERMINATE = b"T"
 """From the supervisor: send SIGTERM to process 1 of each host."""
+TERMINATE_ALL = b"A"
+"""From the supervisor: send SIGTERM to all processes of each host."""
 
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 _BACKLOG = 64
@@ -49,10 +53,14 @@ def main(path: str, descriptor: int) -> int:
         while hosts:
             for key, _events in selector.select():
                 if key.fd == supervisor.fileno():
-                    if supervisor.recv(1) != TERMINATE:
+                    received = supervisor.recv(1)
+                    if received == TERMINATE:
+                        for _number, process in hosts.values():
+                            process.send_signal(signal.SIGTERM)
+                    elif received == TERMINATE_ALL:
+                        _terminate_all(process.pid for _number, process in hosts.values())
+                    else:
                         return 1  # the supervisor has gone
-                    for _number, process in hosts.values():
-                        process.send_signal(signal.SIGTERM)
                 else:
                     number, process = hosts.pop(key.fd)
                     selector.unregister(key.fd)
@@ -63,6 +71,19 @@ def main(path: str, descriptor: int) -> int:
 def _start_host(path: str, number: int, outputs: list[int]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "headway_sandbox.training.container.host", path, str(number)]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[outputs[number]])
+
+
+def _terminate_all(outside: Iterable[int]) -> None:
+    """Send SIGTERM to all processes of the hosts.
+
+    Args:
+        outside: The processes that wait for them, outside of their PID namespaces.
+    """
+    spared = {os.getpid(), *outside}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) not in spared:
+            with suppress(ProcessLookupError):
+                os.kill(int(entry.name), signal.SIGTERM)
 
 
 def _bring_loopback_up() -> None:
