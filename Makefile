@@ -92,7 +92,7 @@ $(SDKS:%=test-%-unit): test-%-unit: .envs/%/.made
 
 .PHONY: test-e2e
 test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made $(SDKS:%=.envs/%/.made) ## test end to end, on sandboxes of its own, and prove the functions' policies
-	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder --timeout $(E2E_TIMEOUT_S) -m e2e $(WITH_SANDBOXES) $(PYTEST)
+	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder --timeout $(E2E_TIMEOUT_S) -m "e2e and not long" $(WITH_SANDBOXES) $(PYTEST)
 	$(MAKE) iam-proof
 
 .PHONY: test-sdk
@@ -101,7 +101,7 @@ test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made
 
 .PHONY: test-training
 test-training: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/training/.made ## only scripts that run in sandboxes, in all isolations
-	$(VENV)/python -m pytest tests/sandbox/training tests/e2e/test_training.py $(PYTEST)
+	$(VENV)/python -m pytest tests/sandbox/training tests/sandbox/rehearsal tests/e2e/test_training.py $(PYTEST)
 
 .PHONY: test-release
 test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## only a short release: deploy, update under load, delete

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from headway_sandbox.local import training_options
 from headway_sandbox.local.deferred_signals import deferred_signals
@@ -25,6 +24,8 @@ from headway_sandbox.rehearsal.subject import Subject
 from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.training.assignment import Assignment
 from headway_sandbox.training.container.isolation import Isolation
+from headway_sandbox.training.container.root_folder import ML
+from headway_sandbox.training.platform.checkpoints import local_path
 from headway_sandbox.training.platform.s3_objects import Location
 from headway_sandbox.training.selection import why_timer
 from headway_sandbox.training.settings import TrainingSettings
@@ -33,7 +34,6 @@ _UNDISTURBED = 2
 _SEEDS = 1_000_000
 # A tenth of the run time by default, so that a script that goes on during the grace period does not end in it.
 _GRACE_PART, _SHORTEST_GRACE_S = 0.1, 1.0
-_DEFAULT_FOLDER = "/opt/ml/checkpoints"
 
 Progress = Callable[[str], None]
 
@@ -121,8 +121,10 @@ class _Stage:
         self._role_arn = account.create_role(sb)
         config = subject.request.get("CheckpointConfig")
         self._has_checkpoints = config is not None
-        self._folder = PurePosixPath((config or {}).get("LocalPath") or _DEFAULT_FOLDER)
-        self.criteria = Criteria(folder=str(self._folder) if self._has_checkpoints else "", tolerance=options.tolerance)
+        self._folder = local_path(config or {})
+        self.criteria = Criteria(
+            folder=str(ML / self._folder) if self._has_checkpoints else "", tolerance=options.tolerance
+        )
         self.stop_grace_s: float = service_facts.STOP_GRACE_S
         account.upload(sb, subject.files)
 

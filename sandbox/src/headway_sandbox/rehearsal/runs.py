@@ -41,7 +41,7 @@ class Run:
     Args:
         assignment: The job.
         attempt: Where to put down what the script does.
-        checkpoints: Its checkpoint folder.
+        checkpoints: Its checkpoint folder, relative to /opt/ml.
         case: How it is preempted; None: it is not.
         timeout_s: When it is ended, s.
     """
@@ -57,7 +57,7 @@ class Run:
     ) -> None:
         self._assignment = assignment
         self._attempt = attempt
-        self._checkpoints = checkpoints.relative_to(ML)
+        self._checkpoints = checkpoints
         self._case = case
         self._timeout_s = timeout_s
         self._hosts = hosts_of(assignment.resources, assignment.path)

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from headway_sandbox.training.platform import folders
 
-MAX_HALF_BYTES = 64 * 2**20
-"""The half of a file is not longer."""
+MAX_READ_BYTES = 64 * 2**20
+"""Of a longer file, half of its begin is kept."""
 
 # <sys/inotify.h>
 _MODIFY, _MOVED_FROM, _MOVED_TO, _CREATE = 0x2, 0x40, 0x80, 0x100
@@ -126,7 +126,7 @@ class Writes:
             self._begun.add(path)
         elif named is not None:
             for found in folders.files(root, path):
-                if content := found.content.read(MAX_HALF_BYTES):
+                if content := found.content.read(MAX_READ_BYTES):
                     yield Written(path=named / found.path, half=content[: len(content) // 2])
 
     def _watch(self, root: Path, path: PurePosixPath) -> bool:
@@ -140,7 +140,7 @@ class Writes:
         return exists
 
     def _modified(self, root: Path, path: PurePosixPath, *, named: PurePosixPath) -> Iterator[Written]:
-        content = folders.read_start(root, path, MAX_HALF_BYTES)
+        content = folders.read_start(root, path, MAX_READ_BYTES)
         if content:
             yield Written(path=named, half=content[: len(content) // 2])
         else:  # it was truncated, or renamed since: there is another event
