@@ -175,6 +175,7 @@ class _Stage:
             isolation=Isolation(self._training.isolation),
             stop_grace_s=self.stop_grace_s,
             disk_bytes=self._training.disk_bytes,
+            memory_bytes=self._training.memory_bytes,
             port=info.port,
             region=info.region,
             credentials=account.credentials(self._sb, self._role_arn),

@@ -12,6 +12,7 @@ It prints one JSON object per line:
     {"kind": "checkpoint", "files": …}                changed files of checkpoints that were uploaded
     {"kind": "log", "host": 1, "time": …, "text": …}  a line of output; times are machine time, s since the epoch
     {"kind": "metric", "name": …, "value": …, "time": …}
+    {"kind": "utilization", "host": 1, "percent": {"CPUUtilization": …}, "time": …}
     {"kind": "trained"}                               all hosts have ended with exit code 0
     {"kind": "ended", "failure": …}                   the end; `failure` is the FailureReason, or null
 """
@@ -42,9 +43,11 @@ from headway_sandbox.training.platform import (
     failure_reason,
     folders,
     output_lines,
+    utilization,
 )
 from headway_sandbox.training.platform.checkpoints import Checkpoints
 from headway_sandbox.training.platform.hosts import Host, hosts_of
+from headway_sandbox.training.platform.meter import Meter
 from headway_sandbox.training.platform.metric_definitions import MetricDefinitions
 from headway_sandbox.training.platform.s3_objects import Objects
 
@@ -52,7 +55,7 @@ STOP, STOP_ALL, LOSE = b"stop\n", b"stop all\n", b"lose\n"
 _LOOK_EVERY_S = 0.2
 CHECKPOINTS_EVERY_S = 2
 """How often changed checkpoints are uploaded, s. AWS does not document it."""
-_DISK_EVERY_S = 1.0
+_MEASURE_EVERY_S = 1.0
 _READERS_S = 5.0
 _FAILURE = PurePosixPath("output/failure")
 
@@ -74,7 +77,7 @@ class Supervisor:
         self._lost = threading.Event()
         self._everyone = False
         self._container: Container | None = None
-        self._limits = Limits(disk_bytes=assignment.disk_bytes)
+        self._limits = Limits(disk_bytes=assignment.disk_bytes, memory_bytes=assignment.memory_bytes)
         self._hosts = hosts_of(assignment.resources, assignment.path)
         self._last_lines = dict.fromkeys((host.number for host in self._hosts), "")
         self._metrics = MetricDefinitions(assignment.request)
@@ -200,12 +203,15 @@ class Supervisor:
     def _watch(self, container: Container, checkpoints: Checkpoints) -> str | None:
         """Wait until all hosts have ended, or must be; return a FailureReason that is not the script's."""
         killed_at: float | None = None
+        meter = Meter(self._hosts, self._limits, log=self._log)
         upload_at, measure_at = time.monotonic() + CHECKPOINTS_EVERY_S, time.monotonic()
+        publish_at_s = utilization.next_moment(time.time())
         while not container.ended:
             container.wait(_LOOK_EVERY_S)
             if self._lost.is_set():
                 return None
             now = time.monotonic()
+            usages = {host + 1: usage for host, usage in container.usages.items()}
             if self._stop.is_set() and killed_at is None:
                 container.terminate(everyone=self._everyone)
                 killed_at = now + self._assignment.stop_grace_s
@@ -215,10 +221,14 @@ class Supervisor:
                 self._upload(checkpoints)
                 upload_at = time.monotonic() + CHECKPOINTS_EVERY_S
             if now >= measure_at:
-                for host in self._hosts:
-                    if folders.size_of(host.folder) > self._limits.disk_bytes:
-                        return failure_reason.of_disk(self._limits.disk_bytes, host.name)
-                measure_at = time.monotonic() + _DISK_EVERY_S
+                failure = meter.exceeded(usages)
+                if failure is not None:
+                    return failure
+                measure_at = time.monotonic() + _MEASURE_EVERY_S
+            if time.time() >= publish_at_s:
+                for host, percent in meter.figures(usages):
+                    self._tell("utilization", host=host.number, percent=percent, time=publish_at_s)
+                publish_at_s = utilization.next_moment(time.time())
         return None
 
     def _upload(self, checkpoints: Checkpoints) -> None:

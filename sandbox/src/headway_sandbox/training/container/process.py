@@ -8,12 +8,14 @@ import selectors
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from headway_sandbox.training.container import runtime
 from headway_sandbox.training.container.spec import ContainerSpec
+from headway_sandbox.training.container.usage import Usage
 
 _BYTES = 65_536
 _END_S = 10.0
@@ -34,6 +36,8 @@ class Container:
         spec.write(path)
         self.exit_codes: dict[int, int] = {}
         """Exit code of each host that has ended, by its number from 0."""
+        self.usages: dict[int, Usage] = {}
+        """What each running host used when it was measured last, by its number from 0."""
         self._hosts = len(spec.hosts)
         self._received = b""
         self._closed = False
@@ -58,7 +62,7 @@ class Container:
         return len(self.exit_codes) == self._hosts or self._closed
 
     def wait(self, timeout_s: float) -> None:
-        """Wait until a host ends, or for this time."""
+        """Wait until a host ends or was measured, or for this time."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._socket, selectors.EVENT_READ)
             if not selector.select(timeout_s):
@@ -71,8 +75,18 @@ class Container:
         self._closed = not received
         *lines, self._received = (self._received + received).split(b"\n")
         for line in lines:
-            ended = json.loads(line)
-            self.exit_codes[ended["host"]] = ended["exit"]
+            message = json.loads(line)
+            if "usage" in message:
+                self.usages[message["host"]] = Usage(**message["usage"])
+            else:
+                self.exit_codes[message["host"]] = message["exit"]
+                self.usages.pop(message["host"], None)
+
+    def wait_for_end(self, timeout_s: float) -> None:
+        """Wait until all hosts have ended, or for this time."""
+        ends_at = time.monotonic() + timeout_s
+        while not self.ended and (left_s := ends_at - time.monotonic()) > 0:
+            self.wait(left_s)
 
     def terminate(self, *, everyone: bool = False) -> None:
         """Send SIGTERM to process 1 of each host, or to everyone: all of its processes."""

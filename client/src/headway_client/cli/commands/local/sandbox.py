@@ -51,6 +51,13 @@ sandbox = Group("sandbox", help="Run the whole service on this machine, with a f
     metavar="SECONDS",
     help="With --train: the time from SIGTERM to SIGKILL (default: 120, as on SageMaker).",
 )
+@click.option(
+    "--memory",
+    "memory_gib",
+    type=Decimal(),
+    metavar="GIB",
+    help="With --train: the memory of each host (default: that of this machine).",
+)
 @pass_common
 def up(
     common: CommonOptions,
@@ -59,17 +66,20 @@ def up(
     train: bool,  # noqa: FBT001  click passes options by name
     images: tuple[str, ...],
     stop_grace_s: float | None,
+    memory_gib: float | None,
 ) -> None:
     """Start the sandbox with its last state, and deploy this version of Headway to it."""
     from dataclasses import asdict
 
-    if not train and (images or stop_grace_s is not None):
-        raise UsageError("Options --image and --stop-grace need --train.")
+    if not train and (images or stop_grace_s is not None or memory_gib is not None):
+        raise UsageError("Options --image, --stop-grace and --memory need --train.")
     with sandbox_errors():
         manager = load("local.manager")
         options: dict[str, Any] = {"port": port, "speed": speed}
         if train:
-            settings = load("local.training_options").settings(images, stop_grace_s=stop_grace_s, speed=speed)
+            settings = load("local.training_options").settings(
+                images, stop_grace_s=stop_grace_s, memory_gib=memory_gib, speed=speed
+            )
             options |= {"speed": 1.0, "training": settings}
         info = manager.up(**options, report=to_stderr)
     if wants_json(common):
