@@ -8,6 +8,7 @@ import pytest
 
 from tests.docs.test_docs import blocks
 from tests.sandbox.fleets import on
+from tests.sandbox.training.conftest import DISK_BYTES
 from tests.sandbox.training.jobs import Jobs, checkpoints
 from tests.sandbox.training.step_scripts import steps
 from tests.sandbox.waiting import until
@@ -217,6 +218,47 @@ def test_a_missing_program_and_a_missing_input_fail_with_what_is_missing(jobs: J
     assert reason.endswith("exit code: 127")
     reason = jobs.run("no-input")["FailureReason"]
     assert reason.startswith("ClientError: Data download failed: No S3 objects found under S3 URL")
+
+
+def test_a_missing_script_fails_with_its_path(jobs: Jobs):
+    path = "/opt/ml/input/data/code/other.py"
+    algorithm = {"TrainingImage": "t", "TrainingInputMode": "File", "ContainerEntrypoint": ["python", path]}
+    reason = jobs.run("no-script", "pass", AlgorithmSpecification=algorithm)["FailureReason"]
+    assert f"can't open file '{path}'" in reason
+    assert reason.endswith("exit code: 2")
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        ({"data": b"1", "data/part": b"1"}, "/data/part cannot be stored as a file: "),
+        ({"n" * 300: b"1"}, "cannot be stored as a file: File name too long"),
+        ({"a/../../../x": b"1"}, "has a part '..', which is not a name of a file"),
+        (
+            {"one": b"x" * (DISK_BYTES // 2), "two": b"x" * (DISK_BYTES // 2 + 1)},
+            "No space left on device: the input of",
+        ),
+    ],
+    ids=["a folder and a file of one name", "a long name", "a name that leads out", "more than the disk space"],
+)
+def test_objects_that_cannot_be_placed_fail_the_job(
+    jobs: Jobs, request: pytest.FixtureRequest, objects: dict[str, bytes], message: str
+):
+    name = f"objects-{request.node.callspec.indices['objects']}"
+    for key, body in objects.items():
+        jobs.sb.client("s3").put_object(Bucket=jobs.sb.info.bucket, Key=f"code/{name}/{key}", Body=body)
+    reason = jobs.run(name, "pass")["FailureReason"]
+    assert reason.startswith("ClientError: Data download failed: ")
+    assert message in reason
+
+
+def test_the_disk_space_is_that_of_each_host(jobs: Jobs):
+    """Three hosts together get more than one has room for."""
+    jobs.sb.client("s3").put_object(
+        Bucket=jobs.sb.info.bucket, Key="code/each-host/data", Body=b"x" * (DISK_BYTES // 2)
+    )
+    described = jobs.run("each-host", "print('trained')", ResourceConfig=on("ml.m5.xlarge", 3))
+    assert described["TrainingJobStatus"] == "Completed"
 
 
 def test_a_job_that_asks_for_it_is_a_timer_and_its_log_says_so(jobs: Jobs):

@@ -125,7 +125,7 @@ class Supervisor:
             for name in ("ml/model", "ml/output/data", "ml/code", "tmp"):
                 (host.folder / name).mkdir(parents=True)
         config_files.write(request, self._hosts)
-        channels.download(request, self._hosts, objects)
+        channels.download(request, self._hosts, objects, disk_bytes=self._limits.disk_bytes)
         checkpoints = Checkpoints(request, self._hosts, objects)
         found = checkpoints.restore()
         for host in self._hosts:
