@@ -10,7 +10,7 @@ from tests.docs.test_docs import blocks
 from tests.sandbox.fleets import on
 from tests.sandbox.training.conftest import DISK_BYTES
 from tests.sandbox.training.jobs import Jobs, checkpoints
-from tests.sandbox.training.step_scripts import steps
+from tests.sandbox.training.step_scripts import lost_steps, steps
 from tests.sandbox.waiting import until
 
 pytestmark = pytest.mark.e2e
@@ -76,10 +76,9 @@ def test_a_stopped_job_continues_in_the_next_one_from_its_checkpoint(jobs: Jobs)
     jobs.wait_for_line("periodic-1", "step 10")
     jobs.stop("periodic-1")
     assert jobs.end("periodic-1")["TrainingJobStatus"] == "Stopped"
-    reached = int(jobs.log("periodic-1")[-1].removeprefix("step "))
     assert jobs.run("periodic-2", script, **checkpoints(jobs.sb, "periodic"))["TrainingJobStatus"] == "Completed"
-    begun = int(jobs.log("periodic-2")[0].removeprefix("begins at "))
-    assert 0 <= reached - begun <= every
+    (lost,) = lost_steps([*jobs.log("periodic-1"), *jobs.log("periodic-2")])
+    assert 0 <= lost <= every
     assert jobs.archive("periodic-2") == {"steps": b"200"}
 
 
@@ -100,6 +99,31 @@ def test_a_script_that_ignores_sigterm_is_killed_after_the_grace_period(jobs: Jo
     jobs.stop("deaf")
     described = jobs.end("deaf")
     assert (described["TrainingJobStatus"], described.get("FailureReason")) == ("Stopped", None)
+
+
+def test_a_stop_does_not_wait_for_the_upload_of_checkpoints_which_is_done_in_the_end(jobs: Jobs):
+    number = 1500
+    script = f"""
+import pathlib, signal, sys, time
+def on_sigterm(*_):
+    print("stops")
+    time.sleep(1)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, on_sigterm)
+for number in range({number}):
+    pathlib.Path(f"/opt/ml/checkpoints/{{number:05}}").write_text("weights")
+print("saved")
+time.sleep(600)
+"""
+    jobs.start("many", script, **checkpoints(jobs.sb, "many"))
+    jobs.wait_for_line("many", "saved")
+    until(lambda: jobs.keys("checkpoints/many/00000"))
+    jobs.stop("many")
+    jobs.wait_for_line("many", "stops")
+    last = f"checkpoints/many/{number - 1:05}"
+    assert jobs.keys(last) == []
+    until(lambda: jobs.describe("many")["TrainingJobStatus"] == "Stopped", timeout_s=120)
+    assert jobs.keys(last) == [last]
 
 
 def test_the_run_time_limit_stops_a_script(jobs: Jobs):
@@ -273,7 +297,6 @@ def test_the_script_of_the_documentation_loses_at_most_the_steps_since_its_check
     jobs.wait_for_line("documented-1", "step 15")
     jobs.stop("documented-1")
     jobs.end("documented-1")
-    reached = int(jobs.log("documented-1")[-1].removeprefix("step "))
     assert jobs.run("documented-2", script, **checkpoints(jobs.sb, "documented"))["TrainingJobStatus"] == "Completed"
-    begun = int(jobs.log("documented-2")[0].removeprefix("begins at "))
-    assert 0 <= reached - begun <= 10
+    (lost,) = lost_steps([*jobs.log("documented-1"), *jobs.log("documented-2")])
+    assert 0 <= lost <= 10

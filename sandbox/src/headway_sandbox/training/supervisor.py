@@ -21,7 +21,8 @@ import os
 import sys
 import threading
 import time
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 
@@ -137,9 +138,9 @@ class Supervisor:
         return checkpoints
 
     def _train(self, checkpoints: Checkpoints) -> str | None:
-        with ExitStack() as readers:
+        with self._uploading(checkpoints), ExitStack() as readers:
             container = self._start(readers)
-            failure = self._watch(container, checkpoints) if container.endpoint else failure_reason.OF_SERVICE
+            failure = self._watch(container) if container.endpoint else failure_reason.OF_SERVICE
             container.kill()
         if failure is not None or self._stop.is_set():
             return failure
@@ -179,11 +180,11 @@ class Supervisor:
             endpoint.serve(self._container.endpoint, port=assignment.port, access_key=assignment.credentials[0])
         return self._container
 
-    def _watch(self, container: Container, checkpoints: Checkpoints) -> str | None:
+    def _watch(self, container: Container) -> str | None:
         """Wait until all hosts have ended, or must be; return a FailureReason that is not the script's."""
         killed_at: float | None = None
         meter = Meter(self._hosts, self._limits, log=self._log)
-        upload_at, measure_at = time.monotonic() + CHECKPOINTS_EVERY_S, time.monotonic()
+        measure_at = time.monotonic()
         publish_at_s = utilization.next_moment(time.time())
         while not container.ended:
             container.wait(_LOOK_EVERY_S)
@@ -194,9 +195,6 @@ class Supervisor:
                 killed_at = now + self._assignment.stop_grace_s
             if killed_at is not None and now >= killed_at:
                 return None
-            if now >= upload_at:
-                self._upload(checkpoints)
-                upload_at = time.monotonic() + CHECKPOINTS_EVERY_S
             if now >= measure_at:
                 failure = meter.exceeded(usages)
                 if failure is not None:
@@ -208,11 +206,25 @@ class Supervisor:
                 publish_at_s = utilization.next_moment(time.time())
         return None
 
-    def _upload(self, checkpoints: Checkpoints) -> None:
+    @contextmanager
+    def _uploading(self, checkpoints: Checkpoints) -> Iterator[None]:
+        """Upload changed checkpoints from time to time, on a thread: large ones must not delay a stop or a limit."""
+        ended = threading.Event()
+
+        def upload() -> None:
+            while not ended.wait(CHECKPOINTS_EVERY_S):
+                try:
+                    checkpoints.upload()
+                except StorageFault as error:
+                    self._log(self._hosts[0], f"Sandbox: the checkpoints are not uploaded yet: {error}")
+
+        thread = threading.Thread(target=upload, name="checkpoints", daemon=True)
+        thread.start()
         try:
-            checkpoints.upload()
-        except StorageFault as error:
-            self._log(self._hosts[0], f"Sandbox: the checkpoints are not uploaded yet: {error}")
+            yield
+        finally:
+            ended.set()
+            thread.join()
 
     # ------------------------------------------------------------------------------------------ the messages
 
