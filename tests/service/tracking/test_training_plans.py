@@ -52,8 +52,15 @@ def test_each_plan_is_described_once() -> None:
 def test_while_sagemaker_does_not_answer_the_known_plan_holds(error: Exception) -> None:
     world, plans = world_of("spring"), MemoryTrainingPlans(plan("spring"))
     before = refresh(world, plans)
-    plans.error = error
+    plans.errors["spring"] = error
     assert refresh(world, plans) == before
+
+
+def test_a_plan_that_sagemaker_does_not_describe_delays_no_other() -> None:
+    world, plans = world_of("autumn", "spring"), MemoryTrainingPlans(plan("autumn"), plan("spring"))
+    plans.errors["autumn"] = OutcomeUnknown("x")
+    assert refresh(world, plans).keys() == {"spring"}
+    assert plans.described == ["autumn", "spring"]
 
 
 def test_only_what_has_changed_is_written() -> None:
@@ -77,6 +84,17 @@ def test_a_plan_is_missing_only_if_it_is_not_found_again_after_two_minutes(known
     plans.plans["spring"] = plan("spring")
     found = refresh(world, plans)["spring"]
     assert (found.problem, found.missing_since_ms) == ("", None)
+
+
+def test_of_another_plan_that_is_not_found_nothing_of_the_former_holds() -> None:
+    world, plans = world_of("spring"), MemoryTrainingPlans(plan("spring"))
+    refresh(world, plans)
+    other = PREFIX.replace("123456789012", "210987654321") + "spring"
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}, f"{P5}.plan.spring": {"plan": other}}}))
+    world.tick()
+    del plans.plans["spring"]
+    found = refresh(world, plans)["spring"]
+    assert (found.arn, found.status, found.blocks) == (other, "", ())
 
 
 def test_a_plan_that_is_found_in_between_is_missing_from_then_on() -> None:
