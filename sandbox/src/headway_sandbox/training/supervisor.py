@@ -51,7 +51,7 @@ STOP = b"stop\n"
 _LOOK_EVERY_S = 0.2
 CHECKPOINTS_EVERY_S = 2
 """How often changed checkpoints are uploaded, s. AWS does not document it."""
-_MEASURE_EVERY_S = 1.0
+_DISK_EVERY_S = 1.0
 _READERS_S = 5.0
 _FAILURE = PurePosixPath("output/failure")
 
@@ -195,11 +195,12 @@ class Supervisor:
                 killed_at = now + self._assignment.stop_grace_s
             if killed_at is not None and now >= killed_at:
                 return None
-            if now >= measure_at:
-                failure = meter.exceeded(usages)
-                if failure is not None:
-                    return failure
-                measure_at = time.monotonic() + _MEASURE_EVERY_S
+            failure = meter.memory_exceeded(usages)
+            if failure is None and now >= measure_at:
+                failure = meter.disk_exceeded()
+                measure_at = time.monotonic() + _DISK_EVERY_S
+            if failure is not None:
+                return failure
             if time.time() >= publish_at_s:
                 for host, percent in meter.figures(usages):
                     self._tell("utilization", host=host.number, percent=percent, time=publish_at_s)
