@@ -121,7 +121,7 @@ test-covalent: .venv/.made .envs/sandbox/.made .envs/sam/.made $(COVALENT:%=.env
 .PHONY: test-training
 test-training: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/training/.made .envs/examples/.made ## only scripts that run in sandboxes, in all isolations, and the examples
 	-@$(MAKE) --no-print-directory .envs/torch/.made
-	$(VENV)/python -m pytest tests/sandbox/training tests/e2e/test_training.py tests/e2e/test_idle_scripts.py tests/examples $(PYTEST)
+	$(VENV)/python -m pytest tests/sandbox/training tests/sandbox/rehearsal tests/e2e/test_training.py tests/e2e/test_idle_scripts.py tests/examples $(PYTEST)
 
 .PHONY: test-release
 test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## only a short release: deploy, update under load, delete

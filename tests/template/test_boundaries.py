@@ -58,6 +58,11 @@ BREACHES = {
     ),
     "only the emulator imports ministack": ("sandbox/src/headway_sandbox/local/__init__.py", "ministack"),
     "training jobs that run": ("sandbox/src/headway_sandbox/training/errors.py", "headway_sandbox.training.settings"),
+    "rehearsals": ("sandbox/src/headway_sandbox/rehearsal/errors.py", "headway_sandbox.rehearsal.cases"),
+    "the judgement of a rehearsal is pure": (
+        "sandbox/src/headway_sandbox/rehearsal/judgement.py",
+        "headway_sandbox.training.settings",
+    ),
     "the first processes of a container need the standard library only": (
         "sandbox/src/headway_sandbox/training/container/host.py",
         "botocore",

@@ -163,6 +163,6 @@ def test_the_sandboxs_own_errors_are_printed_as_sentences(run: Run, fake: FakeSa
 
 
 def test_the_real_sandbox_package_has_what_the_commands_need():
-    assert issubclass(sandbox._load("errors").SetupMissing, sandbox._load("errors").SandboxError)
+    assert issubclass(sandbox.load("errors").SetupMissing, sandbox.load("errors").SandboxError)
     for name in ("up", "down", "status"):
-        assert callable(getattr(sandbox._load("local.manager"), name))
+        assert callable(getattr(sandbox.load("local.manager"), name))

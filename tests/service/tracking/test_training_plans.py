@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from headway_service.errors import OutcomeUnknown, Throttled
+from headway_service.errors import OutcomeUnknown, RetryLater, Throttled
 from headway_service.ports.training_plans import ReservedCapacity, TrainingPlan
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.training_plan import PlanRecord
@@ -33,6 +33,10 @@ def world_of(*names: str) -> World:
 def refresh(world: World, plans: MemoryTrainingPlans) -> dict[str, PlanRecord]:
     refresh_plans(world.table, plans, read_ledger(world.table), world.machine_clock)
     return {each.name: each for each in read_ledger(world.table).plans}
+
+
+def raise_retry_later(*_: object) -> None:
+    raise RetryLater("x")
 
 
 def test_without_a_pool_of_a_plan_sagemaker_is_not_asked() -> None:
@@ -106,6 +110,14 @@ def test_a_plan_that_is_found_in_between_is_missing_from_then_on() -> None:
     del plans.plans["spring"]
     world.now_s += 100
     assert refresh(world, plans)["spring"].problem == ""
+
+
+def test_what_a_throttled_table_does_not_take_is_written_by_the_next_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, plans = world_of("spring"), MemoryTrainingPlans(plan("spring"))
+    with monkeypatch.context() as throttled:
+        throttled.setattr(type(world.table), "write", raise_retry_later)
+        assert refresh(world, plans) == {}
+    assert refresh(world, plans)["spring"].status == "Active"
 
 
 def test_a_concurrent_run_is_no_error() -> None:

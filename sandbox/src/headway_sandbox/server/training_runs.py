@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
-import sys
 import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping
@@ -19,11 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import headway
-import headway_sandbox
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.training_job import TrainingJob
-from headway_sandbox.training import supervisor
+from headway_sandbox.training import launch, supervisor
 from headway_sandbox.training.assignment import Assignment
 from headway_sandbox.training.container.isolation import Isolation
 from headway_sandbox.training.platform import folders
@@ -149,8 +145,8 @@ class TrainingRuns:
         _log.warning("job %s runs %s", job.name, assignment.command)
         try:
             run.process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", supervisor.__name__, assignment.folder, stdin=PIPE, stdout=PIPE,
-                env=_environment(), start_new_session=True, limit=_LONGEST_MESSAGE_BYTES,
+                *launch.command(assignment), stdin=PIPE, stdout=PIPE,
+                env=launch.environment(), start_new_session=True, limit=_LONGEST_MESSAGE_BYTES,
             )  # fmt: skip
             run.write(assignment.to_line())
             output = run.process.stdout
@@ -179,6 +175,8 @@ class TrainingRuns:
                 return
             case {"kind": "utilization", "host": host, "percent": percent, "time": time_s}:
                 self._write_utilization(f"{job.name}/algo-{host}", percent, time_s)
+                return
+            case {"kind": "restored" | "checkpoint"}:  # for rehearsals
                 return
             case {"kind": "downloaded"}:
                 self._end_stage(job, "Downloading")
@@ -225,10 +223,3 @@ class _Run:
         if self.process is not None and self.process.stdin is not None:
             with suppress(OSError):
                 self.process.stdin.close()
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment of supervisors: no credentials, and this package."""
-    ours = [Path(package.__path__[0]).resolve().parent for package in (headway_sandbox, headway)]
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TMPDIR") if name in os.environ}
-    return {**kept, "PYTHONPATH": os.pathsep.join(map(str, ours)), "PYTHONDONTWRITEBYTECODE": "1"}

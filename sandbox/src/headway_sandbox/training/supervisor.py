@@ -1,12 +1,15 @@
 """`python -m headway_sandbox.training.supervisor FOLDER`: SageMaker around one container.
 
 Its argument, the job's folder, is for those who list processes. The server writes an `Assignment` to its standard
-input, and later `stop` for StopTrainingJob. When the input ends, the server wants it no more, or was killed: the
-supervisor ends the job's processes and removes its files.
+input, and later `stop` for StopTrainingJob. A rehearsal also writes `stop all`, for a SIGTERM to all processes, and
+`lose`, for the loss of the hosts: all processes are killed and nothing more is uploaded. When the input ends, the job
+is not wanted any more, or its server was killed: the supervisor ends the job's processes and removes its files.
 
 It prints one JSON object per line:
 
+    {"kind": "restored", "files": …}                  files of earlier checkpoints that the script finds
     {"kind": "downloaded"}                            the container starts
+    {"kind": "checkpoint", "files": …}                changed files of checkpoints that were uploaded
     {"kind": "log", "host": 1, "time": …, "text": …}  a line of output; times are machine time, s since the epoch
     {"kind": "metric", "name": …, "value": …, "time": …}
     {"kind": "utilization", "host": 1, "percent": {"CPUUtilization": …}, "time": …}
@@ -21,8 +24,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 
@@ -47,7 +51,7 @@ from headway_sandbox.training.platform.meter import Meter
 from headway_sandbox.training.platform.metric_definitions import MetricDefinitions
 from headway_sandbox.training.platform.s3_objects import Objects
 
-STOP = b"stop\n"
+STOP, STOP_ALL, LOSE = b"stop\n", b"stop all\n", b"lose\n"
 _LOOK_EVERY_S = 0.2
 CHECKPOINTS_EVERY_S = 2
 """How often changed checkpoints are uploaded, s. AWS does not document it."""
@@ -70,6 +74,8 @@ class Supervisor:
         self._lock = threading.Lock()
         self._ending = threading.Lock()
         self._stop = threading.Event()
+        self._lost = threading.Event()
+        self._everyone = False
         self._container: Container | None = None
         self._limits = Limits(disk_bytes=assignment.disk_bytes, memory_bytes=assignment.memory_bytes)
         self._hosts = hosts_of(assignment.resources, assignment.path)
@@ -78,9 +84,20 @@ class Supervisor:
 
     # ------------------------------------------------------------------------------------- from other threads
 
-    def stop(self) -> None:
-        """Stop the job: SIGTERM, then SIGKILL after the grace period."""
+    def stop(self, *, everyone: bool = False) -> None:
+        """Stop the job: SIGTERM, then SIGKILL after the grace period.
+
+        Args:
+            everyone: Whether all processes of the hosts get SIGTERM, not only process 1.
+        """
+        self._everyone = everyone
         self._stop.set()
+
+    def lose(self) -> None:
+        """Lose the hosts: end the job's processes at once, and upload nothing more."""
+        self._lost.set()
+        if self._container is not None:
+            self._container.end()
 
     def abandon(self) -> None:
         """End the job's processes at once and remove its files."""
@@ -111,8 +128,10 @@ class Supervisor:
         failure = None
         if not self._stop.is_set():
             failure = self._train(checkpoints)
+        if self._lost.is_set():
+            return failure
         try:
-            checkpoints.upload()
+            self._save(checkpoints)
             if failure is None and not self._stop.is_set():
                 self._tell("trained")
             artifacts.upload(assignment.request, self._hosts, objects, scratch=assignment.path)
@@ -129,6 +148,7 @@ class Supervisor:
         channels.download(request, self._hosts, objects, disk_bytes=self._limits.disk_bytes)
         checkpoints = Checkpoints(request, self._hosts, objects)
         found = checkpoints.restore()
+        self._tell("restored", files=found)
         for host in self._hosts:
             folders.give(host.folder, user)
             self._log(host, f"Sandbox: runs {' '.join(self._assignment.command)} ({self._assignment.isolation})")
@@ -142,7 +162,7 @@ class Supervisor:
             container = self._start(readers)
             failure = self._watch(container) if container.endpoint else failure_reason.OF_SERVICE
             container.kill()
-        if failure is not None or self._stop.is_set():
+        if failure is not None or self._stop.is_set() or self._lost.is_set():
             return failure
         if len(container.exit_codes) < len(self._hosts):
             return failure_reason.OF_SERVICE
@@ -188,10 +208,12 @@ class Supervisor:
         publish_at_s = utilization.next_moment(time.time())
         while not container.ended:
             container.wait(_LOOK_EVERY_S)
+            if self._lost.is_set():
+                return None
             now = time.monotonic()
             usages = {host + 1: usage for host, usage in container.usages.items()}
             if self._stop.is_set() and killed_at is None:
-                container.terminate()
+                container.terminate(everyone=self._everyone)
                 killed_at = now + self._assignment.stop_grace_s
             if killed_at is not None and now >= killed_at:
                 return None
@@ -213,9 +235,9 @@ class Supervisor:
         ended = threading.Event()
 
         def upload() -> None:
-            while not ended.wait(CHECKPOINTS_EVERY_S):
+            while not (ended.wait(CHECKPOINTS_EVERY_S) or self._lost.is_set()):
                 try:
-                    checkpoints.upload()
+                    self._save(checkpoints)
                 except StorageFault as error:
                     self._log(self._hosts[0], f"Sandbox: the checkpoints are not uploaded yet: {error}")
 
@@ -226,6 +248,10 @@ class Supervisor:
         finally:
             ended.set()
             thread.join()
+
+    def _save(self, checkpoints: Checkpoints) -> None:
+        if files := checkpoints.upload():
+            self._tell("checkpoint", files=files)
 
     # ------------------------------------------------------------------------------------------ the messages
 
@@ -254,11 +280,15 @@ def main() -> int:
     supervisor = Supervisor(Assignment.from_line(commands.readline()), sys.stdout.buffer)
 
     def obey() -> None:
-        while (command := commands.readline()) == STOP:
-            supervisor.stop()
-        if not command:
-            supervisor.abandon()
-            os._exit(1)
+        actions: dict[bytes, Callable[[], None]] = {
+            STOP: supervisor.stop,
+            STOP_ALL: partial(supervisor.stop, everyone=True),
+            LOSE: supervisor.lose,
+        }
+        while command := commands.readline():
+            actions[command]()
+        supervisor.abandon()
+        os._exit(1)
 
     threading.Thread(target=obey, daemon=True).start()
     supervisor.run()

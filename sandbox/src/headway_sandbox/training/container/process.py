@@ -88,17 +88,23 @@ class Container:
         while not self.ended and (left_s := ends_at - time.monotonic()) > 0:
             self.wait(left_s)
 
-    def terminate(self) -> None:
-        """Send SIGTERM to process 1 of each host."""
+    def terminate(self, *, everyone: bool = False) -> None:
+        """Send SIGTERM to process 1 of each host, or to everyone: all of its processes."""
         with suppress(BrokenPipeError):
-            self._socket.sendall(runtime.TERMINATE)
+            self._socket.sendall(runtime.TERMINATE_ALL if everyone else runtime.TERMINATE)
+
+    def end(self) -> None:
+        """End all processes of the container. `wait` returns then, also on another thread."""
+        # Its first process ends when its socket does. The socket may be closed already.
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def kill(self) -> None:
         """End all processes of the container, and wait for them."""
         if self._process.poll() is None:
-            # The first process of the PID namespace ends when its socket does, and its parent finds that ended when
-            # the kernel has ended all other processes of the namespace.
-            self._socket.shutdown(socket.SHUT_RDWR)
+            # The parent of the PID namespace's first process finds that ended when the kernel has ended all other
+            # processes of the namespace.
+            self.end()
             try:
                 self._process.wait(_END_S)
             except subprocess.TimeoutExpired:

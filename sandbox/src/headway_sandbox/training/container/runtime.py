@@ -18,6 +18,7 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -28,6 +29,8 @@ from headway_sandbox.training.container.spec import ContainerSpec
 
 TERMINATE = b"T"
 """From the supervisor: send SIGTERM to process 1 of each host."""
+TERMINATE_ALL = b"A"
+"""From the supervisor: send SIGTERM to all processes of each host."""
 
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 _BACKLOG = 64
@@ -63,10 +66,14 @@ def _follow(supervisor: socket.socket, hosts: dict[int, tuple[int, subprocess.Po
         while hosts:
             for key, _events in selector.select(max(0.0, measure_at - time.monotonic())):
                 if key.fd == supervisor.fileno():
-                    if supervisor.recv(1) != TERMINATE:
+                    received = supervisor.recv(1)
+                    if received == TERMINATE:
+                        for _number, process in hosts.values():
+                            process.send_signal(signal.SIGTERM)
+                    elif received == TERMINATE_ALL:
+                        _terminate_all(process.pid for _number, process in hosts.values())
+                    else:
                         return 1  # the supervisor has gone
-                    for _number, process in hosts.values():
-                        process.send_signal(signal.SIGTERM)
                 else:
                     number, process = hosts.pop(key.fd)
                     selector.unregister(key.fd)
@@ -88,6 +95,19 @@ def _tell(supervisor: socket.socket, **message: Any) -> None:
 def _start_host(path: str, number: int, outputs: list[int]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "headway_sandbox.training.container.host", path, str(number)]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[outputs[number]])
+
+
+def _terminate_all(outside: Iterable[int]) -> None:
+    """Send SIGTERM to all processes of the hosts.
+
+    Args:
+        outside: The processes that wait for them, outside of their PID namespaces.
+    """
+    spared = {os.getpid(), *outside}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) not in spared:
+            with suppress(ProcessLookupError):
+                os.kill(int(entry.name), signal.SIGTERM)
 
 
 def _bring_loopback_up() -> None:

@@ -73,11 +73,11 @@ def up(
 
     if not train and (images or stop_grace_s is not None or memory_gib is not None):
         raise UsageError("Options --image, --stop-grace and --memory need --train.")
-    with _sandbox_errors():
-        manager = _load("local.manager")
+    with sandbox_errors():
+        manager = load("local.manager")
         options: dict[str, Any] = {"port": port, "speed": speed}
         if train:
-            settings = _load("local.training_options").settings(
+            settings = load("local.training_options").settings(
                 images, stop_grace_s=stop_grace_s, memory_gib=memory_gib, speed=speed
             )
             options |= {"speed": 1.0, "training": settings}
@@ -100,8 +100,8 @@ def up(
 @pass_common
 def down(common: CommonOptions) -> None:
     """Stop the sandbox and keep its state."""
-    with _sandbox_errors():
-        was_running = bool(_load("local.manager").down())
+    with sandbox_errors():
+        was_running = bool(load("local.manager").down())
     if wants_json(common):
         show_json({"wasRunning": was_running})
     else:
@@ -114,8 +114,8 @@ def status(common: CommonOptions) -> int:
     """Show whether the sandbox runs, and where; exit code 0 if it runs."""
     from dataclasses import asdict
 
-    with _sandbox_errors():
-        info = _load("local.manager").status()
+    with sandbox_errors():
+        info = load("local.manager").status()
     if wants_json(common):
         show_json({"running": info is not None, **(asdict(info) if info is not None else {})})
     elif info is not None:
@@ -128,11 +128,19 @@ def status(common: CommonOptions) -> int:
 @sandbox.command("demo")
 def demo() -> int:
     """Run a demonstration of priorities and preemption on a sandbox of its own."""
-    with _sandbox_errors():
-        return int(_load("demo.preemption").main([]) or EXIT_OK)
+    with sandbox_errors():
+        return int(load("demo.preemption").main([]) or EXIT_OK)
 
 
-def _load(module: str) -> Any:
+def load(module: str) -> Any:
+    """Import a module of the package `headway_sandbox`.
+
+    Args:
+        module: its name in the package.
+
+    Raises:
+        UsageError: the package, or one that it needs, is not installed.
+    """
     try:
         return import_module(f"headway_sandbox.{module}")
     except ModuleNotFoundError as error:
@@ -144,9 +152,9 @@ def _load(module: str) -> Any:
 
 
 @contextmanager
-def _sandbox_errors() -> Iterator[None]:
+def sandbox_errors() -> Iterator[None]:
     """Convert the sandbox's errors, whose messages say what to do, into the client's."""
-    errors = _load("errors")
+    errors = load("errors")
     try:
         yield
     except errors.SetupMissing as error:
