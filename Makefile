@@ -227,6 +227,10 @@ bench-cost: .venv/.made ## count and price the use of an idle queue and of 1,000
 bench-article: .venv/.made ## count the use of a pass and of a job against the founding article's scheduler; BENCH=--quick
 	$(VENV)/python -m bench.scenarios.article $(BENCH)
 
+.PHONY: bench-training
+bench-training: .venv/.made .envs/sandbox/.made ## measure what the sandbox adds to a script, and the work that a preemption loses; BENCH=--quick
+	$(VENV)/python -m bench.scenarios.training $(BENCH)
+
 .PHONY: bench-reaction
 bench-reaction: .venv/.made build ## time warm handlers and cold starts, and measure the layers' size; BENCH=--quick
 	$(VENV)/python -m bench.scenarios.reaction $(BENCH)

@@ -15,6 +15,7 @@ from bench.scenarios.decision import GOAL_MS, GOAL_WAITING, STORMS
 from bench.scenarios.kueue import GOAL_S as KUEUE_GOAL_S
 from bench.scenarios.reaction import GOAL_COLD_MS, GOAL_REACTION_MS, GOAL_SUBMISSION_MS
 from bench.scenarios.slurm import HANDLER, HANDLER_GOAL_MS
+from bench.scenarios.training import too_much
 
 KUEUE_JOBS = 15_000
 
@@ -148,6 +149,17 @@ def _of_help(help_: Figures) -> Iterator[Goal]:
     yield _less("`headway --help`", ms["headway --help"], HELP_GOAL_S * 1000, "ms", why=why)
 
 
+def _of_training(training: Figures) -> Iterator[Goal]:
+    problems = too_much(training)
+    yield Goal(
+        goal="a preemption of a script loses at most the steps since its last checkpoint",
+        found=f"{max(max(each['steps']) for each in training['lost']):g} steps at most",
+        kept=not problems,
+        why="; ".join(problems),
+        timed=False,
+    )
+
+
 def _less(name: str, value: float, limit: float, unit: str, *, why: str) -> Goal:
     return Goal(
         goal=f"{name}: under {limit:g} {unit}", found=f"{in_three_figures(value)} {unit}", kept=value < limit, why=why
@@ -160,6 +172,7 @@ _GOALS: Mapping[str, tuple[str, Callable[[Figures], Iterator[Goal]]]] = {
     "reaction": ("figures", _of_reaction),
     "kueue": ("runs", _of_kueue),
     "schedule": ("ms", _of_schedule),
+    "training": ("hosts", _of_training),
     "help": ("ms", _of_help),
 }
 """By part: without which of its figures it was not measured, and its goals."""

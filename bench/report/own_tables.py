@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from bench.report.markdown import Figures, runs_told, spread_cell, table, values_cell
+from statistics import median
+
+from bench.report.markdown import Figures, in_three_figures, runs_told, spread_cell, table, values_cell
 
 
 def reaction_table(reaction: Figures) -> str:
@@ -80,3 +82,34 @@ def help_table(help_: Figures) -> str:
     """The command line's start."""
     rows = [(f"`{name}`", values_cell(times)) for name, times in help_["ms"].items()]
     return table((f"ms, {runs_told(len(next(iter(help_['ms'].values()))))}", ""), rows)
+
+
+def training_table(training: Figures) -> str:
+    """Scripts that run in the sandbox: beside the same processes by themselves, and after a preemption."""
+    hosts = [
+        (
+            number,
+            *(values_cell(each[name]) for name in ("alone", "container")),
+            in_three_figures(median(each["container"]) / median(each["alone"])),
+            values_cell(each["job"]),
+            in_three_figures(each["mbPerHost"]),
+        )
+        for number, each in training["hosts"].items()
+    ]
+    lost = [
+        (
+            f"each {each['every']} steps{', and at SIGTERM' if each['handlesSigterm'] else ''}",
+            *(values_cell(each[name]) for name in ("steps", "seconds")),
+        )
+        for each in training["lost"]
+    ]
+    runs = runs_told(training["runs"])
+    head = (
+        f"hosts; {runs}",
+        "alone, s",
+        "in the container, s",
+        "times as long",
+        "the whole job, s",
+        "MB for each host",
+    )
+    return f"{table(head, hosts)}\n\n{table((f'checkpoints; {runs}', 'steps lost', 'seconds lost'), lost)}"

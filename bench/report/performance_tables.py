@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from bench.report.goals import goals_of
 from bench.report.history import history_table
 from bench.report.markdown import Figures, spread_cell, table
-from bench.report.own_tables import cold_table, decision_table, help_table, reaction_table, sizes_table
+from bench.report.own_tables import (
+    cold_table,
+    decision_table,
+    help_table,
+    reaction_table,
+    sizes_table,
+    training_table,
+)
 from bench.report.peer_tables import article_table, kueue_table, slurm_table
 from bench.report.scale_tables import scale_table
 
@@ -22,6 +29,7 @@ PLACES: Mapping[str, tuple[str, str, Callable[[Figures], str]]] = {
     "sizes": ("reaction", "figures", sizes_table),
     "one decision": ("schedule", "ms", decision_table),
     "scale": ("scale", "in memory", scale_table),
+    "training": ("training", "hosts", training_table),
     "help": ("help", "ms", help_table),
 }
 """By place on the page: which part it is of, without which of its figures it was not measured, and its table."""

@@ -6,7 +6,8 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -15,8 +16,9 @@ from bench.peers.side import Sizes
 from bench.peers.slurm import Slurm, SlurmMissing
 from bench.queues.timed_training_jobs import BrokenPromiseError
 from bench.report.performance_tables import tables_of
-from bench.scenarios import cli_help, decision, kueue, reaction, slurm
+from bench.scenarios import cli_help, decision, kueue, reaction, slurm, training
 from bench.scenarios.kueue_replay import Replay
+from headway_sandbox.training.container.isolation import CannotIsolate
 
 
 def written(path: Path) -> dict[str, Any]:
@@ -117,3 +119,53 @@ def test_more_nodes_and_jobs_of_slurm_can_be_asked_for(monkeypatch):
     (more, usual) = asked
     assert (more.nodes, more.jobs, more.drained, more.runs) == (9, 7, 7, 5)
     assert usual == slurm.QUICK
+
+
+@pytest.mark.parametrize(("lost", "code"), [(5, 0), (6, 1)])
+def test_a_preemption_that_loses_more_than_the_steps_since_a_checkpoint_fails(monkeypatch, tmp_path, lost, code):
+    hosts = {"1": {"alone": [1.0], "container": [1.2], "job": [2.0], "mbPerHost": 50.0}}
+    preempted = [{"every": 5, "handlesSigterm": False, "steps": [lost], "seconds": [0.1]}]
+    figures = {"runs": 1, "hosts": hosts, "lost": preempted}
+    monkeypatch.setattr(training, "measure", lambda **_sizes: figures)
+    path = tmp_path / "training.json"
+    assert training.main(["--json", str(path)]) == code
+    assert f"| each 5 steps | {lost} | 0.1 |" in tables_of({"training": written(path)}, {})["training"]
+
+
+def test_scripts_that_cannot_be_isolated_are_not_measured_and_the_page_says_why(monkeypatch, tmp_path):
+    def refuse(**_sizes: int) -> None:
+        raise CannotIsolate("--train cannot isolate scripts on this machine")
+
+    monkeypatch.setattr(training, "measure", refuse)
+    path = tmp_path / "training.json"
+    assert training.main(["--json", str(path)]) == 2
+    assert tables_of({"training": written(path)}, {})["training"] == (
+        "Skipped: --train cannot isolate scripts on this machine."
+    )
+
+
+def test_the_steps_that_a_script_did_again_are_found_in_what_both_jobs_have_printed(monkeypatch):
+    class Printed(training.Jobs):
+        def __init__(self) -> None:
+            self.sandbox = cast(Any, SimpleNamespace(finish=lambda _name: None))
+            self.logs = iter(
+                [
+                    ["begins at 0 0.0", "step 1 0.5", "step 2 1.0", "step 3 1.75", "step"],
+                    ["begins at 1 0.0", "step 2 0.5"],
+                ]
+            )
+
+        def start(self, *_: object, **__: object) -> str:
+            return "job"
+
+        def preempt(self, *_: object) -> None:
+            pass
+
+        def wait_for_line(self, *_: object, **__: object) -> None:
+            pass
+
+        def log(self, _name: str) -> list[str]:
+            return next(self.logs)
+
+    found = training.work_lost(Printed(), every=10, handles_sigterm=False, runs=1)
+    assert found == {"steps": [2], "seconds": [1.25]}

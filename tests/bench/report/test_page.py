@@ -119,6 +119,18 @@ def results() -> dict[str, Any]:
             "ms": {name: {"100": spread(5), "10000": spread(70 if "storm" in name else 30)} for name in SCENES},
             "run": run(),
         },
+        "training": {
+            "runs": 2,
+            "hosts": {
+                "1": {"alone": [4.0, 4.0], "container": [4.4, 4.4], "job": [5.0, 6.0], "mbPerHost": 70.0},
+                "4": {"alone": [8.0, 8.0], "container": [10.0, 10.0], "job": [11.0, 11.0], "mbPerHost": 20.0},
+            },
+            "lost": [
+                {"every": 10, "handlesSigterm": False, "steps": [3, 10], "seconds": [0.1, 0.2]},
+                {"every": 10, "handlesSigterm": True, "steps": [0, 0], "seconds": [0.0, 0.0]},
+            ],
+            "run": run(),
+        },
         "help": {"ms": {"python -c pass": [20.0, 21.0], "headway --help": [130.0, 150.0]}, "run": run()},
         "scale": {
             "in memory": [
@@ -221,6 +233,23 @@ def test_long_lines_stand_beside_short_ones_and_what_is_lost_is_counted():
     assert "| lost | 0 |" in told
     assert "| refused, QueueFull | 2 |" in told
     assert "| a start | ledger | 6 | 3 | 167 |" in told
+
+
+def test_a_script_in_the_sandbox_stands_beside_the_same_by_itself():
+    told = tables_of(results(), {})["training"]
+    assert "| 1 | 4 | 4.4 | 1.1 | 5.5 (5 to 6) | 70 |" in told
+    assert "| 4 | 8 | 10 | 1.25 | 11 | 20 |" in told
+    assert "| each 10 steps | 6.5 (3 to 10) | 0.15 (0.1 to 0.2) |" in told
+    assert "| each 10 steps, and at SIGTERM | 0 | 0 |" in told
+
+
+@pytest.mark.parametrize(
+    ("lost", "handles", "kept"), [(10, False, True), (11, False, False), (0, True, True), (1, True, False)]
+)
+def test_a_preemption_may_lose_the_steps_since_a_checkpoint_and_no_more(lost, handles, kept):
+    each = {"every": 10, "handlesSigterm": handles, "steps": [0, lost], "seconds": [0.0, 1.0]}
+    (goal,) = goals_of({"training": {"hosts": {"1": {}}, "lost": [each]}})
+    assert (goal.kept, bool(goal.why)) == (kept, not kept)
 
 
 def test_where_slurm_is_ahead_the_row_says_whose_time_it_is():

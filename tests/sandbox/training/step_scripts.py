@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -54,10 +55,11 @@ def lost_steps(lines: Iterable[str]) -> list[int]:
     """
     runs: list[list[int]] = []
     for line in lines:
-        if line.startswith("begins at "):
-            runs.append([int(line.removeprefix("begins at "))])
-        elif line.startswith("step "):
-            runs[-1].append(int(line.removeprefix("step ")))
+        # Python writes the parts of a line one after the other: one that SIGKILL cuts off has no number.
+        if found := re.fullmatch(r"begins at (\d+)", line):
+            runs.append([int(found[1])])
+        elif found := re.fullmatch(r"step (\d+)", line):
+            runs[-1].append(int(found[1]))
     for run in runs:
         assert run == list(range(run[0], run[-1] + 1)), runs
     return [before[-1] - after[0] for before, after in pairwise(runs)]

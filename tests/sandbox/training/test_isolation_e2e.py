@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from headway_sandbox.emulator.placeholders import ROOT
+from headway_sandbox.training.container.limits import MAX_PROCESSES
 from headway_sandbox.training.platform.output_lines import MAX_OUTPUT_BYTES
 from tests.sandbox.training.conftest import MEMORY_BYTES
 from tests.sandbox.training.jobs import Jobs, processes_with
@@ -213,6 +214,26 @@ def test_the_number_of_processes_is_limited(isolated: Jobs):
     script = "import resource; print(resource.getrlimit(resource.RLIMIT_NPROC)[0])"
     isolated.run("limits", script)
     assert isolated.log("limits") == ["1024"]
+
+
+def test_a_script_that_forks_without_end_reaches_its_limit_and_others_continue(jobs: Jobs):
+    """Not in a user namespace of root, whose number of processes the kernel does not limit."""
+    jobs.start("beside-forks", "import time; time.sleep(5); print('done')")
+    script = """
+import os, time
+forked = 0
+while True:
+    try:
+        if os.fork() == 0:
+            time.sleep(600)
+    except BlockingIOError:
+        break
+    forked += 1
+print(forked)
+"""
+    assert jobs.run("forks", script)["TrainingJobStatus"] == "Completed"
+    assert 500 < int(jobs.log("forks")[-1]) <= MAX_PROCESSES
+    assert jobs.end("beside-forks")["TrainingJobStatus"] == "Completed"
 
 
 def test_files_of_the_machine_are_as_before(isolated: Jobs):

@@ -80,6 +80,30 @@ def test_a_job_that_was_stopping_when_the_server_was_killed_is_stopped(sb: Sandb
     until(lambda: nothing_is_left(sb, "stopping"))
 
 
+def test_a_spot_job_begins_again_when_the_server_is_killed_during_its_notice():
+    script = """
+import pathlib, time
+begun = pathlib.Path("/opt/ml/checkpoints/begun")
+if begun.exists():
+    print("again")
+else:
+    begun.touch()
+    time.sleep(600)
+"""
+    spot = {
+        "EnableManagedSpotTraining": True,
+        "StoppingCondition": {"MaxRuntimeInSeconds": 600, "MaxWaitTimeInSeconds": 1200},
+    }
+    with Sandbox(deploy=False, durations=DURATIONS, training=settings(stop_grace_s=100.0)) as sb:
+        jobs = Jobs(sb)
+        jobs.start("notice", script, **spot, **checkpoints(sb, "notice"))
+        until(lambda: jobs.keys("checkpoints/notice"))
+        sb.interrupt("notice")
+        sb.restart(kill=True)
+        assert jobs.end("notice")["TrainingJobStatus"] == "Completed"
+        assert jobs.log("notice") == ["again"]
+
+
 def test_a_job_whose_supervisor_is_killed_fails_by_sagemakers_fault(sb: Sandbox):
     jobs = Jobs(sb)
     begin(jobs, "alone")

@@ -15,7 +15,7 @@ import pytest
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.sandbox import Sandbox
 from headway_sandbox.training.settings import find_interpreters
-from tests.sandbox.training.conftest import DURATIONS, settings
+from tests.sandbox.training.conftest import DISK_BYTES, DURATIONS, settings
 from tests.sandbox.training.jobs import Jobs
 
 pytestmark = pytest.mark.e2e
@@ -42,13 +42,20 @@ def sb() -> Iterator[Sandbox]:
         yield sandbox
 
 
-def script_mode(sb: Sandbox, name: str, script: str) -> dict[str, Any]:
-    """Upload a script as SDK 2 does, and return what its requests have."""
+def member(name: str, content: bytes = b"", **changes: Any) -> tuple[tarfile.TarInfo, bytes]:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(content)
+    for attribute, value in changes.items():
+        setattr(entry, attribute, value)
+    return entry, content
+
+
+def script_mode(sb: Sandbox, name: str, script: str, *more: tuple[tarfile.TarInfo, bytes]) -> dict[str, Any]:
+    """Upload a script, and more members of its archive, as SDK 2 does, and return what its requests have."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w:gz") as packed:
-        entry = tarfile.TarInfo("train.py")
-        entry.size = len(script)
-        packed.addfile(entry, io.BytesIO(script.encode()))
+        for entry, data in (member("train.py", script.encode()), *more):
+            packed.addfile(entry, io.BytesIO(data))
     bucket = sb.info.bucket
     sb.client("s3").put_object(Bucket=bucket, Key=f"{name}/sourcedir.tar.gz", Body=content.getvalue())
     hyperparameters = {
@@ -77,6 +84,29 @@ def test_script_mode_runs_the_script_with_its_hyperparameters(sb: Sandbox):
 def test_the_error_of_a_script_in_script_mode_is_the_reason(sb: Sandbox):
     described = Jobs(sb).run("mode-fails", **script_mode(sb, "mode-fails", "raise ValueError('no data')"))
     assert described["FailureReason"].startswith("AlgorithmError: ExecuteUserScriptError:")
+
+
+@pytest.mark.parametrize("kind", ["traversal", "absolute path", "link", "bomb"])
+def test_a_hostile_archive_changes_nothing_outside_of_its_job(sb: Sandbox, tmp_path: Path, kind: str):
+    """The toolkit unpacks it in the container, as the job's user; the sandbox itself unpacks no archive."""
+    name, victim = f"hostile-{kind.replace(' ', '-')}", tmp_path / "victim"
+    victim.write_text("as before")
+    more = {
+        "traversal": [member("../" * 12 + str(victim)[1:], b"changed")],
+        "absolute path": [member(str(victim), b"changed")],
+        "link": [
+            member("link", type=tarfile.SYMTYPE, linkname=str(tmp_path)),
+            member("link/victim", b"changed"),
+        ],
+        "bomb": [member(f"zeros-{number}", b"\0" * (DISK_BYTES // 2)) for number in range(4)],
+    }[kind]
+    jobs = Jobs(sb)
+    described = jobs.run(name, **script_mode(sb, name, "import time; time.sleep(3)", *more))
+    if kind == "bomb":
+        assert "No space left on device" in described["FailureReason"]
+    assert victim.read_text() == "as before"
+    assert not (sb.state_dir / "training" / name).exists()
+    assert jobs.run(f"{name}-next", **script_mode(sb, f"{name}-next", TRAIN))["TrainingJobStatus"] == "Completed"
 
 
 def test_a_trainer_of_sdk_3_runs_with_its_drivers(sb: Sandbox, tmp_path: Path):

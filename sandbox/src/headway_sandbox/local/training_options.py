@@ -22,8 +22,9 @@ _ISOLATED_BY = {
 }
 
 
-MIN_MEMORY_GIB = 0.0625
-"""Least memory of a host, GiB: a Python with an SDK takes about as much."""
+MIN_MEMORY_BYTES = 64 * 2**20
+"""Least memory of a host: a Python with an SDK takes about as much."""
+_GIB = 2**30
 
 
 class SpeedWithTraining(SandboxError):
@@ -57,13 +58,14 @@ def settings(
     """
     if speed not in {None, 1.0}:
         raise SpeedWithTraining(f"Scripts run in real time: --train needs --speed 1, not {speed:g}.")
-    if memory_gib is not None and memory_gib < MIN_MEMORY_GIB:
-        raise TooLittleMemory(f"--memory is at least {MIN_MEMORY_GIB:g} (GiB), not {memory_gib:g}.")
+    memory_bytes = None if memory_gib is None else round(memory_gib * _GIB)
+    if memory_bytes is not None and memory_bytes < MIN_MEMORY_BYTES:
+        raise TooLittleMemory(f"--memory is at least {MIN_MEMORY_BYTES / _GIB:g} (GiB), not {memory_gib:g}.")
     return TrainingSettings(
         interpreters=find_interpreters(images, default=Path(sys.executable)),
         isolation=isolation.find(),
         stop_grace_s=service_facts.STOP_GRACE_S if stop_grace_s is None else stop_grace_s,
-        memory_bytes=None if memory_gib is None else round(memory_gib * 2**30),
+        memory_bytes=memory_bytes,
     )
 
 
@@ -71,7 +73,7 @@ def describe(training: TrainingSettings) -> str:
     """Return a sentence on what runs, and how it is isolated."""
     pythons = ", ".join(f"{pattern} with {each.folder}/python" for pattern, each in training.interpreters.items())
     limit = training.memory_bytes
-    memory = "the machine's memory" if limit is None else f"{limit / 2**30:g} GiB of memory"
+    memory = "the machine's memory" if limit is None else f"{limit / _GIB:g} GiB of memory"
     return (
         f"scripts of training jobs run on this machine, {_ISOLATED_BY[Isolation(training.isolation)]}; "
         f"images: {pythons}; {memory} for each host; {training.stop_grace_s:g} s from SIGTERM to SIGKILL"

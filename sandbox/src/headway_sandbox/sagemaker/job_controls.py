@@ -61,7 +61,7 @@ class JobControls(JobStateMachine):
         else:
             job.run_left_s = job.script.run_s
         job.release_instances(now)
-        job.vacates = not job.why_timer
+        job.vacates = True
         self._enter(job, "Interrupted", now, lasts_s=self.settings.durations.restart_s)
 
     def end_stage(self, name: str, stage: str, *, failure: str | None = None, now: float) -> None:

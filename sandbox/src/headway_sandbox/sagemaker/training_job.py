@@ -68,7 +68,7 @@ class TrainingJob:
     allocated_at: float | None = None
     """Since when it has instances; None if it has none."""
     vacates: bool = False
-    """Whether its processes still run on spot instances that are taken from it, for the time of the notice."""
+    """Whether spot instances are being taken from it: processes of its script, if it has one, still run there."""
     block_ends: float | None = None
     """When its instances go, as they are of a training plan."""
     held_s: float = 0.0

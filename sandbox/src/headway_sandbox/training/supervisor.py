@@ -24,8 +24,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO
@@ -55,7 +55,7 @@ STOP, STOP_ALL, LOSE = b"stop\n", b"stop all\n", b"lose\n"
 _LOOK_EVERY_S = 0.2
 CHECKPOINTS_EVERY_S = 2
 """How often changed checkpoints are uploaded, s. AWS does not document it."""
-_MEASURE_EVERY_S = 1.0
+_DISK_EVERY_S = 1.0
 _READERS_S = 5.0
 _FAILURE = PurePosixPath("output/failure")
 
@@ -145,7 +145,7 @@ class Supervisor:
             for name in ("ml/model", "ml/output/data", "ml/code", "tmp"):
                 (host.folder / name).mkdir(parents=True)
         config_files.write(request, self._hosts)
-        channels.download(request, self._hosts, objects)
+        channels.download(request, self._hosts, objects, disk_bytes=self._limits.disk_bytes)
         checkpoints = Checkpoints(request, self._hosts, objects)
         found = checkpoints.restore()
         self._tell("restored", files=found)
@@ -158,9 +158,9 @@ class Supervisor:
         return checkpoints
 
     def _train(self, checkpoints: Checkpoints) -> str | None:
-        with ExitStack() as readers:
+        with self._uploading(checkpoints), ExitStack() as readers:
             container = self._start(readers)
-            failure = self._watch(container, checkpoints) if container.endpoint else failure_reason.OF_SERVICE
+            failure = self._watch(container) if container.endpoint else failure_reason.OF_SERVICE
             container.kill()
         if failure is not None or self._stop.is_set() or self._lost.is_set():
             return failure
@@ -200,11 +200,11 @@ class Supervisor:
             endpoint.serve(self._container.endpoint, port=assignment.port, access_key=assignment.credentials[0])
         return self._container
 
-    def _watch(self, container: Container, checkpoints: Checkpoints) -> str | None:
+    def _watch(self, container: Container) -> str | None:
         """Wait until all hosts have ended, or must be; return a FailureReason that is not the script's."""
         killed_at: float | None = None
         meter = Meter(self._hosts, self._limits, log=self._log)
-        upload_at, measure_at = time.monotonic() + CHECKPOINTS_EVERY_S, time.monotonic()
+        measure_at = time.monotonic()
         publish_at_s = utilization.next_moment(time.time())
         while not container.ended:
             container.wait(_LOOK_EVERY_S)
@@ -217,25 +217,37 @@ class Supervisor:
                 killed_at = now + self._assignment.stop_grace_s
             if killed_at is not None and now >= killed_at:
                 return None
-            if now >= upload_at:
-                self._upload(checkpoints)
-                upload_at = time.monotonic() + CHECKPOINTS_EVERY_S
-            if now >= measure_at:
-                failure = meter.exceeded(usages)
-                if failure is not None:
-                    return failure
-                measure_at = time.monotonic() + _MEASURE_EVERY_S
+            failure = meter.memory_exceeded(usages)
+            if failure is None and now >= measure_at:
+                failure = meter.disk_exceeded()
+                measure_at = time.monotonic() + _DISK_EVERY_S
+            if failure is not None:
+                return failure
             if time.time() >= publish_at_s:
                 for host, percent in meter.figures(usages):
                     self._tell("utilization", host=host.number, percent=percent, time=publish_at_s)
                 publish_at_s = utilization.next_moment(time.time())
         return None
 
-    def _upload(self, checkpoints: Checkpoints) -> None:
+    @contextmanager
+    def _uploading(self, checkpoints: Checkpoints) -> Iterator[None]:
+        """Upload changed checkpoints from time to time, on a thread: large ones must not delay a stop or a limit."""
+        ended = threading.Event()
+
+        def upload() -> None:
+            while not (ended.wait(CHECKPOINTS_EVERY_S) or self._lost.is_set()):
+                try:
+                    self._save(checkpoints)
+                except StorageFault as error:
+                    self._log(self._hosts[0], f"Sandbox: the checkpoints are not uploaded yet: {error}")
+
+        thread = threading.Thread(target=upload, name="checkpoints", daemon=True)
+        thread.start()
         try:
-            self._save(checkpoints)
-        except StorageFault as error:
-            self._log(self._hosts[0], f"Sandbox: the checkpoints are not uploaded yet: {error}")
+            yield
+        finally:
+            ended.set()
+            thread.join()
 
     def _save(self, checkpoints: Checkpoints) -> None:
         if files := checkpoints.upload():

@@ -4,7 +4,9 @@ import socket
 from types import SimpleNamespace
 from typing import Any, cast
 
+from headway_sandbox.training.container import runtime
 from headway_sandbox.training.container.process import Container
+from headway_sandbox.training.container.usage import Usage
 
 
 def container_with(peer: list[socket.socket]) -> Container:
@@ -38,3 +40,24 @@ def test_a_container_that_ends_without_an_exit_code_has_ended():
     container.wait(1.0)
     assert (container.ended, container.exit_codes) == (True, {})
     container.kill()
+
+
+def test_messages_of_a_host_are_its_usage_and_its_exit_code():
+    peer: list[socket.socket] = []
+    container = container_with(peer)
+    runtime._tell(peer[0], host=0, usage={"at_s": 1.0, "cpu_s": 2.0, "memory_bytes": 3})
+    container.wait(1.0)
+    assert container.usages == {0: Usage(at_s=1.0, cpu_s=2.0, memory_bytes=3)}
+    assert not container.ended
+    runtime._tell(peer[0], host=0, exit=7)
+    container.wait_for_end(1.0)
+    assert (container.usages, container.exit_codes, container.ended) == ({}, {0: 7}, True)
+    peer[0].close()
+    container.kill()
+
+
+def test_a_message_to_a_supervisor_that_has_gone_is_dropped():
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    runtime._tell(ours, host=0, exit=0)
+    ours.close()

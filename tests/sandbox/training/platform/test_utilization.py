@@ -105,7 +105,7 @@ def test_a_host_that_was_not_measured_again_has_no_figures(tmp_path: Path):
 def test_the_disk_of_a_host_is_measured(tmp_path: Path):
     world = World(tmp_path)
     (world.hosts[1].folder / "tmp/file").write_bytes(b"x" * 5 * MB)
-    assert world.meter.exceeded({}) is None
+    assert world.meter.disk_exceeded() is None
     figures = world.figures(algo1=later(), algo2=later())
     assert (figures["algo-1"]["DiskUtilization"], figures["algo-2"]["DiskUtilization"]) == (0.0, 50.0)
 
@@ -127,13 +127,17 @@ def test_without_a_limit_memory_is_in_percent_of_the_machine(tmp_path: Path):
 def test_a_host_above_a_limit_is_the_reason_of_the_failure(tmp_path: Path, disk: int, memory: int, reason: str | None):
     world = World(tmp_path, memory_bytes=128 * MB)
     (world.hosts[1].folder / "tmp/file").write_bytes(b"x" * disk)
-    found = world.meter.exceeded({1: used(), 2: used(memory_bytes=memory)})
+    found = world.meter.memory_exceeded({1: used(), 2: used(memory_bytes=memory)}) or world.meter.disk_exceeded()
     assert (found is None) if reason is None else (found is not None and reason in found)
     assert found is None or (found.startswith("AlgorithmError: ") and found.endswith(", exit code: 137"))
 
 
 def test_memory_without_a_limit_is_no_reason(tmp_path: Path):
-    assert World(tmp_path).meter.exceeded({1: used(memory_bytes=2**50)}) is None
+    assert World(tmp_path).meter.memory_exceeded({1: used(memory_bytes=2**50)}) is None
+
+
+def test_a_host_that_is_not_measured_yet_exceeds_nothing(tmp_path: Path):
+    assert World(tmp_path, memory_bytes=128 * MB).meter.memory_exceeded({}) is None
 
 
 def test_only_a_host_with_gpus_has_the_simulated_figure_and_its_log_says_so_once(tmp_path: Path):

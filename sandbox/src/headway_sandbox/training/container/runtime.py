@@ -53,14 +53,11 @@ def main(path: str, descriptor: int) -> int:
     }
     for output in outputs:
         os.close(output)  # so that the supervisor finds the end of a host's output
-    try:
-        return _follow(supervisor, hosts)
-    except BrokenPipeError:
-        return 1  # the supervisor has gone
+    return _follow(supervisor, hosts)
 
 
 def _follow(supervisor: socket.socket, hosts: dict[int, tuple[int, subprocess.Popen[bytes]]]) -> int:
-    """Report on the hosts, which have the keys of their pidfd, until all have ended or the supervisor has gone."""
+    """Report on hosts, by their pidfd, until all have ended or the supervisor has gone. Return the exit code."""
     measure_at = time.monotonic()
     with selectors.DefaultSelector() as selector:
         selector.register(supervisor, selectors.EVENT_READ)
@@ -91,7 +88,8 @@ def _follow(supervisor: socket.socket, hosts: dict[int, tuple[int, subprocess.Po
 
 
 def _tell(supervisor: socket.socket, **message: Any) -> None:
-    supervisor.sendall(json.dumps(message).encode() + b"\n")
+    with suppress(BrokenPipeError):  # the supervisor has gone, which the next read finds
+        supervisor.sendall(json.dumps(message).encode() + b"\n")
 
 
 def _start_host(path: str, number: int, outputs: list[int]) -> subprocess.Popen[bytes]:

@@ -47,31 +47,40 @@ def check(request: Mapping[str, Any]) -> None:
             raise RequestFault(f"Channel {name}: CompressionType has an effect in Pipe mode only. Leave it out.")
 
 
-def download(request: Mapping[str, Any], hosts: Sequence[Host], objects: Objects) -> None:
+def download(request: Mapping[str, Any], hosts: Sequence[Host], objects: Objects, *, disk_bytes: int) -> None:
     """Place the objects of all channels in `input/data/CHANNEL` of each host.
 
     Args:
         request: The CreateTrainingJob request.
         hosts: The job's hosts.
         objects: The objects.
+        disk_bytes: Disk space of a host.
 
     Raises:
-        RequestFault: A prefix has no objects, or the sandbox lacks what a channel needs.
+        RequestFault: A prefix has no objects, the input of a host exceeds its disk space, or the sandbox lacks what a
+            channel needs.
         StorageFault: S3 refused a call.
     """
     check(request)
+    left = dict.fromkeys((host.number for host in hosts), disk_bytes)
     for channel in request.get("InputDataConfig") or []:
         source = channel["DataSource"]["S3DataSource"]
         groups = source.get("InstanceGroupNames")
         receivers = [host for host in hosts if not groups or host.group in groups]
         prefix = Location.parse(source["S3Uri"])
-        keys = objects.keys(prefix)
+        sizes = objects.sizes(prefix)
         sharded = source.get("S3DataDistributionType") == "ShardedByS3Key"
         placed = 0
         for number, host in enumerate(receivers):
             folder = _folder(host, channel)
             folder.mkdir(parents=True, exist_ok=True)
-            theirs = keys[number :: len(receivers)] if sharded else keys
+            theirs = list(sizes)[number :: len(receivers)] if sharded else list(sizes)
+            left[host.number] -= sum(sizes[key] for key in theirs)
+            if left[host.number] < 0:
+                raise RequestFault(
+                    f"No space left on device: the input of {host.name} needs more than the {disk_bytes} bytes of disk "
+                    f'space that the sandbox gives a host. Use a part of the objects under S3 URL "{prefix}".'
+                )
             placed += s3_objects.download_all(objects, prefix, theirs, folder)
         if not placed:
             # The wording of SageMaker (seen).

@@ -49,7 +49,7 @@ class Checkpoints:
             return 0
         # The folder's own objects only: `run-1` must not get those of `run-10`.
         prefix = Location(bucket=self._target.bucket, key=f"{self._target.key.rstrip('/')}/".lstrip("/"))
-        keys = self._objects.keys(prefix)
+        keys = self._objects.sizes(prefix)
         for root in self._roots:
             (root / self._path).mkdir(parents=True, exist_ok=True)
             s3_objects.download_all(self._objects, prefix, keys, root / self._path)

@@ -31,16 +31,21 @@ class Meter:
         self._before = dict.fromkeys(self._disk_used, start)
         self._noted: set[str] = set()
 
-    def exceeded(self, usages: Mapping[int, Usage]) -> str | None:
-        """Return the FailureReason of a host that exceeds a limit; None if none does.
+    def memory_exceeded(self, usages: Mapping[int, Usage]) -> str | None:
+        """Return the FailureReason of a host that uses more memory than it has; None if none does.
 
         Args:
             usages: What the processes of each host use, by the host's number.
         """
+        limit = self._limits.memory_bytes
+        if limit is None:
+            return None
+        above = (host for host in self._hosts if host.number in usages and usages[host.number].memory_bytes > limit)
+        return next((failure_reason.of_memory(limit, host.name) for host in above), None)
+
+    def disk_exceeded(self) -> str | None:
+        """Measure the files of all hosts; return the FailureReason of one with too many, None if there is none."""
         for host in self._hosts:
-            usage, limit = usages.get(host.number), self._limits.memory_bytes
-            if usage is not None and limit is not None and usage.memory_bytes > limit:
-                return failure_reason.of_memory(limit, host.name)
             self._disk_used[host.number] = folders.size_of(host.folder)
             if self._disk_used[host.number] > self._limits.disk_bytes:
                 return failure_reason.of_disk(self._limits.disk_bytes, host.name)

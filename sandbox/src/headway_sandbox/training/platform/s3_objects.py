@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path, PurePosixPath
@@ -95,10 +95,10 @@ class Objects:
         self._client: Any = session.client("s3", endpoint_url=endpoint, config=config)
 
     @_with_readable_errors
-    def keys(self, prefix: Location) -> list[str]:
-        """Return the keys that begin with a prefix, in order."""
+    def sizes(self, prefix: Location) -> dict[str, int]:
+        """Return the size of each object whose key begins with a prefix, bytes, in order of their keys."""
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=prefix.bucket, Prefix=prefix.key)
-        return sorted(entry["Key"] for page in pages for entry in page.get("Contents", []))
+        return dict(sorted((entry["Key"], entry["Size"]) for page in pages for entry in page.get("Contents", [])))
 
     @_with_readable_errors
     def download(self, source: Location, path: Path) -> None:
@@ -112,7 +112,7 @@ class Objects:
         self._client.upload_fileobj(_Unclosed(content), target.bucket, target.key)
 
 
-def download_all(objects: Objects, prefix: Location, keys: list[str], folder: Path) -> int:
+def download_all(objects: Objects, prefix: Location, keys: Collection[str], folder: Path) -> int:
     """Write objects to a folder and return their number.
 
     Args:
@@ -122,13 +122,19 @@ def download_all(objects: Objects, prefix: Location, keys: list[str], folder: Pa
         folder: The folder, which no script has written to yet.
 
     Raises:
-        RequestFault: A key would be outside of the folder.
+        RequestFault: A key would be outside of the folder, or cannot be the name of a file.
         StorageFault: S3 refused a call.
     """
     placed = {key: relative_path(key, prefix.key) for key in keys}
     for key, path in placed.items():
-        if path is not None:
+        if path is None:
+            continue
+        try:
             objects.download(Location(bucket=prefix.bucket, key=key), folder / path)
+        except OSError as error:
+            raise RequestFault(
+                f"The object with the key {key} cannot be stored as a file: {error.strerror}."
+            ) from error
     return sum(path is not None for path in placed.values())
 
 
