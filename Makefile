@@ -39,6 +39,8 @@ VENV := .venv/bin
 # The environments with the SageMaker Python SDKs that the client is tested with.
 SDKS := sdk2-first sdk2 sdk3
 WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3
+# Environments of examples that are skipped where their packages cannot be installed.
+OPTIONAL := torch ray
 LONG_EXAMPLES := tests/examples/test_long_examples_e2e.py
 RELEASE := tests/verification/upgrade/test_upgrade_e2e.py
 WITH_SANDBOXES := tests/docs tests/service tests/e2e tests/examples tests/sandbox tests/verification tests/security
@@ -74,7 +76,7 @@ demo-capacity: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run warm pools
 
 .PHONY: examples
 examples: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/examples/.made ## run the examples in a sandbox: about three minutes; EXAMPLE=sweep runs one
-	-@$(MAKE) --no-print-directory .envs/torch/.made
+	-@$(MAKE) --no-print-directory --keep-going $(OPTIONAL:%=.envs/%/.made)
 	$(VENV)/python -m examples $(EXAMPLE)
 
 .PHONY: setup
@@ -111,7 +113,7 @@ test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made
 
 .PHONY: test-training
 test-training: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/training/.made .envs/examples/.made ## only scripts that run in sandboxes, in all isolations, and the examples
-	-@$(MAKE) --no-print-directory .envs/torch/.made
+	-@$(MAKE) --no-print-directory --keep-going $(OPTIONAL:%=.envs/%/.made)
 	$(VENV)/python -m pytest tests/sandbox/training tests/e2e/test_training.py tests/examples $(PYTEST)
 
 .PHONY: test-release
@@ -286,6 +288,7 @@ lock: .envs/uv/.made ## pin the packages of the .in files again; UPGRADE=1 takes
 	$(call compile,requirements/training)
 	$(call compile,requirements/examples)
 	$(call compile,requirements/torch)
+	$(call compile,requirements/ray)
 
 .PHONY: docs
 docs: .venv/.made .envs/docs/.made ## build the docs as a site in build/docs; fails on a broken link, anchor or example
