@@ -1,6 +1,8 @@
-"""The hosts of examples/ray_data wait for each other for a limited time."""
+"""The hosts of examples/ray_data wait for each other, for a limited time."""
 
 from __future__ import annotations
+
+import pytest
 
 from tests.examples.environments import run_with
 
@@ -31,3 +33,17 @@ cluster.serve("localhost", "127.0.0.1", workers=3)
     )
     ended = run_with("ray", code)
     assert (ended.stdout, ended.returncode) == ("localhost --num-cpus=3\n", 0), ended.stderr
+
+
+@pytest.mark.parametrize(("workers", "error"), [(4, ""), (5, "NoPeer: Not there within 0.2 s: 5 workers")])
+def test_the_trainer_begins_when_all_workers_have_joined(workers: int, error: str):
+    code = f"""
+from examples.ray_data import cluster
+cluster._start = lambda *_: None
+cluster.ray.init = lambda **_: None
+cluster.ray.cluster_resources = lambda: {{"CPU": 4.0}}
+cluster.start_head("localhost", workers={workers}, timeout_s=0.2)
+"""
+    ended = run_with("ray", code)
+    assert error in ended.stderr
+    assert ended.returncode == (1 if error else 0), ended.stderr
