@@ -121,6 +121,7 @@ def main() -> None:
 
 
 def _serve(resources: Mapping[str, Any], options: argparse.Namespace) -> None:
+    # Imported here and below, as a trainer alone needs no gRPC.
     from examples.heterogeneous import data_service
 
     workers = partial(workers_of, resources, options.data_workers, options.seed)

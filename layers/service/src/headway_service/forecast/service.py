@@ -13,7 +13,7 @@ from headway.forecasting import forecast as core
 from headway.forecasting.forecast import Cancel, Forecast, Reprioritize, Resize, Submit, UnknownEdit, WhatIf
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
-from headway.plan import Preempt
+from headway.plan import Plan, Preempt, ReleaseWarm
 from headway.policy import Policy
 from headway.reasons.remedies import remedy_for
 from headway_service.admission.admit import Admitted, admit
@@ -105,11 +105,8 @@ class ForecastService:
         return DryRun(
             seen=JobView(job=job, place=place, reason=told[1] if told else job.reason),
             expected_start_ms=result.after.starts[job.job_name],
-            preempts=[
-                action.job
-                for action in result.plan.actions
-                if isinstance(action, Preempt) and action.for_job == job.job_name
-            ],
+            preempts=_for(job.job_name, Preempt, result.plan),
+            releases=_for(job.job_name, ReleaseWarm, result.plan),
             delays=moved[:MAX_DELAYS],
             note=queue.note(result.after, job.waiting()),
         )
@@ -214,6 +211,7 @@ class ForecastService:
         return Consequences(
             starts=result.starts,
             preempts=result.preempts,
+            releases=result.releases,
             moved=_moves(result)[:MAX_MOVED],
             note=queue.note(result.after),
         )
@@ -283,6 +281,11 @@ class ForecastService:
             pools=pools,
             remedy=remedy,
         )
+
+
+def _for(name: str, kind: type[Preempt | ReleaseWarm], plan: Plan) -> list[str]:
+    """The jobs that are preempted, or whose warm pools are released, for a job."""
+    return [action.job for action in plan.actions if isinstance(action, kind) and action.for_job == name]
 
 
 def _moves(result: WhatIf) -> list[Move]:
