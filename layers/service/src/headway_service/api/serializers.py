@@ -17,7 +17,7 @@ from headway.api_documents.dead_letters import Redrive as RedriveDocument
 from headway.api_documents.forecast import Ahead, Forecast, ForecastEntry, Shift, WhatIf
 from headway.api_documents.forecast import DryRun as DryRunDocument
 from headway.api_documents.forecast import Explanation as ExplanationDocument
-from headway.api_documents.jobs import Attempt, HistoryEntry, Job, JobDetails, Reason, WatchOf
+from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
 from headway.api_documents.pools import Capacity, Pause, SizeChange, TeamUse
 from headway.api_documents.pools import PoolUse as PoolDocument
 from headway.api_documents.refusals import Error, Refusal, WrongField
@@ -98,6 +98,9 @@ def _job(kind: type[_AnyJob], seen: JobView, **more: Any) -> _AnyJob:
         one_of=job.one_of,
         choices=tuple(each.demand for each in job.choices),
         alternative=job.alternative,
+        depends_on=tuple(
+            Dependency(job=each.job_name, condition=each.condition, ended=each.ended) for each in job.depends_on
+        ),
         team=job.team or None,
         owner=job.owner,
         place=seen.place,

@@ -159,6 +159,20 @@ def submit(
     return lambda queue: queue.submit(request)
 
 
+def submit_after(name: str, *others: str, team: str = "") -> Begin:
+    """Submit a job that depends on others.
+
+    Args:
+        name: the name of the job.
+        others: the other jobs, each as ``JOB`` or ``JOB:CONDITION``.
+        team: its team; empty without one.
+    """
+    request = training_request(name, [(P5, 1)], run_s=30, tags={"team": team} if team else {})
+    depends_on = [dict(zip(("job", "condition"), each.split(":"), strict=False)) for each in others]
+
+    return lambda queue: queue.submit(request, dependsOn=depends_on)
+
+
 def ask(method: str, path: str, body: Any = None) -> Begin:
     """Call the API.
 
