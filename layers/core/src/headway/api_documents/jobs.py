@@ -130,6 +130,9 @@ class JobDetails(Job):
     ] = ()
     wait_at_most_seconds: Annotated[int, Member("For how long after its entry it waits for a better alternative.")] = 0
     portable_checkpoint: Annotated[bool, Member("Whether it may choose again after an attempt.")] = False
+    dependants: Annotated[
+        tuple[str, ...], Member("The jobs that were accepted with a dependency on it before it had ended.")
+    ] = ()
     withheld: Annotated[tuple[str, ...], Member("Parts of the request that the caller may not see.")] = field(
         default_factory=tuple
     )

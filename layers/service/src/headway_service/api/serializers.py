@@ -79,6 +79,7 @@ def job_details_document(
         alternatives=tuple(shown.alternatives),
         wait_at_most_seconds=seen.job.wait_at_most_s,
         portable_checkpoint=seen.job.portable_checkpoint,
+        dependants=seen.job.dependants,
         withheld=tuple(shown.withheld),
     )
 
@@ -268,6 +269,7 @@ def forecast_document(found: Outlook) -> Forecast:
                 held=each.seen.job.held,
                 expected_start=time_text(each.start_ms),
                 one_of=each.seen.job.one_of,
+                after=tuple(name for name, _ in each.seen.job.awaited),
             )
             for each in found.jobs
         ),
