@@ -19,18 +19,21 @@ from headway_service.jobs import dependencies
 from headway_service.jobs.dependencies import MAX_DEPENDANTS
 from headway_service.jobs.position import JobView
 from headway_service.pools.apply_config import TEAM_KEPT_MS
+from headway_service.ports.table import Delete
+from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store import transitions
 from headway_service.store.job_listing import JobFilter
 from headway_service.store.ledger import read_ledger
 from headway_service.store.policy_actions import PolicyAction
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.dependency import EndedJobRecord
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.records.ledger import TeamRecord
-from headway_service.store.repository import find_attempt, find_job, get_job
+from headway_service.store.repository import find_attempt, find_job, find_request, get_job
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ADA, BOB, P5, ROOT, World, on, request
 
+G5 = "ml.g5.xlarge"
 LONG = {"SANDBOX_RUN_SECONDS": "90000"}
 
 
@@ -430,3 +433,165 @@ def test_the_record_of_a_job_without_dependencies_has_no_trace_of_them(world: Wo
     assert not {"dependants", "dependsOn"} & (item.keys() | item["summary"].keys())
     entry = world.table.query(f"line#{P5}", limit=1)[0]
     assert "waitsForJobs" not in entry
+
+
+# ------------------------------------------------------------------------------------------------------------- outputs
+
+
+def channels(*uris: str) -> list[dict[str, Any]]:
+    sources = [{"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": uri}} for uri in uris]
+    return [{"ChannelName": f"c{i}", "DataSource": source} for i, source in enumerate(sources)]
+
+
+def stored_channels(world: World, name: str) -> list[dict[str, Any]]:
+    request_of_job = find_request(world.table, name)
+    assert request_of_job is not None
+    found: list[dict[str, Any]] = request_of_job["InputDataConfig"]
+    return found
+
+
+def fail_once(world: World, name: str) -> None:
+    """Let the first attempt of a job fail, and the second one start."""
+    world.tick()
+    world.pass_time(300)
+    world.fleet.fail(name, "InternalServerError: x", now=world.now_s)
+    world.pass_time(100)
+    world.tick()
+
+
+MORE = {f"l{i}": "x" * 2500 for i in range(14)}
+"""Hyperparameters, so that a request is large."""
+
+TEMPLATES = channels("{{ jobs.a.model }}", "{{ jobs.b.output }}/part", "s3://data/x")
+
+
+def test_outputs_of_ended_jobs_are_filled_in_and_launched(world: World) -> None:
+    world.submit("a", Environment=LONG)
+    world.submit("b", Environment=LONG)
+    after(world, "train", "a", "b", InputDataConfig=TEMPLATES)
+    assert stored_channels(world, "train") == TEMPLATES
+    finish(world, "a", "completed")
+    world.tick()
+    filled = channels("s3://jobs/output/a/output/model.tar.gz", "{{ jobs.b.output }}/part", "s3://data/x")
+    assert stored_channels(world, "train") == filled
+    finish(world, "b", "completed")
+    world.tick()
+    launched = next(each for name, each in world.calls if each.get("TrainingJobName") == "train")
+    assert launched["InputDataConfig"] == channels(
+        "s3://jobs/output/a/output/model.tar.gz", "s3://jobs/output/b/output/part", "s3://data/x"
+    )
+
+
+def test_outputs_are_those_of_the_attempt_that_has_completed(world: World) -> None:
+    world.submit("a", Environment=LONG)
+    after(world, "train", "a", InputDataConfig=channels("{{ jobs.a.model }}"))
+    fail_once(world, "a")
+    finish(world, "a", "completed")
+    world.tick()
+    attempt = world.seen("a").job.attempts[-1].attempt_name
+    assert attempt != "a"
+    assert stored_channels(world, "train") == channels(f"s3://jobs/output/{attempt}/output/model.tar.gz")
+
+
+def test_outputs_of_a_job_that_has_completed_before_are_filled_in_at_the_submission(world: World) -> None:
+    world.submit("a", Environment=LONG)
+    finish(world, "a", "completed")
+    wanted = channels("{{ jobs.a.output }}")
+    after(world, "train", "a", InputDataConfig=wanted)
+    assert stored_channels(world, "train") == channels("s3://jobs/output/a/output")
+    # The same submission again is the same job.
+    assert after(world, "train", "a", InputDataConfig=wanted).job.job_name == "train"
+
+
+@pytest.mark.parametrize(
+    ("others", "uri", "message"),
+    [
+        ([], "{{ jobs.a.model }}", "names `a`, which need not complete first"),
+        (["a:any"], "{{ jobs.a.model }}", "names `a`, which need not complete first"),
+        (["a"], "{{ jobs.a.modle }}", "is '{{ jobs.a.modle }}'; write {{ jobs.NAME.model }} or"),
+    ],
+)
+def test_a_template_that_can_never_be_filled_in_is_refused(
+    world: World, others: list[str], uri: str, message: str
+) -> None:
+    world.submit("a")
+    wanted = request("train", InputDataConfig=channels(uri))
+    with pytest.raises(InvalidRequest) as refusal:
+        world.submitter.submit(submission("train", *others, InputDataConfig=channels(uri)) if others else wanted, ROOT)
+    assert refusal.value.fields[0].field == "InputDataConfig[0].DataSource.S3DataSource.S3Uri"
+    assert message in str(refusal.value)
+
+
+def test_the_rest_of_a_request_with_templates_is_checked(world: World) -> None:
+    world.submit("a")
+    wrong = [*channels("{{ jobs.a.model }}"), {"ChannelName": "c0", "DataSource": {}}]
+    with pytest.raises(InvalidRequest, match="has the channel 'c0' twice"):
+        after(world, "train", "a", InputDataConfig=wrong)
+
+
+def test_outputs_that_would_not_fit_are_refused(world: World) -> None:
+    path = "s3://b/" + "x" * 900
+    world.submit("a", OutputDataConfig={"S3OutputPath": path})
+    rest = "/" + "y" * (1024 - len(f"{path}/a/output/"))
+    after(world, "fits", "a", InputDataConfig=channels("{{ jobs.a.output }}" + rest))
+    with pytest.raises(InvalidRequest, match=r"InputDataConfig\[0\]\..*S3Uri would have more than 1024 characters"):
+        after(world, "more", "a", InputDataConfig=channels("{{ jobs.a.output }}" + rest + "y"))
+
+
+def test_outputs_of_a_later_attempt_that_do_not_fit_end_the_job(world: World) -> None:
+    path = "s3://b/" + "x" * 900
+    world.submit("a", Environment=LONG, OutputDataConfig={"S3OutputPath": path})
+    rest = "/" + "y" * (1024 - len(f"{path}/a/output/"))
+    after(world, "train", "a", InputDataConfig=channels("{{ jobs.a.output }}" + rest))
+    fail_once(world, "a")
+    finish(world, "a", "completed")
+    world.tick()
+    seen = world.seen("train")
+    assert (seen.job.job_state, seen.reason.code) == ("stopped", ReasonCode.DEPENDENCY_UNMET)
+    assert seen.reason.message.startswith("stopped, as the outputs of `a` cannot be filled in: InputDataConfig[0].")
+
+
+def test_outputs_that_would_be_too_large_for_the_table_are_refused() -> None:
+    world = World(pools={P5: 2, G5: 2})
+    world.submit("a", OutputDataConfig={"S3OutputPath": "s3://b/" + "x" * 900})
+    padding = {f"k{i}": "x" * 2500 for i in range(70)}
+    for name, alternatives in (("fits", None), ("more", [{"ResourceConfig": on(1, G5), "HyperParameters": padding}])):
+        wanted = Submission(
+            request=request(
+                name, InputDataConfig=channels(*["{{ jobs.a.output }}"] * 20), HyperParameters={**padding, **MORE}
+            ),
+            alternatives=alternatives,
+            depends_on=[{"job": "a"}],
+        )
+        if alternatives is None:
+            world.submitter.submit(wanted, ROOT)
+            continue
+        with pytest.raises(InvalidRequest, match="the request would be too large for the table"):
+            world.submitter.submit(wanted, ROOT)
+
+
+def test_the_model_of_a_job_without_compression_is_refused(world: World) -> None:
+    world.submit("a", OutputDataConfig={"S3OutputPath": "s3://b", "CompressionType": "NONE"})
+    with pytest.raises(InvalidRequest, match=r"its model is no archive \(CompressionType NONE\); use its output"):
+        after(world, "train", "a", InputDataConfig=channels("{{ jobs.a.model }}"))
+    after(world, "train", "a", InputDataConfig=channels("{{ jobs.a.output }}"))
+
+
+def test_a_job_whose_dependency_is_forgotten_meanwhile_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.submit("a", Environment=LONG)
+    after(world, "train", "a", InputDataConfig=channels("{{ jobs.a.model }}"))
+    finish(world, "a", "completed")
+    world.table.write([Delete(key=request_key("a"))])
+    world.tick()
+    assert world.seen("train").reason.message.endswith("cannot be filled in: the queue no longer has its request")
+
+
+def test_a_job_with_templates_can_be_changed_while_it_waits(world: World) -> None:
+    world.submit("a", Environment=LONG)
+    after(world, "train", "a", InputDataConfig=channels("{{ jobs.a.model }}"))
+    world.changes.change("train", RequestChange(max_runtime_s=600), ROOT)
+    assert partitions(world)[0] == (f"after#{P5}", "train")
+    finish(world, "a", "completed")
+    world.tick()
+    assert stored_channels(world, "train") == channels("s3://jobs/output/a/output/model.tar.gz")
+    assert world.seen("train").job.limit_ms == 2_400_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from headway_sandbox.sagemaker.training_job import TrainingJob
 from headway_verification.soak.violations import require
 
 _Jobs = Mapping[str, Mapping[str, Any]]
@@ -42,6 +43,20 @@ def check_dependencies(jobs: _Jobs) -> None:
                 for each in dependencies
             )
             require(unmet, f"{name} was stopped, but it may still start")
+
+
+def check_inputs(training_job: TrainingJob) -> None:
+    """Check that a training job has the outputs of others in place of templates.
+
+    Args:
+        training_job: the training job.
+
+    Raises:
+        Violated: it has a template.
+    """
+    for channel in training_job.request.get("InputDataConfig", []):
+        uri = channel["DataSource"]["S3DataSource"]["S3Uri"]
+        require(not uri.startswith("{{"), f"{training_job.name} was launched with {uri}")
 
 
 def _dependencies(job: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -21,7 +21,7 @@ from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store.marks import KEY as MARK_KEY
 from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable
-from headway_verification.soak.dependency_invariants import awaited, check_dependencies
+from headway_verification.soak.dependency_invariants import awaited, check_dependencies, check_inputs
 from headway_verification.soak.pause_invariants import LONGEST_INVOCATION_S, PauseInvariants
 from headway_verification.soak.size_invariants import SizeInvariants, runs_on
 from headway_verification.soak.violations import require
@@ -374,6 +374,7 @@ class Invariants:
         for training_job in self._fleet.jobs(now=now_s):
             if not is_own(training_job):
                 continue
+            check_inputs(training_job)
             name = training_job.tags[JOB_TAG]
             running[name] += not training_job.ended
             completed[name] += training_job.status == "Completed"

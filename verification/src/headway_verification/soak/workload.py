@@ -175,7 +175,21 @@ class Workload:
             request["ServerlessJobConfig"] = SERVERLESS_JOB
         if self.plan is not None and random.random() < 0.5:
             self._move_to_plan(request, self.plan)
-        self.queue.submit(request, **self._alternatives(request, sizes), **self._dependencies())
+        terms = {**self._alternatives(request, sizes), **self._dependencies()}
+        required = [each["job"] for each in terms.get("dependsOn", []) if each["condition"] == "ok"]
+        if required:
+            request["InputDataConfig"] = [
+                {
+                    "ChannelName": "model",
+                    "DataSource": {
+                        "S3DataSource": {
+                            "S3DataType": "S3Prefix",
+                            "S3Uri": f"{{{{ jobs.{random.choice(required)}.model }}}}",
+                        }
+                    },
+                }
+            ]
+        self.queue.submit(request, **terms)
 
     def _alternatives(self, request: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
         """Alternatives of a job of one type, if there are pools for them; the queue refuses those that share a pool."""

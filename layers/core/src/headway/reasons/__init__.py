@@ -1,7 +1,14 @@
 """Why something happened or did not: a code for machines and a sentence for people (promise 8)."""
 
 from headway.reasons.codes import MAX_MESSAGE_CHARS, Reason, ReasonCode
-from headway.reasons.dependencies import dependency_ended, dependency_unmet, entered_after, unmet, waits_for_jobs
+from headway.reasons.dependencies import (
+    dependency_ended,
+    dependency_unmet,
+    entered_after,
+    outputs_unusable,
+    unmet,
+    waits_for_jobs,
+)
 from headway.reasons.outcomes import (
     adopted,
     breaks_rules,
@@ -96,6 +103,7 @@ __all__ = [
     "no_spot_instances",
     "not_retried",
     "outlasts_size",
+    "outputs_unusable",
     "outside",
     "outside_gone",
     "passing_over",

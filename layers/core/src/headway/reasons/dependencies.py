@@ -68,6 +68,17 @@ def dependency_unmet(job: str, condition: Condition, ending: Ending) -> Reason:
     return Reason(code=ReasonCode.DEPENDENCY_UNMET, message=message, jobs=(job,))
 
 
+def outputs_unusable(job: str, problem: str) -> Reason:
+    """The outputs of a job do not fit into the request of this one, so this one ends.
+
+    Args:
+        job: the job that has completed.
+        problem: a clause on what is wrong.
+    """
+    message = f"stopped, as the outputs of `{job}` cannot be filled in: {problem}"
+    return Reason(code=ReasonCode.DEPENDENCY_UNMET, message=message, jobs=(job,))
+
+
 def unmet(job: str, condition: Condition, ending: Ending) -> str:
     """A condition that can no longer be met, as a clause.
 

@@ -32,7 +32,7 @@ from headway_service.errors import (
     RequestTooLarge,
     RuleViolation,
 )
-from headway_service.sagemaker_api import request_schema
+from headway_service.sagemaker_api import outputs, request_schema
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, PREEMPTIBLE_TAG
 from headway_service.sagemaker_api.training_request import TrainingRequest, is_serverless
 from headway_service.store.records.alternative import AlternativeRecord
@@ -138,10 +138,16 @@ def admit(
         )
     if home is None:
         home = team_access.default_team(caller, configuration)
+    template_errors: list[FieldError] = []
+    if outputs.has_templates(canonical):
+        template_errors = list(outputs.errors(request, dependencies.completing(submission.depends_on)))
+        request = outputs.with_samples(request)
+        submission = replace(submission, request=request)
     training = TrainingRequest.parse(request)
     found = _review(training, configuration, caller, home, left_spot=left_spot)
     others = _other_requests(submission)
-    found = replace(found, invalid=[*found.invalid, *dependencies.errors(submission.depends_on, request)])
+    awaiting = [*dependencies.errors(submission.depends_on, request), *template_errors]
+    found = replace(found, invalid=[*awaiting, *found.invalid])
     _refuse(_with_alternatives(found, submission, others, configuration, caller, home))
     team = charged_team(training.tags, configuration, home)
     demand = training.demand(configuration.pools, spot=training.spot and not left_spot)

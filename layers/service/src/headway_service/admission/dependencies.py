@@ -27,6 +27,16 @@ def dependencies(depends_on: Any) -> tuple[DependencyRecord, ...]:
     )
 
 
+def completing(depends_on: Any) -> set[str]:
+    """The jobs that have to complete before a job starts, as far as its dependencies have the right shape."""
+    listed = depends_on if isinstance(depends_on, list) else ()
+    return {
+        each["job"]
+        for each in listed
+        if isinstance(each, Mapping) and isinstance(each.get("job"), str) and each.get("condition", "ok") == "ok"
+    }
+
+
 def errors(depends_on: Any, request: Any) -> Iterator[FieldError]:
     """What is wrong with the dependencies of a submission.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headway.dependencies import is_met
+from headway.dependencies import Ending, is_met
 from headway.reasons import unmet
 from headway_service.config.authorization import Access, Caller, name_of
 from headway_service.errors import FieldError, InvalidRequest, NotAllowed, RequestError
@@ -25,10 +25,12 @@ class Resolved:
     Attributes:
         depends_on: the dependencies, each with the end of the job if it has ended.
         awaited: the jobs that have not ended.
+        completed: those that have completed.
     """
 
     depends_on: tuple[DependencyRecord, ...] = ()
     awaited: tuple[JobRecord, ...] = ()
+    completed: tuple[JobRecord, ...] = ()
 
 
 def resolve(table: Table, dependencies: Sequence[DependencyRecord], caller: Caller, access: Access) -> Resolved:
@@ -48,6 +50,7 @@ def resolve(table: Table, dependencies: Sequence[DependencyRecord], caller: Call
     return Resolved(
         depends_on=tuple(each for each, _ in found),
         awaited=tuple(job for each, job in found if each.ended is None),
+        completed=tuple(job for each, job in found if each.ended is Ending.COMPLETED),
     )
 
 

@@ -22,7 +22,7 @@ from headway_service.errors import (
     QueueFull,
     RetryLater,
 )
-from headway_service.jobs.dependencies import resolve
+from headway_service.jobs.dependencies import Resolved, resolve
 from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.observability.logging import logger
@@ -32,6 +32,7 @@ from headway_service.ports.table import Table
 from headway_service.store import transitions
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_plans, retry_on_conflict
+from headway_service.tracking.outputs import OutputsUnusable, fill_in_outputs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,7 +147,8 @@ class Submitter:
                 depends_on=found.depends_on,
             )
             context.limits.require(job)
-            self._table.write(transitions.enqueue(job, admitted.request, admitted.alternatives, found.awaited))
+            training_request = self._fill_in(admitted, found)
+            self._table.write(transitions.enqueue(job, training_request, admitted.alternatives, found.awaited))
         except (QueueFull, InvalidRequest, ImpossibleDemand, NotAllowed, Conflict):
             # A repeated call gets the same answer, even if its job was the last that fitted, its plan has ended, or a
             # job that it depends on has ended otherwise.
@@ -158,6 +160,25 @@ class Submitter:
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
         self._wake("submitted")
         return SubmittedJob(job=job, created=True, new=True)
+
+    def _fill_in(self, admitted: Admitted, found: Resolved) -> str:
+        """The request to store: with the outputs of the jobs that have completed already.
+
+        Those of the others are tried, so that what cannot be filled in is refused now.
+        """
+        filled, beside_bytes = admitted.request, len(admitted.alternatives.encode())
+        try:
+            for job in found.completed:
+                filled = fill_in_outputs(self._table, filled, job, beside_bytes=beside_bytes)
+            tried = filled
+            for job in found.awaited:
+                tried = fill_in_outputs(self._table, tried, job, beside_bytes=beside_bytes)
+        except OutputsUnusable as error:
+            message = f"cannot be filled in: {error}"
+            raise InvalidRequest(
+                f"InputDataConfig {message}", [FieldError(field="InputDataConfig", message=message)]
+            ) from None
+        return filled
 
     def _known(self, known: JobRecord, admitted: Admitted, caller: Caller, key: str | None) -> SubmittedJob:
         """The job that is in the queue by the name of a request, if that request made it."""

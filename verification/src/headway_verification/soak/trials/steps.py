@@ -169,8 +169,18 @@ def submit_after(name: str, *others: str, team: str = "") -> Begin:
     """
     request = training_request(name, [(P5, 1)], run_s=30, tags={"team": team} if team else {})
     depends_on = [dict(zip(("job", "condition"), each.split(":"), strict=False)) for each in others]
+    request["InputDataConfig"] = [
+        {"ChannelName": job, "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": _model_of(job)}}}
+        for job in others
+        if ":" not in job
+    ]
 
     return lambda queue: queue.submit(request, dependsOn=depends_on)
+
+
+def _model_of(job: str) -> str:
+    """Return the template of a job's model."""
+    return f"{{{{ jobs.{job}.model }}}}"
 
 
 def ask(method: str, path: str, body: Any = None) -> Begin:

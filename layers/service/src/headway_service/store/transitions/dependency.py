@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from headway import reasons
-from headway_service.ports.table import Write
+from headway_service.ports.table import Update, Write
 from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.records.ledger import TeamRecord
 from headway_service.store.transitions.shared import keep_team, leave_queue, note_step
 
@@ -43,6 +43,7 @@ def meet_dependency(
     now_ms: int,
     *,
     machine_ms: int,
+    request: str | None = None,
 ) -> list[Write]:
     """A job that this one depends on has ended as it requires. If it was the last, this one enters its queues.
 
@@ -52,6 +53,7 @@ def meet_dependency(
         team: the team of the job; None if the job has none, or the ledger no longer has it.
         now_ms: the training time, ms: the entry time of the job if it enters its queues.
         machine_ms: the machine time, ms.
+        request: the request of the job with the outputs of the other one, as JSON; None if it has none of them.
     """
     depends_on = closed(job, ended)
     others = [each for each in job.awaited if each[0] != ended.job_name]
@@ -63,6 +65,7 @@ def meet_dependency(
         moved = moved.model_copy(update={"reason": job.reason})
     return [
         moved.put(was=job.version),
+        *([Update(key=request_key(job.job_name), sets={"jobDetails": request})] if request is not None else []),
         *(() if others else leave_queue(job)),
         *(() if others else (entry.put() for entry in moved.queue_entries())),
         *(keep_team(job.team, team, machine_ms) if job.team and not others else []),
