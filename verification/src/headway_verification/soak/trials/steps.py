@@ -169,11 +169,13 @@ def submit_after(name: str, *others: str, team: str = "") -> Begin:
     """
     request = training_request(name, [(P5, 1)], run_s=30, tags={"team": team} if team else {})
     depends_on = [dict(zip(("job", "condition"), each.split(":"), strict=False)) for each in others]
-    request["InputDataConfig"] = [
+    channels = [
         {"ChannelName": job, "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": _model_of(job)}}}
         for job in others
         if ":" not in job
     ]
+    if channels:
+        request["InputDataConfig"] = channels
 
     return lambda queue: queue.submit(request, dependsOn=depends_on)
 
