@@ -22,6 +22,10 @@ TRACES ?= ../shared/traces
 BYTECODE_PYTHON ?= python3.13
 # What `make mutants` passes on, such as MUTANTS="--workers 1".
 MUTANTS ?=
+# The example that `make examples` runs; none: all.
+EXAMPLE ?=
+# What pip installs as PyTorch: a CPU build, which an index for it or a file has.
+TORCH ?= torch==2.13.0+cpu
 # What `make test…` passes on to pytest, such as PYTEST="-k preempt -x".
 PYTEST ?=
 # How many processes run the quick tests, and how many, with a sandbox each, those on sandboxes. 0 runs them in one that
@@ -34,9 +38,11 @@ E2E_TIMEOUT_S ?= 900
 VENV := .venv/bin
 # The environments with the SageMaker Python SDKs that the client is tested with.
 SDKS := sdk2-first sdk2 sdk3
-WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3
+# Covalent needs Python 3.11 or older; with another one it is left out.
+COVALENT := $(shell "$(PYTHON)" -c 'import sys; print("covalent" if sys.version_info[:2] == (3, 11) else "")' 2>/dev/null)
+WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3 --ignore tests/client/covalent_executor
 RELEASE := tests/verification/upgrade/test_upgrade_e2e.py
-WITH_SANDBOXES := tests/docs tests/service tests/e2e tests/sandbox tests/verification tests/security
+WITH_SANDBOXES := tests/docs tests/service tests/e2e tests/examples tests/sandbox tests/verification tests/security
 SAM := .envs/sam/bin
 # For each source folder to see no more than it may. An inherited PYTHONPATH would let it see more.
 CORE_PATH := layers/core/src
@@ -67,8 +73,13 @@ demo-guardrails: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run the guar
 demo-capacity: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run warm pools, alternatives, preferences, sizes by time and training plans in a sandbox: about five minutes
 	$(VENV)/python -m headway_sandbox.demo.capacity
 
+.PHONY: examples
+examples: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/examples/.made ## run the examples in a sandbox: about three minutes; EXAMPLE=sweep runs one
+	-@$(MAKE) --no-print-directory .envs/torch/.made
+	$(VENV)/python -m examples $(EXAMPLE)
+
 .PHONY: setup
-setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made .envs/template/.made .envs/docs/.made $(SDKS:%=.envs/%/.made) ## make all environments
+setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/examples/.made .envs/fuzz/.made .envs/template/.made .envs/docs/.made $(COVALENT:%=.envs/%/.made) $(SDKS:%=.envs/%/.made) ## make all environments
 
 ##@ Test and check
 
@@ -80,28 +91,37 @@ test-core: .envs/core/.made ## test the core with no other package installed
 	PYTHONPATH=$(CORE_PATH) .envs/core/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/core $(PYTEST)
 
 .PHONY: test-unit
-test-unit: .venv/.made .envs/sandbox/.made .envs/template/.made ## run all other quick tests: service, functions, client, template
+test-unit: .venv/.made .envs/sandbox/.made .envs/template/.made .envs/examples/.made ## run all other quick tests: service, functions, client, template
 	$(VENV)/python -m pytest -n $(WORKERS) --dist worksteal -m "not e2e" --ignore tests/core $(WITHOUT_SDKS) $(PYTEST)
 
 .PHONY: test-sdk-unit
-test-sdk-unit: ## test the client with each SageMaker Python SDK: the first 2.x, the last, and 3.x
-	$(MAKE) --jobs 2 --output-sync $(SDKS:%=test-%-unit)
+test-sdk-unit: ## test the client with each SageMaker Python SDK (the first 2.x, the last, and 3.x), and with Covalent
+	$(MAKE) --jobs 2 --output-sync $(SDKS:%=test-%-unit) $(COVALENT:%=test-%-unit)
 .PHONY: $(patsubst %, test-%-unit, $(SDKS))
 $(SDKS:%=test-%-unit): test-%-unit: .envs/%/.made
 	PYTHONPATH=$(CLIENT_PATH) .envs/$*/bin/python -m pytest tests/client/$(firstword $(subst -, ,$*)) $(PYTEST)
 
+.PHONY: $(patsubst %, test-%-unit, $(COVALENT))
+$(COVALENT:%=test-%-unit): .envs/covalent/.made
+	PYTHONPATH=$(CLIENT_PATH) .envs/covalent/bin/python -m pytest tests/client/covalent_executor $(PYTEST)
+
 .PHONY: test-e2e
-test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made $(SDKS:%=.envs/%/.made) ## test end to end, on sandboxes of its own, and prove the functions' policies
-	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder --timeout $(E2E_TIMEOUT_S) -m e2e $(WITH_SANDBOXES) $(PYTEST)
+test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/examples/.made .envs/fuzz/.made $(COVALENT:%=.envs/%/.made) $(SDKS:%=.envs/%/.made) ## test end to end, on sandboxes of its own, and prove the functions' policies
+	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder --timeout $(E2E_TIMEOUT_S) -m "e2e and not long" $(WITH_SANDBOXES) $(PYTEST)
 	$(MAKE) iam-proof
 
 .PHONY: test-sdk
 test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## only the end-to-end tests with scripts of boto3 and the SDKs
 	$(VENV)/python -m pytest tests/e2e/test_sdk.py tests/e2e/test_client_scripts.py $(PYTEST)
 
+.PHONY: test-covalent
+test-covalent: .venv/.made .envs/sandbox/.made .envs/sam/.made $(COVALENT:%=.envs/%/.made) $(COVALENT:%=test-%-unit) ## only workflows of Covalent
+	$(VENV)/python -m pytest tests/e2e/test_covalent.py $(PYTEST)
+
 .PHONY: test-training
-test-training: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/training/.made ## only scripts that run in sandboxes, in all isolations
-	$(VENV)/python -m pytest tests/sandbox/training tests/e2e/test_training.py $(PYTEST)
+test-training: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/training/.made .envs/examples/.made ## only scripts that run in sandboxes, in all isolations, and the examples
+	-@$(MAKE) --no-print-directory .envs/torch/.made
+	$(VENV)/python -m pytest tests/sandbox/training tests/sandbox/rehearsal tests/e2e/test_training.py tests/e2e/test_idle_scripts.py tests/examples $(PYTEST)
 
 .PHONY: test-release
 test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## only a short release: deploy, update under load, delete
@@ -273,6 +293,9 @@ lock: .envs/uv/.made ## pin the packages of the .in files again; UPGRADE=1 takes
 	$(call compile,requirements/sdk2)
 	$(call compile,requirements/sdk3)
 	$(call compile,requirements/training)
+	$(call compile,requirements/covalent)
+	$(call compile,requirements/examples)
+	$(call compile,requirements/torch)
 
 .PHONY: docs
 docs: .venv/.made .envs/docs/.made ## build the docs as a site in build/docs; fails on a broken link, anchor or example
@@ -343,6 +366,15 @@ endef
 
 # The toolkit and one of its packages are published as sources only.
 .envs/training/.made: PINNED += --no-binary sagemaker-training --no-binary inotify-simple
+# So is Covalent.
+.envs/covalent/.made: PINNED += --no-binary covalent
+
+.envs/torch/.made: requirements/torch.txt | .envs/uv/.made
+	$(make_env)
+	@$(PIP) --quiet --no-deps --only-binary :all: "$(TORCH)" || { \
+		echo "pip finds no CPU build of PyTorch: set PIP_EXTRA_INDEX_URL to PyTorch's index of them, or TORCH to a wheel" >&2; \
+		exit 1; }
+	@touch $@
 
 .envs/%/.made: requirements/%.txt | .envs/uv/.made
 	$(make_env)

@@ -26,6 +26,7 @@ _INSTALLED = {each.name.lower(): each.version for each in importlib.metadata.dis
 collect_ignore = [
     *([] if _INSTALLED.get("sagemaker", "").startswith("2.") else ["sdk2"]),
     *([] if "sagemaker-train" in _INSTALLED else ["sdk3"]),
+    *([] if "covalent" in _INSTALLED else ["covalent_executor"]),
 ]
 
 FAST = Limits(connect_timeout_s=2, read_timeout_s=2, try_timeout_s=3, backoff_s=0.001, max_pause_s=1)

@@ -15,7 +15,7 @@ from tests.e2e.conftest import PARAMETERS
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import eventually
 from tests.sandbox.training.jobs import Jobs, checkpoints, definition, training_settings
-from tests.sandbox.training.step_scripts import STEP_S, steps
+from tests.sandbox.training.step_scripts import STEP_S, lost_steps, steps
 
 pytestmark = pytest.mark.e2e
 
@@ -57,9 +57,34 @@ def test_a_preempted_script_continues_from_its_checkpoint(sb: Sandbox, queue: Qu
     assert queue.history(low) == ["pending", "running", "stopping", "preempted", "running", "completed"]
     assert jobs.log(high) == ["trained"]
     first, second = queue.attempts(low)
-    reached = int(jobs.log(first)[-1].rpartition(" ")[2])
-    begun = int(jobs.log(second)[0].removeprefix("begins at "))
-    assert 0 <= reached - begun <= (0 if handles_sigterm else EVERY)
+    (lost,) = lost_steps([*jobs.log(first), *jobs.log(second)])
+    assert 0 <= lost <= (0 if handles_sigterm else EVERY)
+    assert jobs.archive(second) == {"steps": str(last).encode()}
+
+
+def test_a_script_that_is_interrupted_too_often_continues_on_demand_from_its_checkpoint(sb: Sandbox, queue: QueueView):
+    jobs, name = Jobs(sb), "spotty"
+    queue.api.put_config({"pools": {KIND: {"size": 1}}, "spot": {"maxInterruptions": 1}}, force=True)
+    last = round(40 / STEP_S)
+    spot = {
+        "EnableManagedSpotTraining": True,
+        "StoppingCondition": {"MaxRuntimeInSeconds": 600, "MaxWaitTimeInSeconds": 1200},
+    }
+    script = steps(last=last, every=EVERY)
+    queue.cli("submit", "-", stdin=definition(sb, name, script, **spot, **checkpoints(sb, name)))
+    for number in (1, 2):
+        jobs.wait_for_line(name, f"step {number * 80}")
+        sb.interrupt(name)
+    queue.wait_for(spotty="completed", timeout_s=120.0)
+
+    first, second = queue.attempts(name)
+    lost = lost_steps([*jobs.log(first), *jobs.log(second)])
+    assert len(lost) >= 2
+    assert all(0 <= each <= EVERY for each in lost), lost
+    assert "continues on on-demand instances" in str(queue.details(name).history)
+    described = jobs.describe(second)
+    assert not described["EnableManagedSpotTraining"]
+    assert jobs.describe(first)["CheckpointConfig"] == described["CheckpointConfig"]
     assert jobs.archive(second) == {"steps": str(last).encode()}
 
 

@@ -39,6 +39,9 @@ BREACHES = {
     "core": ("layers/core/src/headway/vectors.py", "headway.scheduling"),
     "service": ("layers/service/src/headway_service/settings.py", "headway_service.store"),
     "client": ("client/src/headway_client/errors.py", "headway_client.cli"),
+    "executor of Covalent": ("client/src/headway_covalent/errors.py", "headway_covalent.storage"),
+    "the executor of Covalent needs the client only": ("client/src/headway_covalent/errors.py", "headway_service"),
+    "a task runs with the standard library only": ("client/src/headway_covalent/run_task.py", "boto3"),
     "sandbox": ("sandbox/src/headway_sandbox/errors.py", "headway_sandbox.local"),
     "the core has no dependencies": ("layers/core/src/headway/vectors.py", "requests"),
     "only the adapters and the composition root import boto3": (
@@ -55,6 +58,11 @@ BREACHES = {
     ),
     "only the emulator imports ministack": ("sandbox/src/headway_sandbox/local/__init__.py", "ministack"),
     "training jobs that run": ("sandbox/src/headway_sandbox/training/errors.py", "headway_sandbox.training.settings"),
+    "rehearsals": ("sandbox/src/headway_sandbox/rehearsal/errors.py", "headway_sandbox.rehearsal.cases"),
+    "the judgement of a rehearsal is pure": (
+        "sandbox/src/headway_sandbox/rehearsal/judgement.py",
+        "headway_sandbox.training.settings",
+    ),
     "the first processes of a container need the standard library only": (
         "sandbox/src/headway_sandbox/training/container/host.py",
         "botocore",

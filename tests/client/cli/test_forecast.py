@@ -104,6 +104,8 @@ def test_changes_are_simulated_in_the_given_order(run: Run, request_file: Write,
     ]
     assert out.splitlines()[-1].split() == ["c", "in", "3", "h", "-"]
     assert json.loads(run("what-if", "--withdraw", "a", "-o", "json")[1])["starts"] == ["new", "b"]
+    server.queue.foresight["what-if"] = {"releases": ["d", "e"]}
+    assert run("what-if", "--withdraw", "a")[1].splitlines()[3] == "- the warm pools of d, e would be released."
 
 
 @pytest.mark.parametrize(

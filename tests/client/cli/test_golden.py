@@ -174,6 +174,10 @@ sandbox up --port 4600 --speed 60 -o json
 sandbox down
 sandbox status
 sandbox demo
+rehearse train.py
+rehearse train.py --times 0 --preempt-after 20s,50% --metric loss --tolerance 0.01 -o json -- --epochs 3
+rehearse request.json --data train=rows --seed 3 --timeout 1h --stop-grace 5 --image *=python -o csv
+rehearse train.py --source-dir src --step-regex s([0-9]+) --metric loss --metric-regex l([0-9]+)
 simulate --trace t.csv --capacity p=4
 simulate --trace t.csv --capacity p=4,q=1 --policy fifo,easy --limits 1,2.5 --nodes --stop-seconds 5 --checkpointing 0.5
 simulate --trace t.csv --capacity p=4 --gpus --seed 3 --rows 9 --processes 2 --json f.json --picture f.svg -o json
@@ -251,6 +255,15 @@ policy test config.json
 sandbox
 sandbox up --speed 0
 sandbox up --port 65536
+rehearse
+rehearse missing.json
+rehearse request.json --source-dir src
+rehearse request.json -- --epochs 3
+rehearse train.py --times 21
+rehearse train.py --timeout 13h
+rehearse train.py --tolerance -1
+rehearse train.py --tolerance nan
+rehearse train.py --data rows
 simulate
 simulate --trace t.csv
 simulate --trace t.csv --capacity p=4 --gpus --nodes
@@ -325,6 +338,9 @@ class FakeSandbox:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         results: dict[str, Any] = {
             "parse_capacity": {"p": 4}, "read_trace": SimpleNamespace(source="t.csv"), "simulate_all": [],
+            "rehearse": SimpleNamespace(
+                document={"survives": False}, headers=["Preemption"], rows=[["SIGTERM"]], notes=["a note"], exit_code=1
+            ),
             "table": "a table", "notes": ["a note"], "draw": "<svg/>", "main": 0, "down": True,
         }  # fmt: skip
 

@@ -105,17 +105,30 @@ def test_scripts_run_with_train_in_real_time(run: Run, fake: FakeSandbox, monkey
     parts = {"headway_sandbox.local.training_options": FakeTrainingOptions()}
     monkeypatch.setattr(sandbox, "import_module", lambda name: parts.get(name, fake))
 
-    assert run("sandbox", "up", "--train", "--image", "*torch*=/envs/torch/bin/python", "--stop-grace", "5")[0] == 0
+    assert (
+        run(
+            "sandbox",
+            "up",
+            "--train",
+            "--image",
+            "*torch*=/envs/torch/bin/python",
+            "--stop-grace",
+            "5",
+            "--memory",
+            "2",
+        )[0]
+        == 0
+    )
 
-    training = (("*torch*=/envs/torch/bin/python",), {"stop_grace_s": 5.0, "speed": None})
+    training = (("*torch*=/envs/torch/bin/python",), {"stop_grace_s": 5.0, "memory_gib": 2.0, "speed": None})
     assert fake.calls == [("up", {"port": None, "speed": 1.0, "training": training})]
 
 
-@pytest.mark.parametrize("option", [("--image", "*=python"), ("--stop-grace", "5")])
+@pytest.mark.parametrize("option", [("--image", "*=python"), ("--stop-grace", "5"), ("--memory", "2")])
 def test_the_options_of_scripts_need_train(run: Run, fake: FakeSandbox, option: tuple[str, str]):
     code, _, err = run("sandbox", "up", *option)
     assert (code, fake.calls) == (2, [])
-    assert "--image and --stop-grace need --train" in err
+    assert "--image, --stop-grace and --memory need --train" in err
 
 
 def test_the_status_of_the_sandbox_is_printed_and_in_the_exit_code(run: Run, fake: FakeSandbox):
@@ -150,6 +163,6 @@ def test_the_sandboxs_own_errors_are_printed_as_sentences(run: Run, fake: FakeSa
 
 
 def test_the_real_sandbox_package_has_what_the_commands_need():
-    assert issubclass(sandbox._load("errors").SetupMissing, sandbox._load("errors").SandboxError)
+    assert issubclass(sandbox.load("errors").SetupMissing, sandbox.load("errors").SandboxError)
     for name in ("up", "down", "status"):
-        assert callable(getattr(sandbox._load("local.manager"), name))
+        assert callable(getattr(sandbox.load("local.manager"), name))

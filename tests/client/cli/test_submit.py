@@ -206,17 +206,19 @@ def test_a_dry_run_prints_the_effect_and_submits_nothing(run: Run, request_file:
     server.queue.foresight["dry-run"] = {
         "expectedStart": "2026-01-02T09:30:00.000Z",
         "preempts": ["job\x1b[2J0"],
+        "releases": ["job\x1b[2J1", "job2"],
         "delays": [{"jobName": "job9", "before": None, "after": "2026-01-02T05:00:00.000Z"}],
     }
 
     code, out, err = run("submit", "--dry-run", request_file(request("job1")))
 
     assert (code, err) == (0, "")
-    assert out.splitlines()[:4] == [
+    assert out.splitlines()[:5] == [
         "This was a dry run; nothing was submitted.",
         "job1 is pending (priority 0, place 1 in the queue): Waits for 1 ml.p5.48xlarge.",
         "Expected start: 2026-01-02 09:30:00 UTC (in 3 h).",
         "It would preempt job\\x1b[2J0.",
+        "Warm pools that would be released for it: those of job\\x1b[2J1, job2.",
     ]
     assert out.splitlines()[-1].split() == ["job9", "-", "90", "min", "ago"]
     assert server.queue.jobs == {}

@@ -73,11 +73,43 @@ def test_a_stop_before_the_instances_needs_no_process(fleet: FakeSageMaker):
     assert secondary(fleet, 100.0) == "Stopped"
 
 
-def test_an_interrupted_job_waits_for_instances_by_the_time_and_then_for_its_processes(fleet: FakeSageMaker):
+def interrupted(fleet: FakeSageMaker) -> None:
+    """Interrupt a job that trains."""
     fleet.create(spot(), now=0.0)
     fleet.end_stage("train-1", "Downloading", now=DOWNLOADING_S)
     fleet.interrupt("train-1", now=200.0)
-    assert secondary(fleet, 3000.0) == "Downloading"
+    assert secondary(fleet, 3000.0) == "Interrupted"
+
+
+@pytest.mark.parametrize("failure", [None, "AlgorithmError: it ended by SIGTERM"])
+def test_an_interrupted_job_begins_again_when_its_processes_have_ended_however_they_did(
+    fleet: FakeSageMaker, failure: str | None
+):
+    interrupted(fleet)
+    fleet.end_stage("train-1", "Interrupted", failure=failure, now=3000.0)
+    assert secondary(fleet, 3000.0) == "Restarting"
+    assert secondary(fleet, 6000.0) == "Downloading"  # it has got instances by the time
+
+
+def test_an_interrupted_job_that_is_stopped_is_stopped_when_its_processes_have_ended(fleet: FakeSageMaker):
+    interrupted(fleet)
+    fleet.stop("train-1", now=3000.0)
+    assert secondary(fleet, 6000.0) == "Stopping"
+    fleet.end_stage("train-1", "Stopping", now=6000.0)
+    assert secondary(fleet, 6000.0) == "Stopped"
+
+
+def test_an_interrupted_job_that_waits_for_instances_again_is_stopped_at_once(fleet: FakeSageMaker):
+    interrupted(fleet)
+    fleet.end_stage("train-1", "Interrupted", now=3000.0)
+    fleet.stop("train-1", now=3001.0)
+    assert secondary(fleet, 3100.0) == "Stopped"
+
+
+def test_a_restart_of_the_sandbox_keeps_that_processes_of_an_interrupted_job_may_run(fleet: FakeSageMaker):
+    interrupted(fleet)
+    (document,) = [document for document in fleet.take_changes().values() if document]
+    assert TrainingJob.from_document(document).waits_for_processes
 
 
 def test_metrics_are_shown_and_survive_a_restart(fleet: FakeSageMaker):

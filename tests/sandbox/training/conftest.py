@@ -16,11 +16,11 @@ from headway_sandbox.training.settings import TrainingSettings
 from tests.sandbox.training.jobs import Jobs, training_settings
 
 DURATIONS = Durations(provisioning_s=0.2, download_s=0.2, upload_s=0.2, release_s=0.1, restart_s=0.5)
-DISK_BYTES = 50 * 2**20
+DISK_BYTES, MEMORY_BYTES = 50 * 2**20, 512 * 2**20
 
 
 def settings(**changes: Any) -> TrainingSettings:
-    return replace(training_settings(), disk_bytes=DISK_BYTES, **changes)
+    return replace(training_settings(), disk_bytes=DISK_BYTES, memory_bytes=MEMORY_BYTES, **changes)
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import tarfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from headway_sandbox.training.settings import TrainingSettings
 from tests.sandbox.waiting import until
 
 GROUP = "/aws/sagemaker/TrainingJobs"
+"""Log group, and namespace of metrics."""
 ENDED = {"Completed", "Failed", "Stopped"}
 GRACE_S = 2.0
 
@@ -84,8 +86,8 @@ class Jobs:
         until(lambda: self.describe(name)["TrainingJobStatus"] in ENDED)
         return self.describe(name)
 
-    def log(self, name: str, host: int = 1) -> list[str]:
-        """Return what a host of a job has printed, without the sandbox's own lines."""
+    def log(self, name: str, host: int = 1, *, sandbox: bool = False) -> list[str]:
+        """Return what a host of a job has printed, or the sandbox's own lines in its log."""
         logs = self.sb.client("logs")
         try:
             pages = logs.get_paginator("filter_log_events").paginate(logGroupName=GROUP)
@@ -96,10 +98,24 @@ class Jobs:
             raise
         # The emulator does not select streams by their prefix.
         lines = [event["message"] for event in events if event["logStreamName"].startswith(f"{name}/algo-{host}-")]
-        return [line for line in lines if not line.startswith("Sandbox: ")]
+        return [line for line in lines if line.startswith("Sandbox: ") is sandbox]
 
     def wait_for_line(self, name: str, line: str) -> None:
         until(lambda: line in self.log(name))
+
+    def figures(self, host: str, metric: str) -> list[float]:
+        """Return the values of a metric of a host, such as `job/algo-1`, oldest first."""
+        now = datetime.now(UTC)
+        found: list[dict[str, Any]] = self.sb.client("cloudwatch").get_metric_statistics(
+            Namespace=GROUP,
+            MetricName=metric,
+            Dimensions=[{"Name": "Host", "Value": host}],
+            StartTime=now - timedelta(hours=1),
+            EndTime=now,
+            Period=60,
+            Statistics=["Average"],
+        )["Datapoints"]
+        return [each["Average"] for each in sorted(found, key=lambda each: each["Timestamp"])]
 
     def keys(self, prefix: str) -> list[str]:
         found = self.sb.client("s3").list_objects_v2(Bucket=self.sb.info.bucket, Prefix=prefix)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise
+
 STEP_S = 0.05
 """Duration of a step."""
 
@@ -41,3 +44,20 @@ def steps(*, last: int, every: int, handles_sigterm: bool = False) -> str:
     """
     settings = {"LAST": last, "EVERY": every, "HANDLES_SIGTERM": handles_sigterm, "STEP_S": STEP_S}
     return "".join(f"{name} = {value}\n" for name, value in settings.items()) + _SCRIPT
+
+
+def lost_steps(lines: Iterable[str]) -> list[int]:
+    """Return how many steps were done again after each restart of the script, from what all runs have printed.
+
+    Raises:
+        AssertionError: The steps of a run do not follow its begin without a gap.
+    """
+    runs: list[list[int]] = []
+    for line in lines:
+        if line.startswith("begins at "):
+            runs.append([int(line.removeprefix("begins at "))])
+        elif line.startswith("step "):
+            runs[-1].append(int(line.removeprefix("step ")))
+    for run in runs:
+        assert run == list(range(run[0], run[-1] + 1)), runs
+    return [before[-1] - after[0] for before, after in pairwise(runs)]

@@ -10,6 +10,7 @@ import pytest
 
 from headway_sandbox.emulator.placeholders import ROOT
 from headway_sandbox.training.platform.output_lines import MAX_OUTPUT_BYTES
+from tests.sandbox.training.conftest import MEMORY_BYTES
 from tests.sandbox.training.jobs import Jobs, processes_with
 from tests.sandbox.waiting import until
 
@@ -172,6 +173,25 @@ for number in range(1000):
 """
     reason = isolated.run("disk", script)["FailureReason"]
     assert "No space left on device" in reason
+    assert files_of(isolated) == []
+
+
+def test_a_job_whose_processes_use_more_memory_than_a_host_has_fails_and_others_continue(isolated: Jobs):
+    isolated.start("beside", "import time; time.sleep(8); print('done')")
+    script = f"""
+import os, time
+os.fork()
+held = []
+while len(held) < {2 * MEMORY_BYTES // 2**24}:
+    held.append(bytearray(b"x") * 2**24)
+    time.sleep(0.05)
+time.sleep(600)
+"""
+    reason = isolated.run("memory", script)["FailureReason"]
+    assert reason.startswith(f"AlgorithmError: algo-1 used more than the {MEMORY_BYTES} bytes of memory")
+    assert reason.endswith("Out of memory, exit code: 137")
+    assert isolated.end("beside")["TrainingJobStatus"] == "Completed"
+    assert isolated.log("beside") == ["done"]
     assert files_of(isolated) == []
 
 

@@ -103,3 +103,42 @@ def test_what_a_script_has_printed_is_kept_over_a_restart(sb: Sandbox):
     jobs.run("printed", "print('kept')")
     sb.restart()
     assert jobs.log("printed") == ["kept"]
+
+
+def test_the_utilization_of_each_host_is_published_and_kept_over_a_restart(sb: Sandbox):
+    """It takes up to a minute until values are published."""
+    jobs = Jobs(sb)
+    script = """
+import os, socket, sys, time
+if socket.gethostname() == "algo-1":
+    open(os.environ["HEADWAY_FAKE_GPU"], "w").write("75")
+    if os.fork() == 0:
+        while True:
+            pass
+time.sleep(600)
+"""
+    groups = [
+        {"InstanceGroupName": "gpu", "InstanceType": "ml.g5.xlarge", "InstanceCount": 1},
+        {"InstanceGroupName": "cpu", "InstanceType": "ml.m5.xlarge", "InstanceCount": 1},
+    ]
+    jobs.start("measured", script, ResourceConfig={"InstanceGroups": groups, "VolumeSizeInGB": 30})
+    until(lambda: jobs.figures("measured/algo-2", "MemoryUtilization"), timeout_s=150)
+
+    def published() -> dict[str, list[float]]:
+        return {
+            f"{metric} {number}": jobs.figures(f"measured/algo-{number}", metric)
+            for metric in ("CPUUtilization", "MemoryUtilization", "DiskUtilization", "GPUUtilization")
+            for number in (1, 2)
+        }
+
+    found = published()
+    assert found["CPUUtilization 1"][0] > 5 > found["CPUUtilization 2"][0]
+    assert (found["GPUUtilization 1"], found["GPUUtilization 2"]) == ([75.0], [])
+    assert all(
+        0 < found[f"{name} {number}"][0] <= 100
+        for name in ("MemoryUtilization", "DiskUtilization")
+        for number in (1, 2)
+    )
+    assert any("GPU utilization is simulated" in line for line in jobs.log("measured", sandbox=True))
+    sb.restart()
+    assert {name: values[: len(found[name])] for name, values in published().items()} == found

@@ -226,7 +226,7 @@ def test_a_job_that_asks_for_it_is_a_timer_and_its_log_says_so(jobs: Jobs):
 
 
 def test_the_script_of_the_documentation_loses_at_most_the_steps_since_its_checkpoint(jobs: Jobs):
-    (script,) = blocks("docs/how-to/training-in-the-sandbox.md", "python")
+    script = blocks("docs/how-to/training-in-the-sandbox.md", "python")[0]
     jobs.start("documented-1", script, **checkpoints(jobs.sb, "documented"))
     jobs.wait_for_line("documented-1", "step 15")
     jobs.stop("documented-1")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.local import training_options
-from headway_sandbox.local.training_options import SpeedWithTraining
+from headway_sandbox.local.training_options import SpeedWithTraining, TooLittleMemory
 from headway_sandbox.training.selection import command_of, why_timer
 from headway_sandbox.training.settings import Interpreter, NoInterpreter, TrainingSettings, find_interpreters
 
@@ -92,6 +93,19 @@ def test_an_interpreter_that_does_not_run_is_refused(image: str, message: str):
 def test_another_speed_than_1_is_refused():
     with pytest.raises(SpeedWithTraining, match="--train needs --speed 1, not 60"):
         training_options.settings(speed=60.0)
+
+
+@pytest.mark.parametrize("memory_gib", [0.0, 0.05])
+def test_a_host_without_memory_for_any_script_is_refused(memory_gib: float):
+    with pytest.raises(TooLittleMemory, match=r"--memory is at least 0.0625 \(GiB\), not"):
+        training_options.settings(memory_gib=memory_gib)
+
+
+@pytest.mark.parametrize(
+    ("memory_bytes", "text"), [(None, "; the machine's memory for each host"), (3 * 2**29, "; 1.5 GiB of memory")]
+)
+def test_the_memory_of_a_host_is_said_at_the_start(memory_bytes: int | None, text: str):
+    assert text in training_options.describe(replace(SETTINGS, memory_bytes=memory_bytes))
 
 
 def test_settings_are_the_same_after_json():

@@ -9,12 +9,14 @@ import pytest
 
 from headway.dependencies import Ending
 from headway.errors import InvalidTransition
+from headway.forecasting.forecast import Cancel, Reprioritize
 from headway.lifecycle import WAITING
 from headway.reasons import Reason, ReasonCode, started
 from headway_service.admission.dependencies import MAX_DEPENDENCIES
 from headway_service.admission.submission import Submission
 from headway_service.config.authorization import Caller
 from headway_service.errors import Conflict, InvalidRequest, NameInUse, NotAllowed, QueueFull, RetryLater
+from headway_service.forecast.service import SubmitRequest
 from headway_service.jobs import dependencies
 from headway_service.jobs.dependencies import MAX_DEPENDANTS
 from headway_service.jobs.position import JobView
@@ -433,6 +435,25 @@ def test_the_record_of_a_job_without_dependencies_has_no_trace_of_them(world: Wo
     assert not {"dependants", "dependsOn"} & (item.keys() | item["summary"].keys())
     entry = world.table.query(f"line#{P5}", limit=1)[0]
     assert "waitsForJobs" not in entry
+
+
+def test_a_forecast_has_no_start_of_a_job_that_waits_for_others(world: World) -> None:
+    world.submit("prepare")
+    wanted = submission("train", "prepare")
+    run = world.forecast_service.dry_run(wanted, ROOT)
+    assert (run.seen.place, run.expected_start_ms, run.note) == (
+        None,
+        None,
+        "It is in no queue until these jobs have ended: `prepare`. Its start is not forecast before.",
+    )
+    assert world.forecast_service.what_if([SubmitRequest(request=wanted)], ROOT).starts == ("prepare",)
+    world.submitter.submit(wanted, ROOT)
+    assert world.forecast_service.explain("train").note == run.note
+    (outlook,) = world.forecast_service.forecast("train", 1).jobs
+    assert (outlook.start_ms, outlook.seen.job.awaited) == (None, [("prepare", "ok")])
+    for change in (Cancel(job="train"), Reprioritize(job="train", priority=7)):
+        with pytest.raises(InvalidRequest, match="`train` waits for other jobs and is in no queue"):
+            world.forecast_service.what_if([change], ROOT)
 
 
 # ------------------------------------------------------------------------------------------------------------- outputs

@@ -16,8 +16,11 @@ from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.errors import RetryLater
 from headway_service.monitoring import utilization_monitor
 from headway_service.monitoring.utilization_monitor import UtilizationMonitor
+from headway_service.ports.table import Table
+from headway_service.store import transitions
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
+from headway_service.store.repository import MAX_TRIES, find_attempt
 from tests.service.world import P5, ROOT, World, on
 
 PREFIX = "headway-watch/"
@@ -328,6 +331,52 @@ def test_an_attempt_that_ends_meanwhile_is_left_alone(
     assert queue.world.states("a") == {"a": "completed"}
     assert queue.world.table.get(AttemptRecord.key(attempt)) is None
     assert queue.world.table.get(JobRecord.key("a")) is not None
+
+
+def test_an_attempt_that_its_owner_stops_meanwhile_is_left_alone(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = Watched(client)
+    attempt = queue.train("a")
+    queue.monitor.run()
+    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+    queue.say(attempt, "ALARM")
+    seen = queue.alarms.seen
+
+    def and_it_stops(attempt_name: str | None = None) -> object:
+        found = seen(attempt_name)
+        queue.world.commands.stop("a", ROOT)
+        return found
+
+    monkeypatch.setattr(queue.alarms, "seen", and_it_stops)
+    assert queue.monitor.run().measures == 0
+    queue.world.tick()
+    queue.world.pass_time(600)
+    assert queue.world.seen("a").reason.message == "stopped on request"
+
+
+@pytest.mark.parametrize(("changes", "measures"), [(1, 1), (MAX_TRIES - 1, 1), (MAX_TRIES, 0)])
+def test_an_attempt_that_the_reconciler_changes_at_the_same_time_is_read_again_a_few_times(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch, changes: int, measures: int
+) -> None:
+    queue = Watched(client)
+    attempt = queue.train("a")
+    queue.monitor.run()
+    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+    queue.say(attempt, "ALARM")
+    left = [changes]
+
+    def and_it_changes(table: Table, name: str) -> AttemptRecord | None:
+        found = find_attempt(table, name)
+        if found is not None and left[0] > 0:
+            left[0] -= 1
+            table.write(transitions.touch(found, queue.world.machine_clock()))
+        return found
+
+    monkeypatch.setattr(utilization_monitor, "find_attempt", and_it_changes)
+    assert queue.monitor.run().measures == measures
+    assert queue.monitor.run().measures == 1 - measures, "the next run does what this one could not"
+    assert queue.world.states("a") == {"a": "stopping"}
 
 
 def test_a_stopping_job_that_its_owner_also_stops_ends_at_the_owners_request(client: CloudWatchClient) -> None:

@@ -358,8 +358,8 @@ def test_a_pool_that_follows_no_plan_any_more_forgets_it() -> None:
 def test_a_forecast_follows_the_plan() -> None:
     world = world_of((2, 10))
     world.submit("planned", **in_plan(world), **limited(2))
-    seen = world.forecast_service.forecast("planned", 10)
-    assert seen is not None
+    (expected,) = world.forecast_service.forecast("planned", 10).jobs
+    assert expected.start_ms == (START_S + 2 * HOUR_S) * 1000
 
 
 def test_an_unchanged_plan_is_not_written_again() -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from headway_service.errors import OutcomeUnknown, Throttled
+from headway_service.errors import OutcomeUnknown, RetryLater, Throttled
 from headway_service.ports.training_plans import ReservedCapacity, TrainingPlan
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.training_plan import PlanRecord
@@ -35,6 +35,10 @@ def refresh(world: World, plans: MemoryTrainingPlans) -> dict[str, PlanRecord]:
     return {each.name: each for each in read_ledger(world.table).plans}
 
 
+def raise_retry_later(*_: object) -> None:
+    raise RetryLater("x")
+
+
 def test_without_a_pool_of_a_plan_sagemaker_is_not_asked() -> None:
     plans = MemoryTrainingPlans(plan("spring"))
     assert refresh(world_of(), plans) == {}
@@ -52,8 +56,15 @@ def test_each_plan_is_described_once() -> None:
 def test_while_sagemaker_does_not_answer_the_known_plan_holds(error: Exception) -> None:
     world, plans = world_of("spring"), MemoryTrainingPlans(plan("spring"))
     before = refresh(world, plans)
-    plans.error = error
+    plans.errors["spring"] = error
     assert refresh(world, plans) == before
+
+
+def test_a_plan_that_sagemaker_does_not_describe_delays_no_other() -> None:
+    world, plans = world_of("autumn", "spring"), MemoryTrainingPlans(plan("autumn"), plan("spring"))
+    plans.errors["autumn"] = OutcomeUnknown("x")
+    assert refresh(world, plans).keys() == {"spring"}
+    assert plans.described == ["autumn", "spring"]
 
 
 def test_only_what_has_changed_is_written() -> None:
@@ -79,6 +90,17 @@ def test_a_plan_is_missing_only_if_it_is_not_found_again_after_two_minutes(known
     assert (found.problem, found.missing_since_ms) == ("", None)
 
 
+def test_of_another_plan_that_is_not_found_nothing_of_the_former_holds() -> None:
+    world, plans = world_of("spring"), MemoryTrainingPlans(plan("spring"))
+    refresh(world, plans)
+    other = PREFIX.replace("123456789012", "210987654321") + "spring"
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}, f"{P5}.plan.spring": {"plan": other}}}))
+    world.tick()
+    del plans.plans["spring"]
+    found = refresh(world, plans)["spring"]
+    assert (found.arn, found.status, found.blocks) == (other, "", ())
+
+
 def test_a_plan_that_is_found_in_between_is_missing_from_then_on() -> None:
     world, plans = world_of("spring"), MemoryTrainingPlans()
     refresh(world, plans)
@@ -88,6 +110,14 @@ def test_a_plan_that_is_found_in_between_is_missing_from_then_on() -> None:
     del plans.plans["spring"]
     world.now_s += 100
     assert refresh(world, plans)["spring"].problem == ""
+
+
+def test_what_a_throttled_table_does_not_take_is_written_by_the_next_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, plans = world_of("spring"), MemoryTrainingPlans(plan("spring"))
+    with monkeypatch.context() as throttled:
+        throttled.setattr(type(world.table), "write", raise_retry_later)
+        assert refresh(world, plans) == {}
+    assert refresh(world, plans)["spring"].status == "Active"
 
 
 def test_a_concurrent_run_is_no_error() -> None:

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from headway_sandbox.sagemaker.faults import Faults
+from headway_service.forecast.service import SubmitRequest
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.warm_pool import WarmPoolRecord
 from headway_service.store.repository import find_request
 from headway_service.tracking import warm_pools
 from headway_service.tracking.warm_pools import SEND_AGAIN_S, WarmPoolTracker
-from tests.service.world import P5, ROOT, World
+from tests.service.world import P5, ROOT, World, request
 
 KEEP_S = 1800
 
@@ -190,6 +191,25 @@ def test_a_warm_pool_is_released_before_a_job_is_preempted() -> None:
     assert (report.preempted, report.warm_released) == ([], ["a"])
     minutes(made, 3)
     assert made.states("low", "high") == {"low": "running", "high": "running"}
+
+
+def test_a_dry_run_and_a_what_if_name_the_jobs_whose_warm_pools_would_be_released() -> None:
+    made = world()
+    left_warm(made, "a", "b")
+    other = {"ResourceConfig": {"InstanceType": P5, "InstanceCount": 1, "VolumeSizeInGB": 100}}
+    asked = request("large", 0, **other)
+    told = made.forecast_service.dry_run(asked, ROOT)
+    assert (told.preempts, told.releases) == ([], ["a"])
+    found = made.forecast_service.what_if([SubmitRequest(request=asked)], ROOT)
+    assert (found.starts, found.preempts, found.releases) == ((), (), ("a",))
+    assert sorted(kept(made)) == ["a", "b"]
+
+
+def test_a_dry_run_names_only_the_warm_pools_that_are_released_for_the_job_itself() -> None:
+    made = world()
+    left_warm(made, "a")
+    made.submit("first", 5, ResourceConfig={"InstanceType": P5, "InstanceCount": 2, "VolumeSizeInGB": 100})
+    assert made.forecast_service.dry_run(request("second", 1), ROOT).releases == []
 
 
 def test_a_claimed_warm_pool_that_its_job_does_not_use_is_released_once() -> None:

@@ -9,7 +9,7 @@ import click
 from headway_client import __version__
 from headway_client.cli.command import Group, common_options
 from headway_client.cli.commands.jobs import connect, forecast, history, logs, queue, show, submit, update, wait
-from headway_client.cli.commands.local import completion, doctor, sandbox, simulate, version
+from headway_client.cli.commands.local import completion, doctor, rehearse, sandbox, simulate, version
 from headway_client.cli.commands.operations import dlq, policy, pool_operations, pools, teams
 
 _EPILOG = """\
@@ -49,7 +49,10 @@ _SECTIONS: dict[str, Sequence[click.Command]] = {
         *(pools.config, pool_operations.pause, pool_operations.resume, pool_operations.drain, pool_operations.resize),
         *(policy.policy, dlq.dlq),
     ),
-    "Local commands": (*(doctor.doctor, version.version, completion.completion, sandbox.sandbox, simulate.simulate),),
+    "Local commands": (
+        *(doctor.doctor, version.version, completion.completion),
+        *(sandbox.sandbox, rehearse.rehearse, simulate.simulate),
+    ),
 }
 """The commands by the sections of the help, which are those of the page on the command line."""
 

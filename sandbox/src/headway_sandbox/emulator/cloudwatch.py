@@ -105,11 +105,18 @@ def _count_every_invocation() -> None:
     functions._emit_lambda_metrics = throttled
 
 
-def drop(namespace: str) -> None:
-    """Delete all metrics of a namespace, in all accounts and regions."""
+def drop(namespace: str, dimension: str, *, kept: tuple[str, ...] = ()) -> None:
+    """Delete the metrics of a namespace that have a dimension, in all accounts and regions.
+
+    Args:
+        namespace: Their namespace.
+        dimension: Name of the dimension.
+        kept: Begins of the dimension's values whose metrics are kept.
+    """
     stored = module("services.cloudwatch")._metrics._data
-    for key in list(stored):
-        if key[2][0] == namespace:
+    for key, points in list(stored.items()):
+        value = points[0]["Dimensions"].get(dimension) if points else None
+        if key[2][0] == namespace and value is not None and not value.startswith(kept):
             del stored[key]
 
 

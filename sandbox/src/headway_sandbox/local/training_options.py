@@ -22,38 +22,57 @@ _ISOLATED_BY = {
 }
 
 
+MIN_MEMORY_GIB = 0.0625
+"""Least memory of a host, GiB: a Python with an SDK takes about as much."""
+
+
 class SpeedWithTraining(SandboxError):
     """Scripts run at real speed."""
 
 
+class TooLittleMemory(SandboxError):
+    """A host would have too little memory for any script."""
+
+
 def settings(
-    images: Sequence[str] = (), *, stop_grace_s: float | None = None, speed: float | None = None
+    images: Sequence[str] = (),
+    *,
+    stop_grace_s: float | None = None,
+    memory_gib: float | None = None,
+    speed: float | None = None,
 ) -> TrainingSettings:
     """Return the settings, after a trial of the isolation.
 
     Args:
         images: `PATTERN=PYTHON` each; none: this Python for all images.
         stop_grace_s: From SIGTERM to SIGKILL, s; None: 120, as on SageMaker.
+        memory_gib: Memory of each host, GiB; None: that of the machine.
         speed: The sandbox's speed.
 
     Raises:
         SpeedWithTraining: The speed is not 1.
+        TooLittleMemory: A script would not start in that memory.
         NoInterpreter: A Python does not run.
         CannotIsolate: This machine cannot isolate scripts.
     """
     if speed not in {None, 1.0}:
         raise SpeedWithTraining(f"Scripts run in real time: --train needs --speed 1, not {speed:g}.")
+    if memory_gib is not None and memory_gib < MIN_MEMORY_GIB:
+        raise TooLittleMemory(f"--memory is at least {MIN_MEMORY_GIB:g} (GiB), not {memory_gib:g}.")
     return TrainingSettings(
         interpreters=find_interpreters(images, default=Path(sys.executable)),
         isolation=isolation.find(),
         stop_grace_s=service_facts.STOP_GRACE_S if stop_grace_s is None else stop_grace_s,
+        memory_bytes=None if memory_gib is None else round(memory_gib * 2**30),
     )
 
 
 def describe(training: TrainingSettings) -> str:
     """Return a sentence on what runs, and how it is isolated."""
     pythons = ", ".join(f"{pattern} with {each.folder}/python" for pattern, each in training.interpreters.items())
+    limit = training.memory_bytes
+    memory = "the machine's memory" if limit is None else f"{limit / 2**30:g} GiB of memory"
     return (
         f"scripts of training jobs run on this machine, {_ISOLATED_BY[Isolation(training.isolation)]}; "
-        f"images: {pythons}; {training.stop_grace_s:g} s from SIGTERM to SIGKILL"
+        f"images: {pythons}; {memory} for each host; {training.stop_grace_s:g} s from SIGTERM to SIGKILL"
     )

@@ -61,6 +61,7 @@ class JobControls(JobStateMachine):
         else:
             job.run_left_s = job.script.run_s
         job.release_instances(now)
+        job.vacates = not job.why_timer
         self._enter(job, "Interrupted", now, lasts_s=self.settings.durations.restart_s)
 
     def end_stage(self, name: str, stage: str, *, failure: str | None = None, now: float) -> None:
@@ -69,14 +70,15 @@ class JobControls(JobStateMachine):
         Args:
             name: Its name.
             stage: The secondary status that the stage has.
-            failure: Its FailureReason, if it has failed. A job that is stopping is stopped all the same.
+            failure: Its FailureReason, if it has failed. A job that is stopping is stopped all the same, and one that
+                was interrupted begins again.
             now: The time, s.
         """
         self._settle(now)
         job = self._jobs.get(name)
         if job is None or job.secondary != stage or not job.waits_for_processes:
             return
-        if failure is not None and job.status != service_facts.STOPPING:
+        if failure is not None and job.secondary not in {"Stopping", "Interrupted"}:
             self._fail(job, failure, now)
         else:
             self._next_stage(job, now)

@@ -67,6 +67,8 @@ class TrainingJob:
     """When the current stage ends by itself; None once the job has ended."""
     allocated_at: float | None = None
     """Since when it has instances; None if it has none."""
+    vacates: bool = False
+    """Whether its processes still run on spot instances that are taken from it, for the time of the notice."""
     block_ends: float | None = None
     """When its instances go, as they are of a training plan."""
     held_s: float = 0.0
@@ -94,7 +96,7 @@ class TrainingJob:
     @property
     def waits_for_processes(self) -> bool:
         """Whether its stage ends when its processes have ended it, not at a time."""
-        return not self.why_timer and self.allocated_at is not None
+        return not self.why_timer and (self.allocated_at is not None or self.vacates)
 
     @property
     def spot(self) -> bool:
@@ -149,6 +151,7 @@ class TrainingJob:
         if self.transitions:
             self.transitions[-1].end = now
         self.secondary = secondary
+        self.vacates = self.vacates and secondary in {"Interrupted", "Stopping"}
         self.status = status or self.status
         self.modified = now
         self.transitions.append(

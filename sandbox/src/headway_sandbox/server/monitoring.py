@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from headway_sandbox.cloudwatch import evaluation_schedule
@@ -11,6 +11,7 @@ from headway_sandbox.emulator import cloudwatch
 from headway_sandbox.emulator.cloudwatch import AlarmKey
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.telemetry import utilization
+from headway_sandbox.sagemaker.training_job import TrainingJob
 
 # Retention of data points that no alarm needs, for users.
 _KEPT_S = 900.0
@@ -21,6 +22,16 @@ _EVICT_EVERY_S = 60.0
 _SHORTEST_INTERVAL_S = 1.0
 # Yield to other tasks after this number of alarms: there may be thousands, and the server has one thread.
 _AT_ONCE = 20
+
+
+def drop_timers(jobs: Iterable[TrainingJob]) -> None:
+    """Delete the utilization of jobs that are timers. What was measured is kept.
+
+    Args:
+        jobs: All jobs.
+    """
+    measured = tuple(f"{job.name}/" for job in jobs if not job.why_timer)
+    cloudwatch.drop(utilization.NAMESPACE, utilization.DIMENSION, kept=measured)
 
 
 class Monitoring:
@@ -47,7 +58,7 @@ class Monitoring:
         if self._published_s is None:
             # The jobs continued while the server was stopped. The metrics are a function of the jobs, so they are not
             # saved but computed again.
-            cloudwatch.drop(utilization.NAMESPACE)
+            drop_timers(self._fleet.jobs(now=self._fleet.settings.clock.training_time(now_s)))
             self._published_s = now_s - _REPUBLISHED_S
         cloudwatch.record(
             utilization.NAMESPACE,

@@ -24,7 +24,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -50,7 +50,7 @@ from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from headway_sandbox.sagemaker.telemetry import container_logs, utilization
 from headway_sandbox.sagemaker.training_job import Durations
-from headway_sandbox.server import training_logs
+from headway_sandbox.server import monitoring, training_logs
 from headway_sandbox.server.http_proxy import AwsProxy
 from headway_sandbox.server.saved_clock import clock_of
 from headway_sandbox.server.saved_fleet import JOBS, load_fleet
@@ -195,8 +195,9 @@ async def _serve(
         patches.end_workers()
         record.write()
         # Computed again at the start, and slow to save.
-        cloudwatch.drop(utilization.NAMESPACE)
-        training_logs.drop_timers(fleet.jobs(now=fleet.settings.clock.training_time(time.time())))
+        jobs = fleet.jobs(now=fleet.settings.clock.training_time(time.time()))
+        monitoring.drop_timers(jobs)
+        training_logs.drop_timers(jobs)
 
     cloud = AwsProxy(
         fleet=fleet,
@@ -222,6 +223,10 @@ def _training_runs(fleet: FakeSageMaker, settings: TrainingSettings | None, *, s
         point = (name, {SCRIPT_DIMENSION: job}, time_s, value)
         cloudwatch.record(utilization.NAMESPACE, SCRIPT_UNIT, [point], region=region)
 
+    def write_utilization(host: str, percent: Mapping[str, float], time_s: float) -> None:
+        points = [(name, {utilization.DIMENSION: host}, time_s, value) for name, value in percent.items()]
+        cloudwatch.record(utilization.NAMESPACE, utilization.UNIT, points, region=region)
+
     return TrainingRuns(
         fleet,
         settings,
@@ -230,6 +235,7 @@ def _training_runs(fleet: FakeSageMaker, settings: TrainingSettings | None, *, s
         credentials=patches.role_credentials,
         write_log=write_log,
         write_metric=write_metric,
+        write_utilization=write_utilization,
     )
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
-import sys
 import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping
@@ -19,12 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import headway
-import headway_sandbox
-from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.training_job import TrainingJob
-from headway_sandbox.training import supervisor
+from headway_sandbox.training import launch, supervisor
 from headway_sandbox.training.assignment import Assignment
 from headway_sandbox.training.container.isolation import Isolation
 from headway_sandbox.training.platform import folders
@@ -41,6 +36,7 @@ _LONGEST_MESSAGE_BYTES = 2**20
 Credentials = Callable[[str, str], tuple[str, str, str]]
 WriteLog = Callable[[str, float, str], None]
 WriteMetric = Callable[[str, str, float, float], None]
+WriteUtilization = Callable[[str, Mapping[str, float], float], None]
 
 
 class TrainingRuns:
@@ -54,6 +50,7 @@ class TrainingRuns:
         credentials: Returns credentials of a role, for the session of a job.
         write_log: Writes a line of output: log stream, machine time in s, text.
         write_metric: Writes the value of a metric: job, metric, value, machine time in s.
+        write_utilization: Writes the utilization of a host: its name in CloudWatch, percent by metric, machine time.
     """
 
     def __init__(
@@ -66,6 +63,7 @@ class TrainingRuns:
         credentials: Credentials,
         write_log: WriteLog,
         write_metric: WriteMetric,
+        write_utilization: WriteUtilization,
     ) -> None:
         self._fleet = fleet
         self._settings = settings
@@ -74,6 +72,7 @@ class TrainingRuns:
         self._credentials = credentials
         self._write_log = write_log
         self._write_metric = write_metric
+        self._write_utilization = write_utilization
         self.changed: Callable[[], None] = lambda: None
         """Called when a job may have changed."""
         self._runs: dict[str, _Run] = {}
@@ -104,12 +103,11 @@ class TrainingRuns:
                 self._start(job, now)
         elif job.ended:
             run.abandon()
-        elif not job.waits_for_processes or job.status == service_facts.STOPPING:
-            # Stopped, or interrupted: it begins again when this run has ended.
+        elif job.secondary in {"Stopping", "Interrupted"}:
             run.stop()
 
     def _start(self, job: TrainingJob, now: float) -> None:
-        if job.status == service_facts.STOPPING:
+        if job.secondary in {"Stopping", "Interrupted"}:
             self._fleet.end_stage(job.name, job.secondary, now=now)
         elif job.secondary != "Downloading" or self._settings is None:
             self._fleet.end_stage(job.name, job.secondary, failure=LOST, now=now)
@@ -136,6 +134,7 @@ class TrainingRuns:
             isolation=Isolation(settings.isolation),
             stop_grace_s=settings.stop_grace_s,
             disk_bytes=settings.disk_bytes,
+            memory_bytes=settings.memory_bytes,
             port=self._port,
             region=self._fleet.settings.region,
             credentials=self._credentials(job.request["RoleArn"], job.name),
@@ -146,8 +145,8 @@ class TrainingRuns:
         _log.warning("job %s runs %s", job.name, assignment.command)
         try:
             run.process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", supervisor.__name__, assignment.folder, stdin=PIPE, stdout=PIPE,
-                env=_environment(), start_new_session=True, limit=_LONGEST_MESSAGE_BYTES,
+                *launch.command(assignment), stdin=PIPE, stdout=PIPE,
+                env=launch.environment(), start_new_session=True, limit=_LONGEST_MESSAGE_BYTES,
             )  # fmt: skip
             run.write(assignment.to_line())
             output = run.process.stdout
@@ -174,22 +173,24 @@ class TrainingRuns:
                 self._write_metric(job.name, name, value, time_s)
                 self._fleet.put_metric(job.name, name, value, at=clock.training_time(time_s))
                 return
+            case {"kind": "utilization", "host": host, "percent": percent, "time": time_s}:
+                self._write_utilization(f"{job.name}/algo-{host}", percent, time_s)
+                return
+            case {"kind": "restored" | "checkpoint"}:  # for rehearsals
+                return
             case {"kind": "downloaded"}:
-                self._end_stage(job, run, "Downloading")
+                self._end_stage(job, "Downloading")
             case {"kind": "trained"}:
-                self._end_stage(job, run, "Training")
+                self._end_stage(job, "Training")
             case {"kind": "ended", "failure": failure}:
-                self._end_stage(job, run, job.secondary, failure)
+                self._end_stage(job, job.secondary, failure)
             case _:
                 raise ValueError(f"Unknown message of a supervisor: {message}")
         self.changed()
 
-    def _end_stage(self, job: TrainingJob, run: _Run, stage: str, failure: str | None = None) -> None:
-        # A run that was stopped ends nothing but the stop: its job may have been interrupted, and wait to begin again.
-        if not run.stopped or job.status == service_facts.STOPPING:
-            self._fleet.end_stage(
-                job.name, stage, failure=failure, now=self._fleet.settings.clock.training_time(time.time())
-            )
+    def _end_stage(self, job: TrainingJob, stage: str, failure: str | None = None) -> None:
+        now = self._fleet.settings.clock.training_time(time.time())
+        self._fleet.end_stage(job.name, stage, failure=failure, now=now)
 
     async def close(self) -> None:
         """End all supervisors and wait for them."""
@@ -222,10 +223,3 @@ class _Run:
         if self.process is not None and self.process.stdin is not None:
             with suppress(OSError):
                 self.process.stdin.close()
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment of supervisors: no credentials, and this package."""
-    ours = [Path(package.__path__[0]).resolve().parent for package in (headway_sandbox, headway)]
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TMPDIR") if name in os.environ}
-    return {**kept, "PYTHONPATH": os.pathsep.join(map(str, ours)), "PYTHONDONTWRITEBYTECODE": "1"}

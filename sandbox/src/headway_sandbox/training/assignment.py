@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headway_sandbox.training.container.isolation import Isolation
+from headway_sandbox.training.platform import simulated_gpu
 from headway_sandbox.training.selection import command_of
 from headway_sandbox.training.settings import Interpreter
 
@@ -30,6 +31,7 @@ class Assignment:
     isolation: Isolation
     stop_grace_s: float
     disk_bytes: int
+    memory_bytes: int | None
     port: int
     """Port of the AWS endpoint on this machine, and in the container."""
     region: str
@@ -58,6 +60,7 @@ class Assignment:
             **(self.request.get("Environment") or {}),
             "TRAINING_JOB_NAME": str(self.request["TrainingJobName"]),
             "TRAINING_JOB_ARN": self.arn,
+            simulated_gpu.VARIABLE: str(simulated_gpu.PATH),
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
             "AWS_ENDPOINT_URL": self.endpoint,

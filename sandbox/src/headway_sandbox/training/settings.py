@@ -64,6 +64,8 @@ class TrainingSettings:
     """From SIGTERM to SIGKILL, s."""
     disk_bytes: int = MAX_DISK_BYTES
     """Disk space of a host."""
+    memory_bytes: int | None = None
+    """Memory of a host; None: that of the machine."""
 
     def interpreter(self, image: str) -> Interpreter | None:
         """Return the interpreter for a training image; None if no pattern fits."""

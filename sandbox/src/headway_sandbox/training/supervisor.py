@@ -1,14 +1,18 @@
 """`python -m headway_sandbox.training.supervisor FOLDER`: SageMaker around one container.
 
 Its argument, the job's folder, is for those who list processes. The server writes an `Assignment` to its standard
-input, and later `stop` for StopTrainingJob. When the input ends, the server wants it no more, or was killed: the
-supervisor ends the job's processes and removes its files.
+input, and later `stop` for StopTrainingJob. A rehearsal also writes `stop all`, for a SIGTERM to all processes, and
+`lose`, for the loss of the hosts: all processes are killed and nothing more is uploaded. When the input ends, the job
+is not wanted any more, or its server was killed: the supervisor ends the job's processes and removes its files.
 
 It prints one JSON object per line:
 
+    {"kind": "restored", "files": …}                  files of earlier checkpoints that the script finds
     {"kind": "downloaded"}                            the container starts
+    {"kind": "checkpoint", "files": …}                changed files of checkpoints that were uploaded
     {"kind": "log", "host": 1, "time": …, "text": …}  a line of output; times are machine time, s since the epoch
     {"kind": "metric", "name": …, "value": …, "time": …}
+    {"kind": "utilization", "host": 1, "percent": {"CPUUtilization": …}, "time": …}
     {"kind": "trained"}                               all hosts have ended with exit code 0
     {"kind": "ended", "failure": …}                   the end; `failure` is the FailureReason, or null
 """
@@ -20,7 +24,9 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 
@@ -37,17 +43,19 @@ from headway_sandbox.training.platform import (
     failure_reason,
     folders,
     output_lines,
+    utilization,
 )
 from headway_sandbox.training.platform.checkpoints import Checkpoints
 from headway_sandbox.training.platform.hosts import Host, hosts_of
+from headway_sandbox.training.platform.meter import Meter
 from headway_sandbox.training.platform.metric_definitions import MetricDefinitions
 from headway_sandbox.training.platform.s3_objects import Objects
 
-STOP = b"stop\n"
+STOP, STOP_ALL, LOSE = b"stop\n", b"stop all\n", b"lose\n"
 _LOOK_EVERY_S = 0.2
 CHECKPOINTS_EVERY_S = 2
 """How often changed checkpoints are uploaded, s. AWS does not document it."""
-_DISK_EVERY_S = 1.0
+_MEASURE_EVERY_S = 1.0
 _READERS_S = 5.0
 _FAILURE = PurePosixPath("output/failure")
 
@@ -66,17 +74,30 @@ class Supervisor:
         self._lock = threading.Lock()
         self._ending = threading.Lock()
         self._stop = threading.Event()
+        self._lost = threading.Event()
+        self._everyone = False
         self._container: Container | None = None
-        self._limits = Limits(disk_bytes=assignment.disk_bytes)
+        self._limits = Limits(disk_bytes=assignment.disk_bytes, memory_bytes=assignment.memory_bytes)
         self._hosts = hosts_of(assignment.resources, assignment.path)
         self._last_lines = dict.fromkeys((host.number for host in self._hosts), "")
         self._metrics = MetricDefinitions(assignment.request)
 
     # ------------------------------------------------------------------------------------- from other threads
 
-    def stop(self) -> None:
-        """Stop the job: SIGTERM, then SIGKILL after the grace period."""
+    def stop(self, *, everyone: bool = False) -> None:
+        """Stop the job: SIGTERM, then SIGKILL after the grace period.
+
+        Args:
+            everyone: Whether all processes of the hosts get SIGTERM, not only process 1.
+        """
+        self._everyone = everyone
         self._stop.set()
+
+    def lose(self) -> None:
+        """Lose the hosts: end the job's processes at once, and upload nothing more."""
+        self._lost.set()
+        if self._container is not None:
+            self._container.end()
 
     def abandon(self) -> None:
         """End the job's processes at once and remove its files."""
@@ -107,8 +128,10 @@ class Supervisor:
         failure = None
         if not self._stop.is_set():
             failure = self._train(checkpoints)
+        if self._lost.is_set():
+            return failure
         try:
-            checkpoints.upload()
+            self._save(checkpoints)
             if failure is None and not self._stop.is_set():
                 self._tell("trained")
             artifacts.upload(assignment.request, self._hosts, objects, scratch=assignment.path)
@@ -125,6 +148,7 @@ class Supervisor:
         channels.download(request, self._hosts, objects)
         checkpoints = Checkpoints(request, self._hosts, objects)
         found = checkpoints.restore()
+        self._tell("restored", files=found)
         for host in self._hosts:
             folders.give(host.folder, user)
             self._log(host, f"Sandbox: runs {' '.join(self._assignment.command)} ({self._assignment.isolation})")
@@ -138,7 +162,7 @@ class Supervisor:
             container = self._start(readers)
             failure = self._watch(container, checkpoints) if container.endpoint else failure_reason.OF_SERVICE
             container.kill()
-        if failure is not None or self._stop.is_set():
+        if failure is not None or self._stop.is_set() or self._lost.is_set():
             return failure
         if len(container.exit_codes) < len(self._hosts):
             return failure_reason.OF_SERVICE
@@ -179,12 +203,17 @@ class Supervisor:
     def _watch(self, container: Container, checkpoints: Checkpoints) -> str | None:
         """Wait until all hosts have ended, or must be; return a FailureReason that is not the script's."""
         killed_at: float | None = None
+        meter = Meter(self._hosts, self._limits, log=self._log)
         upload_at, measure_at = time.monotonic() + CHECKPOINTS_EVERY_S, time.monotonic()
+        publish_at_s = utilization.next_moment(time.time())
         while not container.ended:
             container.wait(_LOOK_EVERY_S)
+            if self._lost.is_set():
+                return None
             now = time.monotonic()
+            usages = {host + 1: usage for host, usage in container.usages.items()}
             if self._stop.is_set() and killed_at is None:
-                container.terminate()
+                container.terminate(everyone=self._everyone)
                 killed_at = now + self._assignment.stop_grace_s
             if killed_at is not None and now >= killed_at:
                 return None
@@ -192,17 +221,25 @@ class Supervisor:
                 self._upload(checkpoints)
                 upload_at = time.monotonic() + CHECKPOINTS_EVERY_S
             if now >= measure_at:
-                for host in self._hosts:
-                    if folders.size_of(host.folder) > self._limits.disk_bytes:
-                        return failure_reason.of_disk(self._limits.disk_bytes, host.name)
-                measure_at = time.monotonic() + _DISK_EVERY_S
+                failure = meter.exceeded(usages)
+                if failure is not None:
+                    return failure
+                measure_at = time.monotonic() + _MEASURE_EVERY_S
+            if time.time() >= publish_at_s:
+                for host, percent in meter.figures(usages):
+                    self._tell("utilization", host=host.number, percent=percent, time=publish_at_s)
+                publish_at_s = utilization.next_moment(time.time())
         return None
 
     def _upload(self, checkpoints: Checkpoints) -> None:
         try:
-            checkpoints.upload()
+            self._save(checkpoints)
         except StorageFault as error:
             self._log(self._hosts[0], f"Sandbox: the checkpoints are not uploaded yet: {error}")
+
+    def _save(self, checkpoints: Checkpoints) -> None:
+        if files := checkpoints.upload():
+            self._tell("checkpoint", files=files)
 
     # ------------------------------------------------------------------------------------------ the messages
 
@@ -231,11 +268,15 @@ def main() -> int:
     supervisor = Supervisor(Assignment.from_line(commands.readline()), sys.stdout.buffer)
 
     def obey() -> None:
-        while (command := commands.readline()) == STOP:
-            supervisor.stop()
-        if not command:
-            supervisor.abandon()
-            os._exit(1)
+        actions: dict[bytes, Callable[[], None]] = {
+            STOP: supervisor.stop,
+            STOP_ALL: partial(supervisor.stop, everyone=True),
+            LOSE: supervisor.lose,
+        }
+        while command := commands.readline():
+            actions[command]()
+        supervisor.abandon()
+        os._exit(1)
 
     threading.Thread(target=obey, daemon=True).start()
     supervisor.run()

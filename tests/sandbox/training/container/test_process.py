@@ -13,6 +13,7 @@ def container_with(peer: list[socket.socket]) -> Container:
     container._socket, theirs = socket.socketpair()
     container._process = cast(Any, SimpleNamespace(poll=lambda: 0))
     container._hosts, container._received, container._closed, container.exit_codes = 1, b"", False, {}
+    container.usages = {}
     container.endpoint = None
     peer.append(theirs)
     return container

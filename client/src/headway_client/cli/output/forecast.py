@@ -77,6 +77,8 @@ def dry_run_sheet(run: DryRun, *, width: int | None = None) -> str:
     start = times.both(run.expected_start) if run.expected_start is not None else _UNPREDICTABLE
     lines = ["This was a dry run; nothing was submitted.", job_sentence(run.job), f"Expected start: {start}."]
     lines.append(f"It would preempt {_listed(run.preempts)}." if run.preempts else "It would preempt no job.")
+    if run.releases:
+        lines.append(f"Warm pools that would be released for it: those of {_listed(run.releases)}.")
     lines.append(run.note)
     return "\n".join(map(strip_control_characters, lines)) + _shifts(
         "Starts that would change", run.delays, width=width
@@ -97,6 +99,8 @@ def what_if_sheet(effect: WhatIf, *, width: int | None = None) -> str:
     lines.append(
         f"- {_listed(effect.preempts)} would be preempted." if effect.preempts else "- no job would be preempted."
     )
+    if effect.releases:
+        lines.append(f"- the warm pools of {_listed(effect.releases)} would be released.")
     lines.append(effect.note)
     return "\n".join(map(strip_control_characters, lines)) + _shifts(
         "Starts that would change", effect.moved, width=width

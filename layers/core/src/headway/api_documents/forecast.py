@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from headway.api_documents.codec import ApiDocument, Member
@@ -31,6 +31,9 @@ class DryRun(ApiDocument):
     preempts: Annotated[tuple[str, ...], Member("Jobs that it would preempt at once.")]
     delays: Annotated[tuple[Shift, ...], Member("At most 20.")]
     note: Annotated[str, Member("What the forecast assumes.")]
+    releases: Annotated[tuple[str, ...], Member("Jobs whose warm pools would be released for it at once.")] = field(
+        default_factory=tuple
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,3 +104,6 @@ class WhatIf(ApiDocument):
     preempts: Annotated[tuple[str, ...], Member("Jobs that would be preempted at once.")]
     moved: Annotated[tuple[Shift, ...], Member("Jobs that would start at another time; at most 100.")]
     note: Annotated[str, Member("What the forecast assumes.")]
+    releases: Annotated[tuple[str, ...], Member("Jobs whose warm pools would be released at once.")] = field(
+        default_factory=tuple
+    )

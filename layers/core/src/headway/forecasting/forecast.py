@@ -9,7 +9,7 @@ from functools import partial
 from headway.errors import HeadwayError
 from headway.forecasting.simulation import Event, EventKind, RunTime, Simulation
 from headway.model import STOP_MS, Allocation, Snapshot, WaitingJob
-from headway.plan import Plan, Preempt, Start
+from headway.plan import Plan, Preempt, ReleaseWarm, Start
 from headway.scheduling.scheduler import schedule
 
 MAX_FORECAST_STEPS = 2000
@@ -87,6 +87,11 @@ class WhatIf:
     def preempts(self) -> tuple[str, ...]:
         """The jobs that would be preempted at once."""
         return tuple(action.job for action in self.plan.actions if isinstance(action, Preempt))
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """The jobs whose warm pools would be released at once."""
+        return tuple(action.job for action in self.plan.actions if isinstance(action, ReleaseWarm))
 
     @property
     def moved(self) -> Mapping[str, tuple[int | None, int | None]]:

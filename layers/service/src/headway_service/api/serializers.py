@@ -213,6 +213,7 @@ def dry_run_document(found: DryRun) -> DryRunDocument:
         job=job_document(found.seen),
         expected_start=time_text(found.expected_start_ms),
         preempts=tuple(found.preempts),
+        releases=tuple(found.releases),
         delays=tuple(_shift(move) for move in found.delays),
         note=found.note,
     )
@@ -282,6 +283,7 @@ def what_if_document(found: Consequences) -> WhatIf:
     return WhatIf(
         starts=tuple(found.starts),
         preempts=tuple(found.preempts),
+        releases=tuple(found.releases),
         moved=tuple(_shift(move) for move in found.moved),
         note=found.note,
     )

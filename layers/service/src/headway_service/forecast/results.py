@@ -27,8 +27,9 @@ class DryRun:
     #: The job as it would be.
     seen: JobView
     expected_start_ms: int | None
-    #: The jobs that it would preempt at once.
+    #: The jobs that it would preempt at once, and those whose warm pools would be released for it.
     preempts: Sequence[str]
+    releases: Sequence[str]
     #: Jobs that would start at another time, in the order of the queue, up to a maximum.
     delays: Sequence[Move]
     note: str
@@ -88,9 +89,10 @@ class Outlook:
 class Consequences:
     """The effect of changes."""
 
-    #: Jobs that would start at once, and jobs that would be preempted at once.
+    #: Jobs that would start at once, jobs that would be preempted at once, and jobs whose warm pools would be released.
     starts: Sequence[str]
     preempts: Sequence[str]
+    releases: Sequence[str]
     #: Jobs that would start at another time, up to a maximum.
     moved: Sequence[Move]
     note: str

@@ -13,7 +13,7 @@ from headway.forecasting import forecast as core
 from headway.forecasting.forecast import Cancel, Forecast, Reprioritize, Resize, Submit, UnknownEdit, WhatIf
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
-from headway.plan import Preempt
+from headway.plan import Plan, Preempt, ReleaseWarm
 from headway.policy import Policy
 from headway.reasons.remedies import remedy_for
 from headway_service.admission.admit import Admitted, admit
@@ -98,7 +98,7 @@ class ForecastService:
         room.require(job)
         if job.awaited:
             seen = self._explainer.explain([job])[0]
-            return DryRun(seen=seen, expected_start_ms=None, preempts=[], delays=[], note=_after(job))
+            return DryRun(seen=seen, expected_start_ms=None, preempts=[], releases=[], delays=[], note=_after(job))
         queue = self._snapshot(job.entry_time, configuration.policy())
         result = queue.what_if([Submit(job=job.waiting())])
         told = reasons_from_plan(result.plan, [job.waiting()]).get(job.job_name)
@@ -108,11 +108,8 @@ class ForecastService:
         return DryRun(
             seen=JobView(job=job, place=place, reason=told[1] if told else job.reason),
             expected_start_ms=result.after.starts[job.job_name],
-            preempts=[
-                action.job
-                for action in result.plan.actions
-                if isinstance(action, Preempt) and action.for_job == job.job_name
-            ],
+            preempts=_for(job.job_name, Preempt, result.plan),
+            releases=_for(job.job_name, ReleaseWarm, result.plan),
             delays=moved[:MAX_DELAYS],
             note=queue.note(result.after, job.waiting()),
         )
@@ -219,6 +216,7 @@ class ForecastService:
         return Consequences(
             starts=result.starts,
             preempts=result.preempts,
+            releases=result.releases,
             moved=_moves(result)[:MAX_MOVED],
             note=queue.note(result.after),
         )
@@ -309,6 +307,11 @@ def _after(job: JobRecord) -> str:
     """The note on a job that waits for others."""
     names = ", ".join(f"`{name}`" for name, _ in job.awaited)
     return f"It is in no queue until these jobs have ended: {names}. Its start is not forecast before."
+
+
+def _for(name: str, kind: type[Preempt | ReleaseWarm], plan: Plan) -> list[str]:
+    """The jobs that are preempted, or whose warm pools are released, for a job."""
+    return [action.job for action in plan.actions if isinstance(action, kind) and action.for_job == name]
 
 
 def _moves(result: WhatIf) -> list[Move]:

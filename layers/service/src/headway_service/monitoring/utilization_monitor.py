@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
-from headway.jobpolicy.utilization import Alarm, Coverage
+from headway.jobpolicy.utilization import Alarm, Coverage, UtilizationRule
 from headway.lifecycle import AttemptState
 from headway_service.admission.policy_view import utilization_coverage
 from headway_service.config.document import Configuration
@@ -25,7 +25,7 @@ from headway_service.ports.table import Table
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import AttemptRecord
-from headway_service.store.repository import find_attempt, find_job, find_request_of
+from headway_service.store.repository import find_attempt, find_job, find_request_of, retry_on_conflict
 
 MAX_PUTS = 60
 """Alarms that one run makes; the next one continues. PutMetricAlarm is throttled at three a second (service quota)."""
@@ -154,22 +154,42 @@ class UtilizationMonitor:
 
     def _judge(self, attempt: AttemptRecord, covered: Iterable[Coverage], firing: Collection[Alarm]) -> bool:
         """Apply the policy to an attempt whose alarms fire. Returns whether there was an action."""
+        underused = [each.watch for each in covered if each.is_underused(firing)]
+        if not underused:
+            return False
+
+        def act() -> bool:
+            found = find_attempt(self._table, attempt.attempt_name)
+            return found is not None and _trains(found) and self._act(found, underused)
+
+        try:
+            # The reconciler, which runs once a minute too, may change the attempt at the same time in each minute.
+            return retry_on_conflict(act, otherwise=Conflict([0]))
+        except Conflict:
+            return False  # the next run checks it again
+
+    def _act(self, attempt: AttemptRecord, underused: Iterable[UtilizationRule]) -> bool:
+        """Apply the first of some watches that has an action left. Returns whether there was an action.
+
+        Args:
+            attempt: an attempt that trains.
+            underused: the watches whose alarms report low utilization of it.
+
+        Raises:
+            Conflict: the attempt or its job has changed since it was read.
+        """
         now_ms = self._clock()
         since_ms = attempt.training_since_ms or now_ms
-        for each in covered:
-            if not (each.is_underused(firing) and each.watch.is_warm(since_ms, now_ms)):
+        for watch in underused:
+            if not watch.is_warm(since_ms, now_ms):
                 continue
             job = find_job(self._table, attempt.job_name)
             if job is None or job.live_attempt != attempt.attempt_name:
                 return False
-            action = policy_actions.on_underuse(job, attempt, each.watch)
+            action = policy_actions.on_underuse(job, attempt, watch)
             if action is None:
                 continue
-            try:
-                self._table.write(transitions.apply_policy_action(job, attempt, action, now_ms))
-            except Conflict:
-                # It has changed since it was read, or has ended: the next run checks it again.
-                return False
+            self._table.write(transitions.apply_policy_action(job, attempt, action, now_ms))
             logger.info(
                 "a measure was taken",
                 extra={"job": job.job_name, "attempt": attempt.attempt_name, "cause": action.cause},

@@ -10,18 +10,18 @@ class MemoryTrainingPlans:
 
     Attributes:
         plans: by name.
-        error: raised by the next calls, if any.
+        errors: raised by the calls for these names.
         described: the names that were asked for.
     """
 
     def __init__(self, *plans: TrainingPlan) -> None:
         self.plans = {plan.arn.rpartition("/")[2]: plan for plan in plans}
-        self.error: Exception | None = None
+        self.errors: dict[str, Exception] = {}
         self.described: list[str] = []
 
     def describe(self, name: str) -> TrainingPlan | None:
         """See :class:`headway_service.ports.training_plans.TrainingPlans`."""
         self.described.append(name)
-        if self.error is not None:
-            raise self.error
+        if name in self.errors:
+            raise self.errors[name]
         return self.plans.get(name)

@@ -89,7 +89,7 @@ def trial(isolation: Isolation) -> str | None:
         except OSError as error:
             return str(error)
         try:
-            container.wait(_TRIAL_S)
+            container.wait_for_end(_TRIAL_S)
         finally:
             container.kill()
         output.seek(0)

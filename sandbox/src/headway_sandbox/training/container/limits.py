@@ -18,6 +18,8 @@ class Limits:
     files_open: int = 65_536
     disk_bytes: int
     """Size of all files of the host, and of a single one."""
+    memory_bytes: int | None = None
+    """Memory of all processes of the host; None: that of the machine. The supervisor measures it."""
 
     def apply(self) -> None:
         """Set them for this process and all that it starts."""

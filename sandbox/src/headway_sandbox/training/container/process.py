@@ -8,12 +8,14 @@ import selectors
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from headway_sandbox.training.container import runtime
 from headway_sandbox.training.container.spec import ContainerSpec
+from headway_sandbox.training.container.usage import Usage
 
 _BYTES = 65_536
 _END_S = 10.0
@@ -34,6 +36,8 @@ class Container:
         spec.write(path)
         self.exit_codes: dict[int, int] = {}
         """Exit code of each host that has ended, by its number from 0."""
+        self.usages: dict[int, Usage] = {}
+        """What each running host used when it was measured last, by its number from 0."""
         self._hosts = len(spec.hosts)
         self._received = b""
         self._closed = False
@@ -58,7 +62,7 @@ class Container:
         return len(self.exit_codes) == self._hosts or self._closed
 
     def wait(self, timeout_s: float) -> None:
-        """Wait until a host ends, or for this time."""
+        """Wait until a host ends or was measured, or for this time."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._socket, selectors.EVENT_READ)
             if not selector.select(timeout_s):
@@ -71,20 +75,36 @@ class Container:
         self._closed = not received
         *lines, self._received = (self._received + received).split(b"\n")
         for line in lines:
-            ended = json.loads(line)
-            self.exit_codes[ended["host"]] = ended["exit"]
+            message = json.loads(line)
+            if "usage" in message:
+                self.usages[message["host"]] = Usage(**message["usage"])
+            else:
+                self.exit_codes[message["host"]] = message["exit"]
+                self.usages.pop(message["host"], None)
 
-    def terminate(self) -> None:
-        """Send SIGTERM to process 1 of each host."""
+    def wait_for_end(self, timeout_s: float) -> None:
+        """Wait until all hosts have ended, or for this time."""
+        ends_at = time.monotonic() + timeout_s
+        while not self.ended and (left_s := ends_at - time.monotonic()) > 0:
+            self.wait(left_s)
+
+    def terminate(self, *, everyone: bool = False) -> None:
+        """Send SIGTERM to process 1 of each host, or to everyone: all of its processes."""
         with suppress(BrokenPipeError):
-            self._socket.sendall(runtime.TERMINATE)
+            self._socket.sendall(runtime.TERMINATE_ALL if everyone else runtime.TERMINATE)
+
+    def end(self) -> None:
+        """End all processes of the container. `wait` returns then, also on another thread."""
+        # Its first process ends when its socket does. The socket may be closed already.
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def kill(self) -> None:
         """End all processes of the container, and wait for them."""
         if self._process.poll() is None:
-            # The first process of the PID namespace ends when its socket does, and its parent finds that ended when
-            # the kernel has ended all other processes of the namespace.
-            self._socket.shutdown(socket.SHUT_RDWR)
+            # The parent of the PID namespace's first process finds that ended when the kernel has ended all other
+            # processes of the namespace.
+            self.end()
             try:
                 self._process.wait(_END_S)
             except subprocess.TimeoutExpired:

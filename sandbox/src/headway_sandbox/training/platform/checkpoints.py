@@ -33,7 +33,7 @@ class Checkpoints:
     def __init__(self, request: Mapping[str, Any], hosts: Sequence[Host], objects: Objects) -> None:
         config = request.get("CheckpointConfig")
         self._target = Location.parse(config["S3Uri"]) if config else None
-        self._path = _path_in_ml(config.get("LocalPath") or _DEFAULT_PATH) if config else PurePosixPath()
+        self._path = local_path(config or {})
         self._roots = [host.ml for host in hosts]
         self._objects = objects
         self._saved: dict[tuple[Path, PurePosixPath], tuple[int, int]] = {}
@@ -79,7 +79,16 @@ def _version(found: folders.FoundFile) -> tuple[int, int]:
     return found.status.st_mtime_ns, found.status.st_size
 
 
-def _path_in_ml(text: str) -> PurePosixPath:
+def local_path(config: Mapping[str, Any]) -> PurePosixPath:
+    """Return the folder of checkpoints, relative to /opt/ml.
+
+    Args:
+        config: The CheckpointConfig; empty: the default folder.
+
+    Raises:
+        RequestFault: It is outside of /opt/ml.
+    """
+    text = config.get("LocalPath") or _DEFAULT_PATH
     path = PurePosixPath(text)
     if ML not in path.parents or ".." in path.parts:
         raise RequestFault(f"CheckpointConfig.LocalPath {text} is not below {ML}, where the sandbox keeps checkpoints.")

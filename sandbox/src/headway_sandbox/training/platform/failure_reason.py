@@ -37,6 +37,19 @@ def of_artifacts(message: str) -> str:
     return f"ClientError: Artifact upload failed: {message}"[:LONGEST]
 
 
+def of_memory(limit_bytes: int, host: str) -> str:
+    """Return the FailureReason of a job that uses more memory than it has; the kernel ends it with SIGKILL.
+
+    Args:
+        limit_bytes: The memory that a host has.
+        host: Name of the host.
+    """
+    return (
+        f"AlgorithmError: {host} used more than the {limit_bytes} bytes of memory that the sandbox gives a host. Use "
+        "less, such as a smaller batch, or start the sandbox with a larger --memory. Out of memory, exit code: 137"
+    )
+
+
 def of_disk(limit_bytes: int, host: str) -> str:
     """Return the FailureReason of a job that has filled its disk.
 

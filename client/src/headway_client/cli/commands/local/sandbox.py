@@ -51,6 +51,13 @@ sandbox = Group("sandbox", help="Run the whole service on this machine, with a f
     metavar="SECONDS",
     help="With --train: the time from SIGTERM to SIGKILL (default: 120, as on SageMaker).",
 )
+@click.option(
+    "--memory",
+    "memory_gib",
+    type=Decimal(),
+    metavar="GIB",
+    help="With --train: the memory of each host (default: that of this machine).",
+)
 @pass_common
 def up(
     common: CommonOptions,
@@ -59,17 +66,20 @@ def up(
     train: bool,  # noqa: FBT001  click passes options by name
     images: tuple[str, ...],
     stop_grace_s: float | None,
+    memory_gib: float | None,
 ) -> None:
     """Start the sandbox with its last state, and deploy this version of Headway to it."""
     from dataclasses import asdict
 
-    if not train and (images or stop_grace_s is not None):
-        raise UsageError("Options --image and --stop-grace need --train.")
-    with _sandbox_errors():
-        manager = _load("local.manager")
+    if not train and (images or stop_grace_s is not None or memory_gib is not None):
+        raise UsageError("Options --image, --stop-grace and --memory need --train.")
+    with sandbox_errors():
+        manager = load("local.manager")
         options: dict[str, Any] = {"port": port, "speed": speed}
         if train:
-            settings = _load("local.training_options").settings(images, stop_grace_s=stop_grace_s, speed=speed)
+            settings = load("local.training_options").settings(
+                images, stop_grace_s=stop_grace_s, memory_gib=memory_gib, speed=speed
+            )
             options |= {"speed": 1.0, "training": settings}
         info = manager.up(**options, report=to_stderr)
     if wants_json(common):
@@ -90,8 +100,8 @@ def up(
 @pass_common
 def down(common: CommonOptions) -> None:
     """Stop the sandbox and keep its state."""
-    with _sandbox_errors():
-        was_running = bool(_load("local.manager").down())
+    with sandbox_errors():
+        was_running = bool(load("local.manager").down())
     if wants_json(common):
         show_json({"wasRunning": was_running})
     else:
@@ -104,8 +114,8 @@ def status(common: CommonOptions) -> int:
     """Show whether the sandbox runs, and where; exit code 0 if it runs."""
     from dataclasses import asdict
 
-    with _sandbox_errors():
-        info = _load("local.manager").status()
+    with sandbox_errors():
+        info = load("local.manager").status()
     if wants_json(common):
         show_json({"running": info is not None, **(asdict(info) if info is not None else {})})
     elif info is not None:
@@ -118,11 +128,19 @@ def status(common: CommonOptions) -> int:
 @sandbox.command("demo")
 def demo() -> int:
     """Run a demonstration of priorities and preemption on a sandbox of its own."""
-    with _sandbox_errors():
-        return int(_load("demo.preemption").main([]) or EXIT_OK)
+    with sandbox_errors():
+        return int(load("demo.preemption").main([]) or EXIT_OK)
 
 
-def _load(module: str) -> Any:
+def load(module: str) -> Any:
+    """Import a module of the package `headway_sandbox`.
+
+    Args:
+        module: its name in the package.
+
+    Raises:
+        UsageError: the package, or one that it needs, is not installed.
+    """
     try:
         return import_module(f"headway_sandbox.{module}")
     except ModuleNotFoundError as error:
@@ -134,9 +152,9 @@ def _load(module: str) -> Any:
 
 
 @contextmanager
-def _sandbox_errors() -> Iterator[None]:
+def sandbox_errors() -> Iterator[None]:
     """Convert the sandbox's errors, whose messages say what to do, into the client's."""
-    errors = _load("errors")
+    errors = load("errors")
     try:
         yield
     except errors.SetupMissing as error:

@@ -1,0 +1,109 @@
+"""What a task and its result are in S3."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from headway_covalent import run_task
+from headway_covalent.errors import MissingSetting, NoResult, NotStored
+from headway_covalent.request import task_uri
+from headway_covalent.task import Task
+
+MAX_RESULT_BYTES = 256 * 2**20
+"""Largest pickled result of a task, and largest archive of one. More belongs into S3, by its URI."""
+
+
+class TaskStorage:
+    """The tasks and results of an executor.
+
+    Args:
+        s3: A boto3 client of S3.
+        s3_uri: Where they are kept.
+
+    Raises:
+        MissingSetting: The URI is not that of S3.
+    """
+
+    def __init__(self, s3: Any, s3_uri: str) -> None:
+        parts = urlsplit(s3_uri)
+        if parts.scheme != "s3" or not parts.netloc:
+            raise MissingSetting(f"s3_uri is '{s3_uri}': give an URI such as s3://bucket/covalent.")
+        self._s3 = s3
+        self._uri = s3_uri.rstrip("/")
+        self._bucket = parts.netloc
+
+    def put(self, name: str, task: Task) -> None:
+        """Store what the job of a task needs.
+
+        Raises:
+            NotStored: S3 does not take it.
+        """
+        prefix = self._key(task_uri(self._uri, name))
+        script = Path(run_task.__file__).read_bytes()
+        for file, content in (
+            (run_task.TASK, task.to_json().encode()),
+            (run_task.PICKLER, _cloudpickle()),
+            (run_task.SCRIPT, script),
+        ):
+            try:
+                self._s3.put_object(Bucket=self._bucket, Key=f"{prefix}/{file}", Body=content)
+            except (BotoCoreError, ClientError) as error:
+                raise NotStored(f"s3://{self._bucket}/{prefix}/{file} cannot be written: {error}.") from error
+
+    def result(self, attempt_name: str) -> bytes:
+        """Return the pickled result of a task.
+
+        Args:
+            attempt_name: The training job that completed it.
+
+        Raises:
+            NoResult: There is none, it cannot be read, or it is too large.
+        """
+        key = self._key(f"{self._uri}/{attempt_name}/output/model.tar.gz")
+        where = f"s3://{self._bucket}/{key}"
+        try:
+            found = self._s3.get_object(Bucket=self._bucket, Key=key)
+            _require_small(found["ContentLength"], where)
+            packed = found["Body"].read()
+        except (BotoCoreError, ClientError) as error:
+            raise NoResult(f"{where}, the result of the job, cannot be read: {error}.") from error
+        try:
+            with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as archive:
+                member = archive.getmember(run_task.RESULT)
+                _require_small(member.size, where)
+                content = archive.extractfile(member)
+                # None of what is no file, such as a folder of that name.
+                return content.read() if content is not None else b""
+        except (KeyError, OSError, EOFError, tarfile.TarError) as error:
+            raise NoResult(f"{where} has no {run_task.RESULT}: {error}.") from error
+
+    def _key(self, uri: str) -> str:
+        return urlsplit(uri).path.lstrip("/")
+
+
+def _require_small(size_bytes: int, where: str) -> None:
+    if size_bytes > MAX_RESULT_BYTES:
+        raise NoResult(
+            f"{where} has {size_bytes} bytes, more than {MAX_RESULT_BYTES}: let the task store large data in S3 and "
+            "return the URI."
+        )
+
+
+def _cloudpickle() -> bytes:
+    """Return this environment's cloudpickle as an archive that Python imports from: the job may have none."""
+    import cloudpickle
+
+    folder = Path(cloudpickle.__file__).parent
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.glob("*.py")):
+            # Without the time of the installation: a submission that is repeated sends the same bytes.
+            archive.writestr(zipfile.ZipInfo(f"{folder.name}/{file.name}"), file.read_bytes())
+    return packed.getvalue()

@@ -1,0 +1,94 @@
+"""The results of tasks in S3."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Mapping
+
+import boto3
+import pytest
+
+from headway_covalent import storage
+from headway_covalent.errors import MissingSetting, NoResult, NotStored
+from headway_covalent.run_task import RESULT
+from headway_covalent.storage import TaskStorage
+from headway_covalent.task import Task
+from tests.client.aws_stub import BUCKET, AwsStub
+from tests.client.server import REGION
+
+KEY = f"{BUCKET}/covalent/t-1/output/model.tar.gz"
+
+
+def archive(files: Mapping[str, bytes | None]) -> bytes:
+    """Return an archive of files, and of folders for None."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as made:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            if content is None:
+                member.type = tarfile.DIRTYPE
+            member.size = len(content or b"")
+            made.addfile(member, io.BytesIO(content or b""))
+    return packed.getvalue()
+
+
+@pytest.fixture
+def results(aws: AwsStub) -> TaskStorage:
+    return TaskStorage(boto3.client("s3", endpoint_url=aws.url, region_name=REGION), f"s3://{BUCKET}/covalent/")
+
+
+def test_a_result_is_read_from_the_model_of_the_attempt(results: TaskStorage, aws: AwsStub):
+    aws.objects[KEY] = archive({"other": b"x", RESULT: b"pickled"})
+    assert results.result("t-1") == b"pickled"
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "cannot be read: An error occurred (404)"),
+        (archive({"weights": b"x"}), "has no result.pkl"),
+        (archive({RESULT: b"pickled" * 100})[:40], "has no result.pkl"),
+        (b"no archive", "has no result.pkl"),
+    ],
+    ids=["no archive", "another file", "a part of an archive", "something else"],
+)
+def test_a_job_without_a_result_is_named(results: TaskStorage, aws: AwsStub, content: bytes | None, sentence: str):
+    if content is not None:
+        aws.objects[KEY] = content
+    with pytest.raises(NoResult, match=f"s3://{BUCKET}/covalent/t-1/output/model.tar.gz.*") as raised:
+        results.result("t-1")
+    assert sentence in str(raised.value)
+
+
+@pytest.mark.parametrize(("limit", "fits"), [(1000, True), (999, False)])
+def test_a_result_has_a_largest_size_when_it_is_unpacked(
+    results: TaskStorage, aws: AwsStub, monkeypatch: pytest.MonkeyPatch, limit: int, fits: bool
+):
+    monkeypatch.setattr(storage, "MAX_RESULT_BYTES", limit)
+    aws.objects[KEY] = archive({RESULT: bytes(1000)})
+    assert len(aws.objects[KEY]) < limit
+    if fits:
+        assert results.result("t-1") == bytes(1000)
+    else:
+        with pytest.raises(NoResult, match="has 1000 bytes, more than 999: let the task store large data in S3"):
+            results.result("t-1")
+
+
+def test_an_archive_has_a_largest_size(results: TaskStorage, aws: AwsStub, monkeypatch: pytest.MonkeyPatch):
+    aws.objects[KEY] = archive({RESULT: b"x"})
+    monkeypatch.setattr(storage, "MAX_RESULT_BYTES", len(aws.objects[KEY]) - 1)
+    with pytest.raises(NoResult, match="let the task store large data in S3"):
+        results.result("t-1")
+
+
+def test_a_task_that_s3_does_not_take_is_named(aws: AwsStub):
+    s3 = boto3.client("s3", endpoint_url=aws.url, region_name=REGION)
+    with pytest.raises(NotStored, match=r"s3://no bucket/covalent/t/task/task\.json cannot be written: "):
+        TaskStorage(s3, "s3://no bucket/covalent").put("t", Task(function="", args=(), kwargs={}, python="3.11"))
+
+
+@pytest.mark.parametrize("uri", ["team-bucket/covalent", "https://team-bucket/covalent", "s3:///covalent"])
+def test_a_place_that_is_not_in_s3_is_refused(uri: str):
+    with pytest.raises(MissingSetting, match="give an URI such as s3://bucket/covalent"):
+        TaskStorage(None, uri)
