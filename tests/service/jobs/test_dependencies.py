@@ -33,7 +33,7 @@ from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.records.ledger import TeamRecord
 from headway_service.store.repository import find_attempt, find_job, find_request, get_job
 from headway_service.testing.memory_table import MemoryTable
-from tests.service.world import ADA, BOB, P5, ROOT, World, on, request
+from tests.service.world import ADA, BOB, INVOCATION_S, P5, ROOT, World, on, request
 
 G5 = "ml.g5.xlarge"
 LONG = {"SANDBOX_RUN_SECONDS": "90000"}
@@ -249,7 +249,9 @@ def test_a_job_may_be_stopped_held_released_and_reprioritised_while_it_waits_for
     assert partitions(world) == [(f"line#{P5}", "prepare")]
     finish(world, "prepare", "completed")
     world.tick()
-    assert (world.states("train"), ended(world)) == ({"train": "stopped"}, ())
+    seen = world.seen("train")
+    assert (seen.job.job_state, seen.reason.code, ended(world)) == ("stopped", ReasonCode.STOPPED, ())
+    assert seen.job.history[-1].reason == seen.reason
 
 
 def test_a_held_job_stays_held_when_its_dependency_ends(world: World) -> None:
@@ -426,6 +428,38 @@ def test_a_tick_that_is_interrupted_tells_the_other_dependants_later(
     monkeypatch.undo()
     assert world.tick().started == ["c"]
     assert ended(world) == ()
+
+
+def test_a_stopped_job_is_not_told_that_its_dependency_can_no_longer_be_met(world: World) -> None:
+    world.submit("prepare")
+    after(world, "train", "prepare")
+    world.commands.stop("train", ROOT)
+    world.commands.stop("prepare", ROOT)
+    world.tick()
+    assert (world.seen("train").reason.code, ended(world)) == (ReasonCode.STOPPED, ())
+
+
+def test_a_dependant_that_is_told_again_does_not_change(world: World) -> None:
+    for name in ("a", "b"):
+        world.submit(name)
+    after(world, "both", "a:any", "b")
+    world.commands.stop("a", ROOT)
+    (record,) = ended(world)
+    world.tick()
+    job = get_job(world.table, "both")
+    world.table.write([record.put()])
+    world.tick()
+    assert (get_job(world.table, "both"), ended(world)) == (job, ())
+
+
+def test_a_tick_without_time_leaves_the_dependants_to_the_next(world: World) -> None:
+    world.submit("prepare")
+    after(world, "train", "prepare:any")
+    world.commands.stop("prepare", ROOT)
+    executor = world.executor()
+    world.now_s += INVOCATION_S
+    assert not executor.recover(read_ledger(world.table))
+    assert [each.job_name for each in ended(world)] == ["prepare"]
 
 
 def test_the_record_of_a_job_without_dependencies_has_no_trace_of_them(world: World) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from headway import reasons
-from headway.dependencies import Ending, is_met
+from headway.dependencies import is_met
 from headway.reasons import Reason
 from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
@@ -88,7 +88,7 @@ class DependantNotifier:
     def _fill_in(self, job: JobRecord, ended: EndedJobRecord) -> str | None:
         """The request of a job with the outputs of another one; None if it has no template of that."""
         item = self._table.get(request_key(job.job_name))
-        if item is None or ended.ending is not Ending.COMPLETED or not has_templates(item["jobDetails"]):
+        if item is None or not has_templates(item["jobDetails"]):
             return None
         other = find_job(self._table, ended.job_name)
         if other is None:

@@ -117,8 +117,6 @@ class Executor:
         self._started_in: Counter[str] = Counter()
         #: Attempts without a clear response from SageMaker. The next tick retries, this one does not.
         self._unclear: set[str] = set()
-        #: Jobs that have ended and whose dependants keep changing. The next tick tells them.
-        self._untold: set[str] = set()
 
     def has_time(self) -> bool:
         """Whether this invocation has time for another action."""
@@ -146,14 +144,13 @@ class Executor:
         """Tell the dependants of jobs that have ended. Returns whether there were any."""
         told = False
         for ended in ledger.ended:
-            if ended.job_name in self._untold or not self.has_time():
-                continue
+            if not self.has_time():
+                break
             try:
                 self._dependants.tell(ended)
                 told = True
             except Conflict:
                 self.report.rejected += 1
-                self._untold.add(ended.job_name)
         return told
 
     def _settle_warm_pools(self, ledger: Ledger) -> bool:
