@@ -55,14 +55,23 @@ def test_jobs_that_never_end_are_reported(result: Result) -> None:
 
 
 @pytest.mark.parametrize(
-    ("longer", "starts", "unfinished", "holds"),
-    [(0.99, 1, 0, True), (1.009, 1, 0, True), (1.011, 1, 0, False), (1.0, 0, 0, False), (1.0, 1, 1, False)],
+    ("longer", "release_s", "starts", "unfinished", "holds"),
+    [
+        (0.99, 0.0, 1, 0, True),
+        (1.009, 0.0, 1, 0, True),
+        (1.011, 0.0, 1, 0, False),
+        (1.019, 120.0, 1, 0, True),
+        (1.021, 120.0, 1, 0, False),
+        (1.0, 0.0, 0, 0, False),
+        (1.0, 0.0, 1, 1, False),
+    ],
 )
-def test_warm_pools_cost_the_average_job_less_than_a_hundredth(
-    result: Result, longer: float, starts: int, unfinished: int, *, holds: bool
+def test_warm_pools_cost_the_average_job_at_most_a_hundredth_and_two_where_a_release_takes_time(
+    result: Result, longer: float, release_s: float, starts: int, unfinished: int, *, holds: bool
 ) -> None:
     jct = replace(result.jct, avg_s=result.jct.avg_s * longer)
-    warm = replace(result, jct=jct, keep_s=600.0, warm_starts=starts, warm_idle_instance_h=7.4, unfinished=unfinished)
+    pools = replace(result, keep_s=600.0, release_s=release_s, warm_starts=starts, warm_idle_instance_h=7.4)
+    warm = replace(pools, jct=jct, unfinished=unfinished)
     verdict, sentence = checks._saves(warm, result)
     assert verdict is holds
     assert "idle for 7 instance hours" in sentence
