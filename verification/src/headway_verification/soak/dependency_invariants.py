@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headway_sandbox.sagemaker.training_job import TrainingJob
 from headway_verification.soak.violations import require
 
 _Jobs = Mapping[str, Mapping[str, Any]]
@@ -45,18 +44,19 @@ def check_dependencies(jobs: _Jobs) -> None:
             require(unmet, f"{name} was stopped, but it may still start")
 
 
-def check_inputs(training_job: TrainingJob) -> None:
-    """Check that a training job has the outputs of others in place of templates.
+def check_inputs(job: str, request: Mapping[str, Any]) -> None:
+    """Check that the request of a job that has started has the outputs of others in place of templates.
 
     Args:
-        training_job: the training job.
+        job: the job.
+        request: its stored request.
 
     Raises:
         Violated: it has a template.
     """
-    for channel in training_job.request.get("InputDataConfig", []):
+    for channel in request.get("InputDataConfig", []):
         uri = channel["DataSource"]["S3DataSource"]["S3Uri"]
-        require(not uri.startswith("{{"), f"{training_job.name} was launched with {uri}")
+        require(not uri.startswith("{{"), f"{job} has started with {uri}")
 
 
 def _dependencies(job: Mapping[str, Any]) -> list[Mapping[str, Any]]:

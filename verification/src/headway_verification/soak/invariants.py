@@ -99,6 +99,11 @@ class Invariants:
         """
         jobs, lines, ledger = self._read()
         check_dependencies(jobs)
+        for name in (
+            name for name, job in jobs.items() if job.get("liveAttempt") and job.get("summary", {}).get("dependsOn")
+        ):
+            item = self._table.get(Key(f"job#{name}", "request"))
+            check_inputs(name, json.loads(item["jobDetails"]) if item else {})
         attempts = {name: item for (kind, name), item in ledger.items() if kind == "attempt"}
         reservations = {name: item for (kind, name), item in ledger.items() if kind == "reservation"}
         pools = {name: item for (kind, name), item in ledger.items() if kind == "pool"}
@@ -374,7 +379,6 @@ class Invariants:
         for training_job in self._fleet.jobs(now=now_s):
             if not is_own(training_job):
                 continue
-            check_inputs(training_job)
             name = training_job.tags[JOB_TAG]
             running[name] += not training_job.ended
             completed[name] += training_job.status == "Completed"
