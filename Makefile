@@ -41,6 +41,8 @@ SDKS := sdk2-first sdk2 sdk3
 # Covalent needs Python 3.11 or older; with another one it is left out.
 COVALENT := $(shell "$(PYTHON)" -c 'import sys; print("covalent" if sys.version_info[:2] == (3, 11) else "")' 2>/dev/null)
 WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3 --ignore tests/client/covalent_executor
+# Environments of examples that are skipped where their packages cannot be installed.
+OPTIONAL := torch ray
 RELEASE := tests/verification/upgrade/test_upgrade_e2e.py
 WITH_SANDBOXES := tests/docs tests/service tests/e2e tests/examples tests/sandbox tests/verification tests/security
 SAM := .envs/sam/bin
@@ -74,8 +76,8 @@ demo-capacity: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run warm pools
 	$(VENV)/python -m headway_sandbox.demo.capacity
 
 .PHONY: examples
-examples: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/examples/.made ## run the examples in a sandbox: about three minutes; EXAMPLE=sweep runs one
-	-@$(MAKE) --no-print-directory .envs/torch/.made
+examples: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/examples/.made ## run the examples in a sandbox: about six minutes; EXAMPLE=sweep runs one
+	-@$(MAKE) --no-print-directory --keep-going $(OPTIONAL:%=.envs/%/.made)
 	$(VENV)/python -m examples $(EXAMPLE)
 
 .PHONY: setup
@@ -120,7 +122,7 @@ test-covalent: .venv/.made .envs/sandbox/.made .envs/sam/.made $(COVALENT:%=.env
 
 .PHONY: test-training
 test-training: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/training/.made .envs/examples/.made ## only scripts that run in sandboxes, in all isolations, and the examples
-	-@$(MAKE) --no-print-directory .envs/torch/.made
+	-@$(MAKE) --no-print-directory --keep-going $(OPTIONAL:%=.envs/%/.made)
 	$(VENV)/python -m pytest tests/sandbox/training tests/sandbox/rehearsal tests/e2e/test_training.py tests/e2e/test_idle_scripts.py tests/examples $(PYTEST)
 
 .PHONY: test-release
@@ -300,6 +302,7 @@ lock: .envs/uv/.made ## pin the packages of the .in files again; UPGRADE=1 takes
 	$(call compile,requirements/covalent)
 	$(call compile,requirements/examples)
 	$(call compile,requirements/torch)
+	$(call compile,requirements/ray)
 
 .PHONY: docs
 docs: .venv/.made .envs/docs/.made ## build the docs as a site in build/docs; fails on a broken link, anchor or example

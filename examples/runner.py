@@ -26,8 +26,8 @@ STOP_GRACE_S = 2.0
 POOLS: Mapping[str, int] = {
     "ml.m5.xlarge": 1,  # checkpoints
     "ml.c5.xlarge": 2,  # sweep
-    "ml.g5.xlarge": 1,  # heterogeneous: the trainer
-    "ml.c5.2xlarge": 2,  # heterogeneous: the data hosts
+    "ml.g5.xlarge": 1,  # heterogeneous and ray_data: the trainer
+    "ml.c5.2xlarge": 2,  # heterogeneous and ray_data: the data hosts
     "ml.g4dn.xlarge": 2,  # data_parallel
     "ml.m5.large": 1,  # sdk3
 }
@@ -38,14 +38,19 @@ POOLS: Mapping[str, int] = {
 class Example:
     """One example, in the folder of its name."""
 
-    scripts: str = "examples"
-    """The environment in `.envs` of its training scripts."""
+    scripts: tuple[str, ...] = ("examples",)
+    """The environments in `.envs` of its training scripts."""
     user: str | None = None
     """The environment in `.envs` of its `run.py`; None: this Python."""
 
+    @property
+    def environments(self) -> tuple[str, ...]:
+        """All that it needs."""
+        return self.scripts if self.user is None else (*self.scripts, self.user)
+
     def missing(self) -> str | None:
         """Return a sentence on an environment that it lacks; None if it has all."""
-        for name in filter(None, (self.scripts, self.user)):
+        for name in self.environments:
             if not python_of(name).exists():
                 return f"its environment is not installed; run `make .envs/{name}/.made`"
         return None
@@ -53,8 +58,9 @@ class Example:
 
 EXAMPLES: Mapping[str, Example] = {
     "checkpoints": Example(),
-    "data_parallel": Example(scripts="torch"),
+    "data_parallel": Example(scripts=("torch",)),
     "heterogeneous": Example(),
+    "ray_data": Example(scripts=("examples", "ray")),
     "sdk3": Example(user="sdk3"),
     "sweep": Example(),
 }
@@ -72,7 +78,7 @@ def sandbox_with_scripts() -> Iterator[Sandbox]:
     Raises:
         SandboxError: It did not start, or this machine cannot isolate scripts; the message says what to change.
     """
-    patterns = {"*torch*": "torch", "*": "examples"}
+    patterns = {"*/torch:*": "torch", "*/ray:*": "ray", "*": "examples"}
     images = [f"{pattern}={python_of(name)}" for pattern, name in patterns.items() if python_of(name).exists()]
     training = training_options.settings(images, stop_grace_s=STOP_GRACE_S)
     with Sandbox(durations=DURATIONS, training=training) as sandbox:

@@ -58,24 +58,27 @@ def workers_of(resources: Mapping[str, Any], count: int, seed: int) -> list[Iter
     return [augmented(seed, worker) for worker in range(first, first + count)]
 
 
-def train(batches: Iterator[Batch], steps: int) -> NDArray[np.float64]:
+def train(batches: Iterator[Batch], steps: int, *, warm_up: int) -> NDArray[np.float64]:
     """Train, print the throughput, and return the weights.
 
     Args:
         batches: The augmented images.
         steps: The number of batches to train on.
+        warm_up: How many of these do not count in the throughput: workers need time to start.
     """
-    weights = np.zeros((SIZE * SIZE * 3, CLASSES))
-    weights, _ = train_step(weights, next(batches))  # the time until the first batch is not of interest
-    began, waited, loss = time.perf_counter(), 0.0, 0.0
-    asked = began
-    for batch in islice(batches, steps - 1):
-        waited += time.perf_counter() - asked
+    weights, loss = np.zeros((SIZE * SIZE * 3, CLASSES)), 0.0
+    begun = asked = time.perf_counter()
+    waited_s = 0.0
+    for step, batch in enumerate(islice(batches, steps), start=1):
+        waited_s += time.perf_counter() - asked
         weights, loss = train_step(weights, batch)
         time.sleep(STEP_S)
         asked = time.perf_counter()
-    elapsed_s = time.perf_counter() - began
-    print(f"images_per_s={BATCH * (steps - 1) / elapsed_s:.1f} waiting={waited / elapsed_s:.2f} loss={loss:.4f}")
+        if step == warm_up:
+            begun, waited_s = asked, 0.0
+    measured_s = asked - begun
+    images_per_s = BATCH * (steps - warm_up) / measured_s
+    print(f"images_per_s={images_per_s:.1f} waiting={waited_s / measured_s:.2f} loss={loss:.4f}", flush=True)
     return weights
 
 
@@ -90,9 +93,22 @@ def train_step(weights: NDArray[np.float64], batch: Batch) -> tuple[NDArray[np.f
     return weights - LEARNING_RATE * pixels.T @ probabilities / len(batch.labels), float(loss)
 
 
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    made = argparse.ArgumentParser(description="Train an image classifier.")
+    made.add_argument("--steps", type=int, default=200)
+    made.add_argument("--warm-up", type=int, default=10, help="steps that do not count in the throughput")
+    made.add_argument("--trainer-workers", type=int, default=os.cpu_count(), help="a trainer's workers")
+    made.add_argument("--data-workers", type=int, default=os.cpu_count(), help="workers of each host of the data group")
+    made.add_argument("--seed", type=int, default=1)
+    made.add_argument("--model-dir", type=Path, default=Path(os.environ.get("SM_MODEL_DIR", "/opt/ml/model")))
+    made.add_argument("--resources", type=Path, default=Path("/opt/ml/input/config/resourceconfig.json"))
+    return made
+
+
 def main() -> None:
     """Do what this host's group does."""
-    options = _options()
+    options = parser().parse_args()
     # Process 1 of a container does not end by SIGTERM without a handler.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     resources = json.loads(options.resources.read_text())
@@ -100,11 +116,12 @@ def main() -> None:
         _serve(resources, options)
         return
     with closing(_batches(resources, options)) as batches:
-        weights = train(batches, options.steps)
+        weights = train(batches, options.steps, warm_up=options.warm_up)
     np.savez(options.model_dir / "model.npz", weights=weights)
 
 
 def _serve(resources: Mapping[str, Any], options: argparse.Namespace) -> None:
+    # Imported here and below, as a trainer alone needs no gRPC.
     from examples.heterogeneous import data_service
 
     workers = partial(workers_of, resources, options.data_workers, options.seed)
@@ -119,19 +136,6 @@ def _batches(resources: Mapping[str, Any], options: argparse.Namespace) -> Gener
     from examples.heterogeneous import data_service
 
     return data_service.receive(hosts, ahead=AHEAD)
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Train an image classifier.")
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--trainer-workers", type=int, default=os.cpu_count(), help="a trainer's workers")
-    parser.add_argument(
-        "--data-workers", type=int, default=os.cpu_count(), help="workers of each host of the data group"
-    )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--model-dir", type=Path, default=Path(os.environ.get("SM_MODEL_DIR", "/opt/ml/model")))
-    parser.add_argument("--resources", type=Path, default=Path("/opt/ml/input/config/resourceconfig.json"))
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

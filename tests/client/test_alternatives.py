@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.credentials import Credentials
 
-from headway_client.alternatives import has_alternatives, name_in, with_alternatives
+from headway_client.alternatives import is_item, name_in, with_alternatives
 from headway_client.errors import RefusedError, UsageError
 from headway_client.http.api import HeadwayApi
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
@@ -39,7 +39,7 @@ def api(handler: ModuleType) -> Iterator[HeadwayApi]:  # noqa: F811
 
 def test_a_request_without_alternatives_is_submitted_as_it_is() -> None:
     assert with_alternatives(request("a"), []) == request("a")
-    assert not has_alternatives(request("a"))
+    assert not is_item(request("a"))
 
 
 def test_a_job_without_alternatives_has_nothing_to_wait_for() -> None:

@@ -13,6 +13,7 @@ from examples.checkpoints.run import Attempt
 from examples.data_parallel import run as data_parallel
 from examples.data_parallel.run import Result
 from examples.heterogeneous import run as heterogeneous
+from examples.ray_data import run as ray_data
 from examples.sweep import run as sweep
 
 STOPPED, WHOLE = Attempt(begin=0, last=78, weights=None), Attempt(begin=0, last=300, weights="a")
@@ -23,8 +24,8 @@ def resumed_at(step: int) -> Callable[..., Any]:
 
 
 def images_per_s(alone: float, together: float) -> Callable[..., Any]:
-    values = {"alone": alone, "with-data-hosts": together}
-    return lambda _account, name, _resources: {"images_per_s": values[name], "waiting": 0.5}
+    values = {"alone": alone, "with-data-hosts": together, "with-ray": together}
+    return lambda _account, name, *_: {"images_per_s": values[name], "waiting": 0.5}
 
 
 def losses(one: float, two: float, *weights: str) -> Callable[..., Any]:
@@ -46,6 +47,8 @@ def losses(one: float, two: float, *weights: str) -> Callable[..., Any]:
         (data_parallel, "trained", losses(0.5, 0.5, "b"), "1 of 2 hosts have logged their weights"),
         (heterogeneous, "throughput", images_per_s(600, 2400), None),
         (heterogeneous, "throughput", images_per_s(600, 1100), "2 times as fast"),
+        (ray_data, "throughput", images_per_s(300, 1100), None),
+        (ray_data, "throughput", images_per_s(300, 400), "1.5 times as fast"),
         (sweep, "results", lambda _: [({"learning-rate": 0.1, "hidden": 4}, 0.7)], None),
         (sweep, "results", lambda _: [({"learning-rate": 0.1, "hidden": 4}, 0.5)], "no job is better than guessing"),
     ],

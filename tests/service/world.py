@@ -20,6 +20,7 @@ from headway_service.pools.apply_config import EffectiveConfig, get_effective
 from headway_service.pools.capacity import PoolUse
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import parse_status
+from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.scheduling.executor import Decision, Executor, TickReport
 from headway_service.scheduling.launcher import Launcher
 from headway_service.scheduling.tick import Scheduler
@@ -112,6 +113,7 @@ class World(SimulatedDeployment[Table]):
             machine_clock=self.machine_clock,
             marks=self.marks,
             deadline_ms=self.machine_clock() + INVOCATION_S * 1000,
+            retention_s=self.container.settings.retention_s,
         )
 
     def executor(self) -> Executor:
@@ -127,6 +129,12 @@ class World(SimulatedDeployment[Table]):
             policy=configuration.policy(),
             has_rules=bool(configuration.rules),
             warm_rules=configuration.kept_warm_pools,
+            dependants=DependantNotifier(
+                self.table,
+                clock=self.clock,
+                machine_clock=self.machine_clock,
+                retention_s=self.container.settings.retention_s,
+            ),
         )
 
     def tick(self) -> TickReport:

@@ -7,7 +7,8 @@ from typing import Any
 
 from headway_client.errors import UsageError
 
-_DETAILS = "jobDetails"
+DETAILS = "jobDetails"
+"""The member with the request, where a body has more than that."""
 
 
 def with_alternatives(
@@ -36,7 +37,7 @@ def with_alternatives(
                 "A wait for a better alternative, and a portable checkpoint, are for jobs with alternatives; give some."
             )
         return dict(request)
-    body: dict[str, Any] = {_DETAILS: dict(request), "alternatives": [dict(each) for each in alternatives]}
+    body: dict[str, Any] = {DETAILS: dict(request), "alternatives": [dict(each) for each in alternatives]}
     if wait_at_most_s:
         body["waitAtMostSeconds"] = wait_at_most_s
     if portable_checkpoint:
@@ -44,12 +45,12 @@ def with_alternatives(
     return body
 
 
-def has_alternatives(body: Mapping[str, Any]) -> bool:
-    """Return whether this is the result of `with_alternatives` for a job that has some."""
-    return _DETAILS in body
+def is_item(body: Mapping[str, Any]) -> bool:
+    """Return whether a body has a request and more: alternatives, or dependencies."""
+    return DETAILS in body
 
 
 def name_in(body: Mapping[str, Any]) -> str:
     """Return the name of the job that a request, or the result of `with_alternatives`, submits; empty for none."""
-    request = body.get(_DETAILS, body)
+    request = body.get(DETAILS, body)
     return str(request.get("TrainingJobName") or "")

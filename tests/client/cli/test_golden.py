@@ -99,6 +99,7 @@ submit request.json -o json
 submit request.json --name x --priority 5 --set ResourceConfig.InstanceCount=2 --set Tags.team=nlp
 submit --priority=0 request.json
 submit request.json --alternative '{"ResourceConfig":{"InstanceCount":8}}' --wait-at-most 30m --portable-checkpoint
+submit request.json --after job1 --after job2:any
 submit request.json --wait-at-most 30m
 submit request.json --alternative '[]'
 submit request.json --dry-run

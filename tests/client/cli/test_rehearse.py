@@ -71,8 +71,8 @@ def test_a_script_is_rehearsed_and_its_table_printed(run: Run, fake: FakeRehears
 def test_the_options_and_the_arguments_of_a_script_are_passed_on(run: Run, fake: FakeRehearsal):
     line = (
         "rehearse train.py --preempt-after 20s,50% --times 3 --seed 5 --metric loss --metric-regex l --step-regex s "
-        "--tolerance 0.0001 --timeout 1h --stop-grace 2.5 --image *=python --data a=x --data b=y "
-        "--source-dir src -- -e 3"
+        "--tolerance 0.0001 --timeout 1h --stop-grace 2.5 --image *=python --ignore runs/* "
+        "--data a=x --data b=y --source-dir src -- -e 3"
     )
     assert run(*line.split())[0] == 0
     data = {"source_dir": Path("src"), "data": {"a": Path("x"), "b": Path("y")}}
@@ -82,6 +82,7 @@ def test_the_options_and_the_arguments_of_a_script_are_passed_on(run: Run, fake:
         preempt_after="20s,50%",
         times=3,
         seed=5,
+        ignored=("runs/*",),
         tolerance=0.0001,
         timeout_s=3600,
         stop_grace_s=2.5,

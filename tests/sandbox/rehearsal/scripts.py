@@ -59,5 +59,8 @@ FORGETS_THE_LOSS = script(load=_LOAD.replace('step, loss = state["step"], state[
 FORGETS_THE_STEP = script(
     load=_LOAD.replace('step, loss = state["step"], state["loss"]', 'step, loss = state["step"] + 1000, state["loss"]')
 )
+LOGS_IN_ITS_FOLDER = WRITES_IN_PLACE.replace(
+    "    step += 1\n", '    step += 1\n    (folder / "events.log").write_text(f"{step} steps")\n'
+)
 FAILS = "import nonesuch"
 SILENT = "print('done')"

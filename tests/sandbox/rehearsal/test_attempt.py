@@ -26,17 +26,25 @@ def test_the_messages_of_a_run_are_its_facts():
         {"kind": "downloaded"},
         metric("step", 10.0),
         metric("loss", 0.5),
-        {"kind": "checkpoint", "files": 3},
         metric("step", 20.0),
         metric("other", 7.0),
         {"kind": "checkpoint", "files": 1},
         {"kind": "trained"},
         {"kind": "ended", "failure": None},
     )
-    assert (attempt.restored, attempt.uploaded, attempt.uploads) == (2, 4, 2)
+    assert attempt.restored == 2
     assert (attempt.first_step, attempt.last_step, attempt.metric) == (10, 20, 0.5)
-    assert (attempt.first_upload_s, attempt.run_s) == (3.0, 7.0)
+    assert attempt.run_s == 6.0
     assert (attempt.trained, attempt.failure) == (True, None)
+
+
+def test_uploads_count_from_the_first_checkpoint_on():
+    attempt = taken({"kind": "downloaded"})
+    attempt.take_upload(0, now_s=102.0)
+    assert (attempt.uploaded, attempt.uploads, attempt.first_upload_s) == (0, 0, None)
+    attempt.take_upload(2, now_s=104.0)
+    attempt.take_upload(3, now_s=106.0)
+    assert (attempt.uploaded, attempt.uploads, attempt.first_upload_s) == (3, 2, 4.0)
 
 
 def test_the_end_of_a_script_that_failed_is_that_of_its_run():

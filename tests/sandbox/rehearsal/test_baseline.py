@@ -39,6 +39,7 @@ def test_without_a_metric_there_is_no_spread():
         ),
         ({"trained": False, "timed_out": True}, "does not end within --timeout"),
         ({"first_step": None, "last_step": None}, "nothing that --step-regex finds"),
+        ({"last_step": 1}, "prints one step only, 1"),
         ({"metric": None}, "no value of the metric loss"),
         ({"last_step": 90}, "their last 100 and 90"),
         ({"first_step": 2}, "their first steps are 1 and 2"),

@@ -100,6 +100,7 @@ def test_a_script_that_continues_and_ends_the_same_survives(case: Case, before: 
         (TERM, {}, {"last_step": 99}, Problem.OTHER_LAST_STEP, "ended at step 99, not at 100"),
         (TERM, {}, {"first_step": None, "last_step": None}, Problem.OTHER_LAST_STEP, "ended at step 50"),
         (TERM, {}, {"metric": 0.27}, Problem.OTHER_METRIC, "loss is 0.27, not 0.25: .* the optimizer"),
+        (TERM, {}, {"metric": None}, Problem.OTHER_METRIC, "no finite value of loss"),
         (TERM, {}, {"metric": 0.23}, Problem.OTHER_METRIC, "loss is 0.23"),
     ],
 )
@@ -208,5 +209,7 @@ def test_what_survives_has_ended_as_the_undisturbed_runs_and_was_not_begun_again
         assert after.trained
         assert not after.timed_out
         assert (after.last_step if after.last_step is not None else before.last_step) == BASELINE.last_step
-        assert after.metric is None or abs(after.metric - 0.25) <= CRITERIA.tolerance
+        if after.last_step is not None:
+            assert after.metric is not None
+            assert abs(after.metric - 0.25) <= CRITERIA.tolerance
         assert not uploaded or after.first_step is None or after.first_step > BASELINE.first_step

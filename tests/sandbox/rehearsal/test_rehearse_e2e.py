@@ -100,6 +100,15 @@ def test_a_script_that_saves_on_sigterm_loses_no_step(rehearsed: Rehearse):
     assert report.cases[2].before.written_in == "draft"
 
 
+@pytest.mark.long
+def test_a_log_in_the_checkpoint_folder_is_no_checkpoint(rehearsed: Rehearse):
+    report = rehearsed(scripts.LOGS_IN_ITS_FOLDER, ignored=["*.log"])
+    assert problems(report) == {**SURVIVES, Disturbance.LOST_IN_WRITE: Problem.HALF_WRITTEN}
+    for judged in report.cases[:2]:
+        assert judged.after is not None
+        assert (judged.before.uploaded, judged.after.restored) == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("script", "message"),
     [

@@ -59,10 +59,10 @@ def test_a_case_is_a_row():
         "Verdict",
     ]
     assert [" | ".join(row) for row in found.rows] == [
-        "SIGTERM | 10.0 s | 50 | yes | 5 files | 46 | 5 | 100 | 0.25 | survives",
-        "SIGTERM | 10.0 s | 50 | yes | 5 files | 1 | 50 | 100 | 0.25 | fails: began at the first step again",
+        "SIGTERM | 10.0 s | 50 | 5 files | 5 files | 46 | 5 | 100 | 0.25 | survives",
+        "SIGTERM | 10.0 s | 50 | 5 files | 5 files | 1 | 50 | 100 | 0.25 | fails: began at the first step again",
         "lost in a write | 10.0 s | 50 | half of state | 5 files | - | - | 100 | - | fails: half-written checkpoint",
-        "SIGTERM | - | 100 | yes | - | - | - | - | - | not judged: ended before the preemption",
+        "SIGTERM | - | 100 | 10 files | - | - | - | - | - | not judged: ended before the preemption",
     ]
 
 

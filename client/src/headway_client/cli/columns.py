@@ -11,7 +11,20 @@ from headway_client.cli.arguments.params import Function
 from headway_client.errors import UsageError
 
 NAMES = (
-    *("name", "state", "priority", "place", "demand", "otherwise", "instances", "age", "elapsed", "limit", "entered"),
+    *(
+        "name",
+        "state",
+        "priority",
+        "place",
+        "demand",
+        "otherwise",
+        "after",
+        "instances",
+        "age",
+        "elapsed",
+        "limit",
+        "entered",
+    ),
     *("started", "ended", "wait", "run", "attempts", "preemptions", "hours", "usage", "team", "owner", "attempt"),
     *("comment", "why"),
 )

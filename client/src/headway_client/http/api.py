@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from headway.api_documents.jobs import JobPage
-from headway_client.alternatives import has_alternatives
+from headway_client.alternatives import is_item
 from headway_client.errors import ClientError, RefusedError, ServerFaultError
 from headway_client.http import error_mapping
 from headway_client.http.batch_submit import Batch
@@ -120,7 +120,7 @@ class HeadwayApi:
 
         Args:
             request: boto3's parameters of CreateTrainingJob; a tag carries the priority. Or the result of
-                `headway_client.alternatives.with_alternatives`.
+                `headway_client.alternatives.with_alternatives`, or of `headway_client.dependencies.with_dependencies`.
             idempotency_key: identifies this submission: repeated with the same key, it returns ``created=True`` again.
                 1 to 128 letters, digits and ``_ . : -``; by default each call has a new key.
 
@@ -495,8 +495,8 @@ def _is_version(version: object) -> bool:
 
 
 def _path_for(request: Mapping[str, Any]) -> str:
-    """Return where a request is submitted: SageMaker's own has no place for alternatives."""
-    return "add-job" if has_alternatives(request) else "jobs"
+    """Return where a request is submitted: SageMaker's own has no place for alternatives and dependencies."""
+    return "add-job" if is_item(request) else "jobs"
 
 
 def _key(given: str | None) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from headway.api_documents.dead_letters import DeadLetter, DeadLetters, Redrive, RedriveFailure
 from headway.api_documents.forecast import Ahead, DryRun, Explanation, Forecast, ForecastEntry, Shift, WhatIf
-from headway.api_documents.jobs import Attempt, HistoryEntry, Job, JobDetails, Reason, WatchOf
+from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
 from headway.api_documents.pools import Capacity, Configuration, Pause, PoolUse, TeamUse
 from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
 from headway.api_documents.version import ServerVersion
@@ -26,6 +26,7 @@ __all__ = [
     "Configuration",
     "DeadLetter",
     "DeadLetters",
+    "Dependency",
     "DryRun",
     "Explanation",
     "Forecast",

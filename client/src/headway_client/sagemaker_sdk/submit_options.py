@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway_client.alternatives import with_alternatives
+from headway_client.dependencies import with_dependencies
 from headway_client.errors import UsageError
 from headway_client.request_tags import with_priority, with_tag
 
@@ -29,6 +30,7 @@ class QueueOptions:
         alternatives: what else the job can run on; see `headway_client.alternatives.with_alternatives`.
         wait_at_most_s: for how long after its entry the job waits for a better alternative, s.
         portable_checkpoint: whether a checkpoint of one alternative can be read on the others.
+        after: the jobs that have to end first; see `headway_client.dependencies.with_dependencies`.
     """
 
     priority: int | None = None
@@ -39,6 +41,7 @@ class QueueOptions:
     alternatives: Sequence[Mapping[str, Any]] = ()
     wait_at_most_s: int = 0
     portable_checkpoint: bool = False
+    after: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.retry_config is not None:
@@ -56,7 +59,8 @@ class QueueOptions:
         """Return what to submit for a CreateTrainingJob request with these options.
 
         Raises:
-            UsageError: the request's Tags are not a list, or an option is for jobs with alternatives.
+            UsageError: the request's Tags are not a list, an option is for jobs with alternatives, or a dependency is
+                not valid.
         """
         changed = dict(request)
         for key, value in (self.tags or {}).items():
@@ -67,12 +71,13 @@ class QueueOptions:
             changed = with_priority(changed, self.priority)
         if self.timeout is not None:
             changed["StoppingCondition"] = _limited(changed.get("StoppingCondition") or {}, self.timeout[_DURATION])
-        return with_alternatives(
+        body = with_alternatives(
             changed,
             self.alternatives,
             wait_at_most_s=self.wait_at_most_s,
             portable_checkpoint=self.portable_checkpoint,
         )
+        return with_dependencies(body, self.after)
 
 
 def _is_duration(timeout: object) -> bool:

@@ -83,6 +83,7 @@ class TrainingQueue:
         alternatives: Sequence[Mapping[str, Any]] = (),
         wait_at_most_s: int = 0,
         portable_checkpoint: bool = False,
+        after: str | Sequence[str] = (),
     ) -> QueuedJob:
         """Submit a training job, after uploading its sources to S3 as ``fit`` and ``train`` do.
 
@@ -103,6 +104,8 @@ class TrainingQueue:
             wait_at_most_s: for how long after its entry the job waits for a better alternative, s.
             portable_checkpoint: whether a checkpoint that was written on one alternative can be read on the others;
                 without it a job that has run stays on its alternative.
+            after: the jobs in the queue that have to end first, each as ``NAME`` if it has to complete, ``NAME:any`` if
+                it has to end, or ``NAME:failed`` if it has to fail or to reach its time limit.
 
         Returns:
             The job; if the queue already has the same request under that name, the existing job.
@@ -121,6 +124,7 @@ class TrainingQueue:
             alternatives=alternatives,
             wait_at_most_s=wait_at_most_s,
             portable_checkpoint=portable_checkpoint,
+            after=after,
         )
         request = training_request(training_job, inputs, job_name=job_name, experiment_config=experiment_config)
         submission = self._api.submit(options.applied_to(request))
@@ -143,6 +147,7 @@ class TrainingQueue:
         alternatives: Sequence[Mapping[str, Any]] = (),
         wait_at_most_s: int = 0,
         portable_checkpoint: bool = False,
+        after: str | Sequence[str] = (),
     ) -> list[QueuedJob]:
         """Submit a training job once for each of `inputs`, all in one call.
 
@@ -161,6 +166,7 @@ class TrainingQueue:
             alternatives: as for `submit`.
             wait_at_most_s: as for `submit`.
             portable_checkpoint: as for `submit`.
+            after: as for `submit`.
 
         Returns:
             The jobs in the order of `inputs`.
@@ -178,6 +184,7 @@ class TrainingQueue:
             alternatives=alternatives,
             wait_at_most_s=wait_at_most_s,
             portable_checkpoint=portable_checkpoint,
+            after=after,
         )
         each = list(inputs)
         requests = [

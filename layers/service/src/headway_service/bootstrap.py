@@ -369,6 +369,7 @@ class Container:
             machine_clock=self.machine_clock,
             marks=self.marks,
             deadline_ms=deadline_ms,
+            retention_s=self.settings.retention_s,
         )
         return ticker.run()
 

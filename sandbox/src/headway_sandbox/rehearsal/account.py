@@ -64,6 +64,18 @@ def upload(sb: Sandbox, files: Iterable[tuple[Location, Path]]) -> None:
         s3.upload_file(str(path), target.bucket, target.key)
 
 
+def paths(sb: Sandbox, folder: Location) -> list[PurePosixPath]:
+    """Return the paths of the objects in a folder of S3.
+
+    Args:
+        sb: The sandbox.
+        folder: The folder.
+    """
+    pages = sb.client("s3").get_paginator("list_objects_v2").paginate(Bucket=folder.bucket, Prefix=f"{folder.key}/")
+    keys = [entry["Key"] for page in pages for entry in page.get("Contents", [])]
+    return [PurePosixPath(key.removeprefix(f"{folder.key}/")) for key in keys]
+
+
 def put(sb: Sandbox, folder: Location, path: PurePosixPath, content: bytes) -> None:
     """Write an object.
 

@@ -18,11 +18,11 @@ class Attempt:
     restored: int = 0
     """Files of earlier checkpoints in its folder when it started."""
     uploaded: int = 0
-    """Files of checkpoints that were uploaded; a file that changed is counted again."""
+    """Files of checkpoints in S3."""
     uploads: int = 0
-    """How often some of them were uploaded."""
+    """How often changed files were uploaded, from the first checkpoint on."""
     first_upload_s: float | None = None
-    """When that was first, s since the start of the script."""
+    """When there was the first one, s since the start of the script."""
     started_s: float | None = None
     """Start of the script, on the clock of the caller; None: it has not started."""
     ended_s: float | None = None
@@ -58,11 +58,6 @@ class Attempt:
                 self.restored = files
             case {"kind": "downloaded"}:
                 self.started_s = now_s
-            case {"kind": "checkpoint", "files": files}:
-                self.uploaded += files
-                self.uploads += 1
-                if self.first_upload_s is None:
-                    self.first_upload_s = self.since_start_s(now_s)
             case {"kind": "metric", "name": self.step_name, "value": value}:
                 self._take_step(round(value))
             case {"kind": "metric", "name": self.metric_name, "value": value}:
@@ -73,8 +68,22 @@ class Attempt:
             case {"kind": "ended", "failure": failure}:
                 self.failure = failure
                 self.ended_s = self.ended_s or now_s
-            case _:  # lines of the log, and other metrics
+            case _:  # lines of the log, other metrics, uploads
                 pass
+
+    def take_upload(self, files: int, *, now_s: float) -> None:
+        """Add an upload of changed files in the checkpoint folder.
+
+        Args:
+            files: Files of checkpoints that are in S3 then. Other files may be uploaded, too.
+            now_s: The time, on the clock of the caller.
+        """
+        if not files:
+            return
+        self.uploaded = files
+        self.uploads += 1
+        if self.first_upload_s is None:
+            self.first_upload_s = self.since_start_s(now_s)
 
     def _take_step(self, step: int) -> None:
         if self.first_step is None or self.last_step is None:

@@ -47,6 +47,11 @@ class Baseline:
                     "The script prints nothing that --step-regex finds, so its steps cannot be followed. "
                     "Print each step, such as `step 12`, or give a regular expression whose first group is the step."
                 )
+            if run.first_step == run.last_step:
+                raise CannotRehearse(
+                    f"The script prints one step only, {run.last_step}, so nothing shows whether it continues. "
+                    "Let it train and print more steps."
+                )
             if run.metric_name and run.metric is None:
                 raise CannotRehearse(
                     f"The script prints no value of the metric {run.metric_name}. Print it, such as "

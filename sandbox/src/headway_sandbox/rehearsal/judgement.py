@@ -198,8 +198,13 @@ def _other_end(before: Attempt, after: Attempt, baseline: Baseline, criteria: Cr
             f"It ended at step {last_step}, not at {baseline.last_step}. "
             "Save the step with the checkpoint, and train up to the same last step after a restart."
         )
-    if not baseline.metrics or after.metric is None:
+    if not baseline.metrics or after.last_step is None:
         return None
+    if after.metric is None:
+        return Problem.OTHER_METRIC, (
+            f"It printed no finite value of {after.metric_name} after the restart. "
+            "Save all of the state with the checkpoint, and print the metric as in a run without a preemption."
+        )
     expected = fmean(baseline.metrics)
     if abs(after.metric - expected) <= criteria.tolerance + baseline.spread:
         return None

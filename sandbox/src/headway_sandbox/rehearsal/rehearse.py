@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 
 from headway_sandbox.local import training_options
 from headway_sandbox.local.deferred_signals import deferred_signals
@@ -19,7 +21,7 @@ from headway_sandbox.rehearsal.cases import Case
 from headway_sandbox.rehearsal.errors import CannotRehearse
 from headway_sandbox.rehearsal.judgement import Criteria, Judged
 from headway_sandbox.rehearsal.report import Report
-from headway_sandbox.rehearsal.runs import Run
+from headway_sandbox.rehearsal.runs import CheckpointFolder, Run
 from headway_sandbox.rehearsal.subject import Subject
 from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.training.assignment import Assignment
@@ -48,6 +50,8 @@ class Options:
     """How many random moments there are besides."""
     seed: int | None = None
     """Draws them; None: another one each time."""
+    ignored: Sequence[str] = ()
+    """Patterns of the files in the checkpoint folder that are no checkpoints, such as logs."""
     tolerance: float = 0.0
     """How much the metric may differ, besides the spread of the undisturbed runs."""
     timeout_s: float
@@ -145,7 +149,11 @@ class _Stage:
         run = Run(
             self._assignment(name, checkpoints),
             attempt,
-            checkpoints=self._folder,
+            folder=CheckpointFolder(
+                path=self._folder,
+                is_checkpoint=self._is_checkpoint,
+                count_uploaded=lambda: sum(map(self._is_checkpoint, account.paths(self._sb, checkpoints))),
+            ),
             case=case,
             timeout_s=self._options.timeout_s,
         )
@@ -155,6 +163,9 @@ class _Stage:
             if run.written.half is not None:
                 account.put(self._sb, checkpoints, run.written.path, run.written.half)
         return attempt
+
+    def _is_checkpoint(self, path: PurePosixPath) -> bool:
+        return not any(fnmatchcase(str(path), pattern) for pattern in self._options.ignored)
 
     def _assignment(self, name: str, checkpoints: Location) -> Assignment:
         info, request = self._sb.info, dict(self._subject.request)

@@ -52,7 +52,7 @@ class Report:
             judged.case.disturbance,
             _NONE if before.preempted_s is None else f"{before.preempted_s:.1f} s",
             _shown(before.last_step),
-            f"half of {before.written_in}" if before.written_in else ("yes" if before.uploaded else "no"),
+            f"half of {before.written_in}" if before.written_in else _count(before.uploaded),
             _NONE if after is None else _count(after.restored),
             _NONE if after is None else _shown(after.first_step),
             _shown(judged.lost_steps),

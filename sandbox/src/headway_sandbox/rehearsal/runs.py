@@ -7,8 +7,9 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, cast
 
@@ -35,13 +36,25 @@ class SupervisorLost(SandboxError):
     """The supervisor of a run ended without a report."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckpointFolder:
+    """The checkpoint folder of a run."""
+
+    path: PurePosixPath
+    """Relative to /opt/ml."""
+    is_checkpoint: Callable[[PurePosixPath], bool]
+    """Whether a file in it is one of a checkpoint."""
+    count_uploaded: Callable[[], int]
+    """Returns the number of files of checkpoints in S3."""
+
+
 class Run:
     """One run.
 
     Args:
         assignment: The job.
         attempt: Where to put down what the script does.
-        checkpoints: Its checkpoint folder, relative to /opt/ml.
+        folder: Its checkpoint folder.
         case: How it is preempted; None: it is not.
         timeout_s: When it is ended, s.
     """
@@ -51,13 +64,13 @@ class Run:
         assignment: Assignment,
         attempt: Attempt,
         *,
-        checkpoints: PurePosixPath,
+        folder: CheckpointFolder,
         case: Case | None,
         timeout_s: float,
     ) -> None:
         self._assignment = assignment
         self._attempt = attempt
-        self._checkpoints = checkpoints
+        self._folder = folder
         self._case = case
         self._timeout_s = timeout_s
         self._hosts = hosts_of(assignment.resources, assignment.path)
@@ -81,8 +94,10 @@ class Run:
                 selector.select(_LOOK_EVERY_S)
                 for message in child.read():
                     self._attempt.take(message, now_s=time.monotonic())
+                    if message["kind"] == "checkpoint":
+                        self._attempt.take_upload(self._folder.count_uploaded(), now_s=time.monotonic())
                 if writes is None and self._waits_for_writes:
-                    roots = [host.ml / self._checkpoints for host in self._hosts]
+                    roots = [host.ml / self._folder.path for host in self._hosts]
                     writes = stack.enter_context(Writes(roots))
                     selector.register(writes, selectors.EVENT_READ)
                 if time.monotonic() >= deadline_s:
@@ -100,7 +115,7 @@ class Run:
     def _disturb(self, child: _Supervisor, writes: Writes | None) -> None:
         """Preempt the script, if it is time."""
         case, attempt = self._case, self._attempt
-        found = list(writes.read()) if writes is not None else []
+        found = [each for each in (writes.read() if writes else ()) if self._folder.is_checkpoint(each.path)]
         if case is None or attempt.started_s is None or attempt.preempted_s is not None or attempt.trained:
             return
         since_start_s = attempt.since_start_s(time.monotonic())
@@ -108,7 +123,7 @@ class Run:
             return
         if not self._looked:
             self._looked = True
-            attempt.elsewhere = tuple(_written_elsewhere(self._hosts, self._checkpoints))
+            attempt.elsewhere = tuple(_written_elsewhere(self._hosts, self._folder.path))
             if case.on_sigterm:
                 child.write(supervisor.STOP)
         if case.disturbance in _COMMANDS:

@@ -21,6 +21,7 @@ from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store.marks import KEY as MARK_KEY
 from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable
+from headway_verification.soak.dependency_invariants import awaited, check_dependencies, check_inputs
 from headway_verification.soak.pause_invariants import LONGEST_INVOCATION_S, PauseInvariants
 from headway_verification.soak.size_invariants import SizeInvariants, runs_on
 from headway_verification.soak.violations import require
@@ -97,6 +98,7 @@ class Invariants:
             Violated: an invariant does not hold.
         """
         jobs, lines, ledger = self._read()
+        check_dependencies(jobs)
         attempts = {name: item for (kind, name), item in ledger.items() if kind == "attempt"}
         reservations = {name: item for (kind, name), item in ledger.items() if kind == "reservation"}
         pools = {name: item for (kind, name), item in ledger.items() if kind == "pool"}
@@ -133,7 +135,7 @@ class Invariants:
             part, _, _ = item["pk"].partition("#")
             if part == "job" and item["sk"] == "job":
                 jobs[item["jobName"]] = item
-            elif part == "line":
+            elif part in {"line", "after"}:
                 lines.append(item)
             elif part == "ledger":
                 kind, _, name = item["sk"].partition("#")
@@ -372,6 +374,7 @@ class Invariants:
         for training_job in self._fleet.jobs(now=now_s):
             if not is_own(training_job):
                 continue
+            check_inputs(training_job)
             name = training_job.tags[JOB_TAG]
             running[name] += not training_job.ended
             completed[name] += training_job.status == "Completed"
@@ -391,9 +394,10 @@ class Invariants:
     def _check_queue_entries(self, jobs: _Items, lines: list[Mapping[str, Any]]) -> None:
         there = Counter((item["pk"], item["jobName"], item["priority"]) for item in lines)
         wanted = Counter(
-            (f"line#{pool}#{job['team']}" if job.get("team") else f"line#{pool}", name, job["priority"])
+            (f"{kind}#{pool}#{job['team']}" if job.get("team") else f"{kind}#{pool}", name, job["priority"])
             for name, job in jobs.items()
-            if _is_queued(job)
+            if job.get("jobState") in _WAITING and not job.get("held")
+            for kind in ["after" if awaited(job) else "line"]
             for demand in _demands(job)
             for pool in demand
         )
@@ -412,7 +416,7 @@ class Invariants:
         self.check(accepted, now_s)
         require(self.is_at_rest(), f"not ended: {self._unended()}")
         _, _, ledger = self._read()
-        left = [name for kind, name in ledger if kind in {"attempt", "reservation", "rogue", "warm"}]
+        left = [name for kind, name in ledger if kind in {"attempt", "reservation", "rogue", "warm", "ended"}]
         require(not left, f"still held: {left}")
         alarms = [alarm["AlarmName"] for alarm in self._cloudwatch.describe()]
         require(not alarms, f"alarms remain: {alarms}")
@@ -464,7 +468,7 @@ def _demands(job: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _is_queued(job: Mapping[str, Any]) -> bool:
-    return job.get("jobState") in _WAITING and not job.get("held")
+    return job.get("jobState") in _WAITING and not job.get("held") and not awaited(job)
 
 
 def is_own(training_job: TrainingJob) -> bool:

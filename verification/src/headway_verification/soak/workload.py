@@ -175,7 +175,21 @@ class Workload:
             request["ServerlessJobConfig"] = SERVERLESS_JOB
         if self.plan is not None and random.random() < 0.5:
             self._move_to_plan(request, self.plan)
-        self.queue.submit(request, **self._alternatives(request, sizes))
+        terms = {**self._alternatives(request, sizes), **self._dependencies()}
+        required = [each["job"] for each in terms.get("dependsOn", []) if each["condition"] == "ok"]
+        if required:
+            request["InputDataConfig"] = [
+                {
+                    "ChannelName": "model",
+                    "DataSource": {
+                        "S3DataSource": {
+                            "S3DataType": "S3Prefix",
+                            "S3Uri": f"{{{{ jobs.{random.choice(required)}.model }}}}",
+                        }
+                    },
+                }
+            ]
+        self.queue.submit(request, **terms)
 
     def _alternatives(self, request: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
         """Alternatives of a job of one type, if there are pools for them; the queue refuses those that share a pool."""
@@ -197,6 +211,18 @@ class Workload:
             listed.append({"ResourceConfig": config, "StoppingCondition": condition, **spot})
         waits = {"waitAtMostSeconds": random.choice([0, 0, 600, 1800]), "portableCheckpoint": random.random() < 0.5}
         return {"alternatives": listed, **waits}
+
+    def _dependencies(self) -> dict[str, Any]:
+        """Dependencies of a job on others, mostly on jobs that are about to change; the queue refuses unmet ones."""
+        random = self.random
+        if random.random() < 0.7:
+            return {}
+        others = {self._some_job() for _ in range(random.randint(1, 2))}
+        return {
+            "dependsOn": [
+                {"job": other, "condition": random.choice(["ok", "any", "any", "failed"])} for other in sorted(others)
+            ]
+        }
 
     def _move_to_plan(self, request: dict[str, Any], plan: SoldPlan) -> None:
         """Make a request one for the training plan."""

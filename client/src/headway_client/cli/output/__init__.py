@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headway_client.cli.output.columns import sorted_jobs
 from headway_client.cli.output.dead_letters import letter_rows, redrive_sentence
+from headway_client.cli.output.dependencies import dependency_tables
 from headway_client.cli.output.forecast import dry_run_sheet, explanation_sheet, forecast_rows, what_if_sheet
 from headway_client.cli.output.jobs import history_rows, job_rows, job_sentence, job_sheet, jobs_table, rogue_sentence
 from headway_client.cli.output.policy import rehearsal_sheet
@@ -12,6 +13,7 @@ from headway_client.cli.output.teams import team_rows
 from headway_client.cli.output.values import output_width
 
 __all__ = [
+    "dependency_tables",
     "dry_run_sheet",
     "explanation_sheet",
     "forecast_rows",

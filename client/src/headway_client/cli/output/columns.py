@@ -74,6 +74,7 @@ def _columns(*, wide: bool) -> dict[str, Column]:
             key=lambda job: sum(job.demand.values()),
         ),
         "otherwise": _text("Otherwise", lambda job: values.other_choices(job.choices, job.alternative)),
+        "after": _text("After", lambda job: values.awaited(job.depends_on)),
         "instances": _count("Instances", lambda job: sum(job.demand.values())),
         "age": _duration("Age", lambda job: times.since(job.entry_time)),
         "elapsed": Column(header=Figure("Elapsed", "Elapsed (s)"), cell=elapsed, key=elapsed_s),

@@ -60,7 +60,7 @@ def forecast_rows(forecast: Forecast, *, wide: bool = False) -> Table:
             values.optional(job.place),
             str(job.priority),
             values.demand(job.demand, one_of=job.one_of),
-            times.moment(job.expected_start, wide=wide),
+            f"after {', '.join(job.after)}" if job.after else times.moment(job.expected_start, wide=wide),
         ]
         for job in forecast.jobs
     ]

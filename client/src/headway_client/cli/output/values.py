@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from headway_client.cli.output.table import NONE
+from headway_client.models import Dependency
 
 _SECONDS_PER_HOUR = 3600
 
@@ -30,6 +31,12 @@ def other_choices(choices: Sequence[Mapping[str, int]], chosen: int) -> str | No
         chosen: which of them the job's demand is.
     """
     return " or ".join(demand(each) for number, each in enumerate(choices) if number != chosen) or None
+
+
+def awaited(depends_on: Sequence[Dependency]) -> str | None:
+    """Return the jobs that a job waits for, such as ``prepare, check:any``; None without any."""
+    waits = [each for each in depends_on if each.ended is None]
+    return ", ".join(each.job if each.condition == "ok" else f"{each.job}:{each.condition}" for each in waits) or None
 
 
 def instance_hours(seconds: Mapping[str, int]) -> str:

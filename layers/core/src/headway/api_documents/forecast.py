@@ -82,6 +82,7 @@ class ForecastEntry(ApiDocument):
     held: bool
     expected_start: Time | None
     one_of: Annotated[bool, Member("Whether SageMaker takes one of these pools.")] = False
+    after: Annotated[tuple[str, ...], Member("The jobs that have to end before it enters the queue.")] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from headway.api_documents.codec import ApiDocument, Member
 from headway.api_documents.values import Instances, Time
+from headway.dependencies import Condition, Ending
 from headway.lifecycle import TERMINAL, AttemptState, JobState
 
 
@@ -17,6 +18,18 @@ class Reason(ApiDocument):
 
     code: Annotated[str, Member("For programs; new ones may come.")]
     message: Annotated[str, Member("One sentence for people.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dependency(ApiDocument):
+    """A job that another one depends on."""
+
+    job: str
+    condition: Annotated[Condition, Member("Which ends of that job let this one start: `ok`, `any` or `failed`.")]
+    ended: Annotated[
+        Ending | None,
+        Member("How that job has ended: `completed`, `failed`, `timed out` or `stopped`; null if it has not."),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +51,15 @@ class Job(ApiDocument):
     alternative: Annotated[
         int, Member("Which of `choices` `demand` is, counted from 0: what it runs on, or stays on.")
     ] = 0
+    depends_on: Annotated[
+        tuple[Dependency, ...],
+        Member("The jobs that have to end first; it is in no queue as long as one of them has not."),
+    ] = ()
     place: Annotated[
         int | None,
         Member(
-            "Position in the queue, 1 being next; null if it does not wait, is held, demands more than its pools hold "
-            "or its team may use, or is beyond 1000."
+            "Position in the queue, 1 being next; null if it does not wait, is held, waits for other jobs, demands "
+            "more than its pools hold or its team may use, or is beyond 1000."
         ),
     ]
     reason: Reason
@@ -113,6 +130,9 @@ class JobDetails(Job):
     ] = ()
     wait_at_most_seconds: Annotated[int, Member("For how long after its entry it waits for a better alternative.")] = 0
     portable_checkpoint: Annotated[bool, Member("Whether it may choose again after an attempt.")] = False
+    dependants: Annotated[
+        tuple[str, ...], Member("The jobs that were accepted with a dependency on it before it had ended.")
+    ] = ()
     withheld: Annotated[tuple[str, ...], Member("Parts of the request that the caller may not see.")] = field(
         default_factory=tuple
     )

@@ -1,6 +1,14 @@
 """Why something happened or did not: a code for machines and a sentence for people (promise 8)."""
 
 from headway.reasons.codes import MAX_MESSAGE_CHARS, Reason, ReasonCode
+from headway.reasons.dependencies import (
+    dependency_ended,
+    dependency_unmet,
+    entered_after,
+    outputs_unusable,
+    unmet,
+    waits_for_jobs,
+)
 from headway.reasons.outcomes import (
     adopted,
     breaks_rules,
@@ -78,7 +86,10 @@ __all__ = [
     "changed",
     "clock_time",
     "completed",
+    "dependency_ended",
+    "dependency_unmet",
     "entered",
+    "entered_after",
     "exceeds_limit",
     "exceeds_pool",
     "exceeds_windows",
@@ -92,6 +103,7 @@ __all__ = [
     "no_spot_instances",
     "not_retried",
     "outlasts_size",
+    "outputs_unusable",
     "outside",
     "outside_gone",
     "passing_over",
@@ -122,12 +134,14 @@ __all__ = [
     "stopping_without_instances",
     "underused",
     "unknown_pool",
+    "unmet",
     "vanished",
     "waits_behind",
     "waits_for_better",
     "waits_for_capacity",
     "waits_for_freed",
     "waits_for_growth",
+    "waits_for_jobs",
     "waits_for_limit",
     "waits_for_plan",
     "waits_in_line",

@@ -24,6 +24,7 @@ class ReasonCode(StrEnum):
     WAITS_BEHIND = "WaitsBehind"
     BACKS_OFF = "BacksOff"
     PAUSED = "Paused"
+    WAITS_FOR_JOBS = "WaitsForJobs"
     WAITS_FOR_SIZE = "WaitsForPoolSize"
     EXCEEDS_POOL = "ExceedsPool"
     EXCEEDS_LIMIT = "ExceedsTeamLimit"
@@ -42,6 +43,7 @@ class ReasonCode(StrEnum):
     CHANGED = "Changed"
     HELD = "Held"
     RELEASED = "Released"
+    DEPENDENCY_ENDED = "DependencyEnded"
     STOP_REQUESTED = "StopRequested"
     # What the policy noticed of a running job, and perhaps stops it for.
     BREAKS_RULES = "BreaksRules"
@@ -56,6 +58,7 @@ class ReasonCode(StrEnum):
     STOPPED = "Stopped"
     STOPPED_BY_POLICY = "StoppedByPolicy"
     STOPPED_OUTSIDE = "StoppedOutsideTheQueue"
+    DEPENDENCY_UNMET = "DependencyUnmet"
     REQUEUED = "Requeued"
     ON_DEMAND = "OnDemand"
     LAUNCH_POSTPONED = "LaunchPostponed"

@@ -31,6 +31,7 @@ WAIT_REASONS = frozenset(
         ReasonCode.WAITS_BEHIND,
         ReasonCode.BACKS_OFF,
         ReasonCode.PAUSED,
+        ReasonCode.WAITS_FOR_JOBS,
         ReasonCode.WAITS_FOR_SIZE,
         ReasonCode.EXCEEDS_POOL,
         ReasonCode.EXCEEDS_LIMIT,
@@ -66,6 +67,7 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
     ReasonCode.CHANGED: Remedy(),
     ReasonCode.HELD: Remedy(),
     ReasonCode.RELEASED: Remedy(),
+    ReasonCode.DEPENDENCY_ENDED: Remedy(),
     ReasonCode.STOP_REQUESTED: Remedy(),
     ReasonCode.BREAKS_RULES: Remedy(
         notify=True,
@@ -150,6 +152,13 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
         text=(
             "The training job was stopped outside the queue; CloudTrail shows by whom (StopTrainingJob). If this was "
             "a mistake, submit the job under a new name. To stop a job, use `headway stop`."
+        ),
+    ),
+    ReasonCode.DEPENDENCY_UNMET: Remedy(
+        notify=True,
+        text=(
+            "Find out why the other job ended as it did (`headway show`). Submit it under a new name, and this job "
+            "after it."
         ),
     ),
     ReasonCode.LAUNCH_POSTPONED: Remedy(

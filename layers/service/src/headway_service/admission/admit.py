@@ -12,6 +12,7 @@ from headway.jobpolicy.rules import violations
 from headway.pool_names import SERVERLESS
 from headway.vectors import describe, total
 from headway_service.admission import (
+    dependencies,
     instance_preferences,
     sagemaker_rules,
     team_access,
@@ -31,10 +32,11 @@ from headway_service.errors import (
     RequestTooLarge,
     RuleViolation,
 )
-from headway_service.sagemaker_api import request_schema
+from headway_service.sagemaker_api import outputs, request_schema
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, PREEMPTIBLE_TAG
 from headway_service.sagemaker_api.training_request import TrainingRequest, is_serverless
 from headway_service.store.records.alternative import AlternativeRecord
+from headway_service.store.records.dependency import DependencyRecord
 
 MAX_REQUEST_BYTES = 400_000
 """The largest request, as canonical JSON: what fits into one DynamoDB item (400 KiB) beside its keys."""
@@ -56,6 +58,8 @@ class Admitted:
     #: For how long it waits for a better alternative, s, and whether it may choose again after an attempt.
     wait_at_most_s: int = 0
     portable_checkpoint: bool = False
+    #: The jobs that have to end first, as submitted.
+    depends_on: tuple[DependencyRecord, ...] = ()
     demand: Mapping[str, int]
     #: Whether SageMaker takes one of these pools.
     one_of: bool = False
@@ -134,9 +138,16 @@ def admit(
         )
     if home is None:
         home = team_access.default_team(caller, configuration)
+    template_errors: list[FieldError] = []
+    if outputs.has_templates(canonical):
+        template_errors = list(outputs.errors(request, dependencies.completing(submission.depends_on)))
+        request = outputs.with_samples(request)
+        submission = replace(submission, request=request)
     training = TrainingRequest.parse(request)
     found = _review(training, configuration, caller, home, left_spot=left_spot)
     others = _other_requests(submission)
+    awaiting = [*dependencies.errors(submission.depends_on, request), *template_errors]
+    found = replace(found, invalid=[*awaiting, *found.invalid])
     _refuse(_with_alternatives(found, submission, others, configuration, caller, home))
     team = charged_team(training.tags, configuration, home)
     demand = training.demand(configuration.pools, spot=training.spot and not left_spot)
@@ -152,6 +163,7 @@ def admit(
         choices=choices,
         wait_at_most_s=submission.wait_at_most_s,
         portable_checkpoint=submission.portable_checkpoint,
+        depends_on=dependencies.dependencies(submission.depends_on),
         demand=demand,
         one_of=training.has_preferences,
         priority=_priority(training, team, configuration),
@@ -173,10 +185,12 @@ def _canonical(value: Any) -> str:
 
 
 def _digest(canonical: str, alternatives: str, submission: Submission) -> str:
-    """The digest of a submission; of one without alternatives that of its request."""
+    """The digest of a submission; of one with nothing beside its request that of the request."""
     whole = canonical
     if alternatives:
         whole += _canonical([alternatives, submission.wait_at_most_s, submission.portable_checkpoint])
+    if submission.depends_on is not None:
+        whole += _canonical(["dependsOn", submission.depends_on])
     return hashlib.sha256(whole.encode()).hexdigest()
 
 

@@ -41,16 +41,18 @@ class QueueLimits:
         limits = self._limits
         whose = f" of the team {job.team}" if job.team else ""
         for pool in job.pools:
-            found = self._tail(QueueEntry.partition(pool, job.team))
-            if found.items >= limits.waiting_per_team:
-                raise _full(f"{found.items} jobs{whose}", pool, limits.waiting_per_team, "waitingPerTeam")
-            if self._mark and found.matching >= limits.waiting_per_owner:
-                raise _full(f"{found.matching} of your jobs{whose}", pool, limits.waiting_per_owner, "waitingPerOwner")
+            # Those that wait for other jobs enter the queue by themselves, so they count as if they were in it.
+            tails = [self._tail(QueueEntry.partition(pool, job.team, waits_for_jobs=each)) for each in (False, True)]
+            items, matching = sum(each.items for each in tails), sum(each.matching for each in tails)
+            if items >= limits.waiting_per_team:
+                raise _full(f"{items} jobs{whose}", pool, limits.waiting_per_team, "waitingPerTeam")
+            if self._mark and matching >= limits.waiting_per_owner:
+                raise _full(f"{matching} of your jobs{whose}", pool, limits.waiting_per_owner, "waitingPerOwner")
 
     def record(self, job: JobRecord) -> None:
-        """Count a job that has entered its queues."""
-        for pool in job.pools:
-            self._tail(QueueEntry.partition(pool, job.team)).join(job.rank())
+        """Count a job that has entered its queues, or waits to enter them."""
+        for key in job.queue_keys():
+            self._tail(key.pk).join(key.sk)
 
     def _tail(self, partition: str) -> QueueTail:
         if partition not in self.tails:

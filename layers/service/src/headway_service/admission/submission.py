@@ -24,12 +24,14 @@ class Submission:
             replaces; None for none.
         wait_at_most_s: for how long after its entry the job waits for a better alternative, s.
         portable_checkpoint: whether a checkpoint that was written on one alternative can be read on the others.
+        depends_on: the jobs that have to end first; see :mod:`headway_service.admission.dependencies`.
     """
 
     request: Any
     alternatives: Any = None
     wait_at_most_s: Any = 0
     portable_checkpoint: Any = False
+    depends_on: Any = None
 
     @classmethod
     def of(cls, submitted: Any) -> Submission:

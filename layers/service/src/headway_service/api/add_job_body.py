@@ -16,14 +16,14 @@ from headway_service.sagemaker_api.tags import PRIORITY_TAGS
 
 _DETAILS = "jobDetails"
 _ARTICLE = ("jobName", "entryTime", "jobState", "priority", _DETAILS)
-_MEMBERS = (*_ARTICLE, "alternatives", "waitAtMostSeconds", "portableCheckpoint")
+_MEMBERS = (*_ARTICLE, "alternatives", "waitAtMostSeconds", "portableCheckpoint", "dependsOn")
 
 
 def submission_in(body: Any) -> Any:
-    """Return what a body submits, unchecked: a request, or a request with its alternatives.
+    """Return what a body submits, unchecked: a request, or a request with its alternatives and dependencies.
 
     Args:
-        body: see :func:`training_request_in`; an item may have ``alternatives`` beside its request.
+        body: see :func:`training_request_in`; an item may have ``alternatives`` and ``dependsOn`` beside its request.
 
     Raises:
         InvalidRequest: see :func:`training_request_in`.
@@ -35,6 +35,7 @@ def submission_in(body: Any) -> Any:
         alternatives=body.get("alternatives"),
         wait_at_most_s=body.get("waitAtMostSeconds", 0),
         portable_checkpoint=body.get("portableCheckpoint", False),
+        depends_on=body.get("dependsOn"),
     )
 
 

@@ -17,7 +17,7 @@ from headway.api_documents.dead_letters import Redrive as RedriveDocument
 from headway.api_documents.forecast import Ahead, Forecast, ForecastEntry, Shift, WhatIf
 from headway.api_documents.forecast import DryRun as DryRunDocument
 from headway.api_documents.forecast import Explanation as ExplanationDocument
-from headway.api_documents.jobs import Attempt, HistoryEntry, Job, JobDetails, Reason, WatchOf
+from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
 from headway.api_documents.pools import Capacity, Pause, SizeChange, TeamUse
 from headway.api_documents.pools import PoolUse as PoolDocument
 from headway.api_documents.refusals import Error, Refusal, WrongField
@@ -79,6 +79,7 @@ def job_details_document(
         alternatives=tuple(shown.alternatives),
         wait_at_most_seconds=seen.job.wait_at_most_s,
         portable_checkpoint=seen.job.portable_checkpoint,
+        dependants=seen.job.dependants,
         withheld=tuple(shown.withheld),
     )
 
@@ -98,6 +99,9 @@ def _job(kind: type[_AnyJob], seen: JobView, **more: Any) -> _AnyJob:
         one_of=job.one_of,
         choices=tuple(each.demand for each in job.choices),
         alternative=job.alternative,
+        depends_on=tuple(
+            Dependency(job=each.job_name, condition=each.condition, ended=each.ended) for each in job.depends_on
+        ),
         team=job.team or None,
         owner=job.owner,
         place=seen.place,
@@ -266,6 +270,7 @@ def forecast_document(found: Outlook) -> Forecast:
                 held=each.seen.job.held,
                 expected_start=time_text(each.start_ms),
                 one_of=each.seen.job.one_of,
+                after=tuple(name for name, _ in each.seen.job.awaited),
             )
             for each in found.jobs
         ),

@@ -24,6 +24,7 @@ from headway_service.errors import FieldError, InvalidRequest, JobNotFound, Name
 from headway_service.forecast.results import Ahead, Consequences, DryRun, Expected, Explanation, Move, Outlook
 from headway_service.forecast.snapshot import MAX_FORESEEN, ForecastSnapshot, build_snapshot
 from headway_service.jobs.commands import require_priority
+from headway_service.jobs.dependencies import resolve
 from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import JobView, PositionExplainer, reasons_from_plan
 from headway_service.pools.capacity import PoolUse, read_capacity
@@ -92,10 +93,12 @@ class ForecastService:
             NameInUse: a request of that name is in the queue, be it the same one.
         """
         configuration = self._configuration()
-        admitted = self._admit(request, caller, configuration)
-        job = new_job(admitted, configuration.policy(), owner=caller.arn, key=None, now_ms=self._clock())
+        job = self._new_job(request, caller, configuration)
         room = QueueLimits(self._table, configuration.limits, caller.arn)
         room.require(job)
+        if job.awaited:
+            seen = self._explainer.explain([job])[0]
+            return DryRun(seen=seen, expected_start_ms=None, preempts=[], releases=[], delays=[], note=_after(job))
         queue = self._snapshot(job.entry_time, configuration.policy())
         result = queue.what_if([Submit(job=job.waiting())])
         told = reasons_from_plan(result.plan, [job.waiting()]).get(job.job_name)
@@ -133,11 +136,13 @@ class ForecastService:
                 "It ends by then at the latest: its limit and the configured overhead are over.",
                 _end_ms(attempt),
             )
-        else:
+        elif job.held:
             note, end_ms = (
                 f"It is in no queue, and starts only after it is released (`headway release {name}`).",
                 None,
             )
+        else:
+            note, end_ms = _after(job), None
         return Explanation(
             seen=seen, expected_start_ms=None, expected_end_ms=end_ms, note=note, pools=pools, remedy=remedy
         )
@@ -190,10 +195,10 @@ class ForecastService:
             try:
                 match change:
                     case SubmitRequest():
-                        admitted = self._admit(change.request, caller, changed)
-                        job = new_job(admitted, changed.policy(), owner=caller.arn, key=None, now_ms=self._clock())
+                        job = self._new_job(change.request, caller, changed)
                         submitted.add(job.job_name)
-                        applied.append(Submit(job=job.waiting()))
+                        if not job.awaited:
+                            applied.append(Submit(job=job.waiting()))
                     case Cancel() | Reprioritize():
                         if change.job not in submitted:
                             also.append(self._changeable(change, changed))
@@ -219,6 +224,19 @@ class ForecastService:
     def _snapshot(self, now_ms: int, policy: Policy, also: Iterable[JobRecord] = ()) -> ForecastSnapshot:
         return build_snapshot(self._table, now_ms, self._machine_clock(), policy, also)
 
+    def _new_job(self, request: Any, caller: Caller, configuration: Configuration) -> JobRecord:
+        """The job that a submission would make."""
+        admitted = self._admit(request, caller, configuration)
+        found = resolve(self._table, admitted.depends_on, caller, configuration.access_rules())
+        return new_job(
+            admitted,
+            configuration.policy(),
+            owner=caller.arn,
+            key=None,
+            now_ms=self._clock(),
+            depends_on=found.depends_on,
+        )
+
     def _admit(self, request: Any, caller: Caller, configuration: Configuration) -> Admitted:
         """Check a request as a submission that makes a new job."""
         admitted = admit(request, configuration, caller)
@@ -239,6 +257,8 @@ class ForecastService:
             raise _wrong_job(f"`{change.job}` has {job.job_state} already, so nothing of it can change")
         if job.held:
             raise _wrong_job(f"`{change.job}` is held and in no queue, so nothing would change: release it first")
+        if job.awaited:
+            raise _wrong_job(f"`{change.job}` waits for other jobs and is in no queue, so nothing would change")
         if isinstance(change, Reprioritize):
             require_priority(change.priority, configuration.max_priority(job.team), job.team)
         elif job.job_state in ACTIVE:
@@ -281,6 +301,12 @@ class ForecastService:
             pools=pools,
             remedy=remedy,
         )
+
+
+def _after(job: JobRecord) -> str:
+    """The note on a job that waits for others."""
+    names = ", ".join(f"`{name}`" for name, _ in job.awaited)
+    return f"It is in no queue until these jobs have ended: {names}. Its start is not forecast before."
 
 
 def _for(name: str, kind: type[Preempt | ReleaseWarm], plan: Plan) -> list[str]:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from headway.lifecycle import JobState
 from headway.policy import Policy
-from headway.reasons import entered
+from headway.reasons import entered, entered_after
 from headway.scheduling.ordering import handicap_ms
 from headway_service.admission.admit import Admitted
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.job import JobRecord, Step
 
 
-def new_job(admitted: Admitted, policy: Policy, *, owner: str, key: str | None, now_ms: int) -> JobRecord:
+def new_job(
+    admitted: Admitted,
+    policy: Policy,
+    *,
+    owner: str,
+    key: str | None,
+    now_ms: int,
+    depends_on: tuple[DependencyRecord, ...] = (),
+) -> JobRecord:
     """The job that an admitted request becomes.
 
     Args:
@@ -20,10 +29,14 @@ def new_job(admitted: Admitted, policy: Policy, *, owner: str, key: str | None, 
         owner: ARN of the caller.
         key: the idempotency key of the call, if it has one.
         now_ms: its entry time.
+        depends_on: its dependencies, each with the end of the job if it has ended.
     """
+    awaited = [(each.job_name, each.condition) for each in depends_on if each.ended is None]
     others = [each.demand for each in admitted.choices[1:]]
     reason = ReasonRecord.of(
-        entered(admitted.demand, warm_pool=admitted.warm_pool, one_of=admitted.one_of, others=others)
+        entered_after(admitted.demand, awaited, one_of=admitted.one_of)
+        if awaited
+        else entered(admitted.demand, warm_pool=admitted.warm_pool, one_of=admitted.one_of, others=others)
     )
     return JobRecord(
         job_name=admitted.name,
@@ -45,6 +58,7 @@ def new_job(admitted: Admitted, policy: Policy, *, owner: str, key: str | None, 
         choices=admitted.choices,
         wait_at_most_s=admitted.wait_at_most_s,
         portable_checkpoint=admitted.portable_checkpoint,
+        depends_on=depends_on,
         owner=owner,
         request_digest=admitted.digest,
         idempotency_key=key,

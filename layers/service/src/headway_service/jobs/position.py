@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from headway import reasons
+from headway.lifecycle import WAITING
 from headway.model import Snapshot, WaitingJob
 from headway.plan import Plan, Start, StartWarm
 from headway.policy import Policy
@@ -66,7 +67,7 @@ class PositionExplainer:
         """Jobs with their positions and current reasons, in the order given."""
         waiting = [job for job in jobs if job.is_queued]
         if not waiting:
-            return [JobView(job=job, place=None, reason=job.reason) for job in jobs]
+            return [JobView(job=job, place=None, reason=_reason(job)) for job in jobs]
         now_ms = self._clock()
         ledger = read_ledger_for_display(self._table).in_training_time(now_ms, self._machine_clock())
         snapshot = read_snapshot(self._table, ledger, now_ms, policy=self._policy(), also=waiting, heads=MAX_EXPLAINED)
@@ -77,7 +78,7 @@ class PositionExplainer:
         views = []
         for job in jobs:
             place: int | None = None
-            reason = job.reason
+            reason = _reason(job)
             if job.is_queued:
                 # A job that the decision did not include (or that has just been started) gets its position only.
                 place, reason = explained[job.job_name]
@@ -125,6 +126,13 @@ def reasons_from_plan(plan: Plan, waiting: Iterable[WaitingJob]) -> dict[str, tu
             reason = Reason(code=wait.reason.code, message=wait.sentence, jobs=wait.reason.jobs)
             explained[wait.job] = (None if wait.ahead is None else wait.ahead + 1, ReasonRecord.of(reason))
     return explained
+
+
+def _reason(job: JobRecord) -> ReasonRecord:
+    """The current reason of a job that is in no queue."""
+    if job.job_state in WAITING and not job.held and job.awaited:
+        return ReasonRecord.of(reasons.waits_for_jobs(job.awaited))
+    return job.reason
 
 
 def _further_back(place: int | None) -> tuple[int | None, ReasonRecord]:

@@ -13,6 +13,7 @@ from headway_service.admission import training_plans
 from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.policy_view import job_limit_ms
 from headway_service.admission.queue_limits import QueueLimits
+from headway_service.admission.submission import Submission
 from headway_service.config.authorization import Action, Caller
 from headway_service.config.document import Configuration
 from headway_service.errors import Conflict, FieldError, InvalidRequest, JobEnded, NotWaiting, RestoreUnfinished
@@ -115,7 +116,8 @@ class RequestChanges:
         configuration, now_ms = self._configuration(), self._clock()
         # The job stays its owner's, and in its team, whoever changes it.
         owner = Caller(arn=job.owner or caller.arn, account=caller.account)
-        admitted = admit(changed, configuration, owner, home=job.team or None, left_spot=job.on_demand)
+        submission = Submission(request=changed, depends_on=_depends_on(job))
+        admitted = admit(submission, configuration, owner, home=job.team or None, left_spot=job.on_demand)
         if pools := training_plans.plan_pools(admitted.demand):
             plans = find_plans(self._table, pools)
             training_plans.require_usable(admitted.demand, plans, configuration, now_ms)
@@ -169,6 +171,11 @@ class RequestChanges:
                 f"the table was restored, and `{name}` may run already: change it when the patrol has checked all "
                 "training jobs, mostly within minutes"
             )
+
+
+def _depends_on(job: JobRecord) -> list[dict[str, str]] | None:
+    """The dependencies of a job as they are submitted; None for none."""
+    return [{"job": each.job_name, "condition": str(each.condition)} for each in job.depends_on] or None
 
 
 def _limit_ms(job: JobRecord, request: Mapping[str, Any], configuration: Configuration) -> int:

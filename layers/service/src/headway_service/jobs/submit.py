@@ -12,7 +12,17 @@ from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.queue_limits import QueueLimits
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
-from headway_service.errors import Conflict, FieldError, ImpossibleDemand, InvalidRequest, NameInUse, QueueFull
+from headway_service.errors import (
+    Conflict,
+    FieldError,
+    ImpossibleDemand,
+    InvalidRequest,
+    NameInUse,
+    NotAllowed,
+    QueueFull,
+    RetryLater,
+)
+from headway_service.jobs.dependencies import Resolved, resolve
 from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.observability.logging import logger
@@ -21,7 +31,8 @@ from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.store import transitions
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import find_job, find_plans, get_job
+from headway_service.store.repository import find_job, find_plans, retry_on_conflict
+from headway_service.tracking.outputs import OutputsUnusable, fill_in_outputs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,33 +124,73 @@ class Submitter:
         Raises:
             RequestError: see :meth:`submit`.
         """
+        admitted = admit(request, context.config.configuration, caller)
+        busy = RetryLater(f"a job that `{admitted.name}` depends on keeps changing; try again in a moment")
+        return retry_on_conflict(lambda: self._enqueue(admitted, caller, key, context), otherwise=busy)
+
+    def _enqueue(self, admitted: Admitted, caller: Caller, key: str | None, context: SubmissionContext) -> SubmittedJob:
+        """Put the job of an admitted request into the queue, or find it there.
+
+        Raises:
+            Conflict: a job that it depends on has changed since it was read.
+        """
         configuration = context.config.configuration
-        admitted = admit(request, configuration, caller)
-        job = new_job(admitted, configuration.policy(), owner=caller.arn, key=key, now_ms=self._clock())
         try:
+            found = resolve(self._table, admitted.depends_on, caller, configuration.access_rules())
             self._require_usable_plans(admitted, configuration)
+            job = new_job(
+                admitted,
+                configuration.policy(),
+                owner=caller.arn,
+                key=key,
+                now_ms=self._clock(),
+                depends_on=found.depends_on,
+            )
             context.limits.require(job)
-        except (QueueFull, InvalidRequest, ImpossibleDemand):
-            # A repeated call gets the same answer, even if its job was the last that fitted, or its plan has ended.
-            if find_job(self._table, job.job_name) is None:
+            training_request = self._fill_in(admitted, found)
+            self._table.write(transitions.enqueue(job, training_request, admitted.alternatives, found.awaited))
+        except (QueueFull, InvalidRequest, ImpossibleDemand, NotAllowed, Conflict):
+            # A repeated call gets the same answer, even if its job was the last that fitted, its plan has ended, or a
+            # job that it depends on has ended otherwise.
+            known = find_job(self._table, admitted.name)
+            if known is None:
                 raise
-        try:
-            self._table.write(transitions.enqueue(job, admitted.request, admitted.alternatives))
-        except Conflict:
-            known = get_job(self._table, admitted.name)
-            # The answer does not say whether a request equals another owner's, as that would reveal what is redacted.
-            if known.owner != caller.arn or known.request_digest != admitted.digest:
-                raise NameInUse(
-                    f"another request is in the queue as `{admitted.name}` ({known.job_state}): choose a new name",
-                    [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
-                ) from None
-            # The first call may have died before it sent the wake-up.
-            self._wake("submitted again")
-            return SubmittedJob(job=known, created=False, new=key is not None and known.idempotency_key == key)
+            return self._known(known, admitted, caller, key)
         context.limits.record(job)
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
         self._wake("submitted")
         return SubmittedJob(job=job, created=True, new=True)
+
+    def _fill_in(self, admitted: Admitted, found: Resolved) -> str:
+        """The request to store: with the outputs of the jobs that have completed already.
+
+        Those of the others are tried, so that what cannot be filled in is refused now.
+        """
+        filled, beside_bytes = admitted.request, len(admitted.alternatives.encode())
+        try:
+            for job in found.completed:
+                filled = fill_in_outputs(self._table, filled, job, beside_bytes=beside_bytes)
+            tried = filled
+            for job in found.awaited:
+                tried = fill_in_outputs(self._table, tried, job, beside_bytes=beside_bytes)
+        except OutputsUnusable as error:
+            message = f"cannot be filled in: {error}"
+            raise InvalidRequest(
+                f"InputDataConfig {message}", [FieldError(field="InputDataConfig", message=message)]
+            ) from None
+        return filled
+
+    def _known(self, known: JobRecord, admitted: Admitted, caller: Caller, key: str | None) -> SubmittedJob:
+        """The job that is in the queue by the name of a request, if that request made it."""
+        # The answer does not say whether a request equals another owner's, as that would reveal what is redacted.
+        if known.owner != caller.arn or known.request_digest != admitted.digest:
+            raise NameInUse(
+                f"another request is in the queue as `{admitted.name}` ({known.job_state}): choose a new name",
+                [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
+            ) from None
+        # The first call may have died before it sent the wake-up.
+        self._wake("submitted again")
+        return SubmittedJob(job=known, created=False, new=key is not None and known.idempotency_key == key)
 
     def _require_usable_plans(self, admitted: Admitted, configuration: Configuration) -> None:
         pools = training_plans.plan_pools(admitted.all_demands)
@@ -158,7 +209,11 @@ class Submitter:
         places = self._explainer.places(created, context.config.queue_teams, context.limits.tails)
         known = iter(self._explainer.explain([each.job for each in submitted if not each.created]))
         return [
-            JobView(job=each.job, place=places[each.job.job_name], reason=each.job.reason)
+            JobView(
+                job=each.job,
+                place=places[each.job.job_name] if each.job.is_queued else None,
+                reason=each.job.reason,
+            )
             if each.created
             else next(known)
             for each in submitted

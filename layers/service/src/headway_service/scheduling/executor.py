@@ -21,6 +21,7 @@ from headway_service.observability.logging import logger
 from headway_service.observability.metrics import MetricValue
 from headway_service.ports.table import Table, Write
 from headway_service.sagemaker_api.names import attempt_name
+from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.scheduling.launcher import Launcher
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
@@ -77,6 +78,7 @@ class Executor:
         policy: the policy in force.
         has_rules: whether the configuration has rules on jobs, which each new attempt is checked against.
         warm_rules: the limits of the warm pools that are kept; None if none is.
+        dependants: tells jobs that depend on others of the ends of those.
 
     Attributes:
         report: the actions so far.
@@ -95,6 +97,7 @@ class Executor:
         policy: Policy,
         has_rules: bool,
         warm_rules: KeptWarmPools | None = None,
+        dependants: DependantNotifier,
     ) -> None:
         self._table = table
         self._launcher = launcher
@@ -105,6 +108,7 @@ class Executor:
         self._policy = policy
         self._has_rules = has_rules
         self._warm_rules = warm_rules
+        self._dependants = dependants
         self.report = TickReport()
         self.figures: list[MetricValue] = []
         #: Starts of each team since the ledger was read.
@@ -125,6 +129,7 @@ class Executor:
             Whether there was any of it, so that the ledger has to be read again.
         """
         self._launcher.update(ledger)
+        told = self._tell_dependants(ledger)
         due = [
             each for each in ledger.attempts if each.attempt_name not in self._unclear and self._launcher.pending(each)
         ]
@@ -133,7 +138,20 @@ class Executor:
             self._execute(attempt)
         for attempt, pause in drained:
             self._drain(attempt, pause)
-        return bool(due or drained) or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
+        return bool(told or due or drained) or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
+
+    def _tell_dependants(self, ledger: Ledger) -> bool:
+        """Tell the dependants of jobs that have ended. Returns whether there were any."""
+        told = False
+        for ended in ledger.ended:
+            if not self.has_time():
+                break
+            try:
+                self._dependants.tell(ended)
+                told = True
+            except Conflict:
+                self.report.rejected += 1
+        return told
 
     def _settle_warm_pools(self, ledger: Ledger) -> bool:
         """Release what the policy does not keep, and ask about what is soon gone. Returns whether any changed."""

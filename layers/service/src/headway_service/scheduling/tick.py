@@ -14,6 +14,7 @@ from headway_service.pools.follow_schedules import follow_schedules
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
 from headway_service.scheduling.decide import decide
+from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.scheduling.executor import Decision, Executor, TickReport
 from headway_service.scheduling.launcher import Launcher
 from headway_service.store.ledger import Ledger, read_ledger
@@ -34,6 +35,7 @@ class Scheduler:
         machine_clock: the machine time, ms.
         marks: makes the marks of attempts.
         deadline_ms: when this invocation ends, machine time, ms.
+        retention_s: how long an ended job is kept, s.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Scheduler:
         machine_clock: Callable[[], int],
         marks: Marks,
         deadline_ms: int,
+        retention_s: int,
     ) -> None:
         self._table = table
         self._store = store
@@ -54,6 +57,7 @@ class Scheduler:
         self._machine_clock = machine_clock
         self._marks = marks
         self._deadline_ms = deadline_ms
+        self._dependants = DependantNotifier(table, clock=clock, machine_clock=machine_clock, retention_s=retention_s)
 
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
@@ -70,6 +74,7 @@ class Scheduler:
             policy=policy,
             has_rules=bool(configuration.rules),
             warm_rules=configuration.kept_warm_pools,
+            dependants=self._dependants,
         )
         report = executor.report
         try:

@@ -10,6 +10,7 @@ from headway.lifecycle import AttemptState
 from headway_service.ports.table import Table
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER, Record
+from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.ledger import (
     CalendarRecord,
     PauseRecord,
@@ -29,6 +30,7 @@ MAX_LEDGER_ITEMS = 50_000
 _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "attempt": ("attempts", AttemptRecord),
     "calendar": ("calendars", CalendarRecord),
+    "ended": ("ended", EndedJobRecord),
     "pause": ("pauses", PauseRecord),
     "plan": ("plans", PlanRecord),
     "pool": ("pools", PoolRecord),
@@ -54,6 +56,8 @@ class Ledger:
     calendars: tuple[CalendarRecord, ...] = ()
     plans: tuple[PlanRecord, ...] = ()
     warm_pools: tuple[WarmPoolRecord, ...] = ()
+    #: Jobs that have ended, and whose dependants have not been told.
+    ended: tuple[EndedJobRecord, ...] = ()
     #: One item at most.
     all_spot_scores: tuple[SpotScoresRecord, ...] = ()
 

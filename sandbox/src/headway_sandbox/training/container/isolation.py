@@ -57,16 +57,14 @@ def find() -> Isolation:
         CannotIsolate: It does not work here; the message says what to change.
     """
     if not sys.platform.startswith("linux"):
-        raise CannotIsolate("--train needs Linux: it runs scripts in namespaces. Start the sandbox without it.")
+        raise CannotIsolate("Scripts run in namespaces, which need Linux. Without it, training jobs are timers.")
     # Never root in a user namespace: it would own the machine's files.
     isolation = Isolation.ROOT if os.geteuid() == 0 else Isolation.USER_NAMESPACE
     failure = trial(isolation)
     if failure is None:
         return isolation
     remedy = _ALLOW_USER_NAMESPACES if isolation is Isolation.USER_NAMESPACE else _ALLOW_NAMESPACES
-    raise CannotIsolate(
-        f"--train cannot isolate scripts on this machine, so it runs none. {remedy} What failed: {failure}"
-    )
+    raise CannotIsolate(f"Scripts cannot be isolated on this machine, so none is run. {remedy} What failed: {failure}")
 
 
 def trial(isolation: Isolation) -> str | None:

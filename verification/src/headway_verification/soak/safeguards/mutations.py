@@ -18,17 +18,26 @@ from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
 from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
 from headway_service.events import publisher
 from headway_service.monitoring import utilization_monitor
-from headway_service.scheduling import executor, launcher
+from headway_service.scheduling import dependants, executor, launcher
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import NOBODY, AttemptRecord
+from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import CalendarRecord
 from headway_service.store.records.training_plan import Block
-from headway_service.store.transitions import attempt, job, ledger, request_change, unmanaged_job, warm_pool
+from headway_service.store.transitions import (
+    attempt,
+    dependency,
+    job,
+    ledger,
+    request_change,
+    unmanaged_job,
+    warm_pool,
+)
 from headway_service.tracking import observer, reconciler, unmanaged_jobs, unmanaged_scan, warm_pools
 from headway_verification.soak import deployment
 
-_MODULES = (attempt, job, ledger, request_change, unmanaged_job, warm_pool)
+_MODULES = (attempt, dependency, job, ledger, request_change, unmanaged_job, warm_pool)
 """The modules of transitions."""
 
 
@@ -265,7 +274,7 @@ _NOTHING = Ledger(pools=(), attempts=(), reservations=())
 PATCHES: dict[str, Patch] = {
     **_omissions("take_instances", "takes instances from the pools"),
     **_omissions("return_instances", "returns instances, or takes those of an unmanaged job"),
-    **_omissions("_leave_queue", "removes the job from the queue"),
+    **_omissions("leave_queue", "removes the job from the queue"),
     "an unfinished launch in a paused pool is not retried": _retried_in_paused_pool(),
     "a held job does not start": Patch(job, "_require_released", lambda _: None, raises=True),
     "a job starts as it was decided": Patch(executor, "_require_as_decided", lambda *_: None, raises=True),
@@ -275,7 +284,11 @@ PATCHES: dict[str, Patch] = {
         Block, "usable_until_ms", property(lambda block: block.end_ms)
     ),
     "what starts fits later sizes": Patch(CalendarRecord, "calendar", lambda *_: Calendar(changes=())),
-    "a team is kept for a job that is released": Patch(job, "_keep_team", lambda *_: []),
+    "a team is kept for a job that is released": Patch(job, "keep_team", lambda *_: []),
+    "a team is kept for a job that enters its queue": Patch(dependency, "keep_team", lambda *_: []),
+    "the end of a job is told to its dependants": Patch(JobRecord, "ended", lambda _: []),
+    "outputs are filled in before a job starts": Patch(dependants.DependantNotifier, "_fill_in", lambda *_: None),
+    "a job whose dependency cannot be met ends": Patch(dependants, "is_met", lambda *_: True),
     "the intent is written before SageMaker is called": _launch_first(),
     "the owner of a name in use is checked: always ours": _every_training_job_is_ours(),
     "the owner of a name in use is checked: never ours": Patch(launcher.Launcher, "_find", lambda *_, **__: None),

@@ -49,6 +49,7 @@ from headway_verification.soak.trials.steps import (
     roll_back,
     run_steps,
     submit,
+    submit_after,
     submit_idle,
     submit_kept,
     tick,
@@ -85,6 +86,17 @@ _FORGOTTEN_TEAM = (
     *(configure(POOLS), wait(100_000)),
 )
 """A job is on hold, and its team was removed from the configuration long ago."""
+
+_FORGOTTEN_DEPENDANT = Scenario(
+    prepare=run_steps(
+        *(submit("a"), configure(POOLS, {"b": {}}), submit_after("j", "a:any", team="b")),
+        *(configure(POOLS), wait(100_000), ask("DELETE", "/jobs/a")),
+    ),
+    begin=tick,
+)
+"""A job of a team that was removed from the configuration long ago is about to enter its queue."""
+
+_TOLD = "the dependants of a job that has ended are told"
 
 _ENDLESS = (submit("j", run_s=ENDLESS_S), tick, wait(300))
 """A job is training that does not end by itself; the events of its start are queued."""
@@ -133,6 +145,36 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a restored team, and the release of its job": Interleaving(
         situation=Scenario(prepare=run_steps(*_FORGOTTEN_TEAM), begin=configure(POOLS, {"b": {"limit": {P5: 2}}})),
         meanwhile=run_steps(ask("POST", "/jobs/j/release"), configure(POOLS, {"b": {"limit": {P5: 2}}}), tick),
+    ),
+    "a submission after a job, and the stop of that": _interleaving(
+        "a job is submitted after another", ask("DELETE", "/jobs/a"), tick
+    ),
+    "a submission after a job, and another": _interleaving(
+        "a job is submitted after another", submit_after("k", "a:any")
+    ),
+    "a submission after a job, and the same": _interleaving("a job is submitted after another", submit_after("j", "a")),
+    "a stop of a job, and a submission after it": _interleaving(
+        "a waiting job with dependants is stopped", submit_after("k", "a:any"), tick
+    ),
+    "an end of a job, and a submission after it": _interleaving(
+        "a job with dependants has completed", submit_after("l", "a"), tick
+    ),
+    "two ticks that tell dependants": _interleaving(_TOLD, tick),
+    "a tick that tells dependants, and their stop": _interleaving(
+        _TOLD, ask("DELETE", "/jobs/j"), ask("DELETE", "/jobs/k")
+    ),
+    "a tick that tells dependants, and their hold": _interleaving(
+        _TOLD, ask("POST", "/jobs/j/hold"), ask("POST", "/jobs/k/hold")
+    ),
+    "a dependant that is told, and its team that is deleted": Interleaving(
+        situation=_FORGOTTEN_DEPENDANT, meanwhile=run_steps(configure({P5: 1, G5: 2}))
+    ),
+    "a dependant that is told, and its team that is restored": Interleaving(
+        situation=_FORGOTTEN_DEPENDANT, meanwhile=run_steps(configure(POOLS, {"b": {}}))
+    ),
+    "a dependant that is told, and its team that is deleted and restored": Interleaving(
+        situation=_FORGOTTEN_DEPENDANT,
+        meanwhile=run_steps(configure({P5: 1, G5: 2}), configure({P5: 1, G5: 2}, {"b": {}})),
     ),
     "two submissions of one name": _interleaving("a job is submitted", submit("j", (P5, 2)), tick),
     "a start and a stop": _interleaving("jobs start", ask("DELETE", "/jobs/b"), tick),

@@ -50,6 +50,7 @@ from headway_verification.soak.trials.steps import (
     run_steps,
     sell_plan,
     submit,
+    submit_after,
     submit_idle,
     submit_kept,
     submit_preferring,
@@ -175,6 +176,21 @@ CHANGE_HIGH = ask("POST", "/jobs/high/change", {"instances": 1})
 
 SITUATIONS: dict[str, Scenario] = {
     "a job is submitted": Scenario(prepare=run_steps(), begin=submit("j", (P5, 1), (G5, 1))),
+    "a job is submitted after another": Scenario(prepare=run_steps(submit("a")), begin=submit_after("j", "a")),
+    "a waiting job with dependants is stopped": Scenario(
+        prepare=run_steps(submit("a"), submit_after("j", "a:any")), begin=ask("DELETE", "/jobs/a")
+    ),
+    "a job with dependants has completed": Scenario(
+        prepare=run_steps(*_started(submit("a")), submit_after("j", "a"), submit_after("k", "a:failed"), wait(900)),
+        begin=deliver_end,
+    ),
+    "the dependants of a job that has ended are told": Scenario(
+        prepare=run_steps(
+            *(submit("a"), submit_after("j", "a:any"), submit_after("k", "a"), submit_after("l", "k:any")),
+            ask("DELETE", "/jobs/a"),
+        ),
+        begin=tick,
+    ),
     "a waiting job is stopped": Scenario(prepare=run_steps(submit("j")), begin=ask("DELETE", "/jobs/j")),
     "a running job is stopped": Scenario(prepare=run_steps(*_started(submit("j"))), begin=ask("DELETE", "/jobs/j")),
     "a waiting job gets another priority": Scenario(

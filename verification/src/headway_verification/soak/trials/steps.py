@@ -159,6 +159,32 @@ def submit(
     return lambda queue: queue.submit(request)
 
 
+def submit_after(name: str, *others: str, team: str = "") -> Begin:
+    """Submit a job that depends on others.
+
+    Args:
+        name: the name of the job.
+        others: the other jobs, each as ``JOB`` or ``JOB:CONDITION``.
+        team: its team; empty without one.
+    """
+    request = training_request(name, [(P5, 1)], run_s=30, tags={"team": team} if team else {})
+    depends_on = [dict(zip(("job", "condition"), each.split(":"), strict=False)) for each in others]
+    channels = [
+        {"ChannelName": job, "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": _model_of(job)}}}
+        for job in others
+        if ":" not in job
+    ]
+    if channels:
+        request["InputDataConfig"] = channels
+
+    return lambda queue: queue.submit(request, dependsOn=depends_on)
+
+
+def _model_of(job: str) -> str:
+    """Return the template of a job's model."""
+    return f"{{{{ jobs.{job}.model }}}}"
+
+
 def ask(method: str, path: str, body: Any = None) -> Begin:
     """Call the API.
 

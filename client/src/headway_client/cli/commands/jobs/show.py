@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
 import click
 
 from headway_client.cli.arguments.params import job_name
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import colour, open_api, show_json, wants_json, width
 from headway_client.cli.interruption import UNCHANGED
+from headway_client.errors import JobNotFoundError
+
+if TYPE_CHECKING:
+    from headway_client.models import JobDetails
 
 
 @click.command("show", cls=Command, interrupted=UNCHANGED)
 @job_name
 @pass_common
 def show(common: CommonOptions, name: str) -> None:
-    """Show a job with its attempts, reasons and history."""
-    from headway_client.cli.output import job_sheet
+    """Show a job with its attempts, reasons and history, and the jobs that it depends on."""
+    from headway_client.cli.output import dependency_tables, job_sheet
 
-    details = open_api(common).get_job(name)
+    api = open_api(common)
+    details = api.get_job(name)
     if wants_json(common):
         # The job's document is the whole response.
         show_json(details.job.document)
     else:
-        print(job_sheet(details, width=width(common), colour=colour()))
+
+        def find(other: str) -> JobDetails | None:
+            with suppress(JobNotFoundError):
+                return api.get_job(other)
+            return None
+
+        others = dependency_tables(details, find, width=width(common), colour=colour())
+        print("\n\n".join([job_sheet(details, width=width(common), colour=colour()), *others]))

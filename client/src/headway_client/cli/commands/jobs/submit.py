@@ -17,6 +17,7 @@ from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, print_failure, show_job, show_json, show_rows, wants_json, width, worst
 from headway_client.cli.exit_codes import EXIT_OK, error_document, exit_code_of
 from headway_client.cli.interruption import if_interrupted
+from headway_client.dependencies import with_dependencies
 from headway_client.errors import UsageError
 from headway_client.text import to_stderr
 
@@ -75,6 +76,13 @@ _AGAIN = " Submit the same again to continue: what the queue already has is not 
     is_flag=True,
     help="Checkpoints of one alternative can be read on the others, so that a stopped job may choose again.",
 )
+@click.option(
+    "--after",
+    multiple=True,
+    metavar="JOB[:CONDITION],...",
+    help="Enter the queue when this job has completed, or on another condition: any, when it has ended; failed, when "
+    "it has failed. If that can no longer happen, the submitted job ends. Repeatable.",
+)
 @click.option("--dry-run", is_flag=True, help="Only show what would happen.")
 @click.option(
     "--wait",
@@ -94,17 +102,22 @@ def submit(
     wait_at_most_s: int | None,
     *,
     portable_checkpoint: bool,
+    after: Sequence[str],
     dry_run: bool,
     wait: bool,
 ) -> int:
     """Submit CreateTrainingJob requests."""
     found = _requests(files, changes, name, priority, limit=MAX_DRY_RUNS if dry_run else MAX_REQUESTS)
+    awaited = [job.strip() for text in after for job in text.split(",")]
     others = [input_files.read_object_or_text(source) for source in alternatives]
     found = [
         replace(
             each,
-            value=with_alternatives(
-                each.value, others, wait_at_most_s=wait_at_most_s or 0, portable_checkpoint=portable_checkpoint
+            value=with_dependencies(
+                with_alternatives(
+                    each.value, others, wait_at_most_s=wait_at_most_s or 0, portable_checkpoint=portable_checkpoint
+                ),
+                awaited,
             ),
         )
         for each in found

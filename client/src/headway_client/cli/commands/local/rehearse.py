@@ -83,6 +83,13 @@ class _Data(click.ParamType[tuple[str, Path]]):
     "--step-regex", metavar="REGEX", help="Finds the step in a line of output (default: a number after `step`)."
 )
 @click.option(
+    "--ignore",
+    "ignored",
+    multiple=True,
+    metavar="PATTERN",
+    help="Files of its checkpoint folder that are no checkpoints, such as 'runs/*'.",
+)
+@click.option(
     "--timeout", "timeout_s", type=_Timeout(), default="10m", metavar="TIME", help="Of one run (default: 10m)."
 )
 @click.option(

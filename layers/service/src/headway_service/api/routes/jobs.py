@@ -62,8 +62,8 @@ _ADMISSION = (InvalidRequest, RequestTooLarge, UnsupportedMediaType, NotAllowed,
 _TRAINING_REQUEST = "A CreateTrainingJob request, with boto3's parameter names."
 _JOB = (
     "A CreateTrainingJob request, or an object with `jobName`, `priority` and the request as `jobDetails`; its members "
-    "`entryTime` and `jobState` are ignored. Beside `jobDetails` it may have `alternatives`, `waitAtMostSeconds` and "
-    "`portableCheckpoint`."
+    "`entryTime` and `jobState` are ignored. Beside `jobDetails` it may have `alternatives`, `waitAtMostSeconds`, "
+    "`portableCheckpoint` and `dependsOn`."
 )
 _SUBMITTED: Mapping[int, str] = {
     HTTPStatus.CREATED: "The job that this call, or an earlier one with the same key, has created.",

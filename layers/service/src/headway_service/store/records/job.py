@@ -9,12 +9,16 @@ from typing import Any
 
 from pydantic import Field
 
+from headway.dependencies import Condition, Ending
+from headway.jobpolicy.failure_kinds import LIMITS
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
+from headway.reasons import ReasonCode
 from headway_service.ports.table import Equals, Item, Key, Put
 from headway_service.sagemaker_api.alternatives import with_members
 from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.base import ReasonRecord, Record
+from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
 from headway_service.store.records.queue_entry import QueueEntry, owner_hash, rank_of, waiting_of
 from headway_service.store.schema_version import stamp, upgrade
 
@@ -29,7 +33,7 @@ MAX_ENDED_ATTEMPTS = 20
 SUMMARY = (
     *("handicapMs", "limitMs", "preemptionCount", "attemptCount", "notBeforeMs", "heldBy", "endedMs"),
     *("startedMs", "instanceMs", "comment", "acceptedMs", "oneOf"),
-    *("choices", "alternative", "bound", "waitAtMostS", "portableCheckpoint"),
+    *("choices", "alternative", "bound", "waitAtMostS", "portableCheckpoint", "dependsOn"),
 )
 """Attributes that are stored in the map ``summary``: a listing shows them and does not filter by them.
 
@@ -74,7 +78,7 @@ class JobRecord(Record):
     job_name: str
     job_state: JobState
     priority: int
-    #: When it was accepted, or when it was changed to ask for more, ms.
+    #: When it was accepted, when its dependencies were met, or when it was changed to ask for more, ms.
     entry_time: int
     #: When it was accepted, ms, if it has another entry time since.
     accepted_ms: int | None = None
@@ -102,6 +106,10 @@ class JobRecord(Record):
     idempotency_key: str | None = None
     #: Whether it is held: it waits, but is in no queue until it is released.
     held: bool = False
+    #: The jobs that it depends on: it waits in no queue as long as one of them has not ended.
+    depends_on: tuple[DependencyRecord, ...] = ()
+    #: The jobs that were accepted with a dependency on it before it ended.
+    dependants: tuple[str, ...] = ()
     #: A note for people, of its owner or an administrator; empty for none.
     comment: str = ""
     usage: Usage = Field(default_factory=Usage)
@@ -191,9 +199,46 @@ class JobRecord(Record):
         return self.entry_time if self.accepted_ms is None else self.accepted_ms
 
     @property
+    def awaited(self) -> list[tuple[str, Condition]]:
+        """The jobs that have to end before it enters the queue, each with its condition."""
+        return [(each.job_name, each.condition) for each in self.depends_on if each.ended is None]
+
+    @property
     def is_queued(self) -> bool:
-        """Whether it is in its queues: it waits, and is not held."""
+        """Whether it is in its queues: it waits, is not held, and depends on no job that has not ended."""
+        return self._has_entries and not self.awaited
+
+    @property
+    def _has_entries(self) -> bool:
         return self.job_state in WAITING and not self.held
+
+    @property
+    def ending(self) -> Ending | None:
+        """How it has ended, for jobs that depend on it; None if it has not."""
+        match self.job_state:
+            case JobState.COMPLETED:
+                return Ending.COMPLETED
+            case JobState.FAILED:
+                return Ending.FAILED
+            case JobState.STOPPED:
+                return Ending.TIMED_OUT if self._has_timed_out else Ending.STOPPED
+            case _:
+                return None
+
+    @property
+    def _has_timed_out(self) -> bool:
+        """Whether its last attempt reached its limit, and was neither stopped by the policy nor followed by a wait."""
+        if not self.attempts or self.reason.code is not ReasonCode.STOPPED:
+            return False
+        last = self.attempts[-1]
+        return last.secondary_status in LIMITS and self.history[-1].attempt_name == last.attempt_name
+
+    def ended(self) -> list[Put]:
+        """The write that has the next tick tell its dependants that it has ended, if it has any."""
+        ending = self.ending
+        if ending is None or not self.dependants:
+            return []
+        return [EndedJobRecord(job_name=self.job_name, ending=ending, dependants=self.dependants).put()]
 
     @property
     def chooses(self) -> bool:
@@ -221,13 +266,14 @@ class JobRecord(Record):
         return self.on(next(found, self.alternative))
 
     def queue_keys(self) -> list[Key]:
-        """The keys of its queue entries, if it is in its queues."""
-        rank = self.rank()
-        return [Key(QueueEntry.partition(pool, self.team), rank) for pool in self.pools] if self.is_queued else []
+        """The keys of its queue entries, if it is in its queues, or waits to enter them."""
+        rank, waits = self.rank(), bool(self.awaited)
+        partitions = [QueueEntry.partition(pool, self.team, waits_for_jobs=waits) for pool in self.pools]
+        return [Key(partition, rank) for partition in partitions] if self._has_entries else []
 
     def queue_entries(self) -> list[QueueEntry]:
-        """Its queue entries, if it is in its queues."""
-        if not self.is_queued:
+        """Its queue entries, if it is in its queues, or waits to enter them."""
+        if not self._has_entries:
             return []
         return [
             QueueEntry(
@@ -249,6 +295,7 @@ class JobRecord(Record):
                 owned_by=owner_hash(self.owner),
                 choices=self.choices if self.chooses else (),
                 wait_at_most_s=self.wait_at_most_s if self.chooses else 0,
+                waits_for_jobs=bool(self.awaited),
             )
             for pool in self.pools
         ]

@@ -38,6 +38,8 @@ class QueueEntry(Record):
     wait_at_most_s: int = 0
     #: See :func:`owner_hash`; empty as well in entries of a time before it was kept.
     owned_by: str = ""
+    #: Whether the job depends on jobs that have not ended. Then it is not in the queue, but counts against its limits.
+    waits_for_jobs: bool = False
 
     @property
     def chooses(self) -> bool:
@@ -45,20 +47,23 @@ class QueueEntry(Record):
         return bool(self.choices)
 
     @staticmethod
-    def partition(pool: str, team: str = "") -> str:
+    def partition(pool: str, team: str = "", *, waits_for_jobs: bool = False) -> str:
         """The partition that holds a team's queue for a pool.
 
         Args:
             pool: the instance type of the pool.
             team: the team; empty for jobs without one.
+            waits_for_jobs: the partition of the jobs that enter this queue when others have ended; no decision reads
+                it.
         """
+        name = "after" if waits_for_jobs else "line"
         # Without a team it has the name from before there were teams, so that waiting jobs stay in it.
-        return f"line#{pool}#{team}" if team else f"line#{pool}"
+        return f"{name}#{pool}#{team}" if team else f"{name}#{pool}"
 
     def key(self) -> Key:
         """Where the entry is kept: in rank order."""
         return Key(
-            self.partition(self.pool, self.team),
+            self.partition(self.pool, self.team, waits_for_jobs=self.waits_for_jobs),
             rank_of(self),
         )
 

@@ -18,6 +18,7 @@ from headway_service.store.transitions.attempt import (
     take_lease,
     touch,
 )
+from headway_service.store.transitions.dependency import closed, meet_dependency
 from headway_service.store.transitions.job import (
     adopt,
     change_priority,
@@ -75,6 +76,7 @@ __all__ = [
     "change_request",
     "change_warm_pool",
     "charge_unmanaged",
+    "closed",
     "comment",
     "confirm",
     "defer_launch",
@@ -86,6 +88,7 @@ __all__ = [
     "forget_unmanaged",
     "free",
     "hold",
+    "meet_dependency",
     "note_missing",
     "pause",
     "preempt",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from headway.errors import InvalidTransition
 from headway.jobpolicy.failure_kinds import FailureKind
@@ -13,7 +14,7 @@ from headway.lifecycle import (
 )
 from headway.reasons import Reason
 from headway.vectors import minus, plus
-from headway_service.ports.table import Absent, Delete, Equals, Put, Update, Write
+from headway_service.ports.table import Absent, Equals, Put, Update, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
 from headway_service.store.records.base import ReasonRecord
@@ -28,11 +29,14 @@ from headway_service.store.records.job import (
 from headway_service.store.records.ledger import CalendarRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.warm_pool import WarmPoolRecord
+from headway_service.store.transitions.dependency import add_dependant
 from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.retry_plan import RetryPlan
 from headway_service.store.transitions.shared import (
     change_attempt,
     keep_for_preemptor,
+    keep_team,
+    leave_queue,
     move_job,
     note_step,
     require_not_paused,
@@ -46,19 +50,24 @@ GIVEN_UP_KEPT_S = 5_184_000
 StoppingCondition)."""
 
 
-def enqueue(job: JobRecord, request: str, alternatives: str = "") -> list[Write]:
-    """A new job enters the queue. Fails if there is a job of that name.
+def enqueue(job: JobRecord, request: str, alternatives: str = "", awaited: Sequence[JobRecord] = ()) -> list[Write]:
+    """A new job enters the queue, or waits to enter it.
+
+    Fails if there is a job of that name, or if one of the jobs that it waits for has changed since it was read: it may
+    have ended.
 
     Args:
         job: the job.
         request: its CreateTrainingJob request, as JSON.
         alternatives: see :func:`headway_service.store.records.job.request_item`.
+        awaited: the jobs that it waits for.
     """
     stored = job.put()
     return [
         Put(item=stored.item, requires=Absent()),
         Put(item=request_item(job.job_name, request, alternatives)),
         *(entry.put() for entry in job.queue_entries()),
+        *(add_dependant(each, job.job_name) for each in awaited),
     ]
 
 
@@ -103,7 +112,7 @@ def start(
         *(take_instances(takes) if warm is None else return_instances(minus({}, takes))),
         *(claim_warm_pool(warm, attempt.attempt_name) if warm else []),
         *([reservation.delete()] if reservation else []),
-        *_leave_queue(job),
+        *leave_queue(job),
         *([_count_start(limited)] if limited else []),
         *(_count_start_in(calendar) for calendar in calendars),
         *require_not_paused(attempt.demand),
@@ -167,7 +176,7 @@ def hold(
         now_ms: now.
     """
     moved = note_step(job, job.job_state, reason, now_ms, held=True)
-    return moved, [moved.put(was=job.version), *_leave_queue(job), *(free(reservation) if reservation else [])]
+    return moved, [moved.put(was=job.version), *leave_queue(job), *(free(reservation) if reservation else [])]
 
 
 def release(
@@ -186,12 +195,17 @@ def release(
     return moved, [
         moved.put(was=job.version),
         *(entry.put() for entry in moved.queue_entries()),
-        *(_keep_team(job.team, team, machine_ms) if job.team else []),
+        *(keep_team(job.team, team, machine_ms) if job.team else []),
     ]
 
 
 def stop_waiting(
-    job: JobRecord, reservation: ReservationRecord | None, reason: Reason, now_ms: int, expires_at: int
+    job: JobRecord,
+    reservation: ReservationRecord | None,
+    reason: Reason,
+    now_ms: int,
+    expires_at: int,
+    **changes: Any,
 ) -> list[Write]:
     """A waiting job leaves the queue for good.
 
@@ -201,13 +215,17 @@ def stop_waiting(
         reason: why.
         now_ms: now.
         expires_at: when the table may delete the job, s since the epoch.
+        changes: other fields of the job that change.
     """
-    moved = move_job(job, JobTrigger.STOP, reason, now_ms, held=False, ended_ms=now_ms, expires_at=expires_at)
+    moved = move_job(
+        job, JobTrigger.STOP, reason, now_ms, held=False, ended_ms=now_ms, expires_at=expires_at, **changes
+    )
     return [
         moved.put(was=job.version),
-        *_leave_queue(job),
+        *leave_queue(job),
         *(free(reservation) if reservation else []),
         _expire_request(job, expires_at),
+        *moved.ended(),
     ]
 
 
@@ -284,6 +302,7 @@ def end(
         *(return_instances(minus(attempt.demand, kept)) if warm is None else [warm.put()]),
         *(entry.put() for entry in moved.queue_entries()),
         *reserves,
+        *moved.ended(),
     ]
     if over:
         writes.append(_expire_request(job, expires_at))
@@ -312,7 +331,7 @@ def change_priority(
     if attempt:
         writes.append(change_attempt(attempt, priority=priority).put(was=attempt.version))
     else:
-        writes += [*_leave_queue(job), *(entry.put() for entry in moved.queue_entries())]
+        writes += [*leave_queue(job), *(entry.put() for entry in moved.queue_entries())]
     return moved, writes
 
 
@@ -362,7 +381,7 @@ def adopt(
         rogue.delete(),
         *take_instances(minus(attempt.demand, given)),
         *([reservation.delete()] if reservation else []),
-        *_leave_queue(job),
+        *leave_queue(job),
         *([_count_start(limited)] if limited else []),
     ]
 
@@ -372,9 +391,15 @@ def _require_released(job: JobRecord) -> None:
         raise InvalidTransition("held", JobTrigger.START)
 
 
+def _require_no_dependency(job: JobRecord) -> None:
+    if job.awaited:
+        raise InvalidTransition("waiting for other jobs", JobTrigger.START)
+
+
 def _started(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> JobRecord:
     """The job with this attempt, on its alternative."""
     _require_released(job)
+    _require_no_dependency(job)
     usage = job.usage
     return move_job(
         job.on(attempt.alternative),
@@ -430,15 +455,6 @@ def _binds(
     return sighting.provisioned or retry is None or retry.kind is not FailureKind.CAPACITY
 
 
-def _keep_team(name: str, known: TeamRecord | None, machine_ms: int) -> list[Write]:
-    """Keep the queues of a team that has left as if it left now. Fails if the team is removed or returns meanwhile."""
-    if known is None:
-        return [TeamRecord(team=name, left_ms=machine_ms).put(requires=Absent())]
-    if known.left_ms is None:
-        return []
-    return [known.model_copy(update={"left_ms": machine_ms}).put(requires=Equals("leftMs", known.left_ms))]
-
-
 def _give_up(attempt: AttemptRecord, now_ms: int, machine_ms: int, *, vanished: bool = False) -> list[Write]:
     """Record that a launch was given up, if its training job may still appear in SageMaker."""
     if attempt.unanswered_ms is None and not vanished:
@@ -451,10 +467,6 @@ def _give_up(attempt: AttemptRecord, now_ms: int, machine_ms: int, *, vanished: 
         expires_at=machine_ms // 1000 + GIVEN_UP_KEPT_S,
     )
     return [given_up.put()]
-
-
-def _leave_queue(job: JobRecord) -> Sequence[Write]:
-    return [Delete(key=key) for key in job.queue_keys()]
 
 
 def _count_start(team: TeamRecord) -> Write:

@@ -16,7 +16,7 @@ from headway.lifecycle import (
 from headway.model import Demand
 from headway.reasons import Reason
 from headway.vectors import minus, overlap, plus, positive
-from headway_service.ports.table import Absent, AtLeast, Check, Equals, Update, Write
+from headway_service.ports.table import Absent, AtLeast, Check, Delete, Equals, Update, Write
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import (
@@ -24,7 +24,7 @@ from headway_service.store.records.job import (
     JobRecord,
     Step,
 )
-from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord
+from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 
 
 def move_job(
@@ -112,6 +112,26 @@ def require_not_paused(demand: Demand) -> list[Write]:
     A decision that was made before a pause takes effect before the pause is confirmed to the user, or not at all.
     """
     return [Check(key=PauseRecord.key(pool), requires=Absent()) for pool in (*sorted(demand), PauseRecord.EVERYTHING)]
+
+
+def leave_queue(job: JobRecord) -> list[Write]:
+    """Remove the entries of a job from its queues, or from where it waits to enter them."""
+    return [Delete(key=key) for key in job.queue_keys()]
+
+
+def keep_team(name: str, known: TeamRecord | None, machine_ms: int) -> list[Write]:
+    """Keep the queues of a team that has left as if it left now. Fails if the team is removed or returns meanwhile.
+
+    Args:
+        name: the team.
+        known: its record; None if the ledger no longer has it.
+        machine_ms: the machine time, ms.
+    """
+    if known is None:
+        return [TeamRecord(team=name, left_ms=machine_ms).put(requires=Absent())]
+    if known.left_ms is None:
+        return []
+    return [known.model_copy(update={"left_ms": machine_ms}).put(requires=Equals("leftMs", known.left_ms))]
 
 
 def keep_for_preemptor(

@@ -1,0 +1,84 @@
+"""What the dependencies of a submission are now: they may have ended already, or may not be depended on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headway.dependencies import Ending, is_met
+from headway.reasons import unmet
+from headway_service.config.authorization import Access, Caller, name_of
+from headway_service.errors import FieldError, InvalidRequest, NotAllowed, RequestError
+from headway_service.ports.table import Table
+from headway_service.store.records.dependency import DependencyRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.repository import find_job
+
+MAX_DEPENDANTS = 100
+"""The most jobs that may be accepted with a dependency on one job before it ends: its record names them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resolved:
+    """The dependencies of a submission as of now.
+
+    Attributes:
+        depends_on: the dependencies, each with the end of the job if it has ended.
+        awaited: the jobs that have not ended.
+        completed: those that have completed.
+    """
+
+    depends_on: tuple[DependencyRecord, ...] = ()
+    awaited: tuple[JobRecord, ...] = ()
+    completed: tuple[JobRecord, ...] = ()
+
+
+def resolve(table: Table, dependencies: Sequence[DependencyRecord], caller: Caller, access: Access) -> Resolved:
+    """Read the jobs that a submission depends on, and check that it may wait for them.
+
+    Args:
+        table: the table.
+        dependencies: as submitted.
+        caller: the caller.
+        access: the rules on callers.
+
+    Raises:
+        InvalidRequest: a job is not in the queue, can no longer end as required, or has too many dependants.
+        NotAllowed: the caller may not see a job.
+    """
+    found = [_resolve(table, each, caller, access, field=f"dependsOn[{i}].job") for i, each in enumerate(dependencies)]
+    return Resolved(
+        depends_on=tuple(each for each, _ in found),
+        awaited=tuple(job for each, job in found if each.ended is None),
+        completed=tuple(job for each, job in found if each.ended is Ending.COMPLETED),
+    )
+
+
+def _resolve(
+    table: Table, dependency: DependencyRecord, caller: Caller, access: Access, *, field: str
+) -> tuple[DependencyRecord, JobRecord]:
+    name = dependency.job_name
+    job = find_job(table, name)
+    if job is None:
+        message = f"names `{name}`, which is not in the queue: submit that job first, or check the name"
+        raise _refusal(InvalidRequest, field, message)
+    if not access.may_see_details(caller, job.owner, job.team):
+        message = f"names `{name}`, whose details {name_of(caller.arn, caller.account)} may not see (access.details)"
+        raise _refusal(NotAllowed, field, message)
+    ending = job.ending
+    if ending is None:
+        if len(job.dependants) >= MAX_DEPENDANTS:
+            message = (
+                f"names `{name}`, which has {MAX_DEPENDANTS} dependants already, the most of one job: depend on one of "
+                "those, or submit this job when it has ended"
+            )
+            raise _refusal(InvalidRequest, field, message)
+        return dependency, job
+    if not is_met(dependency.condition, ending):
+        message = f"can never be met: {unmet(name, dependency.condition, ending)}; use another condition or job"
+        raise _refusal(InvalidRequest, field, message)
+    return dependency.model_copy(update={"ended": ending}), job
+
+
+def _refusal(kind: type[RequestError], field: str, message: str) -> RequestError:
+    return kind(f"{field} {message}", [FieldError(field=field, message=message)])

@@ -1,0 +1,98 @@
+"""Tells jobs that a job that they depend on has ended: they get its outputs and enter the queue, or end too.
+
+The end of a job leaves a record in the ledger that names its dependants (``store.records.dependency``). Each tick reads
+the ledger, so whatever was interrupted, the next tick finishes it. To tell a job again changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from headway import reasons
+from headway.dependencies import is_met
+from headway.reasons import Reason
+from headway_service.errors import Conflict
+from headway_service.observability.logging import logger
+from headway_service.ports.table import Table, Write
+from headway_service.sagemaker_api.outputs import has_templates
+from headway_service.store import transitions
+from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
+from headway_service.store.records.job import JobRecord, request_key
+from headway_service.store.repository import find_job, find_team, retry_on_conflict
+from headway_service.tracking.outputs import OutputsUnusable, fill_in_outputs
+
+
+class DependantNotifier:
+    """Tells the dependants of jobs that have ended.
+
+    Args:
+        table: the table.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms.
+        retention_s: how long an ended job is kept, s.
+    """
+
+    def __init__(
+        self, table: Table, *, clock: Callable[[], int], machine_clock: Callable[[], int], retention_s: int
+    ) -> None:
+        self._table = table
+        self._clock = clock
+        self._machine_clock = machine_clock
+        self._retention_s = retention_s
+
+    def tell(self, ended: EndedJobRecord) -> None:
+        """Tell all dependants of a job that it has ended.
+
+        Args:
+            ended: the job.
+
+        Raises:
+            Conflict: one of them keeps changing; the record stays for the next tick.
+        """
+        for name in ended.dependants:
+            retry_on_conflict(partial(self._tell_one, name, ended), otherwise=Conflict([0]))
+        self._table.write([ended.delete()])
+
+    def _tell_one(self, name: str, ended: EndedJobRecord) -> None:
+        job = find_job(self._table, name)
+        if job is None or job.ending is not None:
+            return
+        dependency = next(
+            (each for each in job.depends_on if each.job_name == ended.job_name and each.ended is None), None
+        )
+        if dependency is None:
+            # Told before, by a tick that was interrupted.
+            return
+        writes = self._continue(job, dependency, ended)
+        self._table.write(writes)
+        logger.info("a dependency ended", extra={"job": name, "dependency": ended.job_name, "ending": ended.ending})
+
+    def _continue(self, job: JobRecord, dependency: DependencyRecord, ended: EndedJobRecord) -> list[Write]:
+        now_ms, machine_ms = self._clock(), self._machine_clock()
+        if not is_met(dependency.condition, ended.ending):
+            return self._end(job, ended, reasons.dependency_unmet(ended.job_name, dependency.condition, ended.ending))
+        try:
+            request = self._fill_in(job, ended)
+        except OutputsUnusable as error:
+            return self._end(job, ended, reasons.outputs_unusable(ended.job_name, str(error)))
+        team = find_team(self._table, job.team) if job.team else None
+        return transitions.meet_dependency(job, ended, team, now_ms, machine_ms=machine_ms, request=request)
+
+    def _end(self, job: JobRecord, ended: EndedJobRecord, reason: Reason) -> list[Write]:
+        """The writes that end a job that can no longer start."""
+        expires_at = self._machine_clock() // 1000 + self._retention_s
+        closed = transitions.closed(job, ended)
+        return transitions.stop_waiting(job, None, reason, self._clock(), expires_at, depends_on=closed)
+
+    def _fill_in(self, job: JobRecord, ended: EndedJobRecord) -> str | None:
+        """The request of a job with the outputs of another one; None if it has no template of that."""
+        item = self._table.get(request_key(job.job_name))
+        if item is None or not has_templates(item["jobDetails"]):
+            return None
+        other = find_job(self._table, ended.job_name)
+        if other is None:
+            raise OutputsUnusable("the queue no longer has it")
+        beside_bytes = len(item.get("alternatives", "").encode())
+        filled = fill_in_outputs(self._table, item["jobDetails"], other, beside_bytes=beside_bytes)
+        return None if filled == item["jobDetails"] else filled

@@ -1,0 +1,43 @@
+"""The jobs that a job depends on, and a job that has ended before those that depend on it know."""
+
+from __future__ import annotations
+
+from headway.dependencies import Condition, Ending
+from headway_service.ports.table import Delete, Key, Put
+from headway_service.store.records.base import LEDGER, Record
+
+
+class DependencyRecord(Record):
+    """A job that another one depends on."""
+
+    job_name: str
+    condition: Condition = Condition.OK
+    #: How that job has ended; None as long as the other one waits for it.
+    ended: Ending | None = None
+
+
+class EndedJobRecord(Record):
+    """A job that has ended, and on which others depend that have not all been told.
+
+    It is written with the end of the job, and removed by the tick that has told the others. As it is part of the
+    ledger, each tick reads it without looking for it.
+    """
+
+    job_name: str
+    ending: Ending
+    #: The jobs that were accepted with a dependency on it, whatever has become of them.
+    dependants: tuple[str, ...]
+
+    @staticmethod
+    def key(job: str) -> Key:
+        """Where it is kept."""
+        return Key(LEDGER, f"ended#{job}")
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        key = self.key(self.job_name)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+    def delete(self) -> Delete:
+        """The write that removes it. It never changes, so two ticks may both remove it."""
+        return Delete(key=self.key(self.job_name))
