@@ -22,6 +22,7 @@ GROUP = "/aws/sagemaker/TrainingJobs"
 """Log group, and namespace of metrics."""
 ENDED = {"Completed", "Failed", "Stopped"}
 GRACE_S = 2.0
+_END_S = 120.0
 
 
 def training_settings() -> TrainingSettings:
@@ -83,7 +84,7 @@ class Jobs:
 
     def end(self, name: str) -> dict[str, Any]:
         """Wait for the end of a job and return its description."""
-        until(lambda: self.describe(name)["TrainingJobStatus"] in ENDED)
+        until(lambda: self.describe(name)["TrainingJobStatus"] in ENDED, timeout_s=_END_S)
         return self.describe(name)
 
     def log(self, name: str, host: int = 1, *, sandbox: bool = False) -> list[str]:

@@ -107,9 +107,8 @@ class TrainingRuns:
             run.stop()
 
     def _start(self, job: TrainingJob, now: float) -> None:
-        if job.secondary in {"Stopping", "Interrupted"}:
-            self._fleet.end_stage(job.name, job.secondary, now=now)
-        elif job.secondary != "Downloading" or self._settings is None:
+        if job.secondary != "Downloading" or self._settings is None:
+            # It fails, but one that was stopping is stopped, and one that was interrupted begins again.
             self._fleet.end_stage(job.name, job.secondary, failure=LOST, now=now)
         else:
             assignment = self._assignment(job, self._settings)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -61,3 +62,16 @@ def test_a_message_to_a_supervisor_that_has_gone_is_dropped():
     theirs.close()
     runtime._tell(ours, host=0, exit=0)
     ours.close()
+
+
+def test_the_end_is_waited_for_whatever_comes_before_it():
+    peer: list[socket.socket] = []
+    container = container_with(peer)
+    runtime._tell(peer[0], host=0, usage={"at_s": 1.0, "cpu_s": 2.0, "memory_bytes": 3})
+    end = threading.Timer(0.2, runtime._tell, (peer[0],), {"host": 0, "exit": 0})
+    end.start()
+    container.wait_for_end(30.0)
+    assert container.ended
+    end.join()
+    peer[0].close()
+    container.kill()
