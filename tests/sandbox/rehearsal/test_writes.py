@@ -116,6 +116,18 @@ def test_files_that_are_not_written_are_not_found(folder: Path, writes: Writes):
     assert list(writes.read()) == []
 
 
+def test_files_that_are_kept_under_other_names_are_not_written(folder: Path, writes: Writes):
+    (folder / "draft").write_text(CONTENT)
+    (folder / "new").mkdir()
+    (folder / "new/part").write_text(CONTENT)
+    assert {str(written.path) for written in writes.read()} == {"draft", "new/part"}
+    (folder / "state").rename(folder / "state.1")
+    (folder / "draft").rename(folder / "state")
+    (folder / "new").rename(folder / "step-1")
+    (folder / "copy").hardlink_to(folder / "state")
+    assert list(writes.read()) == []
+
+
 def test_a_write_after_a_folder_was_renamed_has_its_new_name(folder: Path, writes: Writes):
     (folder / "old").rename(folder / "kept")
     assert list(writes.read()) == []
