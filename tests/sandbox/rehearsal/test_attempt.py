@@ -65,5 +65,6 @@ def test_without_a_metric_no_value_is_taken():
     assert attempt.metric is None
 
 
-def test_a_script_that_has_not_started_has_run_for_no_time():
+def test_a_script_that_has_not_started_or_not_ended_has_no_run_time():
     assert taken({"kind": "ended", "failure": "ClientError"}).run_s == 0.0
+    assert taken({"kind": "downloaded"}).run_s == 0.0

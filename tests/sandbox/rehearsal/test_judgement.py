@@ -119,6 +119,12 @@ def test_a_script_that_writes_no_checkpoint_undisturbed_needs_one_at_any_moment(
     assert found.problem is Problem.NOT_WRITTEN
 
 
+@pytest.mark.parametrize(("restored", "files"), [(0, "no files"), (1, "1 file in"), (2, "2 files")])
+def test_a_sentence_counts_the_files_that_were_found(restored: int, files: str):
+    found = judged(preempted(), continued(first_step=1, restored=restored))
+    assert f"It found {files}" in found.sentence
+
+
 def test_without_a_checkpoint_config_it_is_what_is_missing():
     found = judged(preempted(uploaded=0), continued(first_step=1), criteria=Criteria(folder=""))
     assert found.problem is Problem.NO_CHECKPOINT_CONFIG

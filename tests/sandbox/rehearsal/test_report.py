@@ -66,6 +66,11 @@ def test_a_case_is_a_row():
     ]
 
 
+def test_files_are_counted_in_words():
+    one, none = (judged(TERM, preempted(uploaded=count), continued(restored=count)) for count in (1, 0))
+    assert [row[3:5] for row in report(one, none).rows] == [["1 file", "1 file"], ["no", "no"]]
+
+
 def test_without_a_metric_there_is_no_column_for_it():
     found = report(SURVIVES, metric="")
     assert "loss" not in found.headers

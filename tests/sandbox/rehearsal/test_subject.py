@@ -152,6 +152,7 @@ def test_a_regular_expression_takes_precedence_over_the_metrics_of_a_request():
     subject = measured(own, step_regex="s([0-9]+)", metric="loss", metric_regex="M([0-9]+)")
     values = found(subject, "<5> L7 s3 M4")
     assert (values[subject.step_name], values["loss"], subject.step_name == "step") == (3.0, 4.0, False)
+    assert "loss" not in found(subject, "L7")
 
 
 @pytest.mark.parametrize("options", [{"step_regex": "("}, {"step_regex": "step"}, {"metric": "x", "metric_regex": "y"}])

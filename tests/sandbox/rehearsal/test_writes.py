@@ -101,6 +101,8 @@ def test_a_write_is_found_by_the_name_that_it_began_with(
 def test_a_file_that_has_nothing_yet_is_found_with_its_first_content(folder: Path, writes: Writes):
     (folder / "state").write_text("")
     (folder / "step-1").touch()
+    (folder / "new").mkdir()
+    (folder / "new/part").touch()
     assert list(writes.read()) == []
     (folder / "step-1").write_text("ab")
     assert first(writes) == ("step-1", b"a")
@@ -116,11 +118,30 @@ def test_files_that_are_not_written_are_not_found(folder: Path, writes: Writes):
     assert list(writes.read()) == []
 
 
+def test_files_that_are_kept_under_other_names_are_not_written(folder: Path, writes: Writes):
+    (folder / "draft").write_text(CONTENT)
+    (folder / "new").mkdir()
+    (folder / "new/part").write_text(CONTENT)
+    assert {str(written.path) for written in writes.read()} == {"draft", "new/part"}
+    (folder / "state").rename(folder / "state.1")
+    (folder / "draft").rename(folder / "state")
+    (folder / "new").rename(folder / "step-1")
+    (folder / "copy").hardlink_to(folder / "state")
+    assert list(writes.read()) == []
+
+
 def test_a_write_after_a_folder_was_renamed_has_its_new_name(folder: Path, writes: Writes):
     (folder / "old").rename(folder / "kept")
     assert list(writes.read()) == []
     (folder / "kept/part").write_text(CONTENT)
     assert first(writes) == ("kept/part", b"01234")
+
+
+def test_a_write_to_a_folder_that_was_made_elsewhere_is_found(folder: Path, writes: Writes):
+    folder_made_elsewhere(folder)
+    assert [written.half for written in writes.read()] == [None]
+    (folder / "step-1/part").write_text(CONTENT * 2)
+    assert first(writes)[0] == "step-1/part"
 
 
 def test_nothing_outside_is_read_through_a_link(folder: Path, writes: Writes):
@@ -137,6 +158,7 @@ def test_nothing_outside_is_read_through_a_link(folder: Path, writes: Writes):
     shutil.rmtree(folder / "swapped")
     (folder / "swapped").symlink_to(secret)
     assert list(writes.read()) == []
+    assert {path.name for _root, path in writes._folders.values()} == {"", "old"}
 
 
 def test_the_folders_of_several_hosts_are_watched(folder: Path, tmp_path: Path):

@@ -90,7 +90,7 @@ def rehearse(subject: Subject, options: Options, *, report: Progress) -> Report:
             Baseline.of(runs)  # the second run is not needed if the first one fails
         baseline = Baseline.of(runs)
         planned = cases.cases(moments, times=options.times, seed=seed, baseline=baseline)
-        stage.stop_grace_s = options.stop_grace_s or _stop_grace_s(baseline)
+        stage.stop_grace_s = _stop_grace_s(baseline) if options.stop_grace_s is None else options.stop_grace_s
         judged = []
         for number, case in enumerate(planned, start=1):
             report(f"preemption {number} of {len(planned)}: {case.disturbance} after {case.at_s:.1f} s")

@@ -104,7 +104,7 @@ class Writes:
             watch, kind, cookie, length = _EVENT.unpack_from(received, position)
             position += _EVENT.size + length
             name = os.fsdecode(received[position - length : position].rstrip(b"\0"))
-            if watch in self._folders and name:
+            if watch in self._folders:
                 root, folder = self._folders[watch]
                 yield _Event(root, folder / name, kind, cookie)
 
