@@ -7,8 +7,9 @@ import json
 import signal
 import sys
 import threading
+import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -19,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import heterogeneous
 from examples.heterogeneous import images, train
 from examples.heterogeneous.images import Batch, augmented
 from examples.heterogeneous.prefetch import SourceEnded, prefetched
@@ -134,22 +136,75 @@ def test_the_training_learns_and_prints_its_throughput(capsys: pytest.CaptureFix
     assert "images_per_s=" in capsys.readouterr().out
 
 
-def test_a_host_without_groups_augments_its_own_images(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_steps_of_the_warm_up_do_not_count_in_the_throughput(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    resources = {"current_host": "algo-1", "current_group_name": "homogeneousCluster", "hosts": ["algo-1"]}
+    now_s = 0.0
+
+    def arriving() -> Iterator[Batch]:
+        nonlocal now_s
+        for number, batch in enumerate(augmented(1, 0)):
+            now_s += 10.0 if number < 3 else 0.5
+            yield batch
+
+    monkeypatch.setattr(time, "perf_counter", lambda: now_s)
+    train.train(arriving(), steps=7, warm_up=3)
+    assert f"images_per_s={images.BATCH / 0.5:.1f} waiting=1.00" in capsys.readouterr().out
+
+
+class DataService:
+    """In place of the module of that name, which needs gRPC: notes who serves and from whom batches are received."""
+
+    def __init__(self) -> None:
+        self.serving: list[str] = []
+        self.received_from: list[str] = []
+
+    def serve(self, host: str, batches: Callable[[], Iterator[Batch]]) -> None:
+        self.serving.append(host)
+        next(batches())
+
+    def receive(self, hosts: Sequence[str], *, ahead: int) -> Iterator[Batch]:
+        self.received_from += hosts
+        return prefetched([augmented(1, 0)], ahead=ahead)
+
+
+@pytest.mark.parametrize(
+    ("host", "group", "groups", "serving", "received_from"),
+    [
+        ("algo-1", "homogeneousCluster", [], [], []),
+        ("algo-1", "trainer", GROUPS, [], ["algo-2", "algo-3"]),
+        ("algo-3", "data", GROUPS, ["algo-3"], []),
+    ],
+    ids=["without groups", "the trainer", "a data host"],
+)
+def test_a_host_does_what_its_group_does(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    group: str,
+    groups: list[dict[str, Any]],
+    serving: list[str],
+    received_from: list[str],
+):
+    service = DataService()
+    monkeypatch.setattr(heterogeneous, "data_service", service, raising=False)
+    monkeypatch.setitem(sys.modules, "examples.heterogeneous.data_service", service)
+    hosts = ["algo-1", "algo-2", "algo-3"]
+    resources = {"current_host": host, "current_group_name": group, "hosts": hosts, "instance_groups": groups}
     (tmp_path / "resourceconfig.json").write_text(json.dumps(resources))
     options = {
-        "steps": "3",
-        "trainer-workers": "2",
+        "steps": 3,
+        "warm-up": 1,
+        "trainer-workers": 2,
+        "data-workers": 2,
         "model-dir": tmp_path,
         "resources": tmp_path / "resourceconfig.json",
     }
     monkeypatch.setattr(sys, "argv", ["train", *(f"--{key}={value}" for key, value in options.items())])
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     train.main()
-    assert "images are augmented on this host" in capsys.readouterr().out
-    assert (tmp_path / "model.npz").exists()
+    assert (service.serving, service.received_from) == (serving, received_from)
+    assert (tmp_path / "model.npz").exists() == (not serving)
 
 
 SERVICE = """
