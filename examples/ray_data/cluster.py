@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -60,8 +61,9 @@ def serve(host: str, head: str, *, workers: int, timeout_s: float = CONNECT_S) -
 
 def _start(host: str, *options: str) -> None:
     command = [
-        *("ray", "start", f"--node-ip-address={socket.gethostbyname(host)}"),
-        f"--object-store-memory={_OBJECT_STORE_BYTES}",
+        # Not the program `ray`: its first line has the path where its environment was made, which may have moved.
+        *(sys.executable, "-m", "ray.scripts.scripts", "start"),
+        *(f"--node-ip-address={socket.gethostbyname(host)}", f"--object-store-memory={_OBJECT_STORE_BYTES}"),
         # Free ports: hosts that share a network interface, as in the sandbox, would choose the same ones.
         *("--min-worker-port=0", "--max-worker-port=0"),
         "--disable-usage-stats",

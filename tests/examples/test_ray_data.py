@@ -23,16 +23,21 @@ def test_a_data_host_starts_ray_when_its_head_is_there_and_ends_when_it_is_gone(
     code = (
         FREE_PORT
         + """
+from threading import Timer
 server = socket.create_server(("127.0.0.1", cluster.PORT))
-def start(host, *options):
-    print(host, *options[1:])
+def end():
+    print("the head is gone", flush=True)
     server.close()
+def start(host, *options):
+    print(host, *options[1:], flush=True)
+    Timer(1.0, end).start()
 cluster._start = start
 cluster.serve("localhost", "127.0.0.1", workers=3)
+print("the data host has ended")
 """
     )
     ended = run_with("ray", code)
-    assert (ended.stdout, ended.returncode) == ("localhost --num-cpus=3\n", 0), ended.stderr
+    assert ended.stdout.splitlines() == ["localhost --num-cpus=3", "the head is gone", "the data host has ended"]
 
 
 @pytest.mark.parametrize(("workers", "error"), [(4, ""), (5, "NoPeer: Not there within 0.2 s: 5 workers")])
