@@ -44,7 +44,8 @@ _EXECUTOR_PLUGIN_DEFAULTS = {
 MAX_UNREACHABLE_S = 900.0
 """For how long a task goes on while the queue does not answer, s. Its job is not stopped then."""
 
-_TRANSIENT = (BusyError, NotReachableError, ServerFaultError)
+_TRANSIENT = (BusyError, NotReachableError, ServerFaultError, TimeoutError)
+"""The queue, or Covalent's own database, does not answer now."""
 
 
 class HeadwayExecutor(AsyncBaseExecutor):  # type: ignore[misc]  # Covalent has no types

@@ -8,7 +8,6 @@ executor loads none of them, and the job needs no Covalent.
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -55,7 +54,7 @@ class Task:
             function=function.get_serialized(),
             args=[each.get_serialized() for each in args],
             kwargs={name: each.get_serialized() for name, each in kwargs.items()},
-            python=".".join((function.python_version or platform.python_version()).split(".")[:2]),
+            python=".".join(function.python_version.split(".")[:2]),
         )
 
     def to_json(self) -> str:

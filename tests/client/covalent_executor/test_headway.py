@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -180,6 +181,30 @@ def test_a_queue_that_does_not_answer_for_a_while_fails_no_task(
         ends(server, "completed")
 
     assert execute(len, "abc", meanwhile=complete, server=server)[3] == status
+
+
+def test_a_database_of_covalent_that_does_not_answer_for_a_while_fails_no_task(
+    server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch
+):
+    answers = iter([False, TimeoutError(), TimeoutError()])
+    asked = threading.Event()
+
+    async def sometimes(_: Executor) -> bool:
+        answer = next(answers, None)
+        if isinstance(answer, TimeoutError):
+            raise answer
+        if answer is None:
+            asked.set()
+        return False
+
+    monkeypatch.setattr(Executor, "get_cancel_requested", sometimes)
+
+    def complete() -> None:
+        assert asked.wait(LIMIT_S)
+        aws.objects[f"{BUCKET}/covalent/{NAME}-2/output/model.tar.gz"] = archive({RESULT: pickle.dumps(1)})
+        ends(server, "completed")
+
+    assert execute(len, "abc", meanwhile=complete, server=server)[3] == "COMPLETED"
 
 
 def test_covalent_makes_the_executor_again_from_its_attributes():

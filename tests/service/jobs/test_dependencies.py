@@ -66,7 +66,7 @@ def ended(world: World) -> tuple[EndedJobRecord, ...]:
 
 
 def finish(world: World, name: str, how: str) -> None:
-    """Start a job, and end it in some way; the dependants are told by the next tick."""
+    """Start a job, and end it in some way; the next tick notifies the dependants."""
     world.tick()
     attempt = world.seen(name).job.live_attempt
     assert attempt is not None
@@ -407,7 +407,7 @@ def test_a_dependency_that_keeps_changing_is_said(world: World, monkeypatch: pyt
         after(world, "train", "prepare")
 
 
-def test_a_tick_that_is_interrupted_tells_the_other_dependants_later(
+def test_a_tick_that_is_interrupted_notifies_the_other_dependants_later(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.submit("prepare", Environment=LONG)
@@ -430,7 +430,7 @@ def test_a_tick_that_is_interrupted_tells_the_other_dependants_later(
     assert ended(world) == ()
 
 
-def test_a_stopped_job_is_not_told_that_its_dependency_can_no_longer_be_met(world: World) -> None:
+def test_a_stopped_job_is_not_notified_that_its_dependency_can_no_longer_be_met(world: World) -> None:
     world.submit("prepare")
     after(world, "train", "prepare")
     world.commands.stop("train", ROOT)
@@ -439,7 +439,7 @@ def test_a_stopped_job_is_not_told_that_its_dependency_can_no_longer_be_met(worl
     assert (world.seen("train").reason.code, ended(world)) == (ReasonCode.STOPPED, ())
 
 
-def test_a_dependant_that_is_told_again_does_not_change(world: World) -> None:
+def test_a_dependant_that_is_notified_again_does_not_change(world: World) -> None:
     for name in ("a", "b"):
         world.submit(name)
     after(world, "both", "a:any", "b")

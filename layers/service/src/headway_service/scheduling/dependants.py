@@ -1,7 +1,7 @@
-"""Tells jobs that a job that they depend on has ended: they get its outputs and enter the queue, or end too.
+"""Notifies jobs of the end of a job that they depend on: they get its outputs and enter the queue, or end too.
 
 The end of a job leaves a record in the ledger that names its dependants (``store.records.dependency``). Each tick reads
-the ledger, so whatever was interrupted, the next tick finishes it. To tell a job again changes nothing.
+the ledger, so whatever was interrupted, the next tick finishes it. To notify a job again changes nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from headway_service.tracking.outputs import OutputsUnusable, fill_in_outputs
 
 
 class DependantNotifier:
-    """Tells the dependants of jobs that have ended.
+    """Notifies the dependants of jobs that have ended.
 
     Args:
         table: the table.
@@ -41,8 +41,8 @@ class DependantNotifier:
         self._machine_clock = machine_clock
         self._retention_s = retention_s
 
-    def tell(self, ended: EndedJobRecord) -> None:
-        """Tell all dependants of a job that it has ended.
+    def notify(self, ended: EndedJobRecord) -> None:
+        """Notify all dependants of a job of its end.
 
         Args:
             ended: the job.
@@ -51,10 +51,10 @@ class DependantNotifier:
             Conflict: one of them keeps changing; the record stays for the next tick.
         """
         for name in ended.dependants:
-            retry_on_conflict(partial(self._tell_one, name, ended), otherwise=Conflict([0]))
+            retry_on_conflict(partial(self._notify_one, name, ended), otherwise=Conflict([0]))
         self._table.write([ended.delete()])
 
-    def _tell_one(self, name: str, ended: EndedJobRecord) -> None:
+    def _notify_one(self, name: str, ended: EndedJobRecord) -> None:
         job = find_job(self._table, name)
         if job is None or job.ending is not None:
             return
@@ -62,7 +62,7 @@ class DependantNotifier:
             (each for each in job.depends_on if each.job_name == ended.job_name and each.ended is None), None
         )
         if dependency is None:
-            # Told before, by a tick that was interrupted.
+            # Notified before, by a tick that was interrupted.
             return
         writes = self._continue(job, dependency, ended)
         self._table.write(writes)

@@ -78,7 +78,7 @@ class Executor:
         policy: the policy in force.
         has_rules: whether the configuration has rules on jobs, which each new attempt is checked against.
         warm_rules: the limits of the warm pools that are kept; None if none is.
-        dependants: tells jobs that depend on others of the ends of those.
+        dependants: notifies jobs of the ends of those that they depend on.
 
     Attributes:
         report: the actions so far.
@@ -129,7 +129,7 @@ class Executor:
             Whether there was any of it, so that the ledger has to be read again.
         """
         self._launcher.update(ledger)
-        told = self._tell_dependants(ledger)
+        notified = self._notify_dependants(ledger)
         due = [
             each for each in ledger.attempts if each.attempt_name not in self._unclear and self._launcher.pending(each)
         ]
@@ -138,20 +138,20 @@ class Executor:
             self._execute(attempt)
         for attempt, pause in drained:
             self._drain(attempt, pause)
-        return bool(told or due or drained) or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
+        return bool(notified or due or drained) or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
 
-    def _tell_dependants(self, ledger: Ledger) -> bool:
-        """Tell the dependants of jobs that have ended. Returns whether there were any."""
-        told = False
+    def _notify_dependants(self, ledger: Ledger) -> bool:
+        """Notify the dependants of jobs that have ended. Returns whether there were any."""
+        notified = False
         for ended in ledger.ended:
             if not self.has_time():
                 break
             try:
-                self._dependants.tell(ended)
-                told = True
+                self._dependants.notify(ended)
+                notified = True
             except Conflict:
                 self.report.rejected += 1
-        return told
+        return notified
 
     def _settle_warm_pools(self, ledger: Ledger) -> bool:
         """Release what the policy does not keep, and ask about what is soon gone. Returns whether any changed."""

@@ -56,7 +56,7 @@ class Ledger:
     calendars: tuple[CalendarRecord, ...] = ()
     plans: tuple[PlanRecord, ...] = ()
     warm_pools: tuple[WarmPoolRecord, ...] = ()
-    #: Jobs that have ended, and whose dependants have not been told.
+    #: Jobs that have ended, and whose dependants have not been notified.
     ended: tuple[EndedJobRecord, ...] = ()
     #: One item at most.
     all_spot_scores: tuple[SpotScoresRecord, ...] = ()

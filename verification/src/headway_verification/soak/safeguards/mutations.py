@@ -286,7 +286,7 @@ PATCHES: dict[str, Patch] = {
     "what starts fits later sizes": Patch(CalendarRecord, "calendar", lambda *_: Calendar(changes=())),
     "a team is kept for a job that is released": Patch(job, "keep_team", lambda *_: []),
     "a team is kept for a job that enters its queue": Patch(dependency, "keep_team", lambda *_: []),
-    "the end of a job is told to its dependants": Patch(JobRecord, "ended", lambda _: []),
+    "the dependants of a job are notified of its end": Patch(JobRecord, "ended", lambda _: []),
     "outputs are filled in before a job starts": Patch(dependants.DependantNotifier, "_fill_in", lambda *_: None),
     "a job whose dependency cannot be met ends": Patch(dependants, "is_met", lambda *_: True),
     "the intent is written before SageMaker is called": _launch_first(),

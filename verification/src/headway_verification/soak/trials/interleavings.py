@@ -96,7 +96,7 @@ _FORGOTTEN_DEPENDANT = Scenario(
 )
 """A job of a team that was removed from the configuration long ago is about to enter its queue."""
 
-_TOLD = "the dependants of a job that has ended are told"
+_NOTIFIED = "the dependants of a job that has ended are notified"
 
 _ENDLESS = (submit("j", run_s=ENDLESS_S), tick, wait(300))
 """A job is training that does not end by itself; the events of its start are queued."""
@@ -159,20 +159,20 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "an end of a job, and a submission after it": _interleaving(
         "a job with dependants has completed", submit_after("l", "a"), tick
     ),
-    "two ticks that tell dependants": _interleaving(_TOLD, tick),
-    "a tick that tells dependants, and their stop": _interleaving(
-        _TOLD, ask("DELETE", "/jobs/j"), ask("DELETE", "/jobs/k")
+    "two ticks that notify dependants": _interleaving(_NOTIFIED, tick),
+    "a tick that notifies dependants, and their stop": _interleaving(
+        _NOTIFIED, ask("DELETE", "/jobs/j"), ask("DELETE", "/jobs/k")
     ),
-    "a tick that tells dependants, and their hold": _interleaving(
-        _TOLD, ask("POST", "/jobs/j/hold"), ask("POST", "/jobs/k/hold")
+    "a tick that notifies dependants, and their hold": _interleaving(
+        _NOTIFIED, ask("POST", "/jobs/j/hold"), ask("POST", "/jobs/k/hold")
     ),
-    "a dependant that is told, and its team that is deleted": Interleaving(
+    "a dependant that is notified, and its team that is deleted": Interleaving(
         situation=_FORGOTTEN_DEPENDANT, meanwhile=run_steps(configure({P5: 1, G5: 2}))
     ),
-    "a dependant that is told, and its team that is restored": Interleaving(
+    "a dependant that is notified, and its team that is restored": Interleaving(
         situation=_FORGOTTEN_DEPENDANT, meanwhile=run_steps(configure(POOLS, {"b": {}}))
     ),
-    "a dependant that is told, and its team that is deleted and restored": Interleaving(
+    "a dependant that is notified, and its team that is deleted and restored": Interleaving(
         situation=_FORGOTTEN_DEPENDANT,
         meanwhile=run_steps(configure({P5: 1, G5: 2}), configure({P5: 1, G5: 2}, {"b": {}})),
     ),

@@ -184,7 +184,7 @@ SITUATIONS: dict[str, Scenario] = {
         prepare=run_steps(*_started(submit("a")), submit_after("j", "a"), submit_after("k", "a:failed"), wait(900)),
         begin=deliver_end,
     ),
-    "the dependants of a job that has ended are told": Scenario(
+    "the dependants of a job that has ended are notified": Scenario(
         prepare=run_steps(
             *(submit("a"), submit_after("j", "a:any"), submit_after("k", "a"), submit_after("l", "k:any")),
             ask("DELETE", "/jobs/a"),

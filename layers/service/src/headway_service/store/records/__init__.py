@@ -10,7 +10,7 @@ partition ``pk``       sort key ``sk``             item
                                                    ``line#<pool>`` for jobs without a team
 ``after#<pool>#…``     rank                        :class:`QueueEntry` of a job that enters this queue when others end
 ``ledger``             ``attempt#<attempt>``       :class:`AttemptRecord`: an attempt that holds instances
-``ledger``             ``ended#<job>``             :class:`EndedJobRecord`: its dependants have not been told
+``ledger``             ``ended#<job>``             :class:`EndedJobRecord`: its dependants have not been notified
 ``ledger``             ``calendar#<pool>``         :class:`CalendarRecord`: the later sizes of a pool with a schedule
                                                    or a training plan
 ``ledger``             ``pause#<pool>``            :class:`PauseRecord`: a paused pool; ``pause#*``

@@ -17,9 +17,9 @@ class DependencyRecord(Record):
 
 
 class EndedJobRecord(Record):
-    """A job that has ended, and on which others depend that have not all been told.
+    """A job that has ended, and on which others depend that have not all been notified.
 
-    It is written with the end of the job, and removed by the tick that has told the others. As it is part of the
+    It is written with the end of the job, and removed by the tick that has notified the others. As it is part of the
     ledger, each tick reads it without looking for it.
     """
 

@@ -234,7 +234,7 @@ class JobRecord(Record):
         return last.secondary_status in LIMITS and self.history[-1].attempt_name == last.attempt_name
 
     def ended(self) -> list[Put]:
-        """The write that has the next tick tell its dependants that it has ended, if it has any."""
+        """The write that lets the next tick notify its dependants of its end, if it has any."""
         ending = self.ending
         if ending is None or not self.dependants:
             return []

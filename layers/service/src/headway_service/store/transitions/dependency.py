@@ -32,8 +32,8 @@ def closed(job: JobRecord, ended: EndedJobRecord) -> tuple[DependencyRecord, ...
         job: the job.
         ended: the job that has ended.
     """
-    told = {"ended": ended.ending}
-    return tuple(each.model_copy(update=told) if each.job_name == ended.job_name else each for each in job.depends_on)
+    end = {"ended": ended.ending}
+    return tuple(each.model_copy(update=end) if each.job_name == ended.job_name else each for each in job.depends_on)
 
 
 def meet_dependency(
