@@ -325,6 +325,10 @@ _STAYS_PAUSED = "a pause of all pools that ended in the meantime begins again, a
 _CHANGES_JOB = "a write of an attempt also changes its job, whose version is a condition of the same write"
 _FREES_MORE = "a preemption for more than the preemptor still demands stops a job without need, and breaks no invariant"
 _DESCRIBED_AGAIN = "the next run describes the plan again, and stores what has changed"
+_MADE_AGAIN = (
+    "each tick makes the calendars again before it decides, and a start requires the version of the calendar that "
+    "decided it; an older calendar under that version takes three ticks at once, of which trials have two"
+)
 _MAY_COME_AFTER = "a resume in progress when a pause begins may equally follow it"
 
 REASONS: dict[tuple[str, str, str], str] = {
@@ -333,7 +337,7 @@ REASONS: dict[tuple[str, str, str], str] = {
             (function, "pool", "exists")
             for function in (
                 *("back_off", "defer_launch", "free", "end", "update_unmanaged", "forget_unmanaged"),
-                *("start", "end_warm_pool"),
+                *("start", "end_warm_pool", "select_pool"),
             )
         ],
         _OUTLIVES,
@@ -347,6 +351,9 @@ REASONS: dict[tuple[str, str, str], str] = {
     ("preempt", "line", "has the demand that was read"): _FREES_MORE,
     ("set_plan", "plan", "does not exist"): _DESCRIBED_AGAIN,
     ("set_plan", "plan", "has the version that was read"): _DESCRIBED_AGAIN,
+    ("set_calendar", "calendar", "does not exist"): _MADE_AGAIN,
+    ("set_calendar", "calendar", "has the version that was read"): _MADE_AGAIN,
+    ("remove_calendar", "calendar", "has the version that was read"): _MADE_AGAIN,
     ("resume", "pause", "has the sinceMs that was read"): _MAY_COME_AFTER,
     ("resume", "pause of all", "has the sinceMs that was read"): _MAY_COME_AFTER,
 }

@@ -34,6 +34,7 @@ from headway_verification.soak.trials.steps import (
     ask,
     back_off,
     complete_training,
+    complete_training_of,
     configure,
     configure_from,
     crash_after_launch,
@@ -41,6 +42,7 @@ from headway_verification.soak.trials.steps import (
     deliver_end,
     deliver_events,
     edit_parameter,
+    hide_selection,
     hide_training_jobs,
     patrol,
     provide_capacity,
@@ -52,6 +54,7 @@ from headway_verification.soak.trials.steps import (
     submit_after,
     submit_idle,
     submit_kept,
+    submit_preferring,
     tick,
     tick_after,
     tick_with_refused_launch,
@@ -289,6 +292,17 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a selection and another": _interleaving("an instance type is selected", reconcile),
     "a selection and the stop of the job that it gives way to": _interleaving(
         "an instance type is selected for a job that gives way", ask("DELETE", "/jobs/high"), tick
+    ),
+    "a selection for a job that gives way, and the end of the other one that gives way": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(
+                *(hide_selection, submit_preferring("j", (G5, 1), (P5, 1), run_s=5000)),
+                *(submit("k", run_s=5000), tick, wait(400), deliver_events),
+                *(submit("high", (P5, 2), priority=9), tick),
+            ),
+            begin=reconcile,
+        ),
+        meanwhile=run_steps(complete_training_of("k"), deliver_end),
     ),
     "two schedulers and one warm pool": Interleaving(
         situation=Scenario(prepare=run_steps(*KEPT, submit_kept("j", 2), submit_kept("j2", 2)), begin=tick),

@@ -349,6 +349,16 @@ def complete_training(queue: Deployment) -> None:
     queue.let_pass(1)
 
 
+def complete_training_of(name: str) -> Step:
+    """Complete the training job of one name."""
+
+    def happen(queue: Deployment) -> None:
+        queue.fleet.finish(name, now=queue.now_s)
+        queue.let_pass(1)
+
+    return happen
+
+
 def drop_events(queue: Deployment) -> None:
     """Drop all further events."""
     queue.fleet.faults = queue.fleet.faults.with_changes({"event_drop": 1.0})
