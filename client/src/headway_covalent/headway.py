@@ -170,7 +170,7 @@ class HeadwayExecutor(AsyncBaseExecutor):  # type: ignore[misc]  # Covalent has 
                 details = await asyncio.to_thread(api.get_job, name)
                 if details.state in TERMINAL:
                     return details
-                if details.state is not JobState.STOPPING and await self.get_cancel_requested():
+                if await self.get_cancel_requested():
                     await asyncio.to_thread(api.stop_job, name)
                 answered_at = time.monotonic()
             except _TRANSIENT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tarfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -79,10 +80,12 @@ class TaskStorage:
                 member = archive.getmember(run_task.RESULT)
                 _require_small(member.size, where)
                 content = archive.extractfile(member)
-                # None of what is no file, such as a folder of that name.
-                return content.read() if content is not None else b""
-        except (KeyError, OSError, EOFError, tarfile.TarError) as error:
+                result = content.read() if content is not None else None
+        except (KeyError, OSError, EOFError, zlib.error, tarfile.TarError) as error:
             raise NoResult(f"{where} has no {run_task.RESULT}: {error}.") from error
+        if result is None:
+            raise NoResult(f"{where} has no {run_task.RESULT}: it is no file.")
+        return result
 
     def _key(self, uri: str) -> str:
         return urlsplit(uri).path.lstrip("/")

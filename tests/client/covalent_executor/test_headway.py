@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import pickle
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import covalent as ct
@@ -152,6 +154,15 @@ def test_a_task_that_is_cancelled_later_stops_its_job_even_if_nobody_else_does(s
     assert server.queue.jobs[NAME]["jobState"] == "stopped"
 
 
+def test_a_job_that_fails_while_its_task_is_cancelled_has_failed(server: ContractServer):
+    def fail_and_cancel() -> None:
+        ends(server, "failed", "It failed.")
+        Executor.cancelled = True
+
+    _, _, err, status = execute(len, "abc", meanwhile=fail_and_cancel, server=server)
+    assert (status, err) == ("FAILED", f"training job {NAME} failed: It failed.\n")
+
+
 def test_covalent_cancels_a_task_by_the_name_of_its_job(server: ContractServer):
     server.queue.add(NAME)
     executor = HeadwayExecutor(**SETTINGS)
@@ -181,6 +192,25 @@ def test_a_queue_that_does_not_answer_for_a_while_fails_no_task(
         ends(server, "completed")
 
     assert execute(len, "abc", meanwhile=complete, server=server)[3] == status
+
+
+def test_the_time_without_answers_begins_with_the_last_answer(
+    server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch
+):
+    answer, seconds = HeadwayApi.get_job, itertools.count(0, 600)
+    times = [next(seconds)]
+
+    def sometimes(self: HeadwayApi, name: str) -> Any:
+        times.append(next(seconds))
+        if len(times) == 4:
+            aws.objects[f"{BUCKET}/covalent/{NAME}-2/output/model.tar.gz"] = archive({RESULT: pickle.dumps(1)})
+            ends(server, "completed")
+            raise NotReachableError("The queue does not answer.")
+        return answer(self, name)
+
+    monkeypatch.setattr(HeadwayApi, "get_job", sometimes)
+    monkeypatch.setattr(headway, "time", SimpleNamespace(monotonic=lambda: times[-1]))
+    assert execute(len, "abc", server=server)[3] == "COMPLETED"
 
 
 def test_a_database_of_covalent_that_does_not_answer_for_a_while_fails_no_task(

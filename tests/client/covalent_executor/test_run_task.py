@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -92,5 +94,7 @@ def test_what_is_sent_is_the_same_when_it_is_sent_again(aws: AwsStub):
     first = dict(aws.objects)
     storage.put("t", task)
     assert aws.objects == first
+    with zipfile.ZipFile(io.BytesIO(first[f"{BUCKET}/covalent/t/task/cloudpickle.zip"])) as packed:
+        assert {each.date_time for each in packed.infolist()} == {(1980, 1, 1, 0, 0, 0)}
     assert sorted(Path(key).name for key in first) == ["cloudpickle.zip", "run_task.py", "task.json"]
     assert json.loads(first[f"{BUCKET}/covalent/t/task/task.json"])["args"]

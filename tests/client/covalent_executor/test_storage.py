@@ -50,8 +50,9 @@ def test_a_result_is_read_from_the_model_of_the_attempt(results: TaskStorage, aw
         (archive({"weights": b"x"}), "has no result.pkl"),
         (archive({RESULT: b"pickled" * 100})[:40], "has no result.pkl"),
         (b"no archive", "has no result.pkl"),
+        (archive({RESULT: None}), "it is no file"),
     ],
-    ids=["no archive", "another file", "a part of an archive", "something else"],
+    ids=["no archive", "another file", "a part of an archive", "something else", "a folder"],
 )
 def test_a_job_without_a_result_is_named(results: TaskStorage, aws: AwsStub, content: bytes | None, sentence: str):
     if content is not None:
@@ -59,6 +60,17 @@ def test_a_job_without_a_result_is_named(results: TaskStorage, aws: AwsStub, con
     with pytest.raises(NoResult, match=f"s3://{BUCKET}/covalent/t-1/output/model.tar.gz.*") as raised:
         results.result("t-1")
     assert sentence in str(raised.value)
+
+
+def test_a_damaged_archive_raises_no_other_error(results: TaskStorage, aws: AwsStub):
+    whole, refused = archive({RESULT: b" ".join(str(number).encode() for number in range(40_000))}), 0
+    for position in range(10, len(whole), 150):
+        aws.objects[KEY] = whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :]
+        try:
+            results.result("t-1")
+        except NoResult:
+            refused += 1
+    assert refused > 50
 
 
 @pytest.mark.parametrize(("limit", "fits"), [(1000, True), (999, False)])
