@@ -45,7 +45,7 @@ def test_it_ships_each_folder_that_the_template_refers_to(wheel):
 def test_it_ships_no_verification_no_tests_and_no_settings_of_tools(wheel):
     tops = {name.partition("/")[0] for name in wheel.namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {
-        "headway", "headway_client", "headway_sandbox", "headway_service",
+        "headway", "headway_client", "headway_covalent", "headway_sandbox", "headway_service",
     }  # fmt: skip
     unwanted = re.compile(r"(^|/)(tests?/|test_|conftest|__pycache__|ruff\.toml)")
     assert [name for name in wheel.namelist() if unwanted.search(name)] == []
