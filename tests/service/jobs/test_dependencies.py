@@ -357,7 +357,7 @@ def test_the_same_submission_again_is_the_same_job_whatever_has_ended_since(worl
             world.submitter.submit(submission("train", *other) if other else request("train"), ROOT)
 
 
-def test_jobs_that_wait_for_others_count_against_the_limits_of_their_queue() -> None:
+def test_a_job_that_waits_for_others_has_to_fit_into_its_queue_with_all_that_wait_to_enter_it() -> None:
     world = World()
     limits = {"waitingPerTeam": 4, "waitingPerOwner": 3}
     world.configuration.write(json.dumps({"pools": {P5: {"size": 1}}, "limits": limits}))
@@ -366,12 +366,15 @@ def test_jobs_that_wait_for_others_count_against_the_limits_of_their_queue() -> 
     after(world, "b", "a", caller=ADA)
     after(world, "c", "a", caller=ADA)
     world.submitter.submit(request("d"), ADA)
-    for again in (request("e"), submission("e", "a")):
-        with pytest.raises(QueueFull, match=f"3 of your jobs wait for {P5}, and 3 may"):
-            world.submitter.submit(again, ADA)
+    with pytest.raises(QueueFull, match=f"3 of your jobs wait for {P5}, and 3 may"):
+        after(world, "e", "a", caller=ADA)
     world.submitter.submit(request("e"), BOB)
     with pytest.raises(QueueFull, match=f"4 jobs wait for {P5}, and 4 may"):
         after(world, "f", "a", caller=BOB)
+    for name in ("g", "h"):
+        world.submitter.submit(request(name), ADA)
+    with pytest.raises(QueueFull, match=f"3 of your jobs wait for {P5}, and 3 may"):
+        world.submitter.submit(request("i"), ADA)
 
 
 def test_a_dependency_that_ends_while_its_dependant_is_accepted_is_not_missed(

@@ -41,8 +41,10 @@ class QueueLimits:
         limits = self._limits
         whose = f" of the team {job.team}" if job.team else ""
         for pool in job.pools:
-            # Those that wait for other jobs enter the queue by themselves, so they count as if they were in it.
-            tails = [self._tail(QueueEntry.partition(pool, job.team, waits_for_jobs=each)) for each in (False, True)]
+            # A job that waits for others enters the queue by itself later, so it has to fit in beside all that do. For
+            # others these are not read: most queues have none, and a submission would take another query.
+            kinds = (False, True) if job.awaited else (False,)
+            tails = [self._tail(QueueEntry.partition(pool, job.team, waits_for_jobs=each)) for each in kinds]
             items, matching = sum(each.items for each in tails), sum(each.matching for each in tails)
             if items >= limits.waiting_per_team:
                 raise _full(f"{items} jobs{whose}", pool, limits.waiting_per_team, "waitingPerTeam")

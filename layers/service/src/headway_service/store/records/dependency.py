@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headway.dependencies import Condition, Ending
-from headway_service.ports.table import Delete, Key, Put
+from headway_service.ports.table import Key, Put
 from headway_service.store.records.base import LEDGER, Record
 
 
@@ -37,7 +37,3 @@ class EndedJobRecord(Record):
         """The write that stores it."""
         key = self.key(self.job_name)
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
-
-    def delete(self) -> Delete:
-        """The write that removes it. It never changes, so two ticks may both remove it."""
-        return Delete(key=self.key(self.job_name))
