@@ -373,8 +373,8 @@ def test_a_job_that_waits_for_others_has_to_fit_into_its_queue_with_all_that_wai
         after(world, "f", "a", caller=BOB)
     for name in ("g", "h"):
         world.submitter.submit(request(name), ADA)
-    with pytest.raises(QueueFull, match=f"3 of your jobs wait for {P5}, and 3 may"):
-        world.submitter.submit(request("i"), ADA)
+    with pytest.raises(QueueFull, match=f"4 jobs wait for {P5}, and 4 may"):
+        world.submitter.submit(request("i"), BOB)
 
 
 def test_a_dependency_that_ends_while_its_dependant_is_accepted_is_not_missed(
