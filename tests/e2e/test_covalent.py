@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,9 @@ from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.sandbox import Sandbox
 from headway_verification.chaos.invariants import most_at_once
 from tests.client.covalent_executor.installed import metadata_in
-from tests.e2e.command_line import CommandLine
-from tests.e2e.conftest import PARAMETERS
 from tests.e2e.queue_view import QueueView
-from tests.e2e.test_training import DURATIONS
+from tests.e2e.training_sandbox import queue_on, training_sandbox
 from tests.e2e.waiting import eventually
-from tests.sandbox.training.jobs import training_settings
 
 pytestmark = [
     pytest.mark.e2e,
@@ -40,17 +36,15 @@ START_S, WORKFLOW_S = 60, 240
 
 @pytest.fixture(scope="module")
 def sb() -> Iterator[Sandbox]:
-    with Sandbox(durations=DURATIONS, training=training_settings(), parameters=PARAMETERS) as sandbox:
+    with training_sandbox() as sandbox:
         yield sandbox
 
 
 @pytest.fixture(scope="module")
 def queue(sb: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueView]:
-    with closing(CommandLine(sb, tmp_path_factory.mktemp("user"))) as cli:
-        view = QueueView(sb, cli, "")
-        view.api.put_config({"pools": {CPU: {"size": 2}, GPU: {"size": 1}}}, force=True)
+    pools = {CPU: {"size": 2}, GPU: {"size": 1}}
+    with queue_on(sb, tmp_path_factory.mktemp("user"), {"pools": pools}) as view:
         yield view
-        view.empty()
 
 
 @dataclass(frozen=True, kw_only=True)

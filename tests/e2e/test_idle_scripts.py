@@ -6,23 +6,19 @@ It takes six minutes: SageMaker publishes a figure per minute, and a verdict cov
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from headway_sandbox.local.sandbox import Sandbox
-from headway_sandbox.sagemaker.training_job import Durations
-from tests.e2e.command_line import CommandLine
-from tests.e2e.conftest import PARAMETERS
 from tests.e2e.queue_view import QueueView
+from tests.e2e.training_sandbox import queue_on, training_sandbox
 from tests.e2e.waiting import eventually
 from tests.sandbox.fleets import on
-from tests.sandbox.training.jobs import Jobs, definition, training_settings
+from tests.sandbox.training.jobs import Jobs, definition
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
-DURATIONS = Durations(provisioning_s=0.5, download_s=0.2, upload_s=0.2, release_s=0.2)
 CPUS, GPUS = "ml.m5.xlarge", "ml.g5.xlarge"
 BELOW_PERCENT = 2
 WATCH = {"periodSeconds": 60, "periods": 1, "warmUpSeconds": 0}
@@ -65,17 +61,14 @@ SCRIPTS = {
 
 @pytest.fixture(scope="module")
 def sb() -> Iterator[Sandbox]:
-    with Sandbox(durations=DURATIONS, training=training_settings(), parameters=PARAMETERS) as sandbox:
+    with training_sandbox() as sandbox:
         yield sandbox
 
 
 @pytest.fixture
 def queue(sb: Sandbox, tmp_path: Path) -> Iterator[QueueView]:
-    with closing(CommandLine(sb, tmp_path)) as cli:
-        view = QueueView(sb, cli, "")
-        view.api.put_config(DOCUMENT, force=True)
+    with queue_on(sb, tmp_path, DOCUMENT) as view:
         yield view
-        view.empty()
 
 
 def test_the_idle_rule_stops_scripts_that_are_idle_and_no_others(sb: Sandbox, queue: QueueView):

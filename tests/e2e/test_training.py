@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from headway_sandbox.local.sandbox import Sandbox
-from headway_sandbox.sagemaker.training_job import Durations
-from tests.e2e.command_line import CommandLine
-from tests.e2e.conftest import PARAMETERS
 from tests.e2e.queue_view import QueueView
+from tests.e2e.training_sandbox import queue_on, training_sandbox
 from tests.e2e.waiting import eventually
-from tests.sandbox.training.jobs import Jobs, checkpoints, definition, training_settings
+from tests.sandbox.training.jobs import Jobs, checkpoints, definition
 from tests.sandbox.training.step_scripts import STEP_S, lost_steps, steps
 
 pytestmark = pytest.mark.e2e
 
-DURATIONS = Durations(provisioning_s=0.5, download_s=0.2, upload_s=0.2, release_s=0.2, restart_s=0.5)
 KIND = "ml.m5.xlarge"
 EVERY = 5
 """Steps between two checkpoints."""
@@ -27,17 +23,14 @@ EVERY = 5
 
 @pytest.fixture(scope="module")
 def sb() -> Iterator[Sandbox]:
-    with Sandbox(durations=DURATIONS, training=training_settings(), parameters=PARAMETERS) as sandbox:
+    with training_sandbox() as sandbox:
         yield sandbox
 
 
 @pytest.fixture
 def queue(sb: Sandbox, tmp_path: Path) -> Iterator[QueueView]:
-    with closing(CommandLine(sb, tmp_path)) as cli:
-        view = QueueView(sb, cli, "")
-        view.api.put_config({"pools": {KIND: {"size": 1}}}, force=True)
+    with queue_on(sb, tmp_path, {"pools": {KIND: {"size": 1}}}) as view:
         yield view
-        view.empty()
 
 
 @pytest.mark.parametrize("handles_sigterm", [False, True], ids=["periodic checkpoints", "a SIGTERM handler"])

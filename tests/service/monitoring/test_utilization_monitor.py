@@ -79,6 +79,16 @@ class Watched:
         return [str(step.reason.code) for step in self.world.seen(name).job.history]
 
 
+def idle(client: CloudWatchClient) -> tuple[Watched, str]:
+    """A job that is reported as idle after its warm-up, and its attempt."""
+    queue = Watched(client)
+    attempt = queue.train("a")
+    queue.monitor.run()
+    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+    queue.say(attempt, "ALARM")
+    return queue, attempt
+
+
 @pytest.fixture
 def client() -> Iterator[CloudWatchClient]:
     with mock_aws():
@@ -135,11 +145,7 @@ def test_the_next_run_processes_missed_and_early_alarms(client: CloudWatchClient
 
 @pytest.mark.parametrize("state", ["OK", "INSUFFICIENT_DATA"])
 def test_the_state_is_read_again_before_anything_is_stopped(client: CloudWatchClient, state: StateValueType) -> None:
-    queue = Watched(client)
-    attempt = queue.train("a")
-    queue.monitor.run()
-    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
-    queue.say(attempt, "ALARM")
+    queue, attempt = idle(client)
     queue.say(attempt, state)
     assert not queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1")
     assert queue.world.states("a") == {"a": "running"}
@@ -273,11 +279,7 @@ def test_alarms_beyond_what_a_queue_may_have_are_counted_as_missing(
 def test_an_alarm_that_cannot_be_created_does_not_block_others(
     client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    queue = Watched(client)
-    attempt = queue.train("a")
-    queue.monitor.run()
-    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
-    queue.say(attempt, "ALARM")
+    queue, _ = idle(client)
     queue.train("b")
 
     def refuse(_: object) -> None:
@@ -313,11 +315,7 @@ def test_a_lost_report_of_an_alarm_is_recovered_by_a_run_that_fails_or_dies_late
 def test_an_attempt_that_ends_meanwhile_is_left_alone(
     client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    queue = Watched(client)
-    attempt = queue.train("a")
-    queue.monitor.run()
-    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
-    queue.say(attempt, "ALARM")
+    queue, attempt = idle(client)
     seen = queue.alarms.seen
 
     def and_it_ends(attempt_name: str | None = None) -> object:
@@ -336,11 +334,7 @@ def test_an_attempt_that_ends_meanwhile_is_left_alone(
 def test_an_attempt_that_its_owner_stops_meanwhile_is_left_alone(
     client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    queue = Watched(client)
-    attempt = queue.train("a")
-    queue.monitor.run()
-    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
-    queue.say(attempt, "ALARM")
+    queue, _ = idle(client)
     seen = queue.alarms.seen
 
     def and_it_stops(attempt_name: str | None = None) -> object:
@@ -359,11 +353,7 @@ def test_an_attempt_that_its_owner_stops_meanwhile_is_left_alone(
 def test_an_attempt_that_the_reconciler_changes_at_the_same_time_is_read_again_a_few_times(
     client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch, changes: int, measures: int
 ) -> None:
-    queue = Watched(client)
-    attempt = queue.train("a")
-    queue.monitor.run()
-    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
-    queue.say(attempt, "ALARM")
+    queue, _ = idle(client)
     left = [changes]
 
     def and_it_changes(table: Table, name: str) -> AttemptRecord | None:
@@ -380,11 +370,7 @@ def test_an_attempt_that_the_reconciler_changes_at_the_same_time_is_read_again_a
 
 
 def test_a_stopping_job_that_its_owner_also_stops_ends_at_the_owners_request(client: CloudWatchClient) -> None:
-    queue = Watched(client)
-    attempt = queue.train("a")
-    queue.monitor.run()
-    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
-    queue.say(attempt, "ALARM")
+    queue, _ = idle(client)
     queue.monitor.run()
     queue.world.commands.stop("a", ROOT)
     queue.world.tick()
