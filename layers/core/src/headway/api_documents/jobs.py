@@ -55,6 +55,9 @@ class Job(ApiDocument):
         tuple[Dependency, ...],
         Member("The jobs that have to end first; it is in no queue as long as one of them has not."),
     ] = ()
+    reused_from: Annotated[
+        str | None, Member("The equal job whose outputs it has; null if it computes, or has computed, by itself.")
+    ] = None
     place: Annotated[
         int | None,
         Member(

@@ -44,6 +44,7 @@ class ReasonCode(StrEnum):
     HELD = "Held"
     RELEASED = "Released"
     DEPENDENCY_ENDED = "DependencyEnded"
+    NOT_REUSED = "NotReused"
     STOP_REQUESTED = "StopRequested"
     # What the policy noticed of a running job, and perhaps stops it for.
     BREAKS_RULES = "BreaksRules"
@@ -53,6 +54,7 @@ class ReasonCode(StrEnum):
     POOL_SHRANK = "PoolShrank"
     # How a job or an attempt ended.
     COMPLETED = "Completed"
+    REUSED = "Reused"
     FAILED = "Failed"
     RETRIED = "Retried"
     STOPPED = "Stopped"

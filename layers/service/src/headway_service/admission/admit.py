@@ -14,6 +14,7 @@ from headway.vectors import describe, total
 from headway_service.admission import (
     dependencies,
     instance_preferences,
+    reuse,
     sagemaker_rules,
     team_access,
     training_plans,
@@ -37,6 +38,7 @@ from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, P
 from headway_service.sagemaker_api.training_request import TrainingRequest, is_serverless
 from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.dependency import DependencyRecord
+from headway_service.store.records.reuse import ReuseRecord
 
 MAX_REQUEST_BYTES = 400_000
 """The largest request, as canonical JSON: what fits into one DynamoDB item (400 KiB) beside its keys."""
@@ -60,6 +62,8 @@ class Admitted:
     portable_checkpoint: bool = False
     #: The jobs that have to end first, as submitted.
     depends_on: tuple[DependencyRecord, ...] = ()
+    #: Whether an equal job may answer it, and how; None if not.
+    reuse: ReuseRecord | None = None
     demand: Mapping[str, int]
     #: Whether SageMaker takes one of these pools.
     one_of: bool = False
@@ -147,6 +151,7 @@ def admit(
     found = _review(training, configuration, caller, home, left_spot=left_spot)
     others = _other_requests(submission)
     awaiting = [*dependencies.errors(submission.depends_on, request), *template_errors]
+    awaiting += reuse.errors(submission.reuse, submission.reuse_unpinned)
     found = replace(found, invalid=[*awaiting, *found.invalid])
     _refuse(_with_alternatives(found, submission, others, configuration, caller, home))
     team = charged_team(training.tags, configuration, home)
@@ -164,6 +169,7 @@ def admit(
         wait_at_most_s=submission.wait_at_most_s,
         portable_checkpoint=submission.portable_checkpoint,
         depends_on=dependencies.dependencies(submission.depends_on),
+        reuse=reuse.reuse(submission.reuse, submission.reuse_unpinned),
         demand=demand,
         one_of=training.has_preferences,
         priority=_priority(training, team, configuration),
@@ -191,6 +197,8 @@ def _digest(canonical: str, alternatives: str, submission: Submission) -> str:
         whole += _canonical([alternatives, submission.wait_at_most_s, submission.portable_checkpoint])
     if submission.depends_on is not None:
         whole += _canonical(["dependsOn", submission.depends_on])
+    if submission.reuse:
+        whole += _canonical(["reuse", submission.reuse_unpinned])
     return hashlib.sha256(whole.encode()).hexdigest()
 
 

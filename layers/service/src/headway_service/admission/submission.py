@@ -25,6 +25,8 @@ class Submission:
         wait_at_most_s: for how long after its entry the job waits for a better alternative, s.
         portable_checkpoint: whether a checkpoint that was written on one alternative can be read on the others.
         depends_on: the jobs that have to end first; see :mod:`headway_service.admission.dependencies`.
+        reuse: whether an equal job may answer it; see :mod:`headway_service.admission.reuse`.
+        reuse_unpinned: whether an image without a digest counts as the same then.
     """
 
     request: Any
@@ -32,6 +34,8 @@ class Submission:
     wait_at_most_s: Any = 0
     portable_checkpoint: Any = False
     depends_on: Any = None
+    reuse: Any = False
+    reuse_unpinned: Any = False
 
     @classmethod
     def of(cls, submitted: Any) -> Submission:

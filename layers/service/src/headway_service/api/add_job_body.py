@@ -16,7 +16,7 @@ from headway_service.sagemaker_api.tags import PRIORITY_TAGS
 
 _DETAILS = "jobDetails"
 _ARTICLE = ("jobName", "entryTime", "jobState", "priority", _DETAILS)
-_MEMBERS = (*_ARTICLE, "alternatives", "waitAtMostSeconds", "portableCheckpoint", "dependsOn")
+_MEMBERS = (*_ARTICLE, "alternatives", "waitAtMostSeconds", "portableCheckpoint", "dependsOn", "reuse", "reuseUnpinned")
 
 
 def submission_in(body: Any) -> Any:
@@ -36,6 +36,8 @@ def submission_in(body: Any) -> Any:
         wait_at_most_s=body.get("waitAtMostSeconds", 0),
         portable_checkpoint=body.get("portableCheckpoint", False),
         depends_on=body.get("dependsOn"),
+        reuse=body.get("reuse", False),
+        reuse_unpinned=body.get("reuseUnpinned", False),
     )
 
 

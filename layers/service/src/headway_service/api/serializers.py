@@ -102,6 +102,7 @@ def _job(kind: type[_AnyJob], seen: JobView, **more: Any) -> _AnyJob:
         depends_on=tuple(
             Dependency(job=each.job_name, condition=each.condition, ended=each.ended) for each in job.depends_on
         ),
+        reused_from=job.reused_from or None,
         team=job.team or None,
         owner=job.owner,
         place=seen.place,

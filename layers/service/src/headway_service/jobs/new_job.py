@@ -59,6 +59,7 @@ def new_job(
         wait_at_most_s=admitted.wait_at_most_s,
         portable_checkpoint=admitted.portable_checkpoint,
         depends_on=depends_on,
+        reuse=admitted.reuse,
         owner=owner,
         request_digest=admitted.digest,
         idempotency_key=key,

@@ -130,6 +130,8 @@ def reasons_from_plan(plan: Plan, waiting: Iterable[WaitingJob]) -> dict[str, tu
 
 def _reason(job: JobRecord) -> ReasonRecord:
     """The current reason of a job that is in no queue."""
+    if job.job_state in WAITING and not job.held and job.twin:
+        return ReasonRecord.of(reasons.waits_for_twin(job.twin))
     if job.job_state in WAITING and not job.held and job.awaited:
         return ReasonRecord.of(reasons.waits_for_jobs(job.awaited))
     return job.reason

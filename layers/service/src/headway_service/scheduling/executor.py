@@ -147,7 +147,7 @@ class Executor:
             if not self.has_time():
                 break
             try:
-                self._dependants.notify(ended)
+                self._dependants.notify(ended, self.has_time)
                 notified = True
             except Conflict:
                 self.report.rejected += 1
