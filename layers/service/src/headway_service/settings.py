@@ -57,9 +57,14 @@ class Settings:
                 event_bus=environment.get("HEADWAY_EVENT_BUS", ""),
                 notification_topic_arn=environment.get("HEADWAY_NOTIFICATION_TOPIC_ARN", ""),
                 region=environment.get("AWS_REGION", ""),
-                reuse_buckets=tuple(filter(None, environment.get("HEADWAY_REUSE_BUCKETS", "").split(","))),
+                reuse_buckets=_bucket_names(environment.get("HEADWAY_REUSE_BUCKET_ARNS", "")),
             )
         except (KeyError, ValueError) as error:
             raise MissingSetting(
                 f"the function's environment lacks a usable {error}; deploy template.yaml again"
             ) from None
+
+
+def _bucket_names(arns: str) -> tuple[str, ...]:
+    """The names of buckets by their ARNs, which have commas between them."""
+    return tuple(arn.rpartition(":")[2] for arn in arns.split(",") if arn)
