@@ -120,7 +120,8 @@ class HeadwayApi:
 
         Args:
             request: boto3's parameters of CreateTrainingJob; a tag carries the priority. Or the result of
-                `headway_client.alternatives.with_alternatives`, or of `headway_client.dependencies.with_dependencies`.
+                `headway_client.alternatives.with_alternatives`, of `headway_client.dependencies.with_dependencies`, or
+                of `headway_client.reuse.with_reuse`.
             idempotency_key: identifies this submission: repeated with the same key, it returns ``created=True`` again.
                 1 to 128 letters, digits and ``_ . : -``; by default each call has a new key.
 
@@ -495,7 +496,7 @@ def _is_version(version: object) -> bool:
 
 
 def _path_for(request: Mapping[str, Any]) -> str:
-    """Return where a request is submitted: SageMaker's own has no place for alternatives and dependencies."""
+    """Return where a request is submitted: SageMaker's own has no place for more than that."""
     return "add-job" if is_item(request) else "jobs"
 
 

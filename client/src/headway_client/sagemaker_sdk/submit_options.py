@@ -10,6 +10,7 @@ from headway_client.alternatives import with_alternatives
 from headway_client.dependencies import with_dependencies
 from headway_client.errors import UsageError
 from headway_client.request_tags import with_priority, with_tag
+from headway_client.reuse import with_reuse
 
 TEAM_TAGS = ("team", "headway:team")
 """The keys of the tag that names the team to charge."""
@@ -31,6 +32,8 @@ class QueueOptions:
         wait_at_most_s: for how long after its entry the job waits for a better alternative, s.
         portable_checkpoint: whether a checkpoint of one alternative can be read on the others.
         after: the jobs that have to end first; see `headway_client.dependencies.with_dependencies`.
+        reuse: whether the outputs of an equal job may be used; see `headway_client.reuse.with_reuse`.
+        reuse_unpinned: whether an image without a digest counts as the same then.
     """
 
     priority: int | None = None
@@ -42,6 +45,8 @@ class QueueOptions:
     wait_at_most_s: int = 0
     portable_checkpoint: bool = False
     after: str | Sequence[str] = ()
+    reuse: bool = False
+    reuse_unpinned: bool = False
 
     def __post_init__(self) -> None:
         if self.retry_config is not None:
@@ -59,8 +64,8 @@ class QueueOptions:
         """Return what to submit for a CreateTrainingJob request with these options.
 
         Raises:
-            UsageError: the request's Tags are not a list, an option is for jobs with alternatives, or a dependency is
-                not valid.
+            UsageError: the request's Tags are not a list, an option is for jobs with alternatives or reuse, or a
+                dependency is not valid.
         """
         changed = dict(request)
         for key, value in (self.tags or {}).items():
@@ -77,7 +82,7 @@ class QueueOptions:
             wait_at_most_s=self.wait_at_most_s,
             portable_checkpoint=self.portable_checkpoint,
         )
-        return with_dependencies(body, self.after)
+        return with_reuse(with_dependencies(body, self.after), reuse=self.reuse, unpinned=self.reuse_unpinned)
 
 
 def _is_duration(timeout: object) -> bool:

@@ -84,6 +84,8 @@ class TrainingQueue:
         wait_at_most_s: int = 0,
         portable_checkpoint: bool = False,
         after: str | Sequence[str] = (),
+        reuse: bool = False,
+        reuse_unpinned: bool = False,
     ) -> QueuedJob:
         """Submit a training job, after uploading its sources to S3 as ``fit`` and ``train`` do.
 
@@ -106,6 +108,8 @@ class TrainingQueue:
                 without it a job that has run stays on its alternative.
             after: the jobs in the queue that have to end first, each as ``NAME`` if it has to complete, ``NAME:any`` if
                 it has to end, or ``NAME:failed`` if it has to fail or to reach its time limit.
+            reuse: whether the job completes with the outputs of an equal one, if there is one.
+            reuse_unpinned: whether an image without a digest (``@sha256:``) counts as the same then.
 
         Returns:
             The job; if the queue already has the same request under that name, the existing job.
@@ -125,6 +129,8 @@ class TrainingQueue:
             wait_at_most_s=wait_at_most_s,
             portable_checkpoint=portable_checkpoint,
             after=after,
+            reuse=reuse,
+            reuse_unpinned=reuse_unpinned,
         )
         request = training_request(training_job, inputs, job_name=job_name, experiment_config=experiment_config)
         submission = self._api.submit(options.applied_to(request))
@@ -148,6 +154,8 @@ class TrainingQueue:
         wait_at_most_s: int = 0,
         portable_checkpoint: bool = False,
         after: str | Sequence[str] = (),
+        reuse: bool = False,
+        reuse_unpinned: bool = False,
     ) -> list[QueuedJob]:
         """Submit a training job once for each of `inputs`, all in one call.
 
@@ -167,6 +175,8 @@ class TrainingQueue:
             wait_at_most_s: as for `submit`.
             portable_checkpoint: as for `submit`.
             after: as for `submit`.
+            reuse: as for `submit`.
+            reuse_unpinned: as for `submit`.
 
         Returns:
             The jobs in the order of `inputs`.
@@ -185,6 +195,8 @@ class TrainingQueue:
             wait_at_most_s=wait_at_most_s,
             portable_checkpoint=portable_checkpoint,
             after=after,
+            reuse=reuse,
+            reuse_unpinned=reuse_unpinned,
         )
         each = list(inputs)
         requests = [

@@ -136,6 +136,9 @@ class JobDetails(Job):
     dependants: Annotated[
         tuple[str, ...], Member("The jobs that were accepted with a dependency on it before it had ended.")
     ] = ()
+    reused_attempt: Annotated[
+        str | None, Member("The training job of `reusedFrom` that has made these outputs; null for none.")
+    ] = None
     withheld: Annotated[tuple[str, ...], Member("Parts of the request that the caller may not see.")] = field(
         default_factory=tuple
     )

@@ -19,6 +19,7 @@ from headway_client.cli.exit_codes import EXIT_OK, error_document, exit_code_of
 from headway_client.cli.interruption import if_interrupted
 from headway_client.dependencies import with_dependencies
 from headway_client.errors import UsageError
+from headway_client.reuse import with_reuse
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
@@ -83,6 +84,14 @@ _AGAIN = " Submit the same again to continue: what the queue already has is not 
     help="Enter the queue when this job has completed, or on another condition: any, when it has ended; failed, when "
     "it has failed. If that can no longer happen, the submitted job ends. Repeatable.",
 )
+@click.option(
+    "--reuse",
+    is_flag=True,
+    help="Complete at once with the outputs of an equal job that has completed, or wait for one that has not ended.",
+)
+@click.option(
+    "--reuse-unpinned", is_flag=True, help="The same, also with an image that is not named by its digest (@sha256:...)."
+)
 @click.option("--dry-run", is_flag=True, help="Only show what would happen.")
 @click.option(
     "--wait",
@@ -103,6 +112,8 @@ def submit(
     *,
     portable_checkpoint: bool,
     after: Sequence[str],
+    reuse: bool,
+    reuse_unpinned: bool,
     dry_run: bool,
     wait: bool,
 ) -> int:
@@ -113,11 +124,15 @@ def submit(
     found = [
         replace(
             each,
-            value=with_dependencies(
-                with_alternatives(
-                    each.value, others, wait_at_most_s=wait_at_most_s or 0, portable_checkpoint=portable_checkpoint
+            value=with_reuse(
+                with_dependencies(
+                    with_alternatives(
+                        each.value, others, wait_at_most_s=wait_at_most_s or 0, portable_checkpoint=portable_checkpoint
+                    ),
+                    awaited,
                 ),
-                awaited,
+                reuse=reuse or reuse_unpinned,
+                unpinned=reuse_unpinned,
             ),
         )
         for each in found
