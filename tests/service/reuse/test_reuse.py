@@ -22,7 +22,6 @@ from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import JobRecord, request_key
-from headway_service.store.records.reuse import ComputedRecord
 from headway_service.store.repository import find_request, get_job
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ADA, BOB, ROOT, World, request
@@ -356,7 +355,7 @@ NOT: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"InputDataConfig": [channel("s3://secret/train")]},
-        "the bucket `secret` is not among those that the queue may read (parameter ReuseBuckets)",
+        "the bucket `secret` is not among those that the queue may read (parameter ReuseBucketArns)",
     ),
 ]
 
@@ -372,7 +371,7 @@ def test_what_cannot_be_compared_runs_with_a_sentence(world: World, change: dict
 
 
 def test_an_image_without_a_digest_counts_as_the_same_on_request(world: World):
-    image = {"AlgorithmSpecification": {"TrainingImage": "image:1", "TrainingInputMode": "File"}}
+    image: dict[str, Any] = {"AlgorithmSpecification": {"TrainingImage": "image:1", "TrainingInputMode": "File"}}
     submit(world, "first", unpinned=True, **image)
     run(world, "first")
     assert submit(world, "second", unpinned=True, **image).job.reused_from == "first"
@@ -393,7 +392,7 @@ def test_without_buckets_reuse_is_refused(world: World):
     container = world.container
     object.__setattr__(container.settings, "reuse_buckets", ())
     submission = Submission(request=document("first"), reuse=True)
-    with pytest.raises(InvalidRequest, match="set the parameter ReuseBuckets") as refused:
+    with pytest.raises(InvalidRequest, match="parameter ReuseBucketArns") as refused:
         container.submitter.submit(submission, ROOT)
     assert [error.field for error in refused.value.fields] == ["reuse"]
     assert container.submitter.submit(document("first"), ROOT)[1]
@@ -413,7 +412,7 @@ def test_members_of_another_kind_are_refused(world: World, members: dict[str, An
     assert [error.field for error in refused.value.fields] == [field]
 
 
-CHECKPOINTS = {"CheckpointConfig": {"S3Uri": "s3://jobs/checkpoints"}}
+CHECKPOINTS: dict[str, Any] = {"CheckpointConfig": {"S3Uri": "s3://jobs/checkpoints"}}
 
 
 def test_a_job_that_continues_from_checkpoints_answers_no_other_one(world: World):
@@ -677,11 +676,3 @@ def test_a_tick_without_time_leaves_the_rest_to_the_next_one(world: World):
         executor._dependants.notify(ended, lambda: False)
     assert job(world, "second").twin == "first"
     assert read_ledger(world.table).ended == (ended,)
-
-
-def test_the_key_of_a_computation_is_its_digest():
-    record = ComputedRecord(key_digest="d", job_name="a")
-    assert (record.key("d"), record.put(requires=twins.transitions.claim_computation("a", "d", None).requires).key) == (
-        ("reuse#d", "computed"),
-        ("reuse#d", "computed"),
-    )

@@ -80,6 +80,7 @@ def job_details_document(
         wait_at_most_seconds=seen.job.wait_at_most_s,
         portable_checkpoint=seen.job.portable_checkpoint,
         dependants=seen.job.dependants,
+        reused_attempt=seen.job.output_attempt if seen.job.reused_from else None,
         withheld=tuple(shown.withheld),
     )
 

@@ -40,12 +40,12 @@ class Objects(Protocol):
             token: of a page before; None for the first page.
         """
 
-    def read(self, bucket: str, key: str, etag: str, max_bytes: int) -> bytes:
-        """GetObject: the content of an object, if it still has this ETag.
+    def read(self, bucket: str, key: str, etag: str, size: int) -> bytes:
+        """GetObject: the content of an object, if it still is as it was listed.
 
         Args:
             bucket: the bucket.
             key: the key of the object.
             etag: as a listing has it.
-            max_bytes: the largest content; a larger one counts as unreadable.
+            size: likewise, bytes.
         """

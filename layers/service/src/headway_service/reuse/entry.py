@@ -63,7 +63,7 @@ class ReuseEntry:
         """
         if not self._twins.enabled:
             message = (
-                "is not possible, as the queue may read no bucket: set the parameter ReuseBuckets of the deployment to "
+                "is not possible, as the queue may read no bucket: set the deployment's parameter ReuseBucketArns to "
                 "the buckets of inputs, sources and outputs, or leave reuse out"
             )
             raise InvalidRequest(f"reuse {message}", [FieldError(field="reuse", message=message)])

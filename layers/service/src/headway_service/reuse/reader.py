@@ -124,7 +124,7 @@ class Reader:
     def _require(self, place: Place) -> None:
         if place.bucket not in self._buckets:
             raise NotReusable(
-                f"the bucket `{place.bucket}` is not among those that the queue may read (parameter ReuseBuckets)"
+                f"the bucket `{place.bucket}` is not among those that the queue may read (parameter ReuseBucketArns)"
             )
         if self._clock() >= self._until_ms:
             raise NotReusable(f"its inputs could not be read within {MAX_READ_MS // 1000} s")

@@ -57,11 +57,11 @@ class MemoryObjects:
         )
         return ObjectPage(objects=objects, next_token=keys[PAGE - 1] if len(keys) > PAGE else None)
 
-    def read(self, bucket: str, key: str, etag: str, max_bytes: int) -> bytes:
+    def read(self, bucket: str, key: str, etag: str, size: int) -> bytes:
         """See :class:`headway_service.ports.objects.Objects`."""
         self.calls.append(f"read {bucket}/{key}")
         content, _ = self._bucket(bucket).get(key, (b"", 0))
-        if _etag(content) != etag or len(content) > max_bytes:
+        if _etag(content) != etag or len(content) != size:
             raise ObjectsUnreadable("PreconditionFailed (HTTP 412)")
         return content
 
