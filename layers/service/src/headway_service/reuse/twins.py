@@ -12,7 +12,7 @@ from headway_service.config.authorization import Access, Caller
 from headway_service.errors import Conflict
 from headway_service.ports.objects import Objects
 from headway_service.ports.table import Table, Write
-from headway_service.reuse.fingerprint import Question, fingerprint, outputs_digest, starts_afresh
+from headway_service.reuse.fingerprint import Fingerprint, Question, fingerprint, outputs_digest, starts_afresh
 from headway_service.reuse.reader import MAX_READ_MS, Reader
 from headway_service.reuse.request import NotReusable
 from headway_service.sagemaker_api.outputs import outputs_of
@@ -209,9 +209,7 @@ class Twins:
             team=source.team,
             unpinned=source.reuse.unpinned,
         )
-        found = fingerprint(question, self._reader(until_ms))
-        if (found.key, found.seen) != (source.reuse.key, source.reuse.seen):
-            raise NotReusable("its request, or an object that it reads, was changed before it had ended")
+        _require_unchanged(source.reuse, fingerprint(question, self._reader(until_ms)))
         outputs = self._outputs_of(source, self._reader(until_ms))
         if not outputs:
             raise NotReusable("it has no outputs")
@@ -231,3 +229,13 @@ class Twins:
 
     def _reader(self, until_ms: int) -> Reader:
         return Reader(self._objects(), self._buckets, self._clock, until_ms)
+
+
+def _require_unchanged(before: ReuseRecord, found: Fingerprint) -> None:
+    """Check that a job has computed what its digest stands for.
+
+    Raises:
+        NotReusable: it may not have.
+    """
+    if (found.key, found.seen) != (before.key, before.seen):
+        raise NotReusable("its request, or an object that it reads, was changed before it had ended")

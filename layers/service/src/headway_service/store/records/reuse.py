@@ -42,6 +42,6 @@ class ComputedRecord(Record):
         key = self.key(self.key_digest)
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()}, requires=requires)
 
-    def delete(self) -> Delete:
-        """The write that removes it. Fails if it is another job's meanwhile."""
-        return Delete(key=self.key(self.key_digest), requires=Equals("jobName", self.job_name))
+    def delete(self, *, requires: Equals) -> Delete:
+        """The write that removes it."""
+        return Delete(key=self.key(self.key_digest), requires=requires)

@@ -97,8 +97,10 @@ def claim_computation(job: str, key: str, known: ComputedRecord | None) -> Write
         key: the digest of what it computes.
         known: the job that was to compute it, or has, and whose outputs cannot be used; None if there is none.
     """
-    requires = Absent() if known is None else Equals("jobName", known.job_name)
-    return ComputedRecord(key_digest=key, job_name=job).put(requires=requires)
+    computed = ComputedRecord(key_digest=key, job_name=job)
+    if known is None:
+        return computed.put(requires=Absent())
+    return computed.put(requires=Equals("jobName", known.job_name))
 
 
 def note_outputs(known: ComputedRecord, outputs: str, expires_at: int | None) -> tuple[ComputedRecord, Write]:
@@ -115,7 +117,7 @@ def note_outputs(known: ComputedRecord, outputs: str, expires_at: int | None) ->
 
 def forget_computation(known: ComputedRecord) -> Write:
     """The outputs of a job are not to be used. Fails if another job computes the same meanwhile."""
-    return known.delete()
+    return known.delete(requires=Equals("jobName", known.job_name))
 
 
 def _reused(
