@@ -15,6 +15,7 @@ from headway.lifecycle import JobState
 from headway_client.dependencies import with_dependencies
 from headway_client.errors import RefusedError, UsageError
 from headway_client.http.api import HeadwayApi
+from headway_client.job_sentences import job_sentence
 from headway_client.reuse import with_reuse
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
 from headway_service.settings import Settings
@@ -101,6 +102,8 @@ def test_a_reused_job_is_shown_with_the_other_one(
     assert second.job.reason.code == "Reused"
     monkeypatch.setenv("HEADWAY_ENDPOINT", api.endpoint)
     monkeypatch.setenv("HEADWAY_REGION", REGION)
+    assert job_sentence(second.job) == "second has completed, with the outputs of first"
+    assert job_sentence(api.get_job("first").job) == "first has completed"
     _, shown, _ = run("show", "second")
     assert "Reused    the outputs of first\n" in shown
     assert "completed without instances, with the outputs of `first`, which has computed the same" in shown

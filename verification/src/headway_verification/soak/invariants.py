@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -87,6 +87,8 @@ class Invariants:
         self._sizes = SizeInvariants()
         self.states: set[str] = set()
         self.too_late_s: float | None = None
+        #: When the input of jobs with reuse was written, ms.
+        self.input_writes: Sequence[int] = ()
 
     def check(self, accepted: Collection[str], now_s: float) -> None:
         """Check the invariants that hold at every moment.
@@ -100,7 +102,7 @@ class Invariants:
         """
         jobs, lines, ledger = self._read()
         check_dependencies(jobs)
-        check_reuse(jobs, self._request_of)
+        check_reuse(jobs, self._request_of, self.input_writes)
         for name in (
             name for name, job in jobs.items() if job.get("liveAttempt") and job.get("summary", {}).get("dependsOn")
         ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headway_verification.soak.violations import require
@@ -10,6 +10,9 @@ from headway_verification.soak.violations import require
 _Jobs = Mapping[str, Mapping[str, Any]]
 
 _ENDS = frozenset({"completed", "failed", "stopped"})
+_CLOCKS_MS = 5000
+"""More than the clocks of two functions differ by."""
+
 _OWN = ("TrainingJobName", "Tags", "StoppingCondition", "EnableManagedSpotTraining")
 """Members in which equal jobs may differ."""
 
@@ -21,12 +24,13 @@ def reused_from(job: Mapping[str, Any]) -> str:
     return str(_reuse(job).get("jobName", ""))
 
 
-def check_reuse(jobs: _Jobs, request_of: Callable[[str], Mapping[str, Any]]) -> None:
+def check_reuse(jobs: _Jobs, request_of: Callable[[str], Mapping[str, Any]], input_writes: Sequence[int]) -> None:
     """Check that a job has the outputs of a job that has completed the same, and that no two compute the same at once.
 
     Args:
         jobs: the jobs, by name.
         request_of: the stored request of a job.
+        input_writes: when the input of jobs with reuse was written, ms.
 
     Raises:
         Violated: an invariant does not hold.
@@ -45,6 +49,9 @@ def check_reuse(jobs: _Jobs, request_of: Callable[[str], Mapping[str, Any]]) -> 
                 _reuse(job)["attemptName"] == other["attempts"][-1]["attemptName"],
                 f"{name} has the outputs of another attempt than the last of {source}",
             )
+            began_ms, ended_ms = other["entryTime"] + _CLOCKS_MS, other["summary"]["endedMs"] - _CLOCKS_MS
+            during = any(began_ms < written_ms < ended_ms for written_ms in input_writes)
+            require(not during, f"{name} has the outputs of {source}, whose input was written while it ran")
             one, two = (_compared(request_of(each)) for each in (name, source))
             require(one == two, f"{name} has the outputs of {source}, which computes something else")
         elif job["jobState"] not in _ENDS and (key := _reuse(job).get("key")):

@@ -32,6 +32,8 @@ class FaultyObjects:
         self._edge = edge
         self._clock_s = clock_s
         self._written: set[str] = set()
+        #: When the input was written, virtual time, ms.
+        self.input_writes: list[int] = []
         self.write_input(b"")
 
     def write_input(self, content: bytes) -> None:
@@ -40,7 +42,8 @@ class FaultyObjects:
         Args:
             content: the content.
         """
-        self._objects.put(DATA, "in/a", content, int(self._clock_s() * 1000))
+        self.input_writes.append(int(self._clock_s() * 1000))
+        self._objects.put(DATA, "in/a", content, self.input_writes[-1])
 
     def list(self, bucket: str, prefix: str, token: str | None = None) -> ObjectPage:
         """See :class:`headway_service.ports.objects.Objects`."""

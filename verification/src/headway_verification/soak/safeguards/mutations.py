@@ -336,7 +336,10 @@ _MADE_AGAIN = (
 )
 _MAY_COME_AFTER = "a resume in progress when a pause begins may equally follow it"
 
+_EITHER_ANSWERS = "the job that computes meanwhile computes the same, so the outputs of either answer equal jobs"
+
 REASONS: dict[tuple[str, str, str], str] = {
+    ("note_outputs", "reuse", "has the jobName that was read"): _EITHER_ANSWERS,
     **dict.fromkeys(
         [
             (function, "pool", "exists")

@@ -59,9 +59,9 @@ from headway_verification.soak.trials.steps import (
     tick,
     tick_after,
     tick_with_refused_launch,
+    touch_input,
     wait,
     watch,
-    write_input,
 )
 
 RESIZE = ask("PATCH", f"/pools/{P5}", {"size": 3})
@@ -206,8 +206,11 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         "a job is submitted after an equal one has completed", submit_reusing("j")
     ),
     "two ticks that note the outputs": _interleaving(_NOTED, tick),
+    "an equal submission that is answered, and another request of its name": _interleaving(
+        "a job is submitted after an equal one has completed", submit("j"), tick
+    ),
     "a tick that notes the outputs, and a submission that computes again": _interleaving(
-        _NOTED, write_input, submit_reusing("m")
+        _NOTED, touch_input, submit_reusing("m")
     ),
     "a tick that answers jobs, and their stop": _interleaving(
         _NOTED, ask("DELETE", "/jobs/j"), ask("DELETE", "/jobs/l")
@@ -216,11 +219,14 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a tick that has another job compute, and their stop": _interleaving(
         _COMPUTES_AGAIN, ask("DELETE", "/jobs/j"), ask("DELETE", "/jobs/k")
     ),
+    "a tick that has another job compute, and the stop of one that waits": _interleaving(
+        _COMPUTES_AGAIN, ask("DELETE", "/jobs/k")
+    ),
     "a tick that has another job compute, and an equal submission": _interleaving(
         _COMPUTES_AGAIN, submit_reusing("m"), tick
     ),
     "a tick that forgets a job, and an equal submission": _interleaving(
-        "a job for which equal ones wait has completed with another input", submit_reusing("m"), tick
+        "a job for which equal ones wait has completed with an input that was written again", submit_reusing("m")
     ),
     "two submissions of one name": _interleaving("a job is submitted", submit("j", (P5, 2)), tick),
     "a start and a stop": _interleaving("jobs start", ask("DELETE", "/jobs/b"), tick),

@@ -58,6 +58,7 @@ from headway_verification.soak.trials.steps import (
     submit_spot,
     take_name,
     tick,
+    touch_input,
     wait,
     watch,
     write_input,
@@ -218,6 +219,10 @@ SITUATIONS: dict[str, Scenario] = {
     ),
     "a job for which equal ones wait has completed with another input": Scenario(
         prepare=run_steps(*_started(submit_reusing("a")), submit_reusing("j"), write_input, wait(900), deliver_events),
+        begin=tick,
+    ),
+    "a job for which equal ones wait has completed with an input that was written again": Scenario(
+        prepare=run_steps(*_started(submit_reusing("a")), submit_reusing("j"), touch_input, wait(900), deliver_events),
         begin=tick,
     ),
     "a waiting job is stopped": Scenario(prepare=run_steps(submit("j")), begin=ask("DELETE", "/jobs/j")),
