@@ -12,16 +12,19 @@ import pytest
 from headway.dependencies import Ending
 from headway.lifecycle import JobState
 from headway.reasons import ReasonCode
+from headway_service.admission import dependencies
 from headway_service.admission.submission import Submission
 from headway_service.config.authorization import Caller
 from headway_service.errors import Conflict, InvalidRequest, NameInUse, QueueFull
 from headway_service.jobs.position import JobView
+from headway_service.ports.table import Equals
 from headway_service.reuse import twins
 from headway_service.reuse.twins import MAX_TWINS
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import JobRecord, request_key
+from headway_service.store.records.reuse import ComputedRecord
 from headway_service.store.repository import find_request, get_job
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ADA, BOB, ROOT, World, request
@@ -254,13 +257,15 @@ def test_who_may_not_see_the_other_job_learns_nothing_about_it(world: World, whe
     assert submit(world, "third", ADA).job.job_name == "third"
 
 
-@pytest.mark.parametrize("change", ["written again", "another one", "gone"])
+@pytest.mark.parametrize("change", ["written again", "another one", "gone", "renamed"])
 def test_a_changed_input_is_noticed(world: World, change: str):
     submit(world, "first")
     run(world, "first")
-    if change == "gone":
+    if change in {"gone", "renamed"}:
         world.objects.delete(DATA, "train/a")
-    else:
+    if change == "renamed":
+        world.objects.put(DATA, "train/c", b"1")
+    elif change != "gone":
         world.objects.put(DATA, "train/a" if change == "written again" else "train/b", b"2", 5)
     assert submit(world, "second").job.job_state is JobState.PENDING
 
@@ -352,6 +357,25 @@ NOT: list[tuple[dict[str, Any], str]] = [
     (
         {"InputDataConfig": [channel("s3://data/train", S3DataType="ManifestFile")]},
         "its channel train reads what other objects name; only S3Prefix is compared",
+    ),
+    (
+        {
+            "InputDataConfig": [
+                {
+                    "ChannelName": "train",
+                    "DataSource": {
+                        "FileSystemDataSource": {
+                            "FileSystemId": "fs-12345678901",
+                            "FileSystemAccessMode": "ro",
+                            "FileSystemType": "EFS",
+                            "DirectoryPath": "/",
+                        }
+                    },
+                }
+            ],
+            "VpcConfig": {"SecurityGroupIds": ["sg-1"], "Subnets": ["subnet-1"]},
+        },
+        "what its channel train reads is not in S3, so a change is not noticed",
     ),
     (
         {"InputDataConfig": [channel("s3://secret/train")]},
@@ -535,9 +559,11 @@ def test_a_held_job_is_answered_too(world: World):
     submit(world, "first")
     submit(world, "second")
     world.commands.hold("second", ROOT)
+    assert reason(world, "second")[0] is ReasonCode.HELD
     run(world, "first")
     found = job(world, "second")
     assert (found.job_state, found.held, found.reused_from) == (JobState.COMPLETED, False, "first")
+    assert found.ended() == []
 
 
 def test_a_held_job_whose_twin_is_stopped_stays_held(world: World):
@@ -676,3 +702,133 @@ def test_a_tick_without_time_leaves_the_rest_to_the_next_one(world: World):
         executor._dependants.notify(ended, lambda: False)
     assert job(world, "second").twin == "first"
     assert read_ledger(world.table).ended == (ended,)
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+def test_a_record_that_names_another_job_by_now_answers_nothing(world: World, reuse: bool):
+    """The name of a job may be used again when the queue has forgotten it."""
+    submit(world, "first")
+    key = str(computed(world)[0]["keyDigest"])
+    world.submitter.submit(Submission(request=document("other", Environment={"A": "1"}), reuse=reuse), ROOT)
+    world.table.write([ComputedRecord(key_digest=key, job_name="other").put(requires=Equals("jobName", "first"))])
+    seen = submit(world, "second")
+    assert (seen.job.twin, seen.job.reason.code) == ("", ReasonCode.ENTERED)
+    assert "second" in [item["jobName"] for item in computed(world)]
+
+
+def test_a_record_of_a_job_that_is_gone_answers_nothing(world: World):
+    submit(world, "first")
+    key = str(computed(world)[0]["keyDigest"])
+    world.table.write([ComputedRecord(key_digest=key, job_name="gone").put(requires=Equals("jobName", "first"))])
+    assert submit(world, "second").job.reason.code is ReasonCode.ENTERED
+
+
+def test_a_job_that_was_stopped_answers_nothing_whatever_it_has_left(world: World):
+    submit(world, "first")
+    world.tick()
+    world.pass_time(300, tick=False)
+    world.objects.put(OUTPUTS, "output/first/output/output.tar.gz", b"")
+    world.commands.stop("first", ROOT)
+    world.tick()
+    world.pass_time(300, tick=False)
+    assert job(world, "first").ending is Ending.STOPPED
+    world.container.reuse.settle(EndedJobRecord(job_name="first", ending=Ending.STOPPED, dependants=()))
+    assert computed(world) == []
+
+
+def test_after_a_job_that_was_stopped_the_next_one_computes_without_another_reason(world: World):
+    submit(world, "first")
+    world.commands.stop("first", ROOT)
+    assert submit(world, "second").job.reason.code is ReasonCode.ENTERED
+
+
+def test_a_conflict_about_an_end_is_left_to_the_other_invocation(world: World, monkeypatch: pytest.MonkeyPatch):
+    submit(world, "first")
+    world.commands.stop("first", ROOT)
+    ended = read_ledger(world.table).ended[0]
+
+    def write(*_: Any) -> None:
+        raise Conflict([0])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(world.table), "write", write)
+        world.container.reuse.settle(ended)
+    assert [item["jobName"] for item in computed(world)] == ["first"]
+
+
+def test_a_job_after_others_that_nothing_equals_enters_as_any_other(world: World):
+    world.submit("other")
+    submit(world, "first", after=[{"job": "other"}])
+    run(world, "other")
+    assert [step.reason.code for step in job(world, "first").history][:2] == [
+        ReasonCode.ENTERED,
+        ReasonCode.DEPENDENCY_ENDED,
+    ]
+    assert [item["jobName"] for item in computed(world)] == ["first"]
+
+
+def test_a_job_after_two_others_waits_for_both(world: World):
+    world.submit("one")
+    world.submit("two", Environment={"SANDBOX_RUN_SECONDS": "90000"})
+    submit(world, "first", after=[{"job": "one"}, {"job": "two"}])
+    run(world, "one")
+    assert [name for name, _ in job(world, "first").awaited] == ["two"]
+    assert computed(world) == []
+
+
+def test_a_dependant_without_reuse_is_not_compared(world: World):
+    world.submit("other")
+    submission = Submission(request=document("first"), depends_on=[{"job": "other"}])
+    world.submitter.submit(submission, ROOT)
+    run(world, "other")
+    assert (world.objects.calls, computed(world)) == ([], [])
+    assert job(world, "first").history[1].reason.code is ReasonCode.DEPENDENCY_ENDED
+
+
+def test_an_answered_job_takes_no_place_from_the_rest_of_its_batch(world: World):
+    submit(world, "first")
+    run(world, "first")
+    configure(world, {"limits": {"waitingPerTeam": 1}})
+    context = world.submitter.context(ROOT)
+    for name, reuse in (("second", True), ("other", False)):
+        submission = Submission(request=document(name), reuse=reuse)
+        assert world.submitter.enqueue(submission, ROOT, None, context).created
+
+
+def test_a_job_that_waits_for_an_equal_one_may_be_changed_whatever_it_depended_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(dependencies, "MAX_DEPENDENCIES", 1)
+    world.submit("other")
+    run(world, "other")
+    submit(world, "first")
+    submit(world, "second", after=[{"job": "other"}])
+    assert job(world, "second").twin == "first"
+    world.changes.change("second", RequestChange(instances=2), ROOT)
+    assert job(world, "second").twin == "first"
+
+
+def with_alternatives(name: str, **members: Any) -> Submission:
+    resources = {"InstanceType": "ml.g5.xlarge", "InstanceCount": 1, "VolumeSizeInGB": 1}
+    return Submission(request=document(name), alternatives=[{"ResourceConfig": resources, **members}], reuse=True)
+
+
+def test_alternatives_are_compared_too():
+    world = World(pools={"ml.p5.48xlarge": 2, "ml.g5.xlarge": 2})
+    world.objects.put(OUTPUTS, "other", b"")
+    world.objects.put(DATA, "train/a", b"1")
+    for name in ("first", "second"):
+        world.submitter.submit(with_alternatives(name), ROOT)
+    submit(world, "third")
+    assert [job(world, name).twin for name in ("second", "third")] == ["first", ""]
+    sources = {"HyperParameters": {"sagemaker_submit_directory": "s3://data/x.tar.gz"}}
+    seen = world.submitter.submit(with_alternatives("fourth", **sources), ROOT)[0]
+    assert "its alternatives have sources of their own" in seen.job.reason.message
+
+
+def test_another_object_beside_the_archive_of_sources_does_not_matter(world: World):
+    for name in ("first", "second"):
+        world.objects.put(DATA, f"{name}/source/sourcedir.tar.gz", archive(("train.py", b"1")))
+    submit(world, "first", **sdk2("first"))
+    world.objects.put(DATA, "second/source/sourcedir.tar.gz.bak", b"")
+    assert submit(world, "second", **sdk2("second")).job.twin == "first"

@@ -162,8 +162,7 @@ class Submitter:
             if known is None:
                 raise
             return self._known(known, admitted, caller, key)
-        if job.ending is None:
-            context.limits.record(job)
+        context.limits.record(job)
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
         self._wake("submitted")
         return SubmittedJob(job=job, created=True, new=True)

@@ -13,7 +13,6 @@ from headway_service.reuse.archives import contents_digest
 from headway_service.reuse.members import SUBMIT_DIRECTORY
 from headway_service.reuse.reader import Place, Reader
 from headway_service.reuse.request import NotReusable, canonical, is_source, require_reusable, submitted_archive
-from headway_service.sagemaker_api.outputs import has_templates
 
 _PREFIX = "S3Prefix"
 _ARCHIVE = ".tar.gz"
@@ -62,8 +61,6 @@ def fingerprint(question: Question, reader: Reader) -> Fingerprint:
     """
     request: dict[str, Any] = json.loads(question.request)
     require_reusable(request, unpinned=question.unpinned)
-    if has_templates(question.request):
-        raise NotReusable("its request has templates that are not filled in")
     if SUBMIT_DIRECTORY in question.alternatives:
         raise NotReusable("its alternatives have sources of their own")
     found = [*_data(request, reader), *_sources(request, reader)]

@@ -126,8 +126,9 @@ class Twins:
             or not access.may_see_details(caller, source.owner, source.team)
         ):
             return Computes(reuse=own)
-        equals = source is not None and source.reuse is not None and source.reuse.key == found.key
-        if source is None or not equals or source.ending not in {None, Ending.COMPLETED}:
+        if source is None or source.reuse is None or source.reuse.key != found.key:
+            return self._claim(job, question, computing, reader, known)
+        if source.ending not in {None, Ending.COMPLETED}:
             return self._claim(job, question, computing, reader, known)
         if source.ending is None:
             if len(source.dependants) >= MAX_TWINS:
@@ -163,7 +164,7 @@ class Twins:
             ended: the job.
         """
         source = find_job(self._table, ended.job_name)
-        if source is None or source.reuse is None or not source.computes_for_others:
+        if source is None or source.reuse is None:
             return
         known = self._computed(source.reuse.key)
         if known is None or known.job_name != source.job_name or known.outputs:
@@ -237,5 +238,5 @@ def _require_unchanged(before: ReuseRecord, found: Fingerprint) -> None:
     Raises:
         NotReusable: it may not have.
     """
-    if (found.key, found.seen) != (before.key, before.seen):
+    if found.seen != before.seen:
         raise NotReusable("its request, or an object that it reads, was changed before it had ended")
