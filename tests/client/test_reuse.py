@@ -28,6 +28,7 @@ from tests.client.command_line import Run, Write
 from tests.client.conftest import FAST
 from tests.client.contract import request
 from tests.client.handler_server import serving
+from tests.client.pages import example
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 from tests.client.test_real_handler import handler  # noqa: F401  # a fixture
 
@@ -178,3 +179,14 @@ def test_the_handle_to_the_queue_asks_for_reuse_of_one_job_and_of_many(objects: 
     del unpinned["TrainingJobName"]
     queue.map(unpinned, channels, ["b", "c"], reuse=True, reuse_unpinned=True)
     assert [each.job for each in api.get_job("c").depends_on] == ["b"]
+
+
+def test_the_example_of_the_page_is_run(
+    objects: MemoryObjects, api: HeadwayApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"HEADWAY_ENDPOINT": api.endpoint, "HEADWAY_REGION": REGION}.items():
+        monkeypatch.setenv(name, value)
+    names: dict[str, Any] = {name: pinned(name) for name in ("prepare", "train", "evaluate")}
+    exec(example("docs/how-to/reuse.md", "Submit with reuse"), names)
+    assert [each.job for each in api.get_job("train").depends_on] == ["prepare"]
+    assert names["body"] == with_reuse(pinned("evaluate"))
