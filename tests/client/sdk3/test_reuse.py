@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ def train(server: ContractServer, aws: AwsStub, sources: str) -> Any:
     def run(**options: Any) -> str:
         """Train, and return the digest of the job."""
         known = set(server.queue.jobs)
+        if known:
+            time.sleep(1.1)  # the SDK names jobs by the second
         data = InputData(channel_name="train", data_source=f"s3://{BUCKET}/data")
         trainer(sources, **{"hyperparameters": {"epochs": 3}, **options}).train(input_data_config=[data], wait=False)
         (name,) = set(server.queue.jobs) - known
