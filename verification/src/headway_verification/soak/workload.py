@@ -376,6 +376,7 @@ class Workload:
             capacity_wait_s=random.choice([0.0, 300.0, 3000.0]),
             pending_expiry=random.choice(["Stopped", "Failed"]),
             event_hides_selection=random.random() < 0.5,
+            event_hides_metrics=random.random() < 0.5,
             preferences_count=random.choice(["selected", "all"]),
             # Mostly enough, as without a quota SageMaker keeps nothing.
             warm_pool_quotas=random.choice([{}, {P5: 1}, *[{P5: 9, G5: 9}] * 4]),

@@ -148,7 +148,15 @@ class Submitter:
             )
             context.limits.require(job)
             training_request = self._fill_in(admitted, found)
-            self._table.write(transitions.enqueue(job, training_request, admitted.alternatives, found.awaited))
+            self._table.write(
+                transitions.enqueue(
+                    job,
+                    training_request,
+                    admitted.alternatives,
+                    found.awaited,
+                    sweep=admitted.array.sweep if admitted.array is not None else "",
+                )
+            )
         except (QueueFull, InvalidRequest, ImpossibleDemand, NotAllowed, Conflict):
             # A repeated call gets the same answer, even if its job was the last that fitted, its plan has ended, or a
             # job that it depends on has ended otherwise.

@@ -4,6 +4,15 @@ Pure: records in, writes out. Every write is conditional on the records that wer
 one fails with a :class:`headway_service.errors.Conflict` and changes nothing (promises 1 and 6).
 """
 
+from headway_service.store.transitions.array import (
+    advance,
+    hold_array,
+    make_early,
+    set_aside,
+    settle_priorities,
+    stop_array,
+    take_in,
+)
 from headway_service.store.transitions.attempt import (
     apply_policy_action,
     confirm,
@@ -51,6 +60,7 @@ from headway_service.store.transitions.ledger import (
 from headway_service.store.transitions.request_change import change_request
 from headway_service.store.transitions.retry_plan import RetryPlan
 from headway_service.store.transitions.selection import select_pool
+from headway_service.store.transitions.shared import expire_request
 from headway_service.store.transitions.unmanaged_job import (
     charge_unmanaged,
     forget_unmanaged,
@@ -69,6 +79,7 @@ __all__ = [
     "add_pool",
     "add_team",
     "adopt",
+    "advance",
     "apply_policy_action",
     "back_off",
     "change_pause",
@@ -85,9 +96,12 @@ __all__ = [
     "end_restore",
     "end_warm_pool",
     "enqueue",
+    "expire_request",
     "forget_unmanaged",
     "free",
     "hold",
+    "hold_array",
+    "make_early",
     "meet_dependency",
     "note_missing",
     "pause",
@@ -104,13 +118,17 @@ __all__ = [
     "resume",
     "return_lease",
     "select_pool",
+    "set_aside",
     "set_calendar",
     "set_plan",
+    "settle_priorities",
     "start",
     "stop_active",
+    "stop_array",
     "stop_for_size",
     "stop_sent",
     "stop_waiting",
+    "take_in",
     "take_lease",
     "take_out_team",
     "touch",
