@@ -119,9 +119,9 @@ _TWO_FOR_ONE = Scenario(
 """A warm pool was released and a victim stopped for one job, and both are gone."""
 
 
-def _prepared(queue: Deployment) -> Deployment:
-    _TWO_FOR_ONE.prepare(queue)
-    return queue
+def _after(situation: Scenario, *steps: Step) -> Scenario:
+    """Return the situation after further steps."""
+    return replace(situation, prepare=run_steps(situation.prepare, *steps))
 
 
 _ADOPTED = "an attempt missing from the table is adopted"
@@ -178,6 +178,10 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a dependant that is notified, and its team that is deleted and restored": Interleaving(
         situation=_FORGOTTEN_DEPENDANT,
         meanwhile=run_steps(configure({P5: 1, G5: 2}), configure({P5: 1, G5: 2}, {"b": {}})),
+    ),
+    "a dependant that is notified, and its deleted team that is restored": Interleaving(
+        situation=_after(_FORGOTTEN_DEPENDANT, configure({P5: 1, G5: 2})),
+        meanwhile=run_steps(configure({P5: 1, G5: 2}, {"b": {}})),
     ),
     "two submissions of one name": _interleaving("a job is submitted", submit("j", (P5, 2)), tick),
     "a start and a stop": _interleaving("jobs start", ask("DELETE", "/jobs/b"), tick),
@@ -304,6 +308,17 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         ),
         meanwhile=run_steps(complete_training_of("k"), deliver_end),
     ),
+    "a selection for a job that gives way, and the end of the last other one that gives way": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(
+                *(configure({P5: 3, G5: 2}), hide_selection, submit_preferring("j", (G5, 1), (P5, 1), run_s=5000)),
+                *(submit("k", run_s=5000), submit("l", run_s=5000), tick, wait(400), deliver_events),
+                *(submit("high", (P5, 3), priority=9), tick, complete_training_of("k"), deliver_end),
+            ),
+            begin=reconcile,
+        ),
+        meanwhile=run_steps(complete_training_of("l"), deliver_end),
+    ),
     "two schedulers and one warm pool": Interleaving(
         situation=Scenario(prepare=run_steps(*KEPT, submit_kept("j", 2), submit_kept("j2", 2)), begin=tick),
         meanwhile=run_steps(ask("PATCH", "/jobs/j2", {"priority": 9}), tick),
@@ -330,7 +345,7 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         situation=_TWO_FOR_ONE, meanwhile=run_steps(deliver_events)
     ),
     "an end of a warm pool, and a hold of its preemptor": Interleaving(
-        situation=replace(_TWO_FOR_ONE, prepare=lambda queue: run_steps(deliver_events)(_prepared(queue))),
+        situation=_after(_TWO_FOR_ONE, deliver_events),
         meanwhile=run_steps(ask("POST", "/jobs/wide/hold")),
     ),
     "a look at a warm pool, and a start in it": Interleaving(
