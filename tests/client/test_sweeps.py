@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from headway.sweeps import Sweep
 from headway_client.alternatives import with_alternatives
+from headway_client.cli.arguments.sweep_files import read_sweep
 from headway_client.cli.commands.jobs import wait
 from headway_client.cli.output.scatter import scatter
 from headway_client.dependencies import with_dependencies
@@ -22,9 +23,10 @@ from headway_client.errors import JobNotFoundError, RefusedError, ServerFaultErr
 from headway_client.http.api import HeadwayApi
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
 from headway_client.sweeps import with_sweep
-from tests.client.command_line import Run, Write, answers
+from tests.client.command_line import ROOT, Run, Write, answers
 from tests.client.contract import request
 from tests.client.contract_arrays import Array, shown
+from tests.client.pages import example
 from tests.client.server import ContractServer
 
 GRID: dict[str, Any] = {"grid": {"lr": [0.1, 0.01], "layers": [2, 4]}}
@@ -254,6 +256,29 @@ def test_a_member_is_shown_with_its_array_and_its_values(run: Run, api: HeadwayA
         "Values    lr=0.01, layers=4",
         "Metrics   loss=0.25, accuracy=0.333333",
     ]
+
+
+# ---------------------------------------------------------------------------------------------------------- the page
+
+PAGE = ROOT / "docs/how-to/sweeps.md"
+
+
+def test_the_sweeps_of_the_page_are_valid() -> None:
+    written = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    counts = []
+    for text in written:
+        Path("sweep.yaml").write_text(text)
+        counts.append(read_sweep("sweep.yaml").count)
+    assert counts == [6, 50, 2]
+
+
+@pytest.mark.usefixtures("endpoint_set")
+def test_the_example_of_the_page_is_run(server: ContractServer, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(example("docs/how-to/sweeps.md", "Submit it"), {"sweep": request("sweep")})
+    assert server.queue.arrays["sweep"].progress()["atOnce"] == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "sweep_1 pending {'lr': '0.1', 'layers': '4'} {}"
+    assert len(lines) == 4
 
 
 # ------------------------------------------------------------------------------------------------------- the results
