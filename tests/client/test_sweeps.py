@@ -219,6 +219,32 @@ def test_a_wait_is_for_the_whole_array(
     assert (code, out) == (0, "sweep has completed\n")
 
 
+def test_a_wait_tells_each_failure_and_each_tenth_of_the_members(
+    run: Run, api: HeadwayApi, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = submit_array(api, server, {"random": {"lr": {"uniform": [0, 1]}}, "count": 40, "seed": 1})
+    ends = iter(
+        [(0, "completed"), (1, "completed"), (2, "completed"), (3, "completed"), (4, "failed"), (5, "completed")]
+    )
+
+    def advance(seconds: float) -> None:
+        index, state = next(ends, (None, ""))
+        if index is None:
+            server.queue.jobs["sweep"].update(jobState="completed")
+        else:
+            array.change(index, jobState=state)
+
+    monkeypatch.setattr(wait, "_pause", advance)
+    code, _, err = run("wait", "sweep")
+    assert code == 0
+    assert [line.partition(": ")[2].partition("queue: ")[2].partition(";")[0] for line in err.splitlines()[:3]] == [
+        "40 in the queue or running",
+        "4 completed, 36 in the queue or running",
+        "4 completed, 1 failed, 35 in the queue or running",
+    ]
+    assert len(err.splitlines()) == 4
+
+
 def test_the_queue_has_an_array_as_one_row_with_its_progress(run: Run, api: HeadwayApi, server: ContractServer) -> None:
     array = submit_array(api, server, at_once=3)
     server.queue.add("other")
