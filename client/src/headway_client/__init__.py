@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from headway_client.config.profile import resolve_connection
     from headway_client.http.api import HeadwayApi
     from headway_client.models import (
+        ArrayMember,
         BatchResult,
         Capacity,
         Configuration,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArrayMember",
     "BatchResult",
     "Capacity",
     "Configuration",
@@ -62,6 +64,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ArrayMember": "models",
     "BatchResult": "models",
     "Capacity": "models",
     "Configuration": "models",

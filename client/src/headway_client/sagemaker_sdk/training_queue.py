@@ -84,6 +84,9 @@ class TrainingQueue:
         wait_at_most_s: int = 0,
         portable_checkpoint: bool = False,
         after: str | Sequence[str] = (),
+        sweep: Mapping[str, Any] | None = None,
+        at_once: int | None = None,
+        max_failures: int | None = None,
     ) -> QueuedJob:
         """Submit a training job, after uploading its sources to S3 as ``fit`` and ``train`` do.
 
@@ -106,6 +109,10 @@ class TrainingQueue:
                 without it a job that has run stays on its alternative.
             after: the jobs in the queue that have to end first, each as ``NAME`` if it has to complete, ``NAME:any`` if
                 it has to end, or ``NAME:failed`` if it has to fail or to reach its time limit.
+            sweep: submit an array, with a member for each combination of hyperparameters that this has, such as
+                ``{"grid": {"lr": [0.1, 0.01]}}``.
+            at_once: how many members of the array may be in the queue or run at once; by default any number.
+            max_failures: how many of them may fail before no further one starts; by default any number.
 
         Returns:
             The job; if the queue already has the same request under that name, the existing job.
@@ -125,6 +132,9 @@ class TrainingQueue:
             wait_at_most_s=wait_at_most_s,
             portable_checkpoint=portable_checkpoint,
             after=after,
+            sweep=sweep,
+            at_once=at_once,
+            max_failures=max_failures,
         )
         request = training_request(training_job, inputs, job_name=job_name, experiment_config=experiment_config)
         submission = self._api.submit(options.applied_to(request))
@@ -148,6 +158,9 @@ class TrainingQueue:
         wait_at_most_s: int = 0,
         portable_checkpoint: bool = False,
         after: str | Sequence[str] = (),
+        sweep: Mapping[str, Any] | None = None,
+        at_once: int | None = None,
+        max_failures: int | None = None,
     ) -> list[QueuedJob]:
         """Submit a training job once for each of `inputs`, all in one call.
 
@@ -167,6 +180,9 @@ class TrainingQueue:
             wait_at_most_s: as for `submit`.
             portable_checkpoint: as for `submit`.
             after: as for `submit`.
+            sweep: as for `submit`; each job is an array.
+            at_once: as for `submit`.
+            max_failures: as for `submit`.
 
         Returns:
             The jobs in the order of `inputs`.
@@ -185,6 +201,9 @@ class TrainingQueue:
             wait_at_most_s=wait_at_most_s,
             portable_checkpoint=portable_checkpoint,
             after=after,
+            sweep=sweep,
+            at_once=at_once,
+            max_failures=max_failures,
         )
         each = list(inputs)
         requests = [

@@ -19,7 +19,7 @@ def read_sweep(source: str) -> Sweep:
         RequestFileError: it can't be read, or describes no sweep; the fields have each problem with its line.
     """
     if source.lstrip().startswith("{"):
-        name, text = "the argument", source
+        name, text = "The argument", source
     else:
         name = input_files.name_of(source)
         text = input_files.read_text(source, max_bytes=MAX_SWEEP_BYTES, of="a sweep")
