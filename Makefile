@@ -101,7 +101,7 @@ test-sdk-unit: ## test the client with each SageMaker Python SDK (the first 2.x,
 	$(MAKE) --jobs 2 --output-sync $(SDKS:%=test-%-unit) $(COVALENT:%=test-%-unit)
 .PHONY: $(patsubst %, test-%-unit, $(SDKS))
 $(SDKS:%=test-%-unit): test-%-unit: .envs/%/.made
-	PYTHONPATH=$(CLIENT_PATH) .envs/$*/bin/python -m pytest tests/client/$(firstword $(subst -, ,$*)) $(PYTEST)
+	PYTHONPATH=$(CLIENT_PATH):layers/service/src .envs/$*/bin/python -m pytest tests/client/$(firstword $(subst -, ,$*)) $(PYTEST)
 
 .PHONY: $(patsubst %, test-%-unit, $(COVALENT))
 $(COVALENT:%=test-%-unit): .envs/covalent/.made

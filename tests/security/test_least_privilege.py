@@ -43,6 +43,25 @@ def grants() -> list[Grant]:
     return granted(expanded(Checkout.here(), VpcEndpointIds="vpce-0123456789abcdef0"))
 
 
+def reuse_outputs(sb: Sandbox, queue: QueueView) -> None:
+    """Have one of two equal jobs computed: the API and the scheduler read the sources of both."""
+    s3, bucket = sb.client("s3"), sb.info.bucket
+    for name in ("same1", "same2"):
+        archive = f"{queue.prefix}{name}/sourcedir.tar.gz"
+        s3.put_object(Bucket=bucket, Key=archive, Body=b"the same")
+        document = queue.request(
+            name,
+            9,
+            HyperParameters={"sagemaker_submit_directory": f"s3://{bucket}/{archive}"},
+            OutputDataConfig={"S3OutputPath": f"s3://{bucket}/output"},
+        )
+        queue.cli("submit", "-", "--reuse-unpinned", stdin=document)
+    queue.wait_until_training("same1")
+    s3.put_object(Bucket=bucket, Key=f"output/{queue.prefix}same1/output/model.tar.gz", Body=b"model")
+    queue.finish("same1")
+    queue.wait_for(same1="completed", same2="completed")
+
+
 def findings(grants: list[Grant], calls: list[Call]) -> list[Finding]:
     return prove(grants, [Run(name="sandbox", sources="", calls=tuple(calls))], GRANTED_WITHOUT_A_RUN).findings
 
@@ -74,6 +93,7 @@ def test_the_scenario_needs_each_permission_and_no_other(sb: Sandbox, queue: Que
     stop_lost_attempts(sb, queue)
     follow_plans(sb, queue)
     release_warm_pools(sb, queue)
+    reuse_outputs(sb, queue)
 
     assert list(map(str, findings(grants, sb.calls()))) == []
 

@@ -114,6 +114,7 @@ class World(SimulatedDeployment[Table]):
             marks=self.marks,
             deadline_ms=self.machine_clock() + INVOCATION_S * 1000,
             retention_s=self.container.settings.retention_s,
+            reuse=self.container.reuse,
         )
 
     def executor(self) -> Executor:
@@ -134,6 +135,8 @@ class World(SimulatedDeployment[Table]):
                 clock=self.clock,
                 machine_clock=self.machine_clock,
                 retention_s=self.container.settings.retention_s,
+                reuse=self.container.reuse,
+                access=configuration.access_rules,
             ),
         )
 

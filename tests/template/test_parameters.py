@@ -14,6 +14,7 @@ BAD = {
     "KmsKeyArn": ["alias/headway", "arn:aws:kms:eu-central-1:123456789012:alias/headway"],
     "FunctionSubnetIds": ["vpc-0123456789abcdef0", "*"],
     "FunctionSecurityGroupIds": ["default", "subnet-0123456789abcdef0"],
+    "ReuseBucketArns": ["research", "arn:aws:s3:::*", "arn:aws:s3:::research/*", "arn:aws:s3:::a,arn:aws:s3:::b"],
     "AlarmTopicArn": ["topic", "arn:aws:sqs:eu-central-1:123456789012:queue"],
 }
 GOOD = {
@@ -31,6 +32,7 @@ GOOD = {
     "KmsKeyArn": ["", "arn:aws:kms:eu-central-1:123456789012:key/mrk-0123456789abcdef0123456789abcdef"],
     "FunctionSubnetIds": ["", "subnet-0123456789abcdef0"],
     "FunctionSecurityGroupIds": ["", "sg-0123456789abcdef0"],
+    "ReuseBucketArns": ["", "arn:aws:s3:::research", "arn:aws-us-gov:s3:::my.bucket-1"],
     "AlarmTopicArn": ["", "arn:aws:sns:eu-central-1:123456789012:alarms"],
 }
 

@@ -142,7 +142,7 @@ def test_only_the_patrol_function_may_stop_jobs_without_the_queues_mark_and_only
         for name, role in of_type("AWS::IAM::Role").items()
         for s in (all_statements(role) if "Policies" in role else ())
         # Keys and VPCs: see test_encryption and test_vpc.
-        if "Fn::If" in s and s["Fn::If"][0] not in {"HasKey", "IsTraced", "RunsInVpc"}
+        if "Fn::If" in s and s["Fn::If"][0] not in {"HasKey", "IsTraced", "ReusesOutputs", "RunsInVpc"}
     }
     assert conditional == {
         "PatrolFunctionRole": [
@@ -159,6 +159,33 @@ def test_only_the_patrol_function_may_stop_jobs_without_the_queues_mark_and_only
     }
     assert template["Conditions"]["MayStopRogueJobs"] == {"Fn::Equals": [{"Ref": "AllowStoppingRogueJobs"}, "true"]}
     assert template["Parameters"]["AllowStoppingRogueJobs"]["Default"] == "false"
+
+
+def test_only_submissions_and_ticks_may_read_s3_and_only_the_given_buckets(of_type, template):
+    reading = {
+        name: [s["Fn::If"] for s in all_statements(role) if "s3:" in json.dumps(s)]
+        for name, role in of_type("AWS::IAM::Role").items()
+        if "Policies" in role
+    }
+    buckets = {"Ref": "ReuseBucketArns"}
+    objects = {"Fn::Sub": ["${Buckets}/*", {"Buckets": {"Fn::Join": ["/*,", buckets]}}]}
+    expected = [
+        {"Sid": "ListForReuse", "Effect": "Allow", "Action": "s3:ListBucket", "Resource": buckets},
+        {
+            "Sid": "ReadForReuse",
+            "Effect": "Allow",
+            "Action": "s3:GetObject",
+            "Resource": {"Fn::Split": [",", objects]},
+        },
+    ]
+    granted = [["ReusesOutputs", statement, {"Ref": "AWS::NoValue"}] for statement in expected]
+    assert {name: found for name, found in reading.items() if found} == {
+        "ApiFunctionRole": granted,
+        "ScheduleFunctionRole": granted,
+    }
+    none_given = {"Fn::Equals": [{"Fn::Join": ["", buckets]}, ""]}
+    assert template["Conditions"]["ReusesOutputs"] == {"Fn::Not": [none_given]}
+    assert template["Parameters"]["ReuseBucketArns"]["Default"] == ""
 
 
 def test_a_wildcard_resource_has_a_comment_with_the_reason(text):

@@ -23,7 +23,8 @@ def end_sentence(job: Job, reason: str | None = None) -> str:
         reason: the reason; by default the job's own.
     """
     if job.state == "completed":
-        return f"{job.name} has completed"
+        reused = f", with the outputs of {job.reused_from}" if job.reused_from is not None else ""
+        return f"{job.name} has completed{reused}"
     return _once(f"{job.name} {_ENDS[job.state]}", job.state, why(job) if reason is None else reason)
 
 

@@ -19,7 +19,12 @@ from tests.service.world import ADA, P5, World, request
 
 def submitter_of(world: World, wake: Wake) -> Submitter:
     return Submitter(
-        table=world.table, wake=wake, clock=world.clock, machine_clock=world.machine_clock, in_force=world.in_force
+        table=world.table,
+        wake=wake,
+        clock=world.clock,
+        machine_clock=world.machine_clock,
+        in_force=world.in_force,
+        reuse=world.container.reuse,
     )
 
 

@@ -75,7 +75,7 @@ def describe(details: JobDetails, *, region: str, members: Collection[str]) -> d
         "TrainingJobArn": arn(request, region, job.name),
         "TrainingJobStatus": found,
         "SecondaryStatus": secondary,
-        "ModelArtifacts": {"S3ModelArtifacts": ""},
+        "ModelArtifacts": {"S3ModelArtifacts": _reused_model(details)},
         "OutputDataConfig": {"KmsKeyId": "", **request.get("OutputDataConfig", {})},
         "ResourceConfig": request.get("ResourceConfig", {}),
         "StoppingCondition": request.get("StoppingCondition", _DEFAULT_STOPPING_CONDITION),
@@ -91,6 +91,17 @@ def describe(details: JobDetails, *, region: str, members: Collection[str]) -> d
         document["TrainingEndTime"] = datetime.fromisoformat(job.ended_time)
         document["SecondaryStatusTransitions"][0]["EndTime"] = document["TrainingEndTime"]
     return document
+
+
+def _reused_model(details: JobDetails) -> str:
+    """Return the model of the equal job whose outputs a job has, where SageMaker puts it; empty for other jobs.
+
+    The equal job has the same OutputDataConfig. The place of an uncompressed model is not documented.
+    """
+    config = details.request.get("OutputDataConfig", {})
+    if details.reused_attempt is None or config.get("CompressionType") == "NONE":
+        return ""
+    return f"{str(config.get('S3OutputPath', '')).rstrip('/')}/{details.reused_attempt}/output/model.tar.gz"
 
 
 def rename_to_job(document: dict[str, Any], details: JobDetails) -> None:

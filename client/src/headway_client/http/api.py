@@ -123,7 +123,7 @@ class HeadwayApi:
         Args:
             request: boto3's parameters of CreateTrainingJob; a tag carries the priority. Or the result of
                 `headway_client.alternatives.with_alternatives`, of `headway_client.dependencies.with_dependencies`, or
-                of `headway_client.sweeps.with_sweep`.
+                of `headway_client.reuse.with_reuse`, or of `headway_client.sweeps.with_sweep`.
             idempotency_key: identifies this submission: repeated with the same key, it returns ``created=True`` again.
                 1 to 128 letters, digits and ``_ . : -``; by default each call has a new key.
 
@@ -524,7 +524,7 @@ def _is_version(version: object) -> bool:
 
 
 def _path_for(request: Mapping[str, Any]) -> str:
-    """Return where a request is submitted: SageMaker's own has no place for alternatives, dependencies and sweeps."""
+    """Return where a request is submitted: SageMaker's own has no place for more than that."""
     return "add-job" if is_item(request) else "jobs"
 
 

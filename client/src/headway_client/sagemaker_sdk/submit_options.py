@@ -10,6 +10,7 @@ from headway_client.alternatives import with_alternatives
 from headway_client.dependencies import with_dependencies
 from headway_client.errors import UsageError
 from headway_client.request_tags import with_priority, with_tag
+from headway_client.reuse import with_reuse
 from headway_client.sweeps import with_sweep
 
 TEAM_TAGS = ("team", "headway:team")
@@ -35,6 +36,8 @@ class QueueOptions:
         sweep: what the members of an array differ in; see `headway_client.sweeps.with_sweep`.
         at_once: how many members of the array may be in the queue or run at once.
         max_failures: how many of them may fail before no further one starts.
+        reuse: whether the outputs of an equal job may be used; see `headway_client.reuse.with_reuse`.
+        reuse_unpinned: whether an image without a digest counts as the same then.
     """
 
     priority: int | None = None
@@ -49,6 +52,8 @@ class QueueOptions:
     sweep: Mapping[str, Any] | None = None
     at_once: int | None = None
     max_failures: int | None = None
+    reuse: bool = False
+    reuse_unpinned: bool = False
 
     def __post_init__(self) -> None:
         if self.retry_config is not None:
@@ -66,8 +71,8 @@ class QueueOptions:
         """Return what to submit for a CreateTrainingJob request with these options.
 
         Raises:
-            UsageError: the request's Tags are not a list, an option is for jobs with alternatives or for arrays,
-                or a dependency or the sweep is not valid.
+            UsageError: the request's Tags are not a list, an option is for jobs with alternatives or reuse, or for
+                arrays, or a dependency or the sweep is not valid.
         """
         changed = dict(request)
         for key, value in (self.tags or {}).items():
@@ -84,7 +89,7 @@ class QueueOptions:
             wait_at_most_s=self.wait_at_most_s,
             portable_checkpoint=self.portable_checkpoint,
         )
-        body = with_dependencies(body, self.after)
+        body = with_reuse(with_dependencies(body, self.after), reuse=self.reuse, unpinned=self.reuse_unpinned)
         return with_sweep(body, self.sweep, at_once=self.at_once, max_failures=self.max_failures)
 
 

@@ -87,6 +87,8 @@ class TrainingQueue:
         sweep: Mapping[str, Any] | None = None,
         at_once: int | None = None,
         max_failures: int | None = None,
+        reuse: bool = False,
+        reuse_unpinned: bool = False,
     ) -> QueuedJob:
         """Submit a training job, after uploading its sources to S3 as ``fit`` and ``train`` do.
 
@@ -113,6 +115,8 @@ class TrainingQueue:
                 ``{"grid": {"lr": [0.1, 0.01]}}``.
             at_once: how many members of the array may be in the queue or run at once; by default any number.
             max_failures: how many of them may fail before no further one starts; by default any number.
+            reuse: whether the job completes with the outputs of an equal one, if there is one.
+            reuse_unpinned: whether an image without a digest (``@sha256:``) counts as the same then.
 
         Returns:
             The job; if the queue already has the same request under that name, the existing job.
@@ -135,6 +139,8 @@ class TrainingQueue:
             sweep=sweep,
             at_once=at_once,
             max_failures=max_failures,
+            reuse=reuse,
+            reuse_unpinned=reuse_unpinned,
         )
         request = training_request(training_job, inputs, job_name=job_name, experiment_config=experiment_config)
         submission = self._api.submit(options.applied_to(request))
@@ -161,6 +167,8 @@ class TrainingQueue:
         sweep: Mapping[str, Any] | None = None,
         at_once: int | None = None,
         max_failures: int | None = None,
+        reuse: bool = False,
+        reuse_unpinned: bool = False,
     ) -> list[QueuedJob]:
         """Submit a training job once for each of `inputs`, all in one call.
 
@@ -183,6 +191,8 @@ class TrainingQueue:
             sweep: as for `submit`; each job is an array.
             at_once: as for `submit`.
             max_failures: as for `submit`.
+            reuse: as for `submit`.
+            reuse_unpinned: as for `submit`.
 
         Returns:
             The jobs in the order of `inputs`.
@@ -204,6 +214,8 @@ class TrainingQueue:
             sweep=sweep,
             at_once=at_once,
             max_failures=max_failures,
+            reuse=reuse,
+            reuse_unpinned=reuse_unpinned,
         )
         each = list(inputs)
         requests = [

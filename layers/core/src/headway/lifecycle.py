@@ -45,6 +45,8 @@ class JobTrigger(StrEnum):
     #: The attempt ended because it was preempted.
     PREEMPTED_ENDED = "yield"
     COMPLETE = "complete"
+    #: An equal job has completed, and this one gets its outputs.
+    REUSE = "reuse"
     FAIL = "fail"
     #: The attempt ended, and the policy starts another one.
     RETRY = "retry"
@@ -55,6 +57,7 @@ class JobTrigger(StrEnum):
 JOB_TRANSITIONS: Mapping[tuple[JobState, JobTrigger], JobState] = {
     (JobState.PENDING, JobTrigger.START): JobState.RUNNING,
     (JobState.PENDING, JobTrigger.STOP): JobState.STOPPED,
+    (JobState.PENDING, JobTrigger.REUSE): JobState.COMPLETED,
     (JobState.RUNNING, JobTrigger.LAUNCH_DEFERRED): JobState.PENDING,
     (JobState.RUNNING, JobTrigger.PREEMPT): JobState.STOPPING,
     (JobState.RUNNING, JobTrigger.STOP): JobState.STOPPING,

@@ -23,6 +23,7 @@ from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.aws.ec2_spot_scores import Ec2SpotScores
 from headway_service.aws.error_codes import FAILED_CALLS
 from headway_service.aws.event_sinks import EventBridgeSink, SnsSink
+from headway_service.aws.s3_objects import S3Objects
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.aws.ssm_config_store import ParameterStore
@@ -46,11 +47,14 @@ from headway_service.pools.operations import PoolOperations
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.messaging import Wake
+from headway_service.ports.objects import Objects
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.response_check import check_answers
+from headway_service.reuse.entry import ReuseEntry
+from headway_service.reuse.twins import Twins
 from headway_service.scheduling.executor import TickReport
 from headway_service.scheduling.launcher import LEASE_MARGIN_MS, Launcher
 from headway_service.scheduling.tick import Scheduler
@@ -83,6 +87,11 @@ Requests for SageMaker have what callers wrote, and CloudWatch and the rest are 
 
 ONE_TRY = CALL_LIMITS.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
 """For CreateTrainingJob, which has no client token: a retry by botocore would hide what became of the first try."""
+
+SHORT_READS = CALL_LIMITS.merge(
+    Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 1})
+)
+"""For S3: what is not read at once is not compared (``headway_service.reuse.reader.MAX_READ_MS``)."""
 
 WAKE_GROUP = "schedule"
 """The one message group of the wake queue, so that SQS hands its messages to one invocation at a time."""
@@ -251,6 +260,23 @@ class Container:
             wake=self.wake,
         )
 
+    @cached_property
+    def objects(self) -> Objects:
+        """S3, of which the service reads a little at a time."""
+        return S3Objects(boto3.client("s3", config=SHORT_READS))
+
+    @property
+    def reuse(self) -> ReuseEntry:
+        """Has jobs answered by equal ones."""
+        twins = Twins(self.table, lambda: self.objects, self.settings.reuse_buckets, self.machine_clock)
+        return ReuseEntry(
+            self.table,
+            twins,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            retention_s=self.settings.retention_s,
+        )
+
     @property
     def submitter(self) -> Submitter:
         """Submits jobs."""
@@ -264,6 +290,7 @@ class Container:
             clock=self.clock,
             machine_clock=self.machine_clock,
             in_force=self._in_force,
+            reuse=self.reuse,
         )
 
     @property
@@ -370,6 +397,7 @@ class Container:
             marks=self.marks,
             deadline_ms=deadline_ms,
             retention_s=self.settings.retention_s,
+            reuse=self.reuse,
         )
         return ticker.run()
 

@@ -244,3 +244,7 @@ class NewerSchema(HeadwayError):
 
 class OlderSchema(HeadwayError):
     """An item of the table has a schema version that is older than all that this code reads."""
+
+
+class ObjectsUnreadable(HeadwayError):
+    """Objects in S3 cannot be read, for whatever reason."""

@@ -32,6 +32,8 @@ class Settings:
     notification_topic_arn: str = ""
     #: Of the deployment; Lambda sets the variable. Empty if it is not known.
     region: str = ""
+    #: The buckets of inputs, sources and outputs by which equal jobs are found; empty if none is looked for.
+    reuse_buckets: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Settings:
@@ -55,8 +57,14 @@ class Settings:
                 event_bus=environment.get("HEADWAY_EVENT_BUS", ""),
                 notification_topic_arn=environment.get("HEADWAY_NOTIFICATION_TOPIC_ARN", ""),
                 region=environment.get("AWS_REGION", ""),
+                reuse_buckets=_bucket_names(environment.get("HEADWAY_REUSE_BUCKET_ARNS", "")),
             )
         except (KeyError, ValueError) as error:
             raise MissingSetting(
                 f"the function's environment lacks a usable {error}; deploy template.yaml again"
             ) from None
+
+
+def _bucket_names(arns: str) -> tuple[str, ...]:
+    """The names of buckets by their ARNs, which have commas between them."""
+    return tuple(arn.rpartition(":")[2] for arn in arns.split(",") if arn)

@@ -21,6 +21,7 @@ from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.bootstrap import Container
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
+from headway_service.ports.objects import Objects
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
@@ -28,6 +29,7 @@ from headway_service.ports.training_plans import TrainingPlans
 from headway_service.scheduling.executor import TickReport
 from headway_service.settings import Settings
 from headway_service.testing.memory_config import MemoryConfiguration
+from headway_service.testing.memory_objects import MemoryObjects
 from headway_service.testing.memory_spot_scores import MemorySpotScores
 
 START_S = 1_800_000_000.0
@@ -76,6 +78,7 @@ class SimulatedDeployment(Generic[TableT]):
     Attributes:
         now_s: virtual time, s since the epoch: training time.
         wakes: the messages in the wake-up queue.
+        objects: S3.
         container: the service layer.
     """
 
@@ -95,6 +98,7 @@ class SimulatedDeployment(Generic[TableT]):
         self.fleet = fleet or FakeSageMaker()
         self.cloudwatch = MemoryCloudWatch(self.fleet)
         self.configuration = MemoryConfiguration(document)
+        self.objects = MemoryObjects()
         self.wakes: list[str] = []
         settings = Settings.of({**ENVIRONMENT, "HEADWAY_RECONCILE_AFTER_S": str(reconcile_after_s)})
         self.container = SimulatedContainer(self, settings, random or CountingRandom())
@@ -160,6 +164,10 @@ class SimulatedDeployment(Generic[TableT]):
     def make_configuration(self) -> ConfigurationStore:
         """The configuration document as the functions use it."""
         return self.configuration
+
+    def make_objects(self) -> Objects:
+        """S3 as the functions use it."""
+        return self.objects
 
     def make_sqs(self) -> Any:
         """The SQS client of the wake-up queue."""
@@ -252,6 +260,11 @@ class SimulatedContainer(Container):
     def spot_scores(self) -> SpotScores:
         """None: nobody knows the spot capacity of a simulation."""
         return MemorySpotScores()
+
+    @cached_property
+    def objects(self) -> Objects:
+        """See :class:`headway_service.bootstrap.Container`."""
+        return self._deployment.make_objects()
 
     @cached_property
     def alarms(self) -> Alarms:

@@ -19,6 +19,7 @@ ENVIRONMENT = {
     "HEADWAY_RETENTION_DAYS": "30",
     "HEADWAY_WAKE_QUEUE_URL": "https://sqs.invalid/wake.fifo",
     "HEADWAY_RECONCILE_AFTER_S": "120",
+    "HEADWAY_REUSE_BUCKET_ARNS": "arn:aws:s3:::jobs,arn:aws:s3:::data",
     "POWERTOOLS_SERVICE_NAME": "headway",
 }
 """What template.yaml would set."""

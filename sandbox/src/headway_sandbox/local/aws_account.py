@@ -110,6 +110,8 @@ def template_parameters(info: SandboxInfo) -> dict[str, str]:
     return {
         "VpcEndpointIds": VPC_ENDPOINT,
         "TrainingRoleArns": info.role_arn,
+        # The sandbox's own bucket, and the one that the SageMaker SDK makes.
+        "ReuseBucketArns": f"arn:aws:s3:::{info.bucket},arn:aws:s3:::sagemaker-{info.region}-{info.account}",
         # A sandbox's stack is deleted as a whole.
         "TableDeletionProtection": "false",
         # Enable all optional parts, to test them.

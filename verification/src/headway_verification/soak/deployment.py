@@ -31,6 +31,7 @@ from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.errors import RetryLater
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
+from headway_service.ports.objects import Objects
 from headway_service.ports.table import Table, Write
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_plans import TrainingPlans
@@ -38,6 +39,7 @@ from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_verification.soak.cooperative_scheduler import CooperativeScheduler, Process, current
 from headway_verification.soak.faults.configuration import FaultyConfiguration
 from headway_verification.soak.faults.injection import FaultInjector, FaultyCloudWatch, FaultySqs
+from headway_verification.soak.faults.objects import FaultyObjects
 from headway_verification.soak.faults.plan import FaultPlan
 from headway_verification.soak.faults.sagemaker import FaultySageMaker
 from headway_verification.soak.faults.table import FaultyTable
@@ -118,6 +120,8 @@ class Deployment(SimulatedDeployment[StreamedTable]):
         _current["sagemaker"] = FaultySageMaker(self.fleet, edge, lambda: self.now_s, random)
         _current["cloudwatch"] = FaultyCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
         self.consumers = StreamConsumers(self.table, edge, self.faults, Random(random.random()))
+        self.s3 = FaultyObjects(self.fleet, edge, lambda: self.now_s)
+        self.invariants.input_writes = self.s3.input_writes
         self._edge_table = FaultyTable(self.table, edge, random)
         #: See :meth:`set_temper`.
         self.temper: Temper = {}
@@ -148,6 +152,10 @@ class Deployment(SimulatedDeployment[StreamedTable]):
     def make_configuration(self) -> ConfigurationStore:
         """See :class:`SimulatedDeployment`."""
         return self.store
+
+    def make_objects(self) -> Objects:
+        """See :class:`SimulatedDeployment`."""
+        return self.s3
 
     def make_sqs(self) -> Any:
         """See :class:`SimulatedDeployment`."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.dependency_invariants import awaited, check_dependencies, check_inputs
 from headway_verification.soak.pause_invariants import LONGEST_INVOCATION_S, PauseInvariants
+from headway_verification.soak.reuse_invariants import check_reuse, reused_from
 from headway_verification.soak.size_invariants import SizeInvariants, runs_on
 from headway_verification.soak.violations import require
 
@@ -86,6 +87,8 @@ class Invariants:
         self._sizes = SizeInvariants()
         self.states: set[str] = set()
         self.too_late_s: float | None = None
+        #: When the input of jobs with reuse was written, ms.
+        self.input_writes: Sequence[int] = ()
 
     def check(self, accepted: Collection[str], now_s: float) -> None:
         """Check the invariants that hold at every moment.
@@ -99,11 +102,11 @@ class Invariants:
         """
         jobs, lines, ledger = self._read()
         check_dependencies(jobs)
+        check_reuse(jobs, self._request_of, self.input_writes)
         for name in (
             name for name, job in jobs.items() if job.get("liveAttempt") and job.get("summary", {}).get("dependsOn")
         ):
-            item = self._table.get(Key(f"job#{name}", "request"))
-            check_inputs(name, json.loads(item["jobDetails"]) if item else {})
+            check_inputs(name, self._request_of(name))
         attempts = {name: item for (kind, name), item in ledger.items() if kind == "attempt"}
         reservations = {name: item for (kind, name), item in ledger.items() if kind == "reservation"}
         pools = {name: item for (kind, name), item in ledger.items() if kind == "pool"}
@@ -296,11 +299,19 @@ class Invariants:
                 name not in self._stopped or state not in {*_WAITING, "running"}, f"{name} was stopped, but is {state}"
             )
             require(state in _WAITING or not job.get("held"), f"{name} is {state}, but is on hold")
-            require(state != "completed" or name in self._trained, f"{name} is completed, but no attempt completed")
+            require(
+                state != "completed" or (reused_from(job) or name) in self._trained,
+                f"{name} is completed, but no attempt completed",
+            )
             before = self._ended.get(name)
             require(before in {None, state}, f"{name} was {before}, but is {state}")
             if state not in _WAITING and state not in _HOLDING:
                 self._ended[name] = state
+
+    def _request_of(self, job: str) -> Mapping[str, Any]:
+        item = self._table.get(Key(f"job#{job}", "request"))
+        found: Mapping[str, Any] = json.loads(item["jobDetails"]) if item else {}
+        return found
 
     def _check_preemptions(self, jobs: _Items, attempts: _Items) -> None:
         for name, attempt in attempts.items():

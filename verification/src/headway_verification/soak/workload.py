@@ -73,6 +73,12 @@ THROTTLED = [
 
 DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
+REUSED_INPUT = {
+    "ChannelName": "data",
+    "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": "s3://data/in"}},
+}
+"""What jobs read that may be answered by others."""
+
 ACTS = 40
 """User actions in one run."""
 
@@ -104,6 +110,8 @@ class Workload:
         self._rises = random.random() < 0.5
         #: How many of the jobs ask for a warm pool.
         self._keeping = random.choice([0.3, 0.9])
+        #: Requests of jobs that may be answered by others, each with its alternatives.
+        self._equal: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._acts: dict[str, tuple[int, Callable[[], None]]] = {
             "submit": (12, self._submit),
             "stop": (2, self._stop),
@@ -120,6 +128,7 @@ class Workload:
             "faults": (3, self._faults),
             "take a name": (1, self._take_name),
             "bypass": (2, self._bypass),
+            "write an input": (1, self._write_input),
             "interrupt": (3, self._interrupt),
             "stop outside": (1, self._stop_outside),
             "delete outside": (1, self._delete_outside),
@@ -176,8 +185,9 @@ class Workload:
         if self.plan is not None and random.random() < 0.5:
             self._move_to_plan(request, self.plan)
         terms = {**self._alternatives(request, sizes), **self._dependencies()}
+        request, terms = self._for_reuse(request, terms)
         required = [each["job"] for each in terms.get("dependsOn", []) if each["condition"] == "ok"]
-        if required:
+        if required and "reuse" not in terms:
             request["InputDataConfig"] = [
                 {
                     "ChannelName": "model",
@@ -223,6 +233,23 @@ class Workload:
                 {"job": other, "condition": random.choice(["ok", "any", "any", "failed"])} for other in sorted(others)
             ]
         }
+
+    def _for_reuse(self, request: dict[str, Any], terms: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Some jobs may be answered by equal ones; half of these are equal to an earlier one."""
+        random = self.random
+        if random.random() < 0.7 or "ServerlessJobConfig" in request:
+            return request, terms
+        if self._equal and random.random() < 0.6:
+            earlier, alternatives = random.choice(self._equal)
+            request = {**earlier, "TrainingJobName": request["TrainingJobName"], "Tags": request["Tags"]}
+            terms = {**alternatives, **{name: terms[name] for name in ("dependsOn",) if name in terms}}
+        else:
+            request["InputDataConfig"] = [REUSED_INPUT]
+            self._equal.append((request, {k: v for k, v in terms.items() if k != "dependsOn"}))
+        return request, {**terms, "reuse": True, "reuseUnpinned": True}
+
+    def _write_input(self) -> None:
+        self.queue.s3.write_input(self.random.choice([b"", b"1", b"2"]))
 
     def _move_to_plan(self, request: dict[str, Any], plan: SoldPlan) -> None:
         """Make a request one for the training plan."""

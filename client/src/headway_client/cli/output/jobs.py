@@ -81,6 +81,8 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
     lines[3:3] = arrays.array_lines(details)
     if job.comment:
         lines.insert(3, ("Comment", job.comment))
+    if job.reused_from is not None:
+        lines.insert(3, ("Reused", f"the outputs of {job.reused_from}"))
     if details.withheld:
         lines.append(("Withheld", f"{' and '.join(details.withheld)} of the request"))
     parts = ["\n".join(f"{name:<10}{strip_control_characters(value)}" for name, value in lines)]

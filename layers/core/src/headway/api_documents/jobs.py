@@ -59,6 +59,9 @@ class Job(ApiDocument):
     array: Annotated[ArrayProgress | None, Member("Of an array: how far its members are; null for other jobs.")] = None
     member_of: Annotated[str | None, Member("Of a member of an array: the name of the array; null for others.")] = None
     index: Annotated[int | None, Member("Of a member of an array: which one, from 0; null for others.")] = None
+    reused_from: Annotated[
+        str | None, Member("The equal job whose outputs it has; null if it computes, or has computed, by itself.")
+    ] = None
     place: Annotated[
         int | None,
         Member(
@@ -144,6 +147,9 @@ class JobDetails(Job):
         Mapping[str, float],
         Member("FinalMetricDataList of the training job that completed the job, as far as the queue has seen it."),
     ] = field(default_factory=dict)
+    reused_attempt: Annotated[
+        str | None, Member("The training job of `reusedFrom` that has made these outputs; null for none.")
+    ] = None
     withheld: Annotated[tuple[str, ...], Member("Parts of the request that the caller may not see.")] = field(
         default_factory=tuple
     )

@@ -30,21 +30,9 @@ def array_started(count: int) -> Reason:
     return Reason(code=ReasonCode.STARTED, message=f"the first of {_members(count)} entered the queue")
 
 
-def members_left(*, completed: int, failed: int, stopped: int, active: int, to_come: int) -> Reason:
-    """An array has members that have not ended.
-
-    Args:
-        completed: members that have completed.
-        failed: those that have failed, or reached their time limit.
-        stopped: those that were stopped.
-        active: those that are in the queue or run.
-        to_come: those that are not.
-    """
-    counts = ((completed, "completed"), (failed, "failed"), (stopped, "stopped"), (active, "in the queue or running"))
-    parts = [f"{count} {what}" for count, what in counts if count]
-    if to_come:
-        parts.append(f"{to_come} to come")
-    return Reason(code=ReasonCode.MEMBERS_LEFT, message=f"members: {', '.join(parts)}")
+def members_left() -> Reason:
+    """An array has members that have not ended; how many there are of which kind is beside it."""
+    return Reason(code=ReasonCode.MEMBERS_LEFT, message="waits until its members have ended")
 
 
 def array_completed(count: int) -> Reason:

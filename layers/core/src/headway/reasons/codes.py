@@ -48,6 +48,7 @@ class ReasonCode(StrEnum):
     DEPENDENCY_ENDED = "DependencyEnded"
     TAKEN_IN = "TakenIn"
     SET_ASIDE = "SetAside"
+    NOT_REUSED = "NotReused"
     STOP_REQUESTED = "StopRequested"
     # What the policy noticed of a running job, and perhaps stops it for.
     BREAKS_RULES = "BreaksRules"
@@ -57,6 +58,7 @@ class ReasonCode(StrEnum):
     POOL_SHRANK = "PoolShrank"
     # How a job or an attempt ended.
     COMPLETED = "Completed"
+    REUSED = "Reused"
     FAILED = "Failed"
     RETRIED = "Retried"
     STOPPED = "Stopped"

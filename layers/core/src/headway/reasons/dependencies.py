@@ -13,12 +13,14 @@ Awaited = Sequence[tuple[str, Condition]]
 """Jobs that have not ended, each with the condition of the job that depends on it; at least one."""
 
 _UNTIL = {Condition.OK: "has completed", Condition.ANY: "has ended", Condition.FAILED: "has failed"}
-_ENDED = {
+ENDED = {
     Ending.COMPLETED: "has completed",
     Ending.FAILED: "has failed",
     Ending.TIMED_OUT: "has reached its time limit",
     Ending.STOPPED: "was stopped",
 }
+"""The end of a job in words, after its name."""
+
 _REQUIRED = {Condition.OK: "complete", Condition.ANY: "end", Condition.FAILED: "fail"}
 
 
@@ -53,7 +55,7 @@ def dependency_ended(job: str, ending: Ending, awaited: Awaited) -> Reason:
         awaited: the jobs that this one still waits for; empty if there are none, unlike elsewhere.
     """
     then = f"waits until {_list(awaited)}" if awaited else "entered the queue"
-    return Reason(code=ReasonCode.DEPENDENCY_ENDED, message=f"`{job}` {_ENDED[ending]}; {then}", jobs=(job,))
+    return Reason(code=ReasonCode.DEPENDENCY_ENDED, message=f"`{job}` {ENDED[ending]}; {then}", jobs=(job,))
 
 
 def dependency_unmet(job: str, condition: Condition, ending: Ending) -> Reason:
@@ -87,7 +89,7 @@ def unmet(job: str, condition: Condition, ending: Ending) -> str:
         condition: what the job that depends on it requires.
         ending: how it has ended.
     """
-    return f"`{job}` {_ENDED[ending]}, and had to {_REQUIRED[condition]} first (condition {condition})"
+    return f"`{job}` {ENDED[ending]}, and had to {_REQUIRED[condition]} first (condition {condition})"
 
 
 def _list(awaited: Awaited) -> str:

@@ -72,6 +72,7 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
     ReasonCode.HELD: Remedy(),
     ReasonCode.RELEASED: Remedy(),
     ReasonCode.DEPENDENCY_ENDED: Remedy(),
+    ReasonCode.NOT_REUSED: Remedy(),
     ReasonCode.STOP_REQUESTED: Remedy(),
     ReasonCode.BREAKS_RULES: Remedy(
         notify=True,
@@ -109,6 +110,7 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
         ),
     ),
     ReasonCode.COMPLETED: Remedy(),
+    ReasonCode.REUSED: Remedy(),
     ReasonCode.FAILED: Remedy(
         notify=True,
         text=(

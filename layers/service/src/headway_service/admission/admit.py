@@ -15,6 +15,7 @@ from headway_service.admission import (
     arrays,
     dependencies,
     instance_preferences,
+    reuse,
     sagemaker_rules,
     team_access,
     training_plans,
@@ -39,6 +40,7 @@ from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, P
 from headway_service.sagemaker_api.training_request import TrainingRequest, is_serverless
 from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.dependency import DependencyRecord
+from headway_service.store.records.reuse import ReuseRecord
 
 MAX_REQUEST_BYTES = 400_000
 """The largest request, as canonical JSON: what fits into one DynamoDB item (400 KiB) beside its keys."""
@@ -64,6 +66,8 @@ class Admitted:
     array: AdmittedArray | None = None
     #: The jobs that have to end first, as submitted.
     depends_on: tuple[DependencyRecord, ...] = ()
+    #: Whether an equal job may answer it, and how; None if not.
+    reuse: ReuseRecord | None = None
     demand: Mapping[str, int]
     #: Whether SageMaker takes one of these pools.
     one_of: bool = False
@@ -155,11 +159,8 @@ def admit(
     training = TrainingRequest.parse(request)
     found = _review(training, configuration, caller, home, left_spot=left_spot)
     others = _other_requests(submission)
-    awaiting = [
-        *dependencies.errors(submission.depends_on, request),
-        *template_errors,
-        *arrays.errors(submission),
-    ]
+    awaiting = [*dependencies.errors(submission.depends_on, request), *template_errors, *arrays.errors(submission)]
+    awaiting += reuse.errors(submission.reuse, submission.reuse_unpinned)
     found = replace(found, invalid=[*awaiting, *found.invalid])
     _refuse(_with_alternatives(found, submission, others, configuration, caller, home))
     team = charged_team(training.tags, configuration, home)
@@ -178,6 +179,7 @@ def admit(
         wait_at_most_s=submission.wait_at_most_s,
         portable_checkpoint=submission.portable_checkpoint,
         depends_on=dependencies.dependencies(submission.depends_on),
+        reuse=reuse.reuse(submission.reuse, submission.reuse_unpinned),
         demand=demand,
         one_of=training.has_preferences,
         priority=_priority(training, team, configuration),
@@ -207,6 +209,8 @@ def _digest(canonical: str, alternatives: str, submission: Submission, array: Ad
         whole += _canonical(["dependsOn", submission.depends_on])
     if array is not None:
         whole += _canonical(["sweep", array.sweep, array.at_once, array.max_failures])
+    if submission.reuse:
+        whole += _canonical(["reuse", submission.reuse_unpinned])
     return hashlib.sha256(whole.encode()).hexdigest()
 
 

@@ -18,7 +18,7 @@ class AdmittedArray:
     """An array that may enter the queue.
 
     Attributes:
-        sweep: what its members differ in, as canonical JSON.
+        sweep: what its members differ in, as JSON.
         count: how many members it has.
         at_once: how many of them may be in the queue or run at once; None for any number.
         max_failures: how many may fail before no further one starts; None for any number.
@@ -57,7 +57,8 @@ def array_of(submission: Submission, sweep: Sweep) -> AdmittedArray:
         sweep: what the members differ in.
     """
     return AdmittedArray(
-        sweep=json.dumps(sweep.document(), sort_keys=True, separators=(",", ":"), ensure_ascii=False),
+        # The order of the names is part of a grid.
+        sweep=json.dumps(sweep.document(), separators=(",", ":"), ensure_ascii=False),
         count=sweep.count,
         at_once=submission.at_once,
         max_failures=submission.max_failures,
@@ -65,7 +66,7 @@ def array_of(submission: Submission, sweep: Sweep) -> AdmittedArray:
 
 
 def errors(submission: Submission) -> Iterator[FieldError]:
-    """What is wrong with the numbers of an array, or given for a job that is none."""
+    """What is wrong with what comes with a sweep, or is given for a job without one."""
     for field, value, least in (("atOnce", submission.at_once, 1), ("maxFailures", submission.max_failures, 0)):
         if value is None:
             continue
@@ -74,6 +75,8 @@ def errors(submission: Submission) -> Iterator[FieldError]:
         elif isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_MEMBERS:
             message = f"is {value!r:.40}; it is a whole number from {least} to {MAX_MEMBERS}"
             yield FieldError(field=field, message=message)
+    if submission.sweep is not None and submission.reuse:
+        yield FieldError(field="reuse", message="is for single jobs, not for arrays: remove it, or the sweep")
 
 
 def as_member(submission: Submission, sweep: Sweep) -> Submission:

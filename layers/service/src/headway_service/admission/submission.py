@@ -28,6 +28,8 @@ class Submission:
         sweep: of an array, what its members differ in; see :mod:`headway_service.admission.arrays`.
         at_once: how many members may be in the queue or run at once; None for any number.
         max_failures: how many members may fail before no further one starts; None for any number.
+        reuse: whether an equal job may answer it; see :mod:`headway_service.admission.reuse`.
+        reuse_unpinned: whether an image without a digest counts as the same then.
     """
 
     request: Any
@@ -38,6 +40,8 @@ class Submission:
     sweep: Any = None
     at_once: Any = None
     max_failures: Any = None
+    reuse: Any = False
+    reuse_unpinned: Any = False
 
     @classmethod
     def of(cls, submitted: Any) -> Submission:

@@ -16,8 +16,9 @@ from headway_service.sagemaker_api.tags import PRIORITY_TAGS
 
 _DETAILS = "jobDetails"
 _ARTICLE = ("jobName", "entryTime", "jobState", "priority", _DETAILS)
+_REUSE = ("reuse", "reuseUnpinned")
 _ARRAY = ("sweep", "atOnce", "maxFailures")
-_MEMBERS = (*_ARTICLE, "alternatives", "waitAtMostSeconds", "portableCheckpoint", "dependsOn", *_ARRAY)
+_MEMBERS = (*_ARTICLE, "alternatives", "waitAtMostSeconds", "portableCheckpoint", "dependsOn", *_REUSE, *_ARRAY)
 
 
 def submission_in(body: Any) -> Any:
@@ -40,6 +41,8 @@ def submission_in(body: Any) -> Any:
         sweep=body.get("sweep"),
         at_once=body.get("atOnce"),
         max_failures=body.get("maxFailures"),
+        reuse=body.get("reuse", False),
+        reuse_unpinned=body.get("reuseUnpinned", False),
     )
 
 

@@ -93,6 +93,7 @@ def job_details_document(
         metrics=_numbers(
             member.result.metrics if member is not None and member.result is not None else seen.job.metrics
         ),
+        reused_attempt=seen.job.output_attempt if seen.job.reused_from else None,
         withheld=tuple(shown.withheld),
     )
 
@@ -118,6 +119,7 @@ def _job(kind: type[_AnyJob], seen: JobView, **more: Any) -> _AnyJob:
         array=_progress(job.array) if job.array is not None else None,
         member_of=job.member_of or None,
         index=job.index,
+        reused_from=job.reused_from or None,
         team=job.team or None,
         owner=job.owner,
         place=seen.place,

@@ -65,6 +65,7 @@ def new_job(
         depends_on=depends_on,
         array=ArrayRecord(count=array.count, at_once=array.at_once, max_failures=array.max_failures) if array else None,
         members=MembersRecord() if array else None,
+        reuse=admitted.reuse,
         owner=owner,
         request_digest=admitted.digest,
         idempotency_key=key,

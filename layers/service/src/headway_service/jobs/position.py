@@ -23,7 +23,6 @@ from headway.scheduling.scheduler import schedule
 from headway_service.ports.table import Table
 from headway_service.store.ledger import read_ledger_for_display, read_team_names
 from headway_service.store.queue_tail import MAX_PLACE, QueueTail
-from headway_service.store.records.array import ArrayRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import QueueEntry
@@ -131,26 +130,15 @@ def reasons_from_plan(plan: Plan, waiting: Iterable[WaitingJob]) -> dict[str, tu
 
 def _reason(job: JobRecord) -> ReasonRecord:
     """The current reason of a job that is in no queue."""
+    if job.job_state in WAITING and not job.held and job.twin:
+        return ReasonRecord.of(reasons.waits_for_twin(job.twin))
     if job.job_state in WAITING and not job.held and job.awaited:
         return ReasonRecord.of(reasons.waits_for_jobs(job.awaited))
     if job.job_state in WAITING and not job.held and job.is_set_aside:
         return ReasonRecord.of(reasons.waits_for_array(job.member_of))
     if job.array is not None and job.ending is None and not job.held and job.array.made:
-        return _members_left(job.array)
+        return ReasonRecord.of(reasons.members_left())
     return job.reason
-
-
-def _members_left(numbers: ArrayRecord) -> ReasonRecord:
-    ended = numbers.completed + numbers.failed + numbers.stopped
-    return ReasonRecord.of(
-        reasons.members_left(
-            completed=numbers.completed,
-            failed=numbers.failed,
-            stopped=numbers.stopped,
-            active=numbers.made - ended,
-            to_come=numbers.unmade,
-        )
-    )
 
 
 def _further_back(place: int | None) -> tuple[int | None, ReasonRecord]:

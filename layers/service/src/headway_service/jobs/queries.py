@@ -23,7 +23,7 @@ from headway_service.store.records.member import described_member, is_made
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.repository import find_live_attempt, find_stored_request, get_job
 
-MAX_LISTED_MEMBERS = 100
+MAX_LISTED_MEMBERS = 1000
 """Members of an array in one answer. Those that have ended are read with one query, others one by one."""
 
 MAX_UNMANAGED_JOBS = 100

@@ -177,7 +177,8 @@ class RequestChanges:
 
 def _depends_on(job: JobRecord) -> list[dict[str, str]] | None:
     """The dependencies of a job as they are submitted; None for none."""
-    return [{"job": each.job_name, "condition": str(each.condition)} for each in job.depends_on] or None
+    submitted = [each for each in job.depends_on if not each.twin]
+    return [{"job": each.job_name, "condition": str(each.condition)} for each in submitted] or None
 
 
 def _limit_ms(job: JobRecord, request: Mapping[str, Any], configuration: Configuration) -> int:

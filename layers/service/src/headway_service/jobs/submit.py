@@ -29,6 +29,7 @@ from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
+from headway_service.reuse.entry import Entry, ReuseEntry
 from headway_service.store import transitions
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_plans, retry_on_conflict
@@ -67,6 +68,7 @@ class Submitter:
         clock: the training time, ms.
         machine_clock: the machine time, ms.
         in_force: the configuration in effect.
+        reuse: has jobs answered by equal ones.
     """
 
     def __init__(
@@ -77,8 +79,10 @@ class Submitter:
         clock: Callable[[], int],
         machine_clock: Callable[[], int],
         in_force: Callable[[], EffectiveConfig],
+        reuse: ReuseEntry,
     ) -> None:
         self._table = table
+        self._reuse = reuse
         self._wake = wake
         self._clock = clock
         self._in_force = in_force
@@ -146,17 +150,11 @@ class Submitter:
                 now_ms=self._clock(),
                 depends_on=found.depends_on,
             )
-            context.limits.require(job)
-            training_request = self._fill_in(admitted, found)
-            self._table.write(
-                transitions.enqueue(
-                    job,
-                    training_request,
-                    admitted.alternatives,
-                    found.awaited,
-                    sweep=admitted.array.sweep if admitted.array is not None else "",
-                )
-            )
+            entry = self._entry(job, admitted, found, caller, configuration)
+            job = entry.job
+            if job.ending is None:
+                context.limits.require(job)
+            self._table.write(entry.writes)
         except (QueueFull, InvalidRequest, ImpossibleDemand, NotAllowed, Conflict):
             # A repeated call gets the same answer, even if its job was the last that fitted, its plan has ended, or a
             # job that it depends on has ended otherwise.
@@ -168,6 +166,19 @@ class Submitter:
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
         self._wake("submitted")
         return SubmittedJob(job=job, created=True, new=True)
+
+    def _entry(
+        self, job: JobRecord, admitted: Admitted, found: Resolved, caller: Caller, configuration: Configuration
+    ) -> Entry:
+        """How a job is accepted: it enters its queues, or waits for others, or an equal one answers it."""
+        if job.reuse is not None:
+            self._reuse.require_enabled()
+        request = self._fill_in(admitted, found)
+        if job.reuse is None or found.awaited:
+            sweep = admitted.array.sweep if admitted.array is not None else ""
+            writes = transitions.enqueue(job, request, admitted.alternatives, found.awaited, sweep=sweep)
+            return Entry(job=job, writes=tuple(writes))
+        return self._reuse.accept(job, request, admitted.alternatives, caller, configuration.access_rules())
 
     def _fill_in(self, admitted: Admitted, found: Resolved) -> str:
         """The request to store: with the outputs of the jobs that have completed already.

@@ -12,9 +12,11 @@ from functools import partial
 from headway import reasons
 from headway.dependencies import is_met
 from headway.reasons import Reason
+from headway_service.config.authorization import Access
 from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table, Write
+from headway_service.reuse.entry import ReuseEntry
 from headway_service.sagemaker_api.outputs import has_templates
 from headway_service.store import transitions
 from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
@@ -31,26 +33,41 @@ class DependantNotifier:
         clock: the training time, ms.
         machine_clock: the machine time, ms.
         retention_s: how long an ended job is kept, s.
+        reuse: has jobs answered by equal ones.
+        access: the rules on callers in effect.
     """
 
     def __init__(
-        self, table: Table, *, clock: Callable[[], int], machine_clock: Callable[[], int], retention_s: int
+        self,
+        table: Table,
+        *,
+        clock: Callable[[], int],
+        machine_clock: Callable[[], int],
+        retention_s: int,
+        reuse: ReuseEntry,
+        access: Callable[[], Access],
     ) -> None:
         self._table = table
         self._clock = clock
         self._machine_clock = machine_clock
         self._retention_s = retention_s
+        self._reuse = reuse
+        self._access = access
 
-    def notify(self, ended: EndedJobRecord) -> None:
+    def notify(self, ended: EndedJobRecord, has_time: Callable[[], bool]) -> None:
         """Notify all dependants of a job of its end.
 
         Args:
             ended: the job.
+            has_time: whether there is time for another one.
 
         Raises:
-            Conflict: one of them keeps changing; the record stays for the next tick.
+            Conflict: one of them keeps changing, or there was no time left; the record stays for the next tick.
         """
+        self._reuse.settle(ended)
         for name in ended.dependants:
+            if not has_time():
+                raise Conflict([0])
             retry_on_conflict(partial(self._notify_one, name, ended), otherwise=Conflict([0]))
         # Of a member, its array has to know, too.
         left = ended.model_copy(update={"dependants": ()})
@@ -79,6 +96,8 @@ class DependantNotifier:
         except OutputsUnusable as error:
             return self._end(job, ended, reasons.outputs_unusable(ended.job_name, str(error)))
         team = find_team(self._table, job.team) if job.team else None
+        if job.reuse is not None and [other for other, _ in job.awaited] == [ended.job_name]:
+            return self._reuse.resume(job, ended, team, self._access(), request=request)
         return transitions.meet_dependency(job, ended, team, now_ms, machine_ms=machine_ms, request=request)
 
     def _end(self, job: JobRecord, ended: EndedJobRecord, reason: Reason) -> list[Write]:

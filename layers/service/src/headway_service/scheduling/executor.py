@@ -143,11 +143,11 @@ class Executor:
     def _notify_dependants(self, ledger: Ledger) -> bool:
         """Notify the dependants of jobs that have ended. Returns whether there were any."""
         notified = False
-        for ended in (each for each in ledger.ended if each.dependants):
+        for ended in (each for each in ledger.ended if each.dependants or not each.member_of):
             if not self.has_time():
                 break
             try:
-                self._dependants.notify(ended)
+                self._dependants.notify(ended, self.has_time)
                 notified = True
             except Conflict:
                 self.report.rejected += 1

@@ -14,6 +14,7 @@ from headway_service.pools.apply_config import apply_configuration
 from headway_service.pools.follow_schedules import follow_schedules
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
+from headway_service.reuse.entry import ReuseEntry
 from headway_service.scheduling.decide import decide
 from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.scheduling.executor import Decision, Executor, TickReport
@@ -37,6 +38,7 @@ class Scheduler:
         marks: makes the marks of attempts.
         deadline_ms: when this invocation ends, machine time, ms.
         retention_s: how long an ended job is kept, s.
+        reuse: has jobs answered by equal ones.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Scheduler:
         marks: Marks,
         deadline_ms: int,
         retention_s: int,
+        reuse: ReuseEntry,
     ) -> None:
         self._table = table
         self._store = store
@@ -59,7 +62,7 @@ class Scheduler:
         self._marks = marks
         self._deadline_ms = deadline_ms
         self._retention_s = retention_s
-        self._dependants = DependantNotifier(table, clock=clock, machine_clock=machine_clock, retention_s=retention_s)
+        self._reuse = reuse
 
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
@@ -76,7 +79,14 @@ class Scheduler:
             policy=policy,
             has_rules=bool(configuration.rules),
             warm_rules=configuration.kept_warm_pools,
-            dependants=self._dependants,
+            dependants=DependantNotifier(
+                self._table,
+                clock=self._clock,
+                machine_clock=self._machine_clock,
+                retention_s=self._retention_s,
+                reuse=self._reuse,
+                access=configuration.access_rules,
+            ),
         )
         arrays = ArrayAdvancer(
             self._table,

@@ -45,9 +45,8 @@ def fill_in_outputs(table: Table, request: str, job: JobRecord, *, beside_bytes:
     own = find_request(table, job.job_name)
     if own is None:
         raise OutputsUnusable("the queue no longer has its request")
-    attempt = job.attempts[-1].attempt_name if job.attempts else job.job_name
     try:
-        after = outputs.fill_in(before, job.job_name, outputs.outputs_of(own, attempt))
+        after = outputs.fill_in(before, job.job_name, outputs.outputs_of(own, job.output_attempt))
     except KeyError:
         raise OutputsUnusable("its model is no archive (CompressionType NONE); use its output") from None
     if after == before:

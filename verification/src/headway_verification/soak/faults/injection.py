@@ -25,6 +25,8 @@ ACTIONS: Mapping[str, str] = {
     "PutEvents": "events:PutEvents",
     "PublishBatch": "sns:Publish",
     "SendMessage": "sqs:SendMessage",
+    "ListObjectsV2": "s3:ListBucket",
+    "GetObject": "s3:GetObject",
 }
 """The permission that each operation needs, where it does not depend on the request."""
 

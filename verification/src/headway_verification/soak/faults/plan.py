@@ -32,7 +32,10 @@ class Fault(StrEnum):
 
 
 READS = frozenset(
-    {"GetItem", "Query", "GetParameter", "DescribeTrainingJob", "ListTags", "ListTrainingJobs", "DescribeAlarms"}
+    {
+        *("GetItem", "Query", "GetParameter", "DescribeTrainingJob", "ListTags", "ListTrainingJobs", "DescribeAlarms"),
+        *("ListObjectsV2", "GetObject"),
+    }
 )
 """Calls without an effect. Most calls are of this kind and their faults reveal less, so these faults are rarer."""
 

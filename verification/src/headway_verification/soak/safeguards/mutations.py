@@ -18,6 +18,7 @@ from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
 from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
 from headway_service.events import publisher
 from headway_service.monitoring import utilization_monitor
+from headway_service.reuse import twins
 from headway_service.scheduling import dependants, executor, launcher
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
@@ -31,13 +32,14 @@ from headway_service.store.transitions import (
     job,
     ledger,
     request_change,
+    reuse,
     unmanaged_job,
     warm_pool,
 )
 from headway_service.tracking import observer, reconciler, unmanaged_jobs, unmanaged_scan, warm_pools
 from headway_verification.soak import deployment
 
-_MODULES = (attempt, dependency, job, ledger, request_change, unmanaged_job, warm_pool)
+_MODULES = (attempt, dependency, job, ledger, request_change, reuse, unmanaged_job, warm_pool)
 """The modules of transitions."""
 
 
@@ -289,6 +291,9 @@ PATCHES: dict[str, Patch] = {
     "the dependants of a job are notified of its end": Patch(JobRecord, "ended", lambda _: []),
     "outputs are filled in before a job starts": Patch(dependants.DependantNotifier, "_fill_in", lambda *_: None),
     "a job whose dependency cannot be met ends": Patch(dependants, "is_met", lambda *_: True),
+    "a job whose inputs were written while it ran answers nobody": Patch(
+        twins, "_require_unchanged", lambda *_: None, raises=True
+    ),
     "the intent is written before SageMaker is called": _launch_first(),
     "the owner of a name in use is checked: always ours": _every_training_job_is_ours(),
     "the owner of a name in use is checked: never ours": Patch(launcher.Launcher, "_find", lambda *_, **__: None),
@@ -331,7 +336,10 @@ _MADE_AGAIN = (
 )
 _MAY_COME_AFTER = "a resume in progress when a pause begins may equally follow it"
 
+_EITHER_ANSWERS = "the job that computes meanwhile computes the same, so the outputs of either answer equal jobs"
+
 REASONS: dict[tuple[str, str, str], str] = {
+    ("note_outputs", "reuse", "has the jobName that was read"): _EITHER_ANSWERS,
     **dict.fromkeys(
         [
             (function, "pool", "exists")

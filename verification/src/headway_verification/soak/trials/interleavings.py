@@ -55,9 +55,11 @@ from headway_verification.soak.trials.steps import (
     submit_idle,
     submit_kept,
     submit_preferring,
+    submit_reusing,
     tick,
     tick_after,
     tick_with_refused_launch,
+    touch_input,
     wait,
     watch,
 )
@@ -100,6 +102,10 @@ _FORGOTTEN_DEPENDANT = Scenario(
 """A job of a team that was removed from the configuration long ago is about to enter its queue."""
 
 _NOTIFIED = "the dependants of a job that has ended are notified"
+
+_NOTED = "the outputs of a job are noted, and equal ones get them"
+
+_COMPUTES_AGAIN = "a job for which equal ones wait was stopped"
 
 _ENDLESS = (submit("j", run_s=ENDLESS_S), tick, wait(300))
 """A job is training that does not end by itself; the events of its start are queued."""
@@ -182,6 +188,45 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a dependant that is notified, and its deleted team that is restored": Interleaving(
         situation=_after(_FORGOTTEN_DEPENDANT, configure({P5: 1, G5: 2})),
         meanwhile=run_steps(configure({P5: 1, G5: 2}, {"b": {}})),
+    ),
+    "two equal submissions": _interleaving("a job is submitted that computes for equal ones", submit_reusing("k")),
+    "two equal submissions after one that was stopped": _interleaving(
+        "a job is submitted after an equal one was stopped", submit_reusing("k")
+    ),
+    "an equal submission, and the stop of the other": _interleaving(
+        "a job is submitted while an equal one waits", ask("DELETE", "/jobs/a"), tick
+    ),
+    "an equal submission, and another": _interleaving(
+        "a job is submitted while an equal one waits", submit_reusing("k")
+    ),
+    "an equal submission that notes the outputs, and a tick": _interleaving(
+        "a job is submitted before the outputs of an equal one are noted", tick
+    ),
+    "an equal submission that is answered, and the same": _interleaving(
+        "a job is submitted after an equal one has completed", submit_reusing("j")
+    ),
+    "two ticks that note the outputs": _interleaving(_NOTED, tick),
+    "an equal submission that is answered, and another request of its name": _interleaving(
+        "a job is submitted after an equal one has completed", submit("j"), tick
+    ),
+    "a tick that notes the outputs, and a submission that computes again": _interleaving(
+        _NOTED, touch_input, submit_reusing("m")
+    ),
+    "a tick that answers jobs, and their stop": _interleaving(
+        _NOTED, ask("DELETE", "/jobs/j"), ask("DELETE", "/jobs/l")
+    ),
+    "two ticks that have another job compute": _interleaving(_COMPUTES_AGAIN, tick),
+    "a tick that has another job compute, and their stop": _interleaving(
+        _COMPUTES_AGAIN, ask("DELETE", "/jobs/j"), ask("DELETE", "/jobs/k")
+    ),
+    "a tick that has another job compute, and the stop of one that waits": _interleaving(
+        _COMPUTES_AGAIN, ask("DELETE", "/jobs/k")
+    ),
+    "a tick that has another job compute, and an equal submission": _interleaving(
+        _COMPUTES_AGAIN, submit_reusing("m"), tick
+    ),
+    "a tick that forgets a job, and an equal submission": _interleaving(
+        "a job for which equal ones wait has completed with an input that was written again", submit_reusing("m")
     ),
     "two submissions of one name": _interleaving("a job is submitted", submit("j", (P5, 2)), tick),
     "a start and a stop": _interleaving("jobs start", ask("DELETE", "/jobs/b"), tick),

@@ -54,11 +54,14 @@ from headway_verification.soak.trials.steps import (
     submit_idle,
     submit_kept,
     submit_preferring,
+    submit_reusing,
     submit_spot,
     take_name,
     tick,
+    touch_input,
     wait,
     watch,
+    write_input,
 )
 from headway_verification.soak.workload import DAYS
 
@@ -189,6 +192,37 @@ SITUATIONS: dict[str, Scenario] = {
             *(submit("a"), submit_after("j", "a:any"), submit_after("k", "a"), submit_after("l", "k:any")),
             ask("DELETE", "/jobs/a"),
         ),
+        begin=tick,
+    ),
+    "a job is submitted that computes for equal ones": Scenario(prepare=run_steps(), begin=submit_reusing("j")),
+    "a job is submitted while an equal one waits": Scenario(
+        prepare=run_steps(submit_reusing("a")), begin=submit_reusing("j")
+    ),
+    "a job is submitted after an equal one has completed": Scenario(
+        prepare=run_steps(*_started(submit_reusing("a")), wait(900), deliver_events, tick), begin=submit_reusing("j")
+    ),
+    "a job is submitted before the outputs of an equal one are noted": Scenario(
+        prepare=run_steps(*_started(submit_reusing("a")), wait(900), deliver_events), begin=submit_reusing("j")
+    ),
+    "a job is submitted after an equal one was stopped": Scenario(
+        prepare=run_steps(submit_reusing("a"), ask("DELETE", "/jobs/a")), begin=submit_reusing("j")
+    ),
+    "the outputs of a job are noted, and equal ones get them": Scenario(
+        prepare=run_steps(
+            *_started(submit_reusing("a")),
+            *(submit_reusing("j"), submit_after("k", "j"), submit_reusing("l"), wait(900), deliver_events),
+        ),
+        begin=tick,
+    ),
+    "a job for which equal ones wait was stopped": Scenario(
+        prepare=run_steps(*(submit_reusing(name) for name in ("a", "j", "k")), ask("DELETE", "/jobs/a")), begin=tick
+    ),
+    "a job for which equal ones wait has completed with another input": Scenario(
+        prepare=run_steps(*_started(submit_reusing("a")), submit_reusing("j"), write_input, wait(900), deliver_events),
+        begin=tick,
+    ),
+    "a job for which equal ones wait has completed with an input that was written again": Scenario(
+        prepare=run_steps(*_started(submit_reusing("a")), submit_reusing("j"), touch_input, wait(900), deliver_events),
         begin=tick,
     ),
     "a waiting job is stopped": Scenario(prepare=run_steps(submit("j")), begin=ask("DELETE", "/jobs/j")),

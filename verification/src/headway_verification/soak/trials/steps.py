@@ -18,7 +18,7 @@ from headway_verification.soak.cooperative_scheduler import Process
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.plan import Fault
 from headway_verification.soak.training_plan import INSTANCES, NAME
-from headway_verification.soak.workload import document_of
+from headway_verification.soak.workload import REUSED_INPUT, document_of
 
 P4 = "ml.p4d.24xlarge"
 POOLS = {P5: 2, G5: 2}
@@ -178,6 +178,27 @@ def submit_after(name: str, *others: str, team: str = "") -> Begin:
         request["InputDataConfig"] = channels
 
     return lambda queue: queue.submit(request, dependsOn=depends_on)
+
+
+def submit_reusing(name: str) -> Begin:
+    """Submit a job that may be answered by an equal one: all of these are equal.
+
+    Args:
+        name: the name of the job.
+    """
+    request = {**training_request(name, [(P5, 1)], run_s=30), "InputDataConfig": [REUSED_INPUT]}
+
+    return lambda queue: queue.submit(request, reuse=True, reuseUnpinned=True)
+
+
+def write_input(queue: Deployment) -> None:
+    """Write the input of all these jobs again, with another content."""
+    queue.s3.write_input(b"changed")
+
+
+def touch_input(queue: Deployment) -> None:
+    """Write the input of all these jobs again, with the same content."""
+    queue.s3.write_input(b"")
 
 
 def _model_of(job: str) -> str:

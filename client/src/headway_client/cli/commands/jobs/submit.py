@@ -20,6 +20,7 @@ from headway_client.cli.exit_codes import EXIT_OK, error_document, exit_code_of
 from headway_client.cli.interruption import if_interrupted
 from headway_client.dependencies import with_dependencies
 from headway_client.errors import UsageError
+from headway_client.reuse import with_reuse
 from headway_client.sweeps import with_sweep
 from headway_client.text import to_stderr
 
@@ -103,6 +104,14 @@ _AGAIN = " Submit the same again to continue: what the queue already has is not 
     metavar="N",
     help="With --sweep: how many members may fail before no further one starts; any number by default.",
 )
+@click.option(
+    "--reuse",
+    is_flag=True,
+    help="Complete at once with the outputs of an equal job that has completed, or wait for one that has not ended.",
+)
+@click.option(
+    "--reuse-unpinned", is_flag=True, help="The same, also with an image that is not named by its digest (@sha256:...)."
+)
 @click.option("--dry-run", is_flag=True, help="Only show what would happen.")
 @click.option(
     "--wait",
@@ -126,6 +135,8 @@ def submit(
     grid: str | None,
     at_once: int | None,
     max_failures: int | None,
+    reuse: bool,
+    reuse_unpinned: bool,
     dry_run: bool,
     wait: bool,
 ) -> int:
@@ -139,11 +150,15 @@ def submit(
     found = [
         replace(
             each,
-            value=with_dependencies(
-                with_alternatives(
-                    each.value, others, wait_at_most_s=wait_at_most_s or 0, portable_checkpoint=portable_checkpoint
+            value=with_reuse(
+                with_dependencies(
+                    with_alternatives(
+                        each.value, others, wait_at_most_s=wait_at_most_s or 0, portable_checkpoint=portable_checkpoint
+                    ),
+                    awaited,
                 ),
-                awaited,
+                reuse=reuse or reuse_unpinned,
+                unpinned=reuse_unpinned,
             ),
         )
         for each in found

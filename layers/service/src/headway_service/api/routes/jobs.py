@@ -72,7 +72,7 @@ _TRAINING_REQUEST = "A CreateTrainingJob request, with boto3's parameter names."
 _JOB = (
     "A CreateTrainingJob request, or an object with `jobName`, `priority` and the request as `jobDetails`; its members "
     "`entryTime` and `jobState` are ignored. Beside `jobDetails` it may have `alternatives`, `waitAtMostSeconds`, "
-    "`portableCheckpoint`, `dependsOn`, `sweep`, `atOnce` and `maxFailures`."
+    "`portableCheckpoint`, `dependsOn`, `reuse`, `reuseUnpinned`, `sweep`, `atOnce` and `maxFailures`."
 )
 _SUBMITTED: Mapping[int, str] = {
     HTTPStatus.CREATED: "The job that this call, or an earlier one with the same key, has created.",

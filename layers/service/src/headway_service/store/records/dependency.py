@@ -14,6 +14,13 @@ class DependencyRecord(Record):
     condition: Condition = Condition.OK
     #: How that job has ended; None as long as the other one waits for it.
     ended: Ending | None = None
+    #: Whether it computes the same, so that the other one gets its outputs if it completes.
+    twin: bool = False
+
+    @classmethod
+    def on_twin(cls, job: str) -> DependencyRecord:
+        """An equal job that another one waits for, however it ends."""
+        return cls(job_name=job, condition=Condition.ANY, twin=True)
 
 
 class EndedJobRecord(Record):

@@ -23,6 +23,7 @@ from headway_service.store.records.array import ArrayRecord, MembersRecord
 from headway_service.store.records.base import ReasonRecord, Record
 from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
 from headway_service.store.records.queue_entry import QueueEntry, owner_hash, rank_of, waiting_of
+from headway_service.store.records.reuse import ReuseRecord
 from headway_service.store.schema_version import stamp, upgrade
 
 MAX_HISTORY = 50
@@ -38,6 +39,7 @@ SUMMARY = (
     *("startedMs", "instanceMs", "comment", "acceptedMs", "oneOf"),
     *("choices", "alternative", "bound", "waitAtMostS", "portableCheckpoint", "dependsOn"),
     *("array", "memberOf", "index", "isSetAside"),
+    "reuse",
 )
 """Attributes that are stored in the map ``summary``: a listing shows them and does not filter by them.
 
@@ -126,6 +128,8 @@ class JobRecord(Record):
     has_own_request: bool = False
     #: FinalMetricDataList of the training job that has completed it, as text; None if it is not known.
     metrics: dict[str, str] | None = None
+    #: Of a job that may be answered by the outputs of an equal one; None for others.
+    reuse: ReuseRecord | None = None
     #: A note for people, of its owner or an administrator; empty for none.
     comment: str = ""
     usage: Usage = Field(default_factory=Usage)
@@ -220,6 +224,28 @@ class JobRecord(Record):
         return [(each.job_name, each.condition) for each in self.depends_on if each.ended is None]
 
     @property
+    def twin(self) -> str:
+        """The equal job that it waits for; empty if it waits for none."""
+        return next((each.job_name for each in self.depends_on if each.twin and each.ended is None), "")
+
+    @property
+    def reused_from(self) -> str:
+        """The job whose outputs it has; empty if it computes, or has computed, by itself."""
+        return self.reuse.job_name if self.reuse else ""
+
+    @property
+    def computes_for_others(self) -> bool:
+        """Whether equal jobs may get its outputs."""
+        return self.reuse is not None and bool(self.reuse.key) and not self.reuse.job_name
+
+    @property
+    def output_attempt(self) -> str:
+        """The attempt whose outputs it has; of a job that has not ended, its first one."""
+        if self.reuse and self.reuse.attempt_name:
+            return self.reuse.attempt_name
+        return self.attempts[-1].attempt_name if self.attempts else self.job_name
+
+    @property
     def is_queued(self) -> bool:
         """Whether it is in its queues: it waits, is not held, and neither other jobs nor its array keep it back."""
         return self._has_entries and not self._is_kept_back
@@ -259,9 +285,9 @@ class JobRecord(Record):
         return last.secondary_status in LIMITS and self.history[-1].attempt_name == last.attempt_name
 
     def ended(self) -> list[Put]:
-        """The write that lets the next tick notify its dependants and its array of its end, if it has any."""
+        """The write that lets the next tick notify its dependants, equal jobs and its array, if there may be any."""
         ending = self.ending
-        if ending is None or not (self.dependants or self.member_of):
+        if ending is None or not (self.dependants or self.computes_for_others or self.member_of):
             return []
         ended = EndedJobRecord(job_name=self.job_name, ending=ending, dependants=self.dependants)
         if self.member_of:

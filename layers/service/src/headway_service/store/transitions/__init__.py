@@ -59,6 +59,14 @@ from headway_service.store.transitions.ledger import (
 )
 from headway_service.store.transitions.request_change import change_request
 from headway_service.store.transitions.retry_plan import RetryPlan
+from headway_service.store.transitions.reuse import (
+    accept_reused,
+    claim_computation,
+    follow_twin,
+    forget_computation,
+    note_outputs,
+    reuse,
+)
 from headway_service.store.transitions.selection import select_pool
 from headway_service.store.transitions.shared import expire_request
 from headway_service.store.transitions.unmanaged_job import (
@@ -76,6 +84,7 @@ from headway_service.store.transitions.warm_pool import (
 
 __all__ = [
     "RetryPlan",
+    "accept_reused",
     "add_pool",
     "add_team",
     "adopt",
@@ -87,6 +96,7 @@ __all__ = [
     "change_request",
     "change_warm_pool",
     "charge_unmanaged",
+    "claim_computation",
     "closed",
     "comment",
     "confirm",
@@ -97,6 +107,8 @@ __all__ = [
     "end_warm_pool",
     "enqueue",
     "expire_request",
+    "follow_twin",
+    "forget_computation",
     "forget_unmanaged",
     "free",
     "hold",
@@ -104,6 +116,7 @@ __all__ = [
     "make_early",
     "meet_dependency",
     "note_missing",
+    "note_outputs",
     "pause",
     "preempt",
     "record_status",
@@ -117,6 +130,7 @@ __all__ = [
     "resize_pool",
     "resume",
     "return_lease",
+    "reuse",
     "select_pool",
     "set_aside",
     "set_calendar",

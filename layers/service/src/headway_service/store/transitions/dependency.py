@@ -44,6 +44,7 @@ def meet_dependency(
     *,
     machine_ms: int,
     request: str | None = None,
+    because: reasons.Reason | None = None,
 ) -> list[Write]:
     """A job that this one depends on has ended as it requires. If it was the last, this one enters its queues.
 
@@ -54,11 +55,12 @@ def meet_dependency(
         now_ms: the training time, ms: the entry time of the job if it enters its queues.
         machine_ms: the machine time, ms.
         request: the request of the job with the outputs of the other one, as JSON; None if it has none of them.
+        because: why it enters its queues, if there is more to say than that the other job has ended.
     """
     depends_on = closed(job, ended)
     others = [each for each in job.awaited if each[0] != ended.job_name]
     enters: dict[str, Any] = {} if others else {"entry_time": now_ms, "accepted_ms": job.accepted_time}
-    reason = reasons.dependency_ended(ended.job_name, ended.ending, others)
+    reason = because or reasons.dependency_ended(ended.job_name, ended.ending, others)
     moved = note_step(job, job.job_state, reason, now_ms, depends_on=depends_on, **enters)
     if job.held:
         # It still waits for the same reason.

@@ -1,0 +1,51 @@
+"""Objects in S3, as the service needs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredObject:
+    """An object as a listing has it."""
+
+    key: str
+    #: Differs whenever the content differs (API reference, Object): of the same key, not of two.
+    etag: str
+    #: Bytes.
+    size: int
+    #: When it was written, ms since the epoch.
+    modified_ms: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObjectPage:
+    """A page of a listing."""
+
+    objects: tuple[StoredObject, ...]
+    #: Of the next page; None at the end.
+    next_token: str | None
+
+
+class Objects(Protocol):
+    """Objects in S3. Both calls raise ``ObjectsUnreadable`` if S3 does not answer, or refuses to."""
+
+    def list(self, bucket: str, prefix: str, token: str | None = None) -> ObjectPage:
+        """ListObjectsV2: the objects whose keys begin with a prefix, in the order of their keys.
+
+        Args:
+            bucket: the bucket.
+            prefix: what the keys begin with; empty for all objects.
+            token: of a page before; None for the first page.
+        """
+
+    def read(self, bucket: str, key: str, etag: str, size: int) -> bytes:
+        """GetObject: the content of an object, if it still is as it was listed.
+
+        Args:
+            bucket: the bucket.
+            key: the key of the object.
+            etag: as a listing has it.
+            size: likewise, bytes.
+        """

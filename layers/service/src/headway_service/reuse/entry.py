@@ -1,0 +1,171 @@
+"""How a job enters the queue that may be answered by an equal one: at its acceptance, and after those it depends on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headway import reasons
+from headway.dependencies import Ending
+from headway.reasons import Reason
+from headway_service.config.authorization import Access, Caller
+from headway_service.errors import Conflict, FieldError, InvalidRequest
+from headway_service.ports.table import Table, Write
+from headway_service.reuse.twins import Answered, Awaits, Twins
+from headway_service.store import transitions
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
+from headway_service.store.records.job import JobRecord, Step, request_key
+from headway_service.store.records.ledger import TeamRecord
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """A new job as it is accepted, and the writes that accept it."""
+
+    job: JobRecord
+    writes: tuple[Write, ...]
+
+
+class ReuseEntry:
+    """Has jobs answered by equal ones.
+
+    Args:
+        table: the table.
+        twins: finds equal jobs.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms.
+        retention_s: how long an ended job is kept, s.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        twins: Twins,
+        *,
+        clock: Callable[[], int],
+        machine_clock: Callable[[], int],
+        retention_s: int,
+    ) -> None:
+        self._table = table
+        self._twins = twins
+        self._clock = clock
+        self._machine_clock = machine_clock
+        self._retention_s = retention_s
+
+    def require_enabled(self) -> None:
+        """Check that jobs may be answered by others at all.
+
+        Raises:
+            InvalidRequest: the deployment has no buckets for it.
+        """
+        if not self._twins.enabled:
+            message = (
+                "is not possible, as the queue may read no bucket: set the deployment's parameter ReuseBucketArns to "
+                "the buckets of inputs, sources and outputs, or leave reuse out"
+            )
+            raise InvalidRequest(f"reuse {message}", [FieldError(field="reuse", message=message)])
+
+    def accept(self, job: JobRecord, request: str, alternatives: str, caller: Caller, access: Access) -> Entry:
+        """Accept a job that waits for no other one.
+
+        Args:
+            job: the job, as it would enter its queues.
+            request: its CreateTrainingJob request, as JSON.
+            alternatives: see :func:`headway_service.store.records.job.request_item`.
+            caller: the caller.
+            access: the rules on callers.
+
+        Raises:
+            Conflict: see :meth:`headway_service.reuse.twins.Twins.find`.
+        """
+        found = self._twins.find(job, request, alternatives, caller, access)
+        if isinstance(found, Answered):
+            reason = reasons.reused(found.reuse.job_name)
+            moved, writes = transitions.accept_reused(
+                job, request, alternatives, found.reuse, reason, self._clock(), self._expires_at()
+            )
+            return Entry(job=moved, writes=tuple(writes))
+        if isinstance(found, Awaits):
+            twin = found.twin
+            noted = ReasonRecord.of(reasons.entered_behind_twin(twin.job_name))
+            step = job.history[0].model_copy(update={"reason": noted})
+            depends_on = (*job.depends_on, DependencyRecord.on_twin(twin.job_name))
+            waits = job.model_copy(update={"depends_on": depends_on, "reason": noted, "history": (step,)})
+            return Entry(job=waits, writes=tuple(transitions.enqueue(waits, request, alternatives, [twin])))
+        enters = job.model_copy(update={"reuse": found.reuse, **_noted(job, found.why)})
+        return Entry(job=enters, writes=(*transitions.enqueue(enters, request, alternatives), *found.claim))
+
+    def resume(
+        self,
+        job: JobRecord,
+        ended: EndedJobRecord,
+        team: TeamRecord | None,
+        access: Access,
+        *,
+        request: str | None,
+    ) -> list[Write]:
+        """The writes by which a job goes on when the last job that it waited for has ended as required.
+
+        Args:
+            job: the job.
+            ended: the job that has ended.
+            team: see :func:`headway_service.store.transitions.dependency.meet_dependency`.
+            access: the rules on callers.
+            request: its request with the outputs of that job, as JSON; None if it has none of them.
+
+        Raises:
+            Conflict: see :meth:`headway_service.reuse.twins.Twins.find`.
+        """
+        now_ms = self._clock()
+        item = self._table.get(request_key(job.job_name))
+        if item is None:
+            raise Conflict([0])
+        whole = item["jobDetails"] if request is None else request
+        owner = Caller(arn=job.owner or "", account=_account_in(whole))
+        found = self._twins.find(job, whole, item.get("alternatives", ""), owner, access)
+        if isinstance(found, Answered):
+            reason = reasons.reused(found.reuse.job_name)
+            return transitions.reuse(job, ended, found.reuse, reason, now_ms, self._expires_at(), request=request)
+        if isinstance(found, Awaits):
+            reason = reasons.goes_on_behind_twin(ended.job_name, ended.ending, found.twin.job_name)
+            return transitions.follow_twin(job, ended, found.twin, reason, now_ms, request=request)
+        unused = job.twin == ended.job_name and ended.ending is Ending.COMPLETED
+        why = found.why or (_CHANGED if unused else "")
+        because: Reason | None = reasons.not_reused_after(ended.job_name, ended.ending, why) if why else None
+        enters = transitions.meet_dependency(
+            job.model_copy(update={"reuse": found.reuse}),
+            ended,
+            team,
+            now_ms,
+            machine_ms=self._machine_clock(),
+            request=request,
+            because=because,
+        )
+        return [*enters, *found.claim]
+
+    def settle(self, ended: EndedJobRecord) -> None:
+        """See :meth:`headway_service.reuse.twins.Twins.settle`."""
+        self._twins.settle(ended)
+
+    def _expires_at(self) -> int:
+        return self._machine_clock() // 1000 + self._retention_s
+
+
+_CHANGED = "its outputs cannot be used, or inputs have changed meanwhile"
+
+
+def _noted(job: JobRecord, why: str) -> dict[str, Any]:
+    """The fields of a new job that computes by itself although it may be answered by another one."""
+    if not why:
+        return {}
+    reason = ReasonRecord.of(reasons.not_reused(why))
+    step = Step(time_ms=job.entry_time, job_state=job.job_state, reason=reason)
+    return {"reason": reason, "history": (*job.history, step)}
+
+
+def _account_in(request: str) -> str:
+    """The account of the queue: that of each training role (API reference, CreateTrainingJob, RoleArn)."""
+    return str(json.loads(request)["RoleArn"].split(":")[4])

@@ -1,0 +1,172 @@
+"""The digest of all that the result of a job depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headway_service.ports.objects import StoredObject
+from headway_service.reuse.archives import contents_digest
+from headway_service.reuse.members import SUBMIT_DIRECTORY
+from headway_service.reuse.reader import Place, Reader
+from headway_service.reuse.request import NotReusable, canonical, is_source, require_reusable, submitted_archive
+
+_PREFIX = "S3Prefix"
+_ARCHIVE = ".tar.gz"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """What a job computes, and for whom.
+
+    Attributes:
+        request: the CreateTrainingJob request, as JSON.
+        alternatives: what its alternatives replace, as JSON; empty for none.
+        team: the team that is charged; empty for none.
+        unpinned: whether an image without a digest counts as the same.
+    """
+
+    request: str
+    alternatives: str
+    team: str
+    unpinned: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fingerprint:
+    """What the result of a job depends on, at one moment.
+
+    Attributes:
+        key: the same for equal jobs.
+        seen: differs from an earlier one of the same request if any object was written since, also with the same
+            content.
+    """
+
+    key: str
+    seen: str
+
+
+def fingerprint(question: Question, reader: Reader) -> Fingerprint:
+    """The digest of a job, as of now.
+
+    Args:
+        question: what the job computes.
+        reader: reads its objects.
+
+    Raises:
+        NotReusable: the job is not answered by another one, and answers none.
+    """
+    request: dict[str, Any] = json.loads(question.request)
+    require_reusable(request, unpinned=question.unpinned)
+    if SUBMIT_DIRECTORY in question.alternatives:
+        raise NotReusable("its alternatives have sources of their own")
+    found = [*_data(request, reader), *_sources(request, reader)]
+    whole = {
+        "team": question.team,
+        "request": canonical(request),
+        "alternatives": question.alternatives,
+        "objects": [each.content for each in found],
+    }
+    times = [each.times for each in found]
+    return Fingerprint(key=_digest(whole), seen=_digest([whole, times]))
+
+
+def starts_afresh(request: Mapping[str, Any], reader: Reader) -> bool:
+    """Whether a job has no checkpoints to continue from.
+
+    Args:
+        request: the CreateTrainingJob request.
+        reader: reads the place.
+
+    Raises:
+        NotReusable: it cannot be read.
+    """
+    config = request.get("CheckpointConfig")
+    return config is None or not reader.holds_any(Place.parse(config["S3Uri"]))
+
+
+def outputs_digest(prefix: str, reader: Reader) -> str:
+    """A digest of the outputs of a job; empty if there are none.
+
+    Args:
+        prefix: where they are.
+        reader: reads them.
+
+    Raises:
+        NotReusable: they cannot be read.
+    """
+    found = reader.list(Place.parse(f"{prefix}/"))
+    return _digest([[*_content(each), each.modified_ms] for each in found]) if found else ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Read:
+    """Objects that a job reads: what they hold, and when they were written."""
+
+    content: Any
+    times: Any
+
+
+def _data(request: Mapping[str, Any], reader: Reader) -> Iterable[_Read]:
+    """The objects of the channels that have data: by their keys, ETags and sizes."""
+    for channel in _channels(request):
+        if is_source(channel):
+            continue
+        place = _place(channel)
+        found = reader.list(place)
+        yield _Read(
+            content=[channel["ChannelName"], [_content(each) for each in found]],
+            times=[each.modified_ms for each in found],
+        )
+
+
+def _sources(request: Mapping[str, Any], reader: Reader) -> Iterable[_Read]:
+    """The objects with sources: by their names and contents, as the SDKs upload them anew for each job."""
+    archive = submitted_archive(request)
+    if archive:
+        place = Place.parse(archive)
+        found = [each for each in reader.list(place) if each.key == place.key]
+        yield _read("", place, found, reader)
+    for channel in _channels(request):
+        if is_source(channel):
+            place = _place(channel)
+            yield _read(channel["ChannelName"], place, reader.list(place), reader)
+
+
+def _read(name: str, place: Place, found: Iterable[StoredObject], reader: Reader) -> _Read:
+    listed = list(found)
+    # What a container sees are names from the last folder of the prefix on.
+    folder = place.key.rpartition("/")[0]
+    contents = [[each.key.removeprefix(folder), _source_digest(place.bucket, each, reader)] for each in listed]
+    return _Read(content=[name, contents], times=[[each.key, each.etag, each.modified_ms] for each in listed])
+
+
+def _source_digest(bucket: str, found: StoredObject, reader: Reader) -> str:
+    content = reader.read(bucket, found)
+    return contents_digest(content) if found.key.endswith(_ARCHIVE) else hashlib.sha256(content).hexdigest()
+
+
+def _channels(request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return sorted(request.get("InputDataConfig", ()), key=lambda each: str(each["ChannelName"]))
+
+
+def _place(channel: Mapping[str, Any]) -> Place:
+    source = channel["DataSource"].get("S3DataSource")
+    if source is None:
+        raise NotReusable(f"what its channel {channel['ChannelName']} reads is not in S3, so a change is not noticed")
+    if source.get("S3DataType") != _PREFIX:
+        raise NotReusable(
+            f"its channel {channel['ChannelName']} reads what other objects name; only {_PREFIX} is compared"
+        )
+    return Place.parse(source["S3Uri"])
+
+
+def _content(found: StoredObject) -> list[Any]:
+    return [found.key, found.etag, found.size]
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -1,0 +1,242 @@
+"""Finds the job that computes, or has computed, the same as another one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass
+
+from headway.dependencies import Ending
+from headway_service.config.authorization import Access, Caller
+from headway_service.errors import Conflict
+from headway_service.ports.objects import Objects
+from headway_service.ports.table import Table, Write
+from headway_service.reuse.fingerprint import Fingerprint, Question, fingerprint, outputs_digest, starts_afresh
+from headway_service.reuse.reader import MAX_READ_MS, Reader
+from headway_service.reuse.request import NotReusable
+from headway_service.sagemaker_api.outputs import outputs_of
+from headway_service.store import transitions
+from headway_service.store.records.dependency import EndedJobRecord
+from headway_service.store.records.job import JobRecord, request_key
+from headway_service.store.records.reuse import ComputedRecord, ReuseRecord
+from headway_service.store.repository import find_job
+
+MAX_TWINS = 50
+"""A job that has so many dependants gets no further equal one: half of the most that it may have are left."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answered:
+    """An equal job has completed, and its outputs are there.
+
+    Attributes:
+        reuse: what the job that asks keeps of it.
+    """
+
+    reuse: ReuseRecord
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Awaits:
+    """An equal job has not ended.
+
+    Attributes:
+        twin: that job.
+    """
+
+    twin: JobRecord
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Computes:
+    """The job computes by itself.
+
+    Attributes:
+        reuse: what it keeps: its digest, if equal jobs may get its outputs.
+        claim: the write by which it computes for them, if so.
+        why: a clause that says why no other job answers it; empty if there is none.
+    """
+
+    reuse: ReuseRecord
+    claim: tuple[Write, ...] = ()
+    why: str = ""
+
+
+Found = Answered | Awaits | Computes
+
+
+class Twins:
+    """Finds equal jobs, and notes which job computes for them.
+
+    Args:
+        table: the table.
+        objects: S3.
+        buckets: the buckets that may be read; empty if no job is answered by another one.
+        machine_clock: the machine time, ms.
+    """
+
+    def __init__(
+        self, table: Table, objects: Callable[[], Objects], buckets: Collection[str], machine_clock: Callable[[], int]
+    ) -> None:
+        self._table = table
+        self._objects = objects
+        self._buckets = buckets
+        self._clock = machine_clock
+
+    @property
+    def enabled(self) -> bool:
+        """Whether jobs may be answered by others at all."""
+        return bool(self._buckets)
+
+    def find(self, job: JobRecord, request: str, alternatives: str, caller: Caller, access: Access) -> Found:
+        """What a job that would enter its queues now does instead.
+
+        Args:
+            job: the job, which has ``reuse``.
+            request: its CreateTrainingJob request, as JSON.
+            alternatives: see :func:`headway_service.store.records.job.request_item`.
+            caller: its owner. He learns nothing about jobs whose details he may not see.
+            access: the rules on callers.
+
+        Raises:
+            Conflict: another invocation has noted something about an equal job meanwhile.
+        """
+        unpinned = job.reuse is not None and job.reuse.unpinned
+        question = Question(request=request, alternatives=alternatives, team=job.team, unpinned=unpinned)
+        own = ReuseRecord(unpinned=unpinned)
+        try:
+            return self._find(job, question, own, caller, access)
+        except NotReusable as error:
+            return Computes(reuse=own, why=str(error))
+
+    def _find(self, job: JobRecord, question: Question, own: ReuseRecord, caller: Caller, access: Access) -> Found:
+        until_ms = self._clock() + MAX_READ_MS
+        reader = self._reader(until_ms)
+        found = fingerprint(question, reader)
+        computing = own.model_copy(update={"key": found.key, "seen": found.seen})
+        known = self._computed(found.key)
+        if known is None:
+            return self._claim(job, question, computing, reader)
+        source = find_job(self._table, known.job_name)
+        if source is not None and (
+            # The same submission again: its acceptance finds the job.
+            source.job_name == job.job_name
+            # The owner must not learn that this job is equal.
+            or not access.may_see_details(caller, source.owner, source.team)
+        ):
+            return Computes(reuse=own)
+        if source is None or source.reuse is None or source.reuse.key != found.key:
+            return self._claim(job, question, computing, reader, known)
+        if source.ending not in {None, Ending.COMPLETED}:
+            return self._claim(job, question, computing, reader, known)
+        if source.ending is None:
+            if len(source.dependants) >= MAX_TWINS:
+                return Computes(reuse=own, why=f"{MAX_TWINS} jobs wait for `{source.job_name}` already")
+            return Awaits(twin=source)
+        try:
+            return self._answer(computing, source, known, reader, until_ms)
+        except NotReusable as error:
+            why = f"`{source.job_name}` cannot answer: {error}"
+            return self._claim(job, question, computing, reader, known, why=why)
+
+    def _answer(
+        self, asking: ReuseRecord, source: JobRecord, known: ComputedRecord, reader: Reader, until_ms: int
+    ) -> Answered:
+        """The outputs of a job that has completed, for an equal one.
+
+        Raises:
+            NotReusable: they cannot be used.
+            Conflict: another job computes the same meanwhile.
+        """
+        if not known.outputs:
+            # The tick after its end has not done it yet.
+            known = self._note_outputs(source, known, until_ms)
+        if self._outputs_of(source, reader) != known.outputs:
+            raise NotReusable("its outputs have changed, or are gone")
+        answer = {"seen": "", "job_name": source.job_name, "attempt_name": source.output_attempt}
+        return Answered(reuse=asking.model_copy(update=answer))
+
+    def settle(self, ended: EndedJobRecord) -> None:
+        """Note the outputs of a job that has ended, before the jobs that wait for it are notified.
+
+        Args:
+            ended: the job.
+        """
+        source = find_job(self._table, ended.job_name)
+        if source is None or source.reuse is None:
+            return
+        known = self._computed(source.reuse.key)
+        if known is None or known.job_name != source.job_name or known.outputs:
+            return
+        # Another job may compute the same since: then there is nothing to note.
+        with suppress(Conflict):
+            try:
+                self._note_outputs(source, known, self._clock() + MAX_READ_MS)
+            except NotReusable:
+                self._table.write([transitions.forget_computation(known)])
+
+    def _claim(
+        self,
+        job: JobRecord,
+        question: Question,
+        computing: ReuseRecord,
+        reader: Reader,
+        known: ComputedRecord | None = None,
+        why: str = "",
+    ) -> Computes:
+        """The job computes for equal ones too, unless it continues from checkpoints of an earlier one."""
+        if not starts_afresh(json.loads(question.request), reader):
+            continues = "there are checkpoints that it continues from (CheckpointConfig)"
+            return Computes(reuse=ReuseRecord(unpinned=computing.unpinned), why=why or continues)
+        claim = transitions.claim_computation(job.job_name, computing.key, known)
+        return Computes(reuse=computing, claim=(claim,), why=why)
+
+    def _note_outputs(self, source: JobRecord, known: ComputedRecord, until_ms: int) -> ComputedRecord:
+        """Note the outputs of a job that has completed, if no object that it reads was written since it was accepted.
+
+        Raises:
+            NotReusable: there was one, or there are no outputs, or they cannot be read.
+            Conflict: another job computes the same meanwhile.
+        """
+        if source.ending is not Ending.COMPLETED:
+            raise NotReusable("it has not completed")
+        item = self._table.get(request_key(source.job_name))
+        if item is None or source.reuse is None:
+            raise NotReusable("the queue no longer has its request")
+        question = Question(
+            request=item["jobDetails"],
+            alternatives=item.get("alternatives", ""),
+            team=source.team,
+            unpinned=source.reuse.unpinned,
+        )
+        _require_unchanged(source.reuse, fingerprint(question, self._reader(until_ms)))
+        outputs = self._outputs_of(source, self._reader(until_ms))
+        if not outputs:
+            raise NotReusable("it has no outputs")
+        noted, write = transitions.note_outputs(known, outputs, source.expires_at)
+        self._table.write([write])
+        return noted
+
+    def _outputs_of(self, source: JobRecord, reader: Reader) -> str:
+        item = self._table.get(request_key(source.job_name))
+        if item is None:
+            raise NotReusable("the queue no longer has its request")
+        return outputs_digest(outputs_of(json.loads(item["jobDetails"]), source.output_attempt)["output"], reader)
+
+    def _computed(self, key: str) -> ComputedRecord | None:
+        item = self._table.get(ComputedRecord.key(key))
+        return None if item is None else ComputedRecord.parse(item)
+
+    def _reader(self, until_ms: int) -> Reader:
+        return Reader(self._objects(), self._buckets, self._clock, until_ms)
+
+
+def _require_unchanged(before: ReuseRecord, found: Fingerprint) -> None:
+    """Check that a job has computed what its digest stands for.
+
+    Raises:
+        NotReusable: it may not have.
+    """
+    if found.seen != before.seen:
+        raise NotReusable("its request, or an object that it reads, was changed before it had ended")

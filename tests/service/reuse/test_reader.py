@@ -1,0 +1,122 @@
+"""What is read of S3 for one job is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from headway_service.ports.objects import StoredObject
+from headway_service.reuse import reader
+from headway_service.reuse.reader import Place, Reader
+from headway_service.reuse.request import NotReusable
+from headway_service.testing.memory_objects import MemoryObjects
+
+BUCKET = "a"
+ALL = Place(bucket=BUCKET, key="")
+
+
+def objects(count: int = 3) -> MemoryObjects:
+    found = MemoryObjects()
+    for i in range(count):
+        found.put(BUCKET, f"{i:05}", b"12")
+    return found
+
+
+def reading(found: MemoryObjects, clock: Callable[[], int] = lambda: 0) -> Reader:
+    return Reader(found, [BUCKET], clock, 10)
+
+
+def listed(found: MemoryObjects) -> list[StoredObject]:
+    return list(found.list(BUCKET, "").objects)
+
+
+@pytest.mark.parametrize(
+    ("uri", "bucket", "key"), [("s3://a", "a", ""), ("s3://a/", "a", ""), ("s3://a/b c\n/d", "a", "b c\n/d")]
+)
+def test_a_uri_names_a_bucket_and_a_key(uri: str, bucket: str, key: str):
+    assert Place.parse(uri) == Place(bucket=bucket, key=key)
+
+
+@pytest.mark.parametrize("uri", ["", "a", "https://a/b", "s3://", "s3:///b"])
+def test_another_uri_is_none_of_s3(uri: str):
+    with pytest.raises(NotReusable, match="is no S3 URI"):
+        Place.parse(uri)
+
+
+def test_all_pages_are_read():
+    assert len(reading(objects(2500)).list(ALL)) == 2500
+
+
+def test_more_objects_than_the_limit_are_not_listed_to_their_end(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reader, "MAX_OBJECTS", 1500)
+    assert len(reading(objects(1500)).list(ALL)) == 1500
+    found = objects(4000)
+    with pytest.raises(NotReusable, match="more than 1500 objects"):
+        reading(found).list(ALL)
+    assert len(found.calls) == 2
+
+
+def test_the_limit_counts_all_listings_of_a_job(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reader, "MAX_OBJECTS", 5)
+    each = reading(objects(3))
+    each.list(ALL)
+    with pytest.raises(NotReusable, match="more than 5 objects"):
+        each.list(ALL)
+
+
+def test_the_number_and_the_bytes_of_sources_are_limited(monkeypatch: pytest.MonkeyPatch):
+    found = objects(3)
+    monkeypatch.setattr(reader, "MAX_SOURCES", 2)
+    each = reading(found)
+    assert [each.read(BUCKET, one) for one in listed(found)[:2]] == [b"12", b"12"]
+    with pytest.raises(NotReusable, match="more than 2 files"):
+        each.read(BUCKET, listed(found)[2])
+    monkeypatch.setattr(reader, "MAX_SOURCES", 9)
+    monkeypatch.setattr(reader, "MAX_SOURCE_BYTES", 3)
+    each = reading(found)
+    one, other = listed(found)[:2]
+    each.read(BUCKET, one)
+    found.calls.clear()
+    with pytest.raises(NotReusable, match="or 3 bytes"):
+        each.read(BUCKET, other)
+    assert found.calls == []
+
+
+def test_no_call_is_begun_when_the_time_is_over():
+    now = [9]
+    found = objects()
+    each = reading(found, lambda: now[0])
+    one = each.list(ALL)[0]
+    now[0] = 10
+    found.calls.clear()
+    for call in (lambda: each.list(ALL), lambda: each.read(BUCKET, one), lambda: each.holds_any(ALL)):
+        with pytest.raises(NotReusable, match="could not be read within 4 s"):
+            call()
+    assert found.calls == []
+
+
+def test_other_buckets_are_not_read():
+    found = objects()
+    found.put("b", "x", b"")
+    for call in (Reader.list, Reader.holds_any):
+        with pytest.raises(NotReusable, match="the bucket `b` is not among those"):
+            call(reading(found), Place(bucket="b", key=""))
+    assert found.calls == []
+
+
+def test_what_s3_does_not_give_is_not_compared():
+    found = objects()
+    one = listed(found)[0]
+    found.unreadable = True
+    each = reading(found)
+    for call in (lambda: each.list(ALL), lambda: each.read(BUCKET, one), lambda: each.holds_any(ALL)):
+        with pytest.raises(NotReusable, match="S3 does not let the queue read `s3://a` now"):
+            call()
+
+
+def test_whether_there_is_any_object_takes_one_page():
+    found = objects(2500)
+    assert reading(found).holds_any(ALL)
+    assert not reading(found).holds_any(Place(bucket=BUCKET, key="x"))
+    assert len(found.calls) == 2
