@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 PAGE_SIZE = 100
 """Maximum number of jobs on one page of the server."""
 
+MEMBERS_PAGE_SIZE = 1000
+"""Maximum number of members of an array on one page of the server."""
+
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 
 IF_MATCH_HEADER = "If-Match"
@@ -240,7 +243,7 @@ class HeadwayApi:
         remaining = limit
         following: int | None = start
         while following is not None and (remaining is None or remaining > 0):
-            size = PAGE_SIZE if remaining is None else min(PAGE_SIZE, remaining)
+            size = MEMBERS_PAGE_SIZE if remaining is None else min(MEMBERS_PAGE_SIZE, remaining)
             query = [("from", str(following)), ("limit", str(size))]
             page = decode(MemberPage, self._send_new("GET", ["jobs", array, "members"], query=query).document)
             yield from page.members[:remaining]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from headway import reasons
 from headway.dependencies import Ending
@@ -87,19 +87,29 @@ class ArrayAdvancer:
         if array is None or is_over(array):
             self._table.write([open_array.close()])
             return False
-        return sum(1 for _ in self._steps(array, ledger, sizes)) > 0
-
-    def _steps(self, array: JobRecord, ledger: Ledger, sizes: Mapping[str, int]) -> Iterator[JobRecord]:
-        """Carry out the steps of an array; gives the array after each."""
         # Jobs that depend on a member are notified first, which leaves its record without them.
         ended = [each for each in ledger.ended if each.member_of == array.job_name and not each.dependants]
-        wanted = wanted_members(array, sizes, self._reserved_heads)
-        for member in self._to_take_in(array, wanted):
-            if not self._has_time():
-                return
-            array = self._take_in(array, member)
-            yield array
         ended = [self._with_metrics(each) for each in ended]
+        wanted = wanted_members(array, sizes, self._reserved_heads)
+        version, follows = array.version, 0
+        if array.members is not None and array.members.set_aside:
+            # These come before members that are not made, in the places of those that have ended.
+            array, ended = self._take_turns(array, ended, wanted=0), []
+            for member in self._to_take_in(array, wanted):
+                if self._has_time():
+                    array = self._take_in(array, member)
+        array = self._take_turns(array, ended, wanted)
+        if stops(array) or (array.array is not None and array.array.is_closed):
+            follows = self._stop_members(array)
+        else:
+            if array.held:
+                array = self._set_aside(array)
+            if array.members is not None and array.members.is_reprioritized:
+                array = self._pass_on_priority(array)
+        return array.version != version or follows > 0
+
+    def _take_turns(self, array: JobRecord, ended: Sequence[EndedJobRecord], wanted: int) -> JobRecord:
+        """Count members that have ended, and make further ones, until so many are in the queue or run."""
         while self._has_time():
             now_ms, machine_ms = self._clock(), self._machine_clock()
             expires_at = machine_ms // 1000 + self._retention_s
@@ -120,8 +130,7 @@ class ArrayAdvancer:
             counts = {"made": len(turn.made), "ended": len(turn.ended)}
             logger.info("an array advanced", extra={"job": array.job_name, "state": turn.array.job_state, **counts})
             ended, array = ended[len(turn.ended) :], turn.array
-            yield array
-        yield from self._follow(array)
+        return array
 
     def _with_metrics(self, ended: EndedJobRecord) -> EndedJobRecord:
         """A member that has ended, with its final metrics, if these can be known now."""
@@ -133,7 +142,7 @@ class ArrayAdvancer:
         """The members that were set aside and enter the queue now, in rank order."""
         members = array.members or MembersRecord()
         room = wanted - members.active
-        if room <= 0 or not members.set_aside or not may_take_in(array):
+        if room <= 0 or not may_take_in(array):
             return []
         found = [self._member(array, index) for index in members.set_aside[:MAX_SET_ASIDE_READS]]
         free = [each for each in found if each is not None and each.job_state in WAITING and not each.held]
@@ -145,24 +154,16 @@ class ArrayAdvancer:
         self._table.write(writes)
         return moved
 
-    def _follow(self, array: JobRecord) -> Iterator[JobRecord]:
-        """Let the members follow the array: stop, leave the queue, get another priority."""
-        numbers = array.array or ArrayRecord(count=0)
-        if stops(array) or numbers.is_closed:
-            why = self._why_stopped(array, numbers)
-            for member in self._live(array):
-                if writes := self._stop(member, why, only_waiting=not stops(array)):
-                    self._table.write(writes)
-                    yield array
-            return
-        if array.held:
-            for moved in self._set_aside(array):
-                array = moved
-                yield array
-        if (array.members or MembersRecord()).is_reprioritized:
-            yield from self._pass_on_priority(array)
+    def _stop_members(self, array: JobRecord) -> int:
+        """Stop the members of an array that stops, or those that wait if too many have failed. Returns how many."""
+        reason, stopped = self._why_stopped(array), 0
+        for member in self._live(array):
+            if writes := self._stop(member, reason, only_waiting=not stops(array)):
+                self._table.write(writes)
+                stopped += 1
+        return stopped
 
-    def _set_aside(self, array: JobRecord) -> Iterator[JobRecord]:
+    def _set_aside(self, array: JobRecord) -> JobRecord:
         """Take the members of a held array out of the queue."""
         reason = reasons.set_aside(array.job_name)
         for member in self._live(array):
@@ -170,18 +171,18 @@ class ArrayAdvancer:
                 reservation = find_reservation(self._table, member.job_name)
                 array, _, writes = transitions.set_aside(array, member, reservation, reason, self._clock())
                 self._table.write(writes)
-                yield array
+        return array
 
-    def _pass_on_priority(self, array: JobRecord) -> Iterator[JobRecord]:
+    def _pass_on_priority(self, array: JobRecord) -> JobRecord:
         """Give the members the priority of the array."""
         for member in self._live(array):
             if member.priority != array.priority:
                 self._table.write(self._reprioritize(array, member))
-                yield array
-        if self._has_time():
-            array, writes = transitions.settle_priorities(array)
-            self._table.write(writes)
-            yield array
+        if not self._has_time():
+            return array
+        array, writes = transitions.settle_priorities(array)
+        self._table.write(writes)
+        return array
 
     def _live(self, array: JobRecord) -> Iterator[JobRecord]:
         """The members that have been made and have not ended, as long as there is time."""
@@ -196,7 +197,8 @@ class ArrayAdvancer:
         count = array.array.count if array.array is not None else 0
         return find_job(self._table, member_name(array.job_name, index, count))
 
-    def _why_stopped(self, array: JobRecord, numbers: ArrayRecord) -> Reason:
+    def _why_stopped(self, array: JobRecord) -> Reason:
+        numbers = array.array or ArrayRecord(count=0)
         if stops(array):
             return reasons.stopped_with_array(array.job_name, array.reason.message)
         why = reasons.too_many_failures(numbers.failed, numbers.max_failures or 0)

@@ -18,7 +18,7 @@ from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import ReservationRecord, TeamRecord
 from headway_service.store.transitions.ledger import free
-from headway_service.store.transitions.shared import keep_team, leave_queue, move_job, note_step
+from headway_service.store.transitions.shared import expire_request, keep_team, leave_queue, move_job, note_step
 
 
 def advance(
@@ -49,6 +49,8 @@ def advance(
         *(Put(item=each.put().item) for each in made),
         *(entry.put() for each in made for entry in each.queue_entries()),
         *(keep_team(array.team, team, machine_ms) if array.team and made else []),
+        *(moved.ended() if array.ending is None else []),
+        *(expire_request(array, moved.expires_at) if moved.expires_at and array.ending is None else []),
     ]
 
 
