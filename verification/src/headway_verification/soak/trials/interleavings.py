@@ -102,6 +102,26 @@ _FORGOTTEN_DEPENDANT = Scenario(
 )
 """A job of a team that was removed from the configuration long ago is about to enter its queue."""
 
+_FORGOTTEN_ARRAY = Scenario(
+    prepare=run_steps(
+        *(configure(POOLS, {"b": {}}), submit_sweep("s", 2, team="b"), configure(POOLS), wait(100_000)),
+    ),
+    begin=tick,
+)
+"""Members of an array are about to be made, of a team that was removed from the configuration long ago."""
+
+_FORGOTTEN_MEMBER = Scenario(
+    prepare=run_steps(
+        *(configure(POOLS, {"b": {}}), submit_sweep("s", 2, team="b", atOnce=1)),
+        *(ask("PATCH", "/jobs/s_1", {"priority": 5}), configure(POOLS), wait(100_000)),
+    ),
+    begin=tick,
+)
+"""A member that is set aside is about to enter the queue of such a team."""
+
+_DELETED = configure({P5: 1, G5: 2})
+_RESTORED = configure({P5: 1, G5: 2}, {"b": {}})
+
 _NOTIFIED = "the dependants of a job that has ended are notified"
 
 _NOTED = "the outputs of a job are noted, and equal ones get them"
@@ -229,6 +249,19 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a tick that forgets a job, and an equal submission": _interleaving(
         "a job for which equal ones wait has completed with an input that was written again", submit_reusing("m")
     ),
+    **{
+        f"{what}, and {then}": Interleaving(situation=situation, meanwhile=run_steps(*meanwhile))
+        for what, begun in (
+            ("members that are made", _FORGOTTEN_ARRAY),
+            ("a member that is taken in", _FORGOTTEN_MEMBER),
+        )
+        for then, situation, meanwhile in (
+            ("their team that is deleted", begun, (_DELETED,)),
+            ("their team that is restored", begun, (configure(POOLS, {"b": {}}),)),
+            ("their team that is deleted and restored", begun, (_DELETED, _RESTORED)),
+            ("their deleted team that is restored", _after(begun, _DELETED), (_RESTORED,)),
+        )
+    },
     "two submissions of one array": _interleaving("an array is submitted", submit_sweep("s", 3), tick),
     "two ticks that make members": _interleaving("members of an array are made", tick),
     "a tick that makes members, and a command about one of them": _interleaving(
