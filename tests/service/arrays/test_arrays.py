@@ -341,6 +341,27 @@ def test_a_job_may_depend_on_a_member(world: World) -> None:
     assert numbers(world).completed == 2
 
 
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ("sweep_5", "names `sweep_5`, which is no job before its turn: depend on `sweep`, which has it"),
+        ("sweep_6", "there is no member 6 in `sweep`, which has 6"),
+    ],
+)
+def test_a_job_may_not_depend_on_a_member_before_its_turn(world: World, other: str, message: str) -> None:
+    sweep(world)
+    world.tick()
+    with pytest.raises(InvalidRequest, match=message):
+        world.submitter.submit(Submission(request=request("after"), depends_on=[{"job": other}]), ROOT)
+
+
+def test_a_dependency_on_a_member_needs_no_leading_zeros(world: World) -> None:
+    sweep(world, document={"grid": {"seed": list(range(12))}})
+    world.tick()
+    world.submitter.submit(Submission(request=request("after"), depends_on=[{"job": "sweep_1"}]), ROOT)
+    assert get_job(world.table, "after").depends_on[0].job_name == "sweep_01"
+
+
 def test_the_same_array_is_the_same_job_and_another_sweep_is_another(world: World) -> None:
     sweep(world)
     assert world.submitter.submit(submission(), ROOT, "k")[1] is False
