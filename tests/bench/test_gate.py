@@ -136,7 +136,7 @@ def test_a_submission_takes_few_calls_and_reads_its_line_once(waiting: int) -> N
     assert used["SQS requests"] == 1
 
 
-SWEEPS = {
+SWEEPS: dict[str, dict[str, Any]] = {
     "grid": {"grid": {"lr": [*range(100)], "seed": [*range(100)]}},
     "random": {"random": {"lr": {"uniform": [0, 1]}}, "count": 10_000, "seed": 7},
 }
