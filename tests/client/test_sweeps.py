@@ -89,16 +89,17 @@ def submit_array(api: HeadwayApi, server: ContractServer, sweep: dict[str, Any] 
 
 
 def test_the_members_of_an_array_are_read_page_by_page(api: HeadwayApi, server: ContractServer) -> None:
-    submit_array(api, server, {"random": {"lr": {"uniform": [0, 1]}}, "count": 250, "seed": 1}, at_once=2)
+    submit_array(api, server, {"random": {"lr": {"uniform": [0, 1]}}, "count": 2500, "seed": 1}, at_once=2)
+    server.queue.page_size = 1000
     before = len(server.received)
     members = api.members("sweep")
     assert len(server.received) == before
     first = next(members)
-    assert (first.index, first.name, first.made) == (0, "sweep_000", True)
+    assert (first.index, first.name, first.made) == (0, "sweep_0000", True)
     assert len(server.received) == before + 1
-    assert [each.index for each in members] == list(range(1, 250))
+    assert [each.index for each in members] == list(range(1, 2500))
     assert [each.target for each in server.received[before:]] == [
-        f"/v1/jobs/sweep/members?from={start}&limit=100" for start in (0, 100, 200)
+        f"/v1/jobs/sweep/members?from={start}&limit=1000" for start in (0, 1000, 2000)
     ]
 
 
