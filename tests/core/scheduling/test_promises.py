@@ -338,7 +338,8 @@ def nobody_is_held_who_delays_nobody(snapshot: Snapshot) -> None:
         if not can_ever_start(job, snapshot):
             continue
         touched = [head for head in heads if set(waiting[head.job].demand) & set(job.demand)]
-        if job.limit_ms is not None and job.not_before_ms <= NOW_MS and not shortfall(job.demand, left):
+        is_free = job.limit_ms is not None and job.not_before_ms <= NOW_MS and not shortfall(job.demand, left)
+        if job.limit_ms is not None and is_free and not may_get_instances_of_another_team(job, snapshot):
             until_ms = NOW_MS + job.limit_ms
             delays = any(head.start_by_ms is None or head.start_by_ms < until_ms for head in touched)
             assert delays or not keeps_within_later_sizes(job, world.snapshot()), f"{job.name} is held for nothing"
@@ -346,6 +347,14 @@ def nobody_is_held_who_delays_nobody(snapshot: Snapshot) -> None:
         per_pools[pools] += 1
         if per_pools[pools] <= policy.reserved_heads:
             heads.append(hold)
+
+
+def may_get_instances_of_another_team(job: WaitingJob, snapshot: Snapshot) -> bool:
+    """Whether SageMaker may launch a job in a warm pool of another team, so that it waits until that is gone."""
+    return not snapshot.policy.warm_across_teams and any(
+        each.warm and each.warm == job.warm_key and each.demand == job.demand and each.team != job.team
+        for each in snapshot.allocations
+    )
 
 
 def starts_that_can_be_known_are_known(snapshot: Snapshot) -> None:
