@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from headway_client.sagemaker_sdk.queued_job import QueuedJob, TrainingQueuedJob
     from headway_client.sagemaker_sdk.session import QueueTrainingJobSession
     from headway_client.sagemaker_sdk.training_queue import TrainingQueue
+    from headway_client.sagemaker_sdk.tune import tune
 
 __version__ = "0.1.0"
 
@@ -60,6 +61,7 @@ __all__ = [
     "attach",
     "install",
     "resolve_connection",
+    "tune",
     "uninstall",
 ]
 
@@ -86,6 +88,7 @@ _HOMES = {
     "attach": "botocore_hooks.attach",
     "install": "botocore_hooks.install",
     "resolve_connection": "config.profile",
+    "tune": "sagemaker_sdk.tune",
     "uninstall": "botocore_hooks.install",
 }
 
