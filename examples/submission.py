@@ -85,7 +85,6 @@ def training_request(
             "TrainingImage": image,
             "TrainingInputMode": "File",
             "ContainerEntrypoint": ["python", f"{CODE}/{scripts[0]}"],
-            "ContainerArguments": [text for key, value in arguments.items() for text in (f"--{key}", str(value))],
             "MetricDefinitions": [{"Name": metric, "Regex": rf"\b{metric}=([0-9.e+-]+)"} for metric in metrics],
         },
         "InputDataConfig": [
@@ -100,6 +99,9 @@ def training_request(
         "ResourceConfig": {"VolumeSizeInGB": 30, **resources},
         "StoppingCondition": {"MaxRuntimeInSeconds": MAX_RUN_S},
     }
+    if arguments:
+        words = [text for key, value in arguments.items() for text in (f"--{key}", str(value))]
+        request["AlgorithmSpecification"]["ContainerArguments"] = words
     if checkpoints:
         request["CheckpointConfig"] = {"S3Uri": f"{prefix}/checkpoints"}
     return request

@@ -15,9 +15,11 @@ from botocore.exceptions import ClientError
 from bench.peers.side import PREEMPTION_LOOK_S, seconds, until
 from bench.queues.deployed import ENDLESS_S, NO_THROTTLE, DeployedQueue
 from bench.queues.raw_table import RawTable
+from bench.queues.virtual_time import sweep_of
 from headway_client.http.api import HeadwayApi
 from headway_client.http.transport import Transport
 from headway_client.models import Job
+from headway_client.sweeps import with_sweep
 from headway_sandbox.sagemaker.request_builder import P5, training_request
 from headway_sandbox.sagemaker.run_script import STOP_SECONDS
 from headway_service.config.document import MAX_WAITING
@@ -92,6 +94,11 @@ class Headway(DeployedQueue):
         """See :class:`bench.peers.side.Side`. The client's batches."""
         requests = [self.request() for _ in range(jobs)]
         return seconds(lambda: self._together(requests))
+
+    def submit_array(self, members: int) -> float:
+        """See :class:`bench.peers.side.Side`. All is in one call; members become jobs in turn."""
+        array = with_sweep(self.request(), sweep_of(members))
+        return seconds(lambda: self._api.submit(array))
 
     def lengthen(self, waiting: int) -> None:
         """See :class:`bench.peers.side.Side`. Put into the table: to submit ten thousand would take half an hour."""

@@ -27,6 +27,7 @@ class Sizes:
     Attributes:
         nodes: nodes, or instances; each job takes one whole.
         jobs: how many are submitted in one go.
+        members: how many jobs an array has; a multiple of 100.
         drained: how many short jobs are drained.
         drains: how often.
         lengths: the lengths of the queue when it is listed, growing; the cycles are measured with the last one.
@@ -37,6 +38,7 @@ class Sizes:
 
     nodes: int
     jobs: int
+    members: int
     drained: int
     lengths: tuple[int, ...]
     drains: int = 1
@@ -59,6 +61,9 @@ class Side(Protocol):
 
     def submit_together(self, jobs: int) -> float:
         """The time in which one client submits a number of jobs, with as few calls as possible."""
+
+    def submit_array(self, members: int) -> float:
+        """The time in which one client submits an array with a number of members."""
 
     def lengthen(self, waiting: int) -> None:
         """Add waiting jobs, as if each had been submitted separately."""
@@ -96,6 +101,8 @@ def measure(side: Side, sizes: Sizes, tell: Callable[[str], None]) -> Figures:
             note(f"submissions, {_count(clients, 'client')}, jobs/s", sizes.jobs / side.submit(sizes.jobs, clients))
         anew(side)
         note("submissions together, jobs/s", sizes.jobs / side.submit_together(sizes.jobs))
+        anew(side)
+        note(f"an array of {sizes.members:,}, jobs/s", sizes.members / side.submit_array(sizes.members))
     for _ in range(sizes.runs):
         anew(side)
         note("start by preemption, s", side.preempt())

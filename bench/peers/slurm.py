@@ -105,6 +105,10 @@ class Slurm:
         """See :class:`bench.peers.side.Side`. A job array."""
         return seconds(lambda: self._submit(ENDLESS, f"--array=0-{jobs - 1}"))
 
+    def submit_array(self, members: int) -> float:
+        """See :class:`bench.peers.side.Side`."""
+        return self.submit_together(members)
+
     def lengthen(self, waiting: int) -> None:
         """See :class:`bench.peers.side.Side`."""
         self.submit(waiting - len(self._jobs("PENDING")), CLIENTS_OF_A_LONG_LINE)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
-from bench.queues.virtual_time import usual_request
+from bench.queues.virtual_time import sweep_of, usual_request
 from bench.queues.warm import WarmQueue
 from headway_sandbox.inprocess.lambda_loader import http_event
 from headway_service.jobs.submit_batch import MAX_BATCH
@@ -41,6 +42,15 @@ class OwnTime(WarmQueue):
                 raise RuntimeError(f"not all jobs of a batch were taken: {told}")
         return self.handler_ms["api"] - before_ms
 
+    def array_ms(self, members: int) -> float:
+        """The time in which the API's handler accepts an array, which is stopped before a member is made, ms."""
+        before_ms = self.handler_ms["api"]
+        body = json.dumps({"jobDetails": usual_request("array"), "sweep": sweep_of(members)})
+        self._call("POST", "/add-job", body, status=HTTPStatus.CREATED)
+        taken_ms = self.handler_ms["api"] - before_ms
+        self._call("DELETE", "/jobs/array")
+        return taken_ms
+
     def listing_ms(self, first: int | None) -> float:
         """The handler's time for the pages of the first jobs, or of all (None), ms."""
         before_ms, listed = self.handler_ms["api"], 0
@@ -70,10 +80,16 @@ class OwnTime(WarmQueue):
         raise RuntimeError("the jobs do not end")
 
     def _call(
-        self, method: str, path: str, body: str | None = None, query: Mapping[str, list[str]] | None = None
+        self,
+        method: str,
+        path: str,
+        body: str | None = None,
+        query: Mapping[str, list[str]] | None = None,
+        *,
+        status: HTTPStatus = HTTPStatus.OK,
     ) -> dict[str, Any]:
         answer = self.invoke("api", http_event(method, path, body, query))
-        if answer["statusCode"] != 200:
+        if answer["statusCode"] != status:
             raise RuntimeError(f"{method} {path} was answered by {answer['statusCode']}: {answer['body']}")
         document: dict[str, Any] = json.loads(answer["body"])
         return document

@@ -208,3 +208,8 @@ def usual_request(name: str, *, priority: int = 1, run_s: int = 600) -> dict[str
         "Environment": {"SANDBOX_RUN_SECONDS": str(run_s)},
         "Tags": [{"Key": "headway:priority", "Value": str(priority)}],
     }
+
+
+def sweep_of(members: int) -> dict[str, Any]:
+    """A sweep with a number of members, which is a multiple of 100."""
+    return {"grid": {"rate": [*range(100)], "seed": [*range(members // 100)]}}

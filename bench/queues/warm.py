@@ -14,6 +14,7 @@ from bench.queues.virtual_time import MeteredQueue, usual_request
 from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.ssm_config_store import ParameterStore
+from headway_service.config.document import MAX_WAITING
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
@@ -49,8 +50,7 @@ class WarmQueue(MeteredQueue):
 
     def __init__(self, waiting: int) -> None:
         self._wire = Wire()
-        most_waiting = max(waiting, INSTANCES)
-        super().__init__(INSTANCES, limits={"waitingPerTeam": most_waiting, "waitingPerOwner": most_waiting})
+        super().__init__(INSTANCES, limits={"waitingPerTeam": MAX_WAITING, "waitingPerOwner": MAX_WAITING})
         self._created_ns: list[tuple[int, int]] = []
         self._settled_boto3_ns = 0
         self._observed_ms = 0.0

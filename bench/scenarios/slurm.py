@@ -34,9 +34,9 @@ from bench.queues.warm import Took
 from headway_sandbox.emulator.patches import VERSION
 
 RESULT = Path(__file__).parents[1] / "results" / "slurm.json"
-FULL = Sizes(nodes=16, jobs=100, drained=1_000, lengths=(1_000, 10_000), churn_s=15)
+FULL = Sizes(nodes=16, jobs=100, members=10_000, drained=1_000, lengths=(1_000, 10_000), churn_s=15)
 """A quarter of an hour. --nodes and --jobs take more."""
-QUICK = Sizes(nodes=4, jobs=16, drained=8, lengths=(50, 150), runs=1, listings=3, churn_s=4)
+QUICK = Sizes(nodes=4, jobs=16, members=200, drained=8, lengths=(50, 150), runs=1, listings=3, churn_s=4)
 GRACE_S = 2
 """How long a job takes to stop: Slurm's KillWait, and SANDBOX_STOP_SECONDS of the training job."""
 HANDLER, HANDLER_GOAL_MS = "handler of a warm submission, ms", 5.0
@@ -119,6 +119,8 @@ def own_figures(sizes: Sizes) -> Figures:
     for _ in range(sizes.runs):
         queue = OwnTime(sizes.drained)
         queue.empty()
+        array_s = queue.array_ms(sizes.members) / 1000
+        figures[f"an array of {sizes.members:,}, jobs/s"].append(sizes.members / array_s)
         taken_s = queue.together_ms(sizes.drained) / 1000
         figures["submissions together, jobs/s"].append(sizes.drained / taken_s)
         drained_s = taken_s + queue.drain_ms() / 1000

@@ -1,19 +1,17 @@
-"""A sweep: one small job for each combination of hyperparameters, and a table of what they reached.
+"""A sweep: an array with a small training job for each combination of hyperparameters, and a table of the results.
 
-All jobs are submitted at once; the queue starts as many as its pool has instances. The example fails if a job fails, or
-if none is better than guessing.
+The array is submitted in one call; its members start as the pool has instances for them. The example fails if a member
+fails, or if none is better than guessing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import product
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from tabulate import tabulate
 
-from examples.submission import Account, final_metrics, training_request, unique
-from headway_client import QueuedJob, TrainingQueue
+from examples.submission import Account, training_request, unique
+from headway_client import ArrayMember, HeadwayApi, TrainingQueue, resolve_connection
 
 SCRIPT = "examples/sweep/train.py"
 IMAGE = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/numpy:1"
@@ -24,57 +22,40 @@ GUESSING = 0.5
 TIMEOUT_S = 300.0
 
 
-def combinations(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
-    """Return all combinations of hyperparameters.
+def ranked(members: Iterable[ArrayMember]) -> list[list[str | float]]:
+    """Return rows with the hyperparameters and the metric of each member, best first.
 
     Args:
-        grid: The values of each hyperparameter.
+        members: The members, which have completed.
     """
-    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-
-
-def ranked(results: Sequence[tuple[Mapping[str, float], float]]) -> list[list[Any]]:
-    """Return rows with the hyperparameters and the metric, best first.
-
-    Args:
-        results: The hyperparameters and the metric of each job.
-    """
-    best_first = sorted(results, key=lambda result: result[1], reverse=True)
-    return [[*hyperparameters.values(), metric] for hyperparameters, metric in best_first]
+    best_first = sorted(members, key=lambda member: member.metrics[METRIC], reverse=True)
+    return [[*(member.parameters[name] for name in GRID), member.metrics[METRIC]] for member in best_first]
 
 
 def main() -> None:
     """Run the sweep and print its table."""
-    rows = ranked(results(Account.from_command_line(__doc__)))
+    rows = ranked(run(Account.from_command_line(__doc__)))
     print(tabulate(rows, headers=[*GRID, METRIC]))
     *best, metric = rows[0]
-    print(f"best: {', '.join(f'{name} {value:g}' for name, value in zip(GRID, best, strict=True))}")
-    if metric <= GUESSING:
+    print(f"best: {', '.join(f'{name} {value}' for name, value in zip(GRID, best, strict=True))}")
+    if float(metric) <= GUESSING:
         raise SystemExit(f"✗ no job is better than guessing: the best {METRIC} is {metric}")
 
 
-def results(account: Account) -> list[tuple[dict[str, float], float]]:
-    """Submit all jobs, wait for them, and return the hyperparameters and the metric of each.
+def run(account: Account) -> list[ArrayMember]:
+    """Submit the array, wait for it, and return its members.
 
     Args:
         account: Where they run.
     """
-    queue, sweep = TrainingQueue(), unique("sweep")
-    jobs: list[tuple[dict[str, float], QueuedJob]] = []
-    for number, hyperparameters in enumerate(combinations(GRID), start=1):
-        request = training_request(
-            account,
-            f"{sweep}-{number}",
-            [SCRIPT],
-            hyperparameters,
-            image=IMAGE,
-            resources=RESOURCES,
-            metrics=[METRIC],
-        )
-        jobs.append((hyperparameters, queue.submit(request, priority=1)))
-    print(f"{len(jobs)} jobs are in the queue")
-    ended = [(hyperparameters, job.result(timeout=TIMEOUT_S, poll_s=0.5, tell=print)) for hyperparameters, job in jobs]
-    return [(hyperparameters, final_metrics(details)[METRIC]) for hyperparameters, details in ended]
+    request = training_request(
+        account, unique("sweep"), [SCRIPT], {}, image=IMAGE, resources=RESOURCES, metrics=[METRIC]
+    )
+    sweep = {"grid": {name: list(values) for name, values in GRID.items()}}
+    array = TrainingQueue().submit(request, sweep=sweep, priority=1)
+    print("the array is in the queue")
+    array.result(timeout=TIMEOUT_S, poll_s=0.5, tell=print)
+    return list(HeadwayApi.connect(resolve_connection()).members(array.job_name))
 
 
 if __name__ == "__main__":

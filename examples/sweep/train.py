@@ -8,11 +8,15 @@ It prints the validation accuracy as `accuracy=…`, for the metrics of the trai
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+HYPERPARAMETERS = Path("/opt/ml/input/config/hyperparameters.json")
+"""Where SageMaker puts the hyperparameters of a training job."""
 
 SAMPLES, NOISE, TURNS = 400, 0.05, 1.5
 EPOCHS = 1500
@@ -68,6 +72,10 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--model-dir", type=Path, default=Path(os.environ.get("SM_MODEL_DIR", "/opt/ml/model")))
+    if HYPERPARAMETERS.exists():
+        # All values are text there, which argparse converts like those of the command line.
+        given = json.loads(HYPERPARAMETERS.read_text())
+        parser.set_defaults(**{name.replace("-", "_"): value for name, value in given.items()})
     options = parser.parse_args()
     network = Network(options.hidden, options.seed)
     points, labels = spirals(options.seed)

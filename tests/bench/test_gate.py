@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
@@ -12,7 +13,7 @@ import pytest
 from bench.metering.dynamodb_units import MeteredTable
 from bench.metering.table_scans import ScannedTable
 from bench.queues.full_queues import ArticleQueue, FullQueue, HeadwayQueue
-from bench.queues.virtual_time import MeteredQueue
+from bench.queues.virtual_time import MeteredQueue, usual_request
 from bench.scenarios.article import (
     COMES,
     ENDS,
@@ -30,6 +31,7 @@ from bench.scenarios.article import (
     lists_by_the_minute,
 )
 from bench.scenarios.article import watched as watched_for
+from headway_sandbox.inprocess.lambda_loader import http_event
 from headway_service.ports.table import Item
 from headway_service.tracking import reconciler
 
@@ -132,6 +134,39 @@ def test_a_submission_takes_few_calls_and_reads_its_line_once(waiting: int) -> N
     assert used["DynamoDB calls"] <= MOST_CALLS_OF_A_SUBMISSION[waiting]
     assert used["DynamoDB read units"] <= MOST_READS_OF_A_SUBMISSION[waiting]
     assert used["SQS requests"] == 1
+
+
+SWEEPS: dict[str, dict[str, Any]] = {
+    "grid": {"grid": {"lr": [*range(100)], "seed": [*range(100)]}},
+    "random": {"random": {"lr": {"uniform": [0, 1]}}, "count": 10_000, "seed": 7},
+}
+
+
+@pytest.mark.parametrize("kind", SWEEPS)
+def test_to_submit_an_array_of_10_000_takes_no_more_than_to_submit_ten_jobs(kind: str) -> None:
+    array, ten = _submitting(lambda world: _submit_array(world, SWEEPS[kind])), _submitting(_submit_ten)
+    assert [what for what, number in array.items() if number > ten[what]] == []
+
+
+def _submit_array(world: MeteredQueue, sweep: Mapping[str, Any]) -> None:
+    body = {"jobDetails": usual_request("sweep", priority=1, run_s=600), "sweep": sweep}
+    assert world.invoke("api", http_event("POST", "/add-job", json.dumps(body)))["statusCode"] == 201
+    world.settle()
+
+
+def _submit_ten(world: MeteredQueue) -> None:
+    for number in range(10):
+        world.submit(f"job-{number}")
+
+
+def _submitting(act: Callable[[MeteredQueue], None]) -> dict[str, float]:
+    """The use of the table by a submission, and by the tick that follows it, with one instance."""
+    world = MeteredQueue(1, limits={"waitingPerTeam": 10_000, "waitingPerOwner": 10_000})
+    world.submit("first")
+    world.reset()
+    act(world)
+    kinds = ("DynamoDB calls", "DynamoDB read units", "DynamoDB write units")
+    return {kind: sum(number for (_, each), number in world.used.items() if each == kind) for kind in kinds}
 
 
 def test_the_gate_fails_when_a_scan_is_put_back() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
+from tests.client import contract_arrays as arrays
 from tests.client import contract_foresight as foresight
 from tests.client.contract_foresight import ENDED, Reply, problem
 
@@ -38,6 +39,8 @@ class Queue:
         self.foresight: dict[str, dict[str, Any]] = {}
         #: The number of requests of a batch for which the server has time.
         self.batch_size = 100
+        #: Arrays by their name.
+        self.arrays: dict[str, arrays.Array] = {}
         self._keys: dict[str, str] = {}
 
     def answer(self, method: str, target: str, body: bytes, headers: Mapping[str, str] | None = None) -> Reply:
@@ -62,7 +65,7 @@ class Queue:
     ) -> Reply:
         match (method, segments):
             case ("POST", ["jobs" | "add-job"]):
-                return self._submit(document.get("jobDetails", document), key)
+                return arrays.submitted(self, document, self._submit(document.get("jobDetails", document), key))
             case ("GET", ["jobs"]):
                 return self._list(query)
             case ("GET" | "DELETE" | "PATCH", ["jobs", name]):
@@ -101,7 +104,8 @@ class Queue:
             case ("GET", ["version"]):
                 return 200, {"version": self.server_version, "api": 1}
             case _:
-                return foresight.answer(self, method, segments, query, document)
+                predicted = foresight.answer(self, method, segments, query, document)
+                return predicted or arrays.answer(self, method, segments, query)
 
     def add(self, name: str, **changes: Any) -> dict[str, Any]:
         """Add a job and return its document, which the test may change."""

@@ -20,8 +20,8 @@ def problem(status: int, code: str, message: str, **fields: str) -> Reply:
 
 def answer(queue: Queue, method: str, segments: list[str], query: dict[str, list[str]], document: Any) -> Reply | None:
     match (method, segments):
-        case ("POST", ["jobs"]) if query.get("dryRun") == ["true"]:
-            return _dry_run(queue, document)
+        case ("POST", ["jobs" | "add-job"]) if query.get("dryRun") == ["true"]:
+            return _dry_run(queue, document.get("jobDetails", document))
         case ("GET", ["jobs", name, "explanation"]):
             return _explanation(queue, name)
         case ("GET", ["forecast"]):

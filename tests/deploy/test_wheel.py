@@ -51,9 +51,9 @@ def test_it_ships_no_verification_no_tests_and_no_settings_of_tools(wheel):
     assert [name for name in wheel.namelist() if unwanted.search(name)] == []
 
 
-def test_the_client_alone_needs_five_packages(wheel):
+def test_the_client_alone_needs_six_packages(wheel):
     needed = {re.split(r"[<>=~!]", entry)[0] for entry in requirements(wheel) if "extra ==" not in entry}
-    assert needed == {"boto3", "botocore", "click", "requests", "tabulate"}
+    assert needed == {"boto3", "botocore", "click", "pyyaml", "requests", "tabulate"}
 
 
 def test_the_extra_of_the_sandbox_brings_the_emulator_and_what_functions_import(wheel):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from headway.api_documents.arrays import MemberPage
 from headway.api_documents.batches import BatchResults
 from headway.api_documents.codec import json_names
 from headway.api_documents.dead_letters import LetterQueue
@@ -111,7 +112,7 @@ def keys(document: Any) -> set[str]:
 
 
 def test_the_documents_of_the_api_page_have_the_fields_of_the_answers() -> None:
-    job, _, _, _, _, _, _, _, rogue, letter, refusal, document = (
+    _, job, _, _, _, _, _, _, _, rogue, letter, refusal, document = (
         json.loads(text) for text in blocks("docs/reference/api.md", "json")
     )
     seen = World().submit("a")
@@ -132,6 +133,7 @@ def test_the_documents_of_the_api_page_have_the_fields_of_the_answers() -> None:
 
 
 EXAMPLES = [
+    MemberPage,
     Job,
     PoolUseDocument,
     BatchResults,

@@ -1,21 +1,42 @@
-"""The sweep tries all combinations, and its training is right."""
+"""The sweep ranks its members, and its training is right."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from examples.sweep import run, train
-
-
-def test_every_combination_is_tried_once():
-    assert run.combinations({"a": (1, 2), "b": (3, 4)}) == [
-        {"a": 1, "b": 3}, {"a": 1, "b": 4}, {"a": 2, "b": 3}, {"a": 2, "b": 4},
-    ]  # fmt: skip
+from headway.lifecycle import JobState
+from headway_client import ArrayMember
 
 
 def test_the_best_result_comes_first():
-    assert run.ranked([({"a": 1}, 0.5), ({"a": 2}, 0.9)]) == [[2, 0.9], [1, 0.5]]
+    members = [
+        ArrayMember(
+            index=index,
+            name=f"sweep_{index}",
+            state=JobState.COMPLETED,
+            made=True,
+            parameters={"learning-rate": "0.1", "hidden": str(index)},
+            metrics={"accuracy": accuracy},
+        )
+        for index, accuracy in enumerate((0.5, 0.9))
+    ]
+    assert run.ranked(members) == [["0.1", "1", 0.9], ["0.1", "0", 0.5]]
+
+
+def test_hyperparameters_of_the_training_job_are_the_defaults_of_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    given = tmp_path / "hyperparameters.json"
+    given.write_text('{"learning-rate": "1.0", "hidden": "4", "epochs": "1"}')
+    monkeypatch.setattr(train, "HYPERPARAMETERS", given)
+    monkeypatch.setattr("sys.argv", ["train.py", "--hidden", "5", "--model-dir", str(tmp_path)])
+    train.main()
+    assert np.load(tmp_path / "model.npz")["outer"].shape == (6,)
+    assert capsys.readouterr().out.startswith("accuracy=")
 
 
 def part_of(network: train.Network, part: str) -> np.ndarray:

@@ -15,8 +15,21 @@ from examples.data_parallel.run import Result
 from examples.heterogeneous import run as heterogeneous
 from examples.ray_data import run as ray_data
 from examples.sweep import run as sweep
+from headway.lifecycle import JobState
+from headway_client import ArrayMember
 
 STOPPED, WHOLE = Attempt(begin=0, last=78, weights=None), Attempt(begin=0, last=300, weights="a")
+
+
+def member(accuracy: float) -> ArrayMember:
+    return ArrayMember(
+        index=0,
+        name="sweep_0",
+        state=JobState.COMPLETED,
+        made=True,
+        parameters={"learning-rate": "0.1", "hidden": "4"},
+        metrics={"accuracy": accuracy},
+    )
 
 
 def resumed_at(step: int) -> Callable[..., Any]:
@@ -49,8 +62,8 @@ def losses(one: float, two: float, *weights: str) -> Callable[..., Any]:
         (heterogeneous, "throughput", images_per_s(600, 1100), "2 times as fast"),
         (ray_data, "throughput", images_per_s(300, 1100), None),
         (ray_data, "throughput", images_per_s(300, 400), "1.5 times as fast"),
-        (sweep, "results", lambda _: [({"learning-rate": 0.1, "hidden": 4}, 0.7)], None),
-        (sweep, "results", lambda _: [({"learning-rate": 0.1, "hidden": 4}, 0.5)], "no job is better than guessing"),
+        (sweep, "run", lambda _: [member(accuracy=0.7)], None),
+        (sweep, "run", lambda _: [member(accuracy=0.5)], "no job is better than guessing"),
     ],
 )
 def test_the_exit_code_tells_whether_it_was_shown(

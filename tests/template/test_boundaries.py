@@ -37,6 +37,7 @@ BREACHES = {
         "headway_service",
     ),
     "core": ("layers/core/src/headway/vectors.py", "headway.scheduling"),
+    "sweeps": ("layers/core/src/headway/sweeps/problems.py", "headway.sweeps.sweep"),
     "service": ("layers/service/src/headway_service/settings.py", "headway_service.store"),
     "client": ("client/src/headway_client/errors.py", "headway_client.cli"),
     "executor of Covalent": ("client/src/headway_covalent/errors.py", "headway_covalent.storage"),

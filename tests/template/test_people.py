@@ -17,6 +17,7 @@ WHO = {
     ("get", "/jobs"): USER,
     ("get", "/jobs/{name}"): USER,
     ("get", "/jobs/{name}/explanation"): USER,
+    ("get", "/jobs/{name}/members"): USER,
     ("get", "/forecast"): USER,
     ("post", "/what-if"): USER,
     ("get", "/capacity"): USER,

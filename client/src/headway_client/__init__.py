@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from headway_client.config.profile import resolve_connection
     from headway_client.http.api import HeadwayApi
     from headway_client.models import (
+        ArrayMember,
         BatchResult,
         Capacity,
         Configuration,
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
     from headway_client.sagemaker_sdk.queued_job import QueuedJob, TrainingQueuedJob
     from headway_client.sagemaker_sdk.session import QueueTrainingJobSession
     from headway_client.sagemaker_sdk.training_queue import TrainingQueue
+    from headway_client.sagemaker_sdk.tune import tune
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArrayMember",
     "BatchResult",
     "Capacity",
     "Configuration",
@@ -58,10 +61,12 @@ __all__ = [
     "attach",
     "install",
     "resolve_connection",
+    "tune",
     "uninstall",
 ]
 
 _HOMES = {
+    "ArrayMember": "models",
     "BatchResult": "models",
     "Capacity": "models",
     "Configuration": "models",
@@ -83,6 +88,7 @@ _HOMES = {
     "attach": "botocore_hooks.attach",
     "install": "botocore_hooks.install",
     "resolve_connection": "config.profile",
+    "tune": "sagemaker_sdk.tune",
     "uninstall": "botocore_hooks.install",
 }
 

@@ -46,7 +46,7 @@ def with_alternatives(
 
 
 def is_item(body: Mapping[str, Any]) -> bool:
-    """Return whether a body has a request and more: alternatives, dependencies, or reuse."""
+    """Return whether a body has a request and more: alternatives, dependencies, reuse, or a sweep."""
     return DETAILS in body
 
 

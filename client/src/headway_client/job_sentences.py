@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway_client.models import Job
+from headway_client.models import ArrayProgress, Job
 
 _ENDS = {"failed": "has failed", "stopped": "was stopped"}
 
@@ -12,39 +12,57 @@ def job_sentence(job: Job) -> str:
     if job.has_ended:
         return end_sentence(job)
     place = f", place {job.place} in the queue" if job.place is not None else ""
-    return f"{job.name} is {job.state} (priority {job.priority}{place}): {job.reason.message}"
+    return f"{job.name} is {job.state} (priority {job.priority}{place}): {why(job)}"
 
 
-def end_sentence(job: Job, why: str | None = None) -> str:
+def end_sentence(job: Job, reason: str | None = None) -> str:
     """Return one line about the end of a job.
 
     Args:
         job: the job, which has ended.
-        why: the reason; by default the job's own.
+        reason: the reason; by default the job's own.
     """
     if job.state == "completed":
         reused = f", with the outputs of {job.reused_from}" if job.reused_from is not None else ""
         return f"{job.name} has completed{reused}"
-    return _once(f"{job.name} {_ENDS[job.state]}", job.state, job.reason.message if why is None else why)
+    return _once(f"{job.name} {_ENDS[job.state]}", job.state, why(job) if reason is None else reason)
 
 
 def progress_sentence(job: Job) -> str:
     """Return a one-line progress message for a job that has not ended, or its end."""
     place = f", place {job.place} in the queue" if job.place is not None else ""
-    why = job.reason.message
+    told = why(job)
     if job.has_ended:
         return end_sentence(job)
     match job.state:
         case "pending" | "preempted" if job.held:
-            return _once(f"{job.name} is held", "held", why)
+            return _once(f"{job.name} is held", "held", told)
         case "pending":
-            return f"{job.name} waits{place}: {why}"
+            return f"{job.name} waits{place}: {told}"
         case "preempted":
-            return f"{job.name} is preempted and waits for its next turn{place}: {why}"
+            return f"{job.name} is preempted and waits for its next turn{place}: {told}"
         case "running" if job.live_attempt is not None:
-            return f"{job.name} runs as {job.live_attempt}: {why}"
+            return f"{job.name} runs as {job.live_attempt}: {told}"
         case _:
-            return f"{job.name} is {job.state}: {why}"
+            return f"{job.name} is {job.state}: {told}"
+
+
+def array_sentence(progress: ArrayProgress) -> str:
+    """Return how far the members of an array are, such as ``12 completed, 1 failed, 79 to come``."""
+    known = progress.completed + progress.failed + progress.stopped + progress.unmade
+    counts = {
+        "completed": progress.completed,
+        "failed": progress.failed,
+        "stopped": progress.stopped,
+        "in the queue or running": progress.count - known,
+        "to come": progress.unmade,
+    }
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+
+
+def why(job: Job) -> str:
+    """Return the reason of a job's state, of an array after the progress of its members."""
+    return f"{array_sentence(job.array)}; {job.reason.message}" if job.array else job.reason.message
 
 
 def _once(statement: str, state: str, why: str) -> str:

@@ -22,7 +22,7 @@ from bench.scenarios import slurm
 from headway_sandbox.sagemaker.request_builder import P5
 from headway_service.config.document import parse
 
-TINY = Sizes(nodes=2, jobs=3, drained=4, lengths=(5, 120), drains=2, runs=2, listings=3, churn_s=1)
+TINY = Sizes(nodes=2, jobs=3, members=200, drained=4, lengths=(5, 120), drains=2, runs=2, listings=3, churn_s=1)
 
 SDIAG = """\
 Main schedule statistics (microseconds):
@@ -52,6 +52,10 @@ class Recorder:
 
     def submit_together(self, jobs: int) -> float:
         self.asked.append(f"together {jobs}")
+        return 0.5
+
+    def submit_array(self, members: int) -> float:
+        self.asked.append(f"array {members}")
         return 0.5
 
     def lengthen(self, waiting: int) -> None:
@@ -90,7 +94,7 @@ def test_each_measurement_but_those_of_a_growing_line_begins_anew():
     side = Recorder()
     figures_of(side)
     for before, asked in zip(side.asked, side.asked[1:], strict=False):
-        if asked.startswith(("submit", "together", "preempt")):
+        if asked.startswith(("submit", "together", "array", "preempt")):
             assert before == "fill"
         if asked.startswith("drain"):
             assert before == "clear"
@@ -139,7 +143,8 @@ def test_jobs_take_their_grace_and_their_line_is_as_long_as_it_may_be():
 def test_headways_handlers_alone_have_some_of_the_figures_of_the_sides(monkeypatch):
     own = SimpleNamespace(
         submission=lambda: Took(ms=2.0, boto3_ms=1.0), reaction=lambda: None, empty=lambda: None,
-        together_ms=lambda _jobs: 8.0, drain_ms=lambda: 8.0, listing_ms=lambda _first: 3.0, cycle_ms=lambda: 4.0,
+        together_ms=lambda _jobs: 8.0, array_ms=lambda _members: 10.0,
+        drain_ms=lambda: 8.0, listing_ms=lambda _first: 3.0, cycle_ms=lambda: 4.0,
     )  # fmt: skip
     monkeypatch.setattr(slurm, "OwnTime", lambda _waiting: own)
     figures = slurm.own_figures(TINY)
@@ -148,6 +153,7 @@ def test_headways_handlers_alone_have_some_of_the_figures_of_the_sides(monkeypat
     assert figures[slurm.BOTO3] == [1.0] * TINY.jobs
     assert figures["submissions, 1 client, jobs/s"] == [500.0]
     assert figures["submissions together, jobs/s"] == [500.0] * TINY.runs
+    assert figures["an array of 200, jobs/s"] == [20_000.0] * TINY.runs
     assert figures["drain of 4 jobs, jobs/s"] == [250.0] * TINY.runs
     assert figures["cycle with 120 waiting, ms"] == [4.0] * TINY.listings
 

@@ -245,8 +245,8 @@ def test_output_never_fails_on_an_encoding(endpoint_set: str, server: ContractSe
 # -------------------------------------------------------------------------------------------------------- start-up
 
 HEAVY = (
-    "boto3", "botocore", "requests", "urllib3", "tabulate", "sagemaker", "pydantic", "csv", "ssl", "socket",
-    "headway_service", "headway_sandbox", "headway_client.http.api", "headway_client.models",
+    "boto3", "botocore", "requests", "urllib3", "tabulate", "yaml", "sagemaker", "pydantic", "csv", "ssl",
+    "socket", "headway_service", "headway_sandbox", "headway_client.http.api", "headway_client.models",
     "headway_client.cli.output",
 )  # fmt: skip
 

@@ -55,6 +55,8 @@ show job1 -o wide
 show job1 -o json
 show nothing
 show nothing -o json
+results job1
+results nothing -o json
 why job1
 why job1 -o json
 forecast
@@ -100,6 +102,9 @@ submit request.json --name x --priority 5 --set ResourceConfig.InstanceCount=2 -
 submit --priority=0 request.json
 submit request.json --alternative '{"ResourceConfig":{"InstanceCount":8}}' --wait-at-most 30m --portable-checkpoint
 submit request.json --after job1 --after job2:any
+submit request.json --sweep '{"grid":{"lr":[0.1,0.01]}}' --at-once 1 --max-failures 0
+submit request.json --sweep sweep.yaml --after job1 -o json
+submit request.json --sweep sweep.yaml --dry-run
 submit request.json --wait-at-most 30m
 submit request.json --alternative '[]'
 submit request.json --dry-run
@@ -195,6 +200,15 @@ submit request.json --priority abc
 submit request.json --dry-run --wait
 submit many.jsonl --name x
 submit - -
+submit - --sweep -
+submit request.json --at-once 2
+submit request.json --sweep sweep.yaml --at-once 0
+submit request.json --sweep {} -o json
+submit many.jsonl --sweep sweep.yaml
+results
+results job1 --best
+results job1 --minimize a --maximize b
+results job1 --plot a -o csv
 queue --state flying
 queue --state running --all
 queue --limit 0
@@ -361,6 +375,7 @@ def prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, document in FILES.items():
         Path(name).write_text(json.dumps(document))
     Path("bad.json").write_text("{,}")
+    Path("sweep.yaml").write_text("random:\n  lr: {logUniform: [1e-4, 1e-1]}\ncount: 3\nseed: 7\n")
     Path("many.jsonl").write_text("".join(json.dumps(request(name)) + "\n" for name in ("a", "b", "x" * 70)))
     store = LogStore()
     store.write("ran/algo-1-1", 1_767_326_646_000, "one")

@@ -237,7 +237,7 @@ def test_every_launch_has_the_request_the_job_and_a_unique_mark(world: World) ->
 def test_a_job_is_launched_without_its_requested_warm_pool_and_reports_it(world: World) -> None:
     asked = {**on(1), "KeepAlivePeriodInSeconds": 600}
     world.submit("a", ResourceConfig=asked)
-    seen, _, shown, _ = world.queries.show("a", ROOT)
+    seen, _, shown, *_ = world.queries.show("a", ROOT)
     assert shown.request["ResourceConfig"] == asked, "the request stays as it was submitted"
     assert seen.job.history[0].reason.message == (
         "entered the queue for 1 ml.p5.48xlarge; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)"

@@ -37,7 +37,7 @@ class Progress:
         if self._notify is None:
             return
         # Without the reason's message, which may change every minute, for example with the expected start.
-        current = (job.state, job.held, job.place, job.reason.code, job.live_attempt)
+        current = (job.state, job.held, job.place, job.reason.code, job.live_attempt, *_milestones(job))
         before = self._notified.get(job.name)
         self._notified.put(job.name, current)
         if before == current or (before is None and self._skip_ended and job.has_ended):
@@ -48,3 +48,11 @@ class Progress:
             # The preemption began and ended between two updates.
             self._notify(f"{job.name} was preempted, and kept its place in the queue")
         self._notify(progress_sentence(job))
+
+
+def _milestones(job: Job) -> tuple[int, ...]:
+    """Return what changes with each failure of an array's members, and ten times until all have ended."""
+    if job.array is None:
+        return ()
+    ended = job.array.completed + job.array.failed + job.array.stopped
+    return job.array.failed, ended * 10 // max(job.array.count, 1)

@@ -8,7 +8,18 @@ import click
 
 from headway_client import __version__
 from headway_client.cli.command import Group, common_options
-from headway_client.cli.commands.jobs import connect, forecast, history, logs, queue, show, submit, update, wait
+from headway_client.cli.commands.jobs import (
+    connect,
+    forecast,
+    history,
+    logs,
+    queue,
+    results,
+    show,
+    submit,
+    update,
+    wait,
+)
 from headway_client.cli.commands.local import completion, doctor, rehearse, sandbox, simulate, version
 from headway_client.cli.commands.operations import dlq, policy, pool_operations, pools, teams
 
@@ -40,7 +51,7 @@ click.version_option(__version__, message="headway %(version)s")(cli)
 _SECTIONS: dict[str, Sequence[click.Command]] = {
     "Submitting": (submit.submit,),
     "Inspecting": (
-        *(queue.queue, show.show, forecast.why, forecast.forecast, forecast.what_if, history.history),
+        *(queue.queue, show.show, results.results, forecast.why, forecast.forecast, forecast.what_if, history.history),
         *(pools.capacity, teams.teams),
     ),
     "Running jobs": (wait.wait, logs.logs, connect.connect),

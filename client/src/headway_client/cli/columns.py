@@ -26,7 +26,7 @@ NAMES = (
         "entered",
     ),
     *("started", "ended", "wait", "run", "attempts", "preemptions", "hours", "usage", "team", "owner", "attempt"),
-    *("comment", "why"),
+    *("members", "comment", "why"),
 )
 """The names of the columns. They are here, as --help must not wait for the modules that format them."""
 

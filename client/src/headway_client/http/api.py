@@ -15,6 +15,7 @@ from headway_client.http import error_mapping
 from headway_client.http.batch_submit import Batch
 from headway_client.http.transport import Answer, CredentialsSource, Limits, Transport
 from headway_client.models import (
+    ArrayMember,
     BatchResult,
     Capacity,
     Configuration,
@@ -24,6 +25,7 @@ from headway_client.models import (
     Forecast,
     Job,
     JobDetails,
+    MemberPage,
     PoolUse,
     Redrive,
     RogueJob,
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 
 PAGE_SIZE = 100
 """Maximum number of jobs on one page of the server."""
+
+MEMBERS_PAGE_SIZE = 1000
+"""Maximum number of members of an array on one page of the server."""
 
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 
@@ -121,7 +126,7 @@ class HeadwayApi:
         Args:
             request: boto3's parameters of CreateTrainingJob; a tag carries the priority. Or the result of
                 `headway_client.alternatives.with_alternatives`, of `headway_client.dependencies.with_dependencies`, or
-                of `headway_client.reuse.with_reuse`.
+                of `headway_client.reuse.with_reuse`, or of `headway_client.sweeps.with_sweep`.
             idempotency_key: identifies this submission: repeated with the same key, it returns ``created=True`` again.
                 1 to 128 letters, digits and ``_ . : -``; by default each call has a new key.
 
@@ -220,6 +225,32 @@ class HeadwayApi:
                 raise ServerFaultError("The queue returns the same page again and again. Please report this.")
             token = following
             remaining = None if remaining is None else remaining - len(jobs)
+
+    def members(self, array: str, *, start: int = 0, limit: int | None = None) -> Iterator[ArrayMember]:
+        """Yield the members of an array by their index, those whose turn has not come included.
+
+        Pages are requested as needed.
+
+        Args:
+            array: the array's name.
+            start: the index of the first member.
+            limit: maximum number of members; None for all.
+
+        Raises:
+            JobNotFoundError: there is no such job.
+            RefusedError: the job is no array.
+        """
+        remaining = limit
+        following: int | None = start
+        while following is not None and (remaining is None or remaining > 0):
+            size = MEMBERS_PAGE_SIZE if remaining is None else min(MEMBERS_PAGE_SIZE, remaining)
+            query = [("from", str(following)), ("limit", str(size))]
+            page = decode(MemberPage, self._send_new("GET", ["jobs", array, "members"], query=query).document)
+            yield from page.members[:remaining]
+            if page.next_index is not None and page.next_index <= following:
+                raise ServerFaultError("The queue returns the same page again and again. Please report this.")
+            following = page.next_index
+            remaining = None if remaining is None else remaining - len(page.members)
 
     def get_job(self, name: str) -> JobDetails:
         """Return a job with its attempts, reasons and history; raises `JobNotFoundError` if there is none."""

@@ -6,6 +6,7 @@ newer server adds.
 
 from __future__ import annotations
 
+from headway.api_documents.arrays import ArrayMember, ArrayProgress, MemberPage
 from headway.api_documents.dead_letters import DeadLetter, DeadLetters, Redrive, RedriveFailure
 from headway.api_documents.forecast import Ahead, DryRun, Explanation, Forecast, ForecastEntry, Shift, WhatIf
 from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
@@ -20,6 +21,8 @@ __all__ = [
     "JOB_STATES",
     "LIVE_STATES",
     "Ahead",
+    "ArrayMember",
+    "ArrayProgress",
     "Attempt",
     "BatchResult",
     "Capacity",
@@ -34,6 +37,7 @@ __all__ = [
     "HistoryEntry",
     "Job",
     "JobDetails",
+    "MemberPage",
     "Pause",
     "PoolUse",
     "Reason",

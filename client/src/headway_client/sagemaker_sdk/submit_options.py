@@ -11,6 +11,7 @@ from headway_client.dependencies import with_dependencies
 from headway_client.errors import UsageError
 from headway_client.request_tags import with_priority, with_tag
 from headway_client.reuse import with_reuse
+from headway_client.sweeps import with_sweep
 
 TEAM_TAGS = ("team", "headway:team")
 """The keys of the tag that names the team to charge."""
@@ -32,6 +33,9 @@ class QueueOptions:
         wait_at_most_s: for how long after its entry the job waits for a better alternative, s.
         portable_checkpoint: whether a checkpoint of one alternative can be read on the others.
         after: the jobs that have to end first; see `headway_client.dependencies.with_dependencies`.
+        sweep: what the members of an array differ in; see `headway_client.sweeps.with_sweep`.
+        at_once: how many members of the array may be in the queue or run at once.
+        max_failures: how many of them may fail before no further one starts.
         reuse: whether the outputs of an equal job may be used; see `headway_client.reuse.with_reuse`.
         reuse_unpinned: whether an image without a digest counts as the same then.
     """
@@ -45,6 +49,9 @@ class QueueOptions:
     wait_at_most_s: int = 0
     portable_checkpoint: bool = False
     after: str | Sequence[str] = ()
+    sweep: Mapping[str, Any] | None = None
+    at_once: int | None = None
+    max_failures: int | None = None
     reuse: bool = False
     reuse_unpinned: bool = False
 
@@ -64,8 +71,8 @@ class QueueOptions:
         """Return what to submit for a CreateTrainingJob request with these options.
 
         Raises:
-            UsageError: the request's Tags are not a list, an option is for jobs with alternatives or reuse, or a
-                dependency is not valid.
+            UsageError: the request's Tags are not a list, an option is for jobs with alternatives or reuse, or for
+                arrays, or a dependency or the sweep is not valid.
         """
         changed = dict(request)
         for key, value in (self.tags or {}).items():
@@ -82,7 +89,8 @@ class QueueOptions:
             wait_at_most_s=self.wait_at_most_s,
             portable_checkpoint=self.portable_checkpoint,
         )
-        return with_reuse(with_dependencies(body, self.after), reuse=self.reuse, unpinned=self.reuse_unpinned)
+        body = with_reuse(with_dependencies(body, self.after), reuse=self.reuse, unpinned=self.reuse_unpinned)
+        return with_sweep(body, self.sweep, at_once=self.at_once, max_failures=self.max_failures)
 
 
 def _is_duration(timeout: object) -> bool:

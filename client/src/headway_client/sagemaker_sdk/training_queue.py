@@ -84,6 +84,9 @@ class TrainingQueue:
         wait_at_most_s: int = 0,
         portable_checkpoint: bool = False,
         after: str | Sequence[str] = (),
+        sweep: Mapping[str, Any] | None = None,
+        at_once: int | None = None,
+        max_failures: int | None = None,
         reuse: bool = False,
         reuse_unpinned: bool = False,
     ) -> QueuedJob:
@@ -108,6 +111,10 @@ class TrainingQueue:
                 without it a job that has run stays on its alternative.
             after: the jobs in the queue that have to end first, each as ``NAME`` if it has to complete, ``NAME:any`` if
                 it has to end, or ``NAME:failed`` if it has to fail or to reach its time limit.
+            sweep: submit an array, with a member for each combination of hyperparameters that this has, such as
+                ``{"grid": {"lr": [0.1, 0.01]}}``.
+            at_once: how many members of the array may be in the queue or run at once; by default any number.
+            max_failures: how many of them may fail before no further one starts; by default any number.
             reuse: whether the job completes with the outputs of an equal one, if there is one.
             reuse_unpinned: whether an image without a digest (``@sha256:``) counts as the same then.
 
@@ -129,6 +136,9 @@ class TrainingQueue:
             wait_at_most_s=wait_at_most_s,
             portable_checkpoint=portable_checkpoint,
             after=after,
+            sweep=sweep,
+            at_once=at_once,
+            max_failures=max_failures,
             reuse=reuse,
             reuse_unpinned=reuse_unpinned,
         )
@@ -154,6 +164,9 @@ class TrainingQueue:
         wait_at_most_s: int = 0,
         portable_checkpoint: bool = False,
         after: str | Sequence[str] = (),
+        sweep: Mapping[str, Any] | None = None,
+        at_once: int | None = None,
+        max_failures: int | None = None,
         reuse: bool = False,
         reuse_unpinned: bool = False,
     ) -> list[QueuedJob]:
@@ -175,6 +188,9 @@ class TrainingQueue:
             wait_at_most_s: as for `submit`.
             portable_checkpoint: as for `submit`.
             after: as for `submit`.
+            sweep: as for `submit`; each job is an array.
+            at_once: as for `submit`.
+            max_failures: as for `submit`.
             reuse: as for `submit`.
             reuse_unpinned: as for `submit`.
 
@@ -195,6 +211,9 @@ class TrainingQueue:
             wait_at_most_s=wait_at_most_s,
             portable_checkpoint=portable_checkpoint,
             after=after,
+            sweep=sweep,
+            at_once=at_once,
+            max_failures=max_failures,
             reuse=reuse,
             reuse_unpinned=reuse_unpinned,
         )

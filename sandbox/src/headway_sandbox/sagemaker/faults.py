@@ -57,6 +57,7 @@ class Faults:
     """What a job with InstancePreferences counts for in the quotas before one is selected: nothing (`selected`), or
     `all` of them. AWS does not document it."""
     event_hides_selection: bool = False
+    event_hides_metrics: bool = False
     """Whether events lack the selected one of a job's InstancePreferences. AWS does not document it."""
     plan_end: str = "Stopped"
     """Status of a job that has lost its instances of a training plan: `Stopped` or `Failed`."""

@@ -258,7 +258,9 @@ class JobStateMachine:
         job.phase_ends = None if job.ended or job.waits_for_processes else now + lasts_s
         self._changed.add(job.name)
         self._schedule(job)
-        detail = job.event_detail(hides_selection=self.faults.event_hides_selection)
+        detail = job.event_detail(
+            hides_selection=self.faults.event_hides_selection, hides_metrics=self.faults.event_hides_metrics
+        )
         self._events.send(detail, now=now, faults=self.faults)
 
     def _schedule(self, job: TrainingJob) -> None:

@@ -258,13 +258,16 @@ class TrainingJob:
             entry["TrainingPlanArn"] = self.plan
         return entry
 
-    def event_detail(self, *, hides_selection: bool = False) -> dict[str, Any]:
+    def event_detail(self, *, hides_selection: bool = False, hides_metrics: bool = False) -> dict[str, Any]:
         """Return its event's `detail`: like DescribeTrainingJob, with epoch milliseconds and Tags as a map.
 
         Args:
             hides_selection: Whether it lacks the selected one of the job's InstancePreferences.
+            hides_metrics: Whether it lacks the final metrics.
         """
         detail = self.describe()
+        if hides_metrics:
+            detail.pop("FinalMetricDataList", None)
         if hides_selection:
             for name in ("SelectedInstanceType", "SelectedInstanceCount"):
                 detail.get("ResourceConfig", {}).pop(name, None)

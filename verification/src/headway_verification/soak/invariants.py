@@ -21,6 +21,7 @@ from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store.marks import KEY as MARK_KEY
 from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable
+from headway_verification.soak.array_invariants import check_arrays, is_array, is_set_aside
 from headway_verification.soak.dependency_invariants import awaited, check_dependencies, check_inputs
 from headway_verification.soak.pause_invariants import LONGEST_INVOCATION_S, PauseInvariants
 from headway_verification.soak.reuse_invariants import check_reuse, reused_from
@@ -102,6 +103,7 @@ class Invariants:
         """
         jobs, lines, ledger = self._read()
         check_dependencies(jobs)
+        check_arrays(jobs)
         check_reuse(jobs, self._request_of, self.input_writes)
         for name in (
             name for name, job in jobs.items() if job.get("liveAttempt") and job.get("summary", {}).get("dependsOn")
@@ -288,6 +290,13 @@ class Invariants:
         for name, job in jobs.items():
             state, live = job["jobState"], job.get("liveAttempt")
             self.states.add(state)
+            before = self._ended.get(name)
+            require(before in {None, state}, f"{name} was {before}, but is {state}")
+            if state not in _WAITING and state not in _HOLDING:
+                self._ended[name] = state
+            if is_array(job):
+                require(live is None, f"{name} is an array, but has the attempt {live}")
+                continue
             require((live is not None) == (state in _HOLDING), f"{name} is {state} with the attempt {live}")
             attempt = attempts.get(live or "", {})
             require(live is None or attempt.get("jobName") == name, f"the attempt {live} does not exist")
@@ -303,13 +312,9 @@ class Invariants:
                 state != "completed" or (reused_from(job) or name) in self._trained,
                 f"{name} is completed, but no attempt completed",
             )
-            before = self._ended.get(name)
-            require(before in {None, state}, f"{name} was {before}, but is {state}")
-            if state not in _WAITING and state not in _HOLDING:
-                self._ended[name] = state
 
     def _request_of(self, job: str) -> Mapping[str, Any]:
-        item = self._table.get(Key(f"job#{job}", "request"))
+        item = self._request_item(job)
         found: Mapping[str, Any] = json.loads(item["jobDetails"]) if item else {}
         return found
 
@@ -366,10 +371,16 @@ class Invariants:
             )
             require(fires, f"{job['jobName']} uses its instances, but is reported as underused")
 
+    def _request_item(self, job: str) -> Mapping[str, Any] | None:
+        """Return the item with the request of a job; of a member of an array it may be that of the array."""
+        own = self._table.get(Key(f"job#{job}", "request"))
+        array, index, _ = job.partition("_")
+        return own if own is not None or not index else self._table.get(Key(f"job#{array}", "request"))
+
     def _requests_of(self, job: str) -> list[Mapping[str, Any]]:
         """Return the requests of the alternatives of a job."""
         if job not in self._requests:
-            item = self._table.get(Key(f"job#{job}", "request"))
+            item = self._request_item(job)
             first = json.loads(item["jobDetails"]) if item else {}
             others = json.loads(item.get("alternatives", "[]")) if item else []
             self._requests[job] = [first, *({**first, **each} for each in others)]
@@ -411,8 +422,8 @@ class Invariants:
         wanted = Counter(
             (f"{kind}#{pool}#{job['team']}" if job.get("team") else f"{kind}#{pool}", name, job["priority"])
             for name, job in jobs.items()
-            if job.get("jobState") in _WAITING and not job.get("held")
-            for kind in ["after" if awaited(job) else "line"]
+            if job.get("jobState") in _WAITING and not job.get("held") and not is_array(job)
+            for kind in ["after" if awaited(job) or is_set_aside(job) else "line"]
             for demand in _demands(job)
             for pool in demand
         )
@@ -431,7 +442,7 @@ class Invariants:
         self.check(accepted, now_s)
         require(self.is_at_rest(), f"not ended: {self._unended()}")
         _, _, ledger = self._read()
-        left = [name for kind, name in ledger if kind in {"attempt", "reservation", "rogue", "warm", "ended"}]
+        left = [name for kind, name in ledger if kind in {"attempt", "reservation", "rogue", "warm", "ended", "array"}]
         require(not left, f"still held: {left}")
         alarms = [alarm["AlarmName"] for alarm in self._cloudwatch.describe()]
         require(not alarms, f"alarms remain: {alarms}")
@@ -483,7 +494,8 @@ def _demands(job: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _is_queued(job: Mapping[str, Any]) -> bool:
-    return job.get("jobState") in _WAITING and not job.get("held") and not awaited(job)
+    kept_back = awaited(job) or is_set_aside(job) or is_array(job)
+    return job.get("jobState") in _WAITING and not job.get("held") and not kept_back
 
 
 def is_own(training_job: TrainingJob) -> bool:

@@ -199,7 +199,17 @@ class Workload:
                     },
                 }
             ]
-        self.queue.submit(request, **terms)
+        self.queue.submit(request, **self._as_array(terms))
+
+    def _as_array(self, terms: dict[str, Any]) -> dict[str, Any]:
+        """Some jobs are arrays."""
+        random = self.random
+        if "reuse" in terms or random.random() < 0.9:
+            return terms
+        count = random.randint(1, 4)
+        at_once = {"atOnce": random.randint(1, 3)} if random.random() < 0.5 else {}
+        most = {"maxFailures": random.randint(0, 1)} if random.random() < 0.5 else {}
+        return {**terms, "sweep": {"grid": {"seed": [*range(count)]}}, **at_once, **most}
 
     def _alternatives(self, request: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
         """Alternatives of a job of one type, if there are pools for them; the queue refuses those that share a pool."""
@@ -282,7 +292,10 @@ class Workload:
         launching = sorted(str(item["jobName"]) for item in attempts if item["attemptState"] == "launching")
         holding = sorted(str(item["jobName"]) for item in attempts)
         first = sorted(str(item["jobName"]) for item in items if item["pk"].startswith("line#"))[:3]
-        return self.random.choice(self.random.choice([names for names in (launching, holding, first, NAMES) if names]))
+        arrays = sorted(str(item["jobName"]) for item in items if item["sk"].startswith("array#"))
+        members = [f"{name}_{index}" for name in arrays for index in range(4)]
+        known = (launching, holding, first, NAMES, arrays + members)
+        return self.random.choice(self.random.choice([names for names in known if names]))
 
     def _stop(self) -> None:
         self.queue.ask("DELETE", f"/jobs/{self._some_job()}")
@@ -403,6 +416,7 @@ class Workload:
             capacity_wait_s=random.choice([0.0, 300.0, 3000.0]),
             pending_expiry=random.choice(["Stopped", "Failed"]),
             event_hides_selection=random.random() < 0.5,
+            event_hides_metrics=random.random() < 0.5,
             preferences_count=random.choice(["selected", "all"]),
             # Mostly enough, as without a quota SageMaker keeps nothing.
             warm_pool_quotas=random.choice([{}, {P5: 1}, *[{P5: 9, G5: 9}] * 4]),

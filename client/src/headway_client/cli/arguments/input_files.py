@@ -26,8 +26,8 @@ def read_object(source: str) -> dict[str, Any]:
     Raises:
         RequestFileError: it can't be read, or is not a JSON object; the message has line and column.
     """
-    name = _name(source)
-    values = list(_values(_read(source, name), name))
+    name = name_of(source)
+    values = list(_values(read_text(source), name))
     if len(values) != 1 or not isinstance(values[0], dict):
         kind = _kind(values[0]) if len(values) == 1 else f"{len(values)} values"
         raise RequestFileError(f"{name} has to contain one JSON object, {{...}}, not {kind}.")
@@ -67,8 +67,8 @@ def read_objects(source: str) -> list[Located]:
     Raises:
         RequestFileError: it can't be read, or contains something else; the message says where.
     """
-    name = _name(source)
-    text = _read(source, name)
+    name = name_of(source)
+    text = read_text(source)
     objects: list[Located] = []
     for value, position in _values_at(text, name):
         if isinstance(value, list):
@@ -84,7 +84,8 @@ def read_objects(source: str) -> list[Located]:
     return objects
 
 
-def _name(source: str) -> str:
+def name_of(source: str) -> str:
+    """Return the name of a file in messages."""
     return "standard input" if source == STANDARD_INPUT else source
 
 
@@ -119,17 +120,29 @@ def _after_spaces(text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _read(source: str, name: str) -> str:
+def read_text(source: str, *, max_bytes: int | None = None, of: str = "a request") -> str:
+    """Read a text from a file, or from standard input for ``-``.
+
+    Args:
+        source: the file.
+        max_bytes: of the file; by default those of a request.
+        of: what the file describes, for the message.
+
+    Raises:
+        RequestFileError: it can't be read, is too large, or is not in UTF-8.
+    """
+    name = name_of(source)
+    limit = MAX_FILE_BYTES if max_bytes is None else max_bytes
     try:
         if source == STANDARD_INPUT:
-            content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+            content = sys.stdin.buffer.read(limit + 1)
         else:
             with Path(source).open("rb") as file:
-                content = file.read(MAX_FILE_BYTES + 1)
+                content = file.read(limit + 1)
     except OSError as error:
         raise RequestFileError(f"{name} can't be read: {error.strerror}.") from error
-    if len(content) > MAX_FILE_BYTES:
-        raise RequestFileError(f"{name} is larger than {MAX_FILE_BYTES:,} bytes, the limit for a request.")
+    if len(content) > limit:
+        raise RequestFileError(f"{name} is larger than {limit:,} bytes, the limit for {of}.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from headway_client.cli.output import times, values
+from headway_client.cli.output.arrays import ended_members
 from headway_client.cli.output.table import NONE, Figure, Table
+from headway_client.job_sentences import why
 from headway_client.models import Job, RogueJob
 
 SortKey = str | float | None
@@ -99,8 +101,13 @@ def _columns(*, wide: bool) -> dict[str, Column]:
         "team": _text("Team", lambda job: job.team),
         "owner": _text("Owner", lambda job: job.owner),
         "attempt": _text("Attempt", lambda job: job.live_attempt),
+        "members": Column(
+            header="Members",
+            cell=lambda job: f"{ended_members(job.array)} of {job.array.count}" if job.array else NONE,
+            key=lambda job: ended_members(job.array) / job.array.count if job.array else None,
+        ),
         "comment": _text("Comment", lambda job: job.comment),
-        "why": _text("Why", lambda job: job.reason.message),
+        "why": _text("Why", why),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from headway.sanitize import strip_control_characters
 from headway_client import job_sentences as sentences
-from headway_client.cli.output import columns, times, values
+from headway_client.cli.output import arrays, columns, times, values
 from headway_client.cli.output.table import NONE, Table
 from headway_client.models import Attempt, HistoryEntry, Job, JobDetails, RogueJob
 
@@ -78,6 +78,7 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         ("Preempted", f"{job.preemptions} time{'' if job.preemptions == 1 else 's'}"),
         ("Used", f"{values.instance_hours(job.instance_seconds)} (instance-hours)" if job.instance_seconds else NONE),
     ]
+    lines[3:3] = arrays.array_lines(details)
     if job.comment:
         lines.insert(3, ("Comment", job.comment))
     if job.reused_from is not None:

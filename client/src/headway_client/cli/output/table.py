@@ -44,7 +44,7 @@ _COLOURS = {
     "problem": "31",
 }
 
-_NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
+_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
 # The last four are full-width forms, which some spreadsheets treat like the first four.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
@@ -121,7 +121,7 @@ class Table:
         """Return the table as CSV (RFC 4180) in which no cell is a formula."""
         file = io.StringIO()
         writer = csv.writer(file)
-        writer.writerow([_raw(header) for header in self.headers])
+        writer.writerow([as_csv_cell(header) for header in self.headers])
         writer.writerows([as_csv_cell(cell) for cell in row] for row in self.rows)
         return file.getvalue()
 
@@ -131,7 +131,7 @@ def as_csv_cell(value: str) -> str:
 
     Job names and messages come from other users (source: OWASP, "CSV Injection": put an apostrophe before such cells).
     """
-    safe = "" if value == NONE else strip_control_characters(_raw(value))
+    safe = "" if value == NONE and not isinstance(value, Figure) else strip_control_characters(_raw(value))
     is_formula = safe.lstrip(" '\"").startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(safe)
     return f"'{safe}" if is_formula else safe
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from headway.api_documents.arrays import ArrayProgress
 from headway.api_documents.codec import ApiDocument, Member
 from headway.api_documents.values import Instances, Time
 from headway.dependencies import Condition, Ending
@@ -55,6 +56,9 @@ class Job(ApiDocument):
         tuple[Dependency, ...],
         Member("The jobs that have to end first; it is in no queue as long as one of them has not."),
     ] = ()
+    array: Annotated[ArrayProgress | None, Member("Of an array: how far its members are; null for other jobs.")] = None
+    member_of: Annotated[str | None, Member("Of a member of an array: the name of the array; null for others.")] = None
+    index: Annotated[int | None, Member("Of a member of an array: which one, from 0; null for others.")] = None
     reused_from: Annotated[
         str | None, Member("The equal job whose outputs it has; null if it computes, or has computed, by itself.")
     ] = None
@@ -136,6 +140,13 @@ class JobDetails(Job):
     dependants: Annotated[
         tuple[str, ...], Member("The jobs that were accepted with a dependency on it before it had ended.")
     ] = ()
+    parameters: Annotated[
+        Mapping[str, str], Member("Of a member of an array: the hyperparameters that the sweep gives it.")
+    ] = field(default_factory=dict)
+    metrics: Annotated[
+        Mapping[str, float],
+        Member("FinalMetricDataList of the training job that completed the job, as far as the queue has seen it."),
+    ] = field(default_factory=dict)
     reused_attempt: Annotated[
         str | None, Member("The training job of `reusedFrom` that has made these outputs; null for none.")
     ] = None

@@ -25,6 +25,8 @@ class ReasonCode(StrEnum):
     BACKS_OFF = "BacksOff"
     PAUSED = "Paused"
     WAITS_FOR_JOBS = "WaitsForJobs"
+    WAITS_FOR_ARRAY = "WaitsForArray"
+    MEMBERS_LEFT = "MembersLeft"
     WAITS_FOR_SIZE = "WaitsForPoolSize"
     EXCEEDS_POOL = "ExceedsPool"
     EXCEEDS_LIMIT = "ExceedsTeamLimit"
@@ -44,6 +46,8 @@ class ReasonCode(StrEnum):
     HELD = "Held"
     RELEASED = "Released"
     DEPENDENCY_ENDED = "DependencyEnded"
+    TAKEN_IN = "TakenIn"
+    SET_ASIDE = "SetAside"
     NOT_REUSED = "NotReused"
     STOP_REQUESTED = "StopRequested"
     # What the policy noticed of a running job, and perhaps stops it for.

@@ -32,6 +32,8 @@ WAIT_REASONS = frozenset(
         ReasonCode.BACKS_OFF,
         ReasonCode.PAUSED,
         ReasonCode.WAITS_FOR_JOBS,
+        ReasonCode.WAITS_FOR_ARRAY,
+        ReasonCode.MEMBERS_LEFT,
         ReasonCode.WAITS_FOR_SIZE,
         ReasonCode.EXCEEDS_POOL,
         ReasonCode.EXCEEDS_LIMIT,
@@ -46,6 +48,8 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
     ReasonCode.ENTERED: Remedy(),
     ReasonCode.STARTED: Remedy(),
     ReasonCode.SELECTED: Remedy(),
+    ReasonCode.TAKEN_IN: Remedy(),
+    ReasonCode.SET_ASIDE: Remedy(),
     ReasonCode.ADOPTED: Remedy(),
     ReasonCode.PREEMPTED: Remedy(
         notify=True,

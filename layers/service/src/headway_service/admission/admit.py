@@ -12,6 +12,7 @@ from headway.jobpolicy.rules import violations
 from headway.pool_names import SERVERLESS
 from headway.vectors import describe, total
 from headway_service.admission import (
+    arrays,
     dependencies,
     instance_preferences,
     reuse,
@@ -21,6 +22,7 @@ from headway_service.admission import (
     unsupported,
     warm_pools,
 )
+from headway_service.admission.arrays import AdmittedArray
 from headway_service.admission.policy_view import charged_team, job_for_rules, job_limit_ms, pending_limit_s
 from headway_service.admission.submission import Submission, preference_errors
 from headway_service.config.authorization import Caller
@@ -60,6 +62,8 @@ class Admitted:
     #: For how long it waits for a better alternative, s, and whether it may choose again after an attempt.
     wait_at_most_s: int = 0
     portable_checkpoint: bool = False
+    #: What it is an array of; None for one job.
+    array: AdmittedArray | None = None
     #: The jobs that have to end first, as submitted.
     depends_on: tuple[DependencyRecord, ...] = ()
     #: Whether an equal job may answer it, and how; None if not.
@@ -134,7 +138,9 @@ def admit(
     canonical, alternatives = _canonical(request), ""
     if submission.alternatives is not None:
         alternatives = _canonical(submission.alternatives)
-    size_bytes = len(canonical.encode()) + len(alternatives.encode())
+    sweep = arrays.sweep_of(submission)
+    array = arrays.array_of(submission, sweep) if sweep is not None else None
+    size_bytes = len(canonical.encode()) + len(alternatives.encode()) + (len(array.sweep.encode()) if array else 0)
     if size_bytes > MAX_REQUEST_BYTES:
         raise RequestTooLarge(
             f"the request has {size_bytes} bytes, the queue takes {MAX_REQUEST_BYTES}: "
@@ -147,10 +153,13 @@ def admit(
         template_errors = list(outputs.errors(request, dependencies.completing(submission.depends_on)))
         request = outputs.with_samples(request)
         submission = replace(submission, request=request)
+    if sweep is not None:
+        submission = arrays.as_member(submission, sweep)
+        request = submission.request
     training = TrainingRequest.parse(request)
     found = _review(training, configuration, caller, home, left_spot=left_spot)
     others = _other_requests(submission)
-    awaiting = [*dependencies.errors(submission.depends_on, request), *template_errors]
+    awaiting = [*dependencies.errors(submission.depends_on, request), *template_errors, *arrays.errors(submission)]
     awaiting += reuse.errors(submission.reuse, submission.reuse_unpinned)
     found = replace(found, invalid=[*awaiting, *found.invalid])
     _refuse(_with_alternatives(found, submission, others, configuration, caller, home))
@@ -163,7 +172,8 @@ def admit(
     return Admitted(
         name=training.name,
         request=canonical,
-        digest=_digest(canonical, alternatives, submission),
+        digest=_digest(canonical, alternatives, submission, array),
+        array=array,
         alternatives=alternatives,
         choices=choices,
         wait_at_most_s=submission.wait_at_most_s,
@@ -190,13 +200,15 @@ def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _digest(canonical: str, alternatives: str, submission: Submission) -> str:
+def _digest(canonical: str, alternatives: str, submission: Submission, array: AdmittedArray | None) -> str:
     """The digest of a submission; of one with nothing beside its request that of the request."""
     whole = canonical
     if alternatives:
         whole += _canonical([alternatives, submission.wait_at_most_s, submission.portable_checkpoint])
     if submission.depends_on is not None:
         whole += _canonical(["dependsOn", submission.depends_on])
+    if array is not None:
+        whole += _canonical(["sweep", array.sweep, array.at_once, array.max_failures])
     if submission.reuse:
         whole += _canonical(["reuse", submission.reuse_unpinned])
     return hashlib.sha256(whole.encode()).hexdigest()

@@ -6,8 +6,14 @@ from headway_service.config.document import Limits
 from headway_service.errors import QueueFull
 from headway_service.ports.table import Table
 from headway_service.store.queue_tail import QueueTail, read_queue_tail
+from headway_service.store.records.array import OpenArrayRecord
+from headway_service.store.records.base import LEDGER
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import QueueEntry, owner_hash
+from headway_service.store.repository import find_job
+
+MAX_OPEN_ARRAYS = 1000
+"""Most arrays whose members are counted when another one is submitted."""
 
 
 class QueueLimits:
@@ -38,18 +44,35 @@ class QueueLimits:
         Raises:
             QueueFull: a queue is at its limit.
         """
-        limits = self._limits
+        limits, entering = self._limits, job.array.count if job.array is not None else 1
+        to_come = self._unmade(job) if job.array is not None else {}
         whose = f" of the team {job.team}" if job.team else ""
         for pool in job.pools:
             # A job that waits for others enters the queue by itself later, so it has to fit in beside all that do. For
             # others these are not read: most queues have none, and a submission would take another query.
-            kinds = (False, True) if job.awaited else (False,)
+            kinds = (False, True) if job.awaited or job.array is not None else (False,)
             tails = [self._tail(QueueEntry.partition(pool, job.team, waits_for_jobs=each)) for each in kinds]
-            items, matching = sum(each.items for each in tails), sum(each.matching for each in tails)
-            if items >= limits.waiting_per_team:
-                raise _full(f"{items} jobs{whose}", pool, limits.waiting_per_team, "waitingPerTeam")
-            if self._mark and matching >= limits.waiting_per_owner:
-                raise _full(f"{matching} of your jobs{whose}", pool, limits.waiting_per_owner, "waitingPerOwner")
+            unmade, of_owner = to_come.get(pool, (0, 0))
+            items = sum(each.items for each in tails) + unmade
+            matching = sum(each.matching for each in tails) + of_owner
+            if items + entering > limits.waiting_per_team:
+                raise _full(f"{items} jobs{whose}", pool, limits.waiting_per_team, "waitingPerTeam", entering)
+            if self._mark and matching + entering > limits.waiting_per_owner:
+                who = f"{matching} of your jobs{whose}"
+                raise _full(who, pool, limits.waiting_per_owner, "waitingPerOwner", entering)
+
+    def _unmade(self, job: JobRecord) -> dict[str, tuple[int, int]]:
+        """By pool, the members of other arrays of the team that are no jobs yet: all, and those of the owner."""
+        found: dict[str, tuple[int, int]] = {}
+        for item in self._table.query(LEDGER, prefix=OpenArrayRecord.key("").sk, limit=MAX_OPEN_ARRAYS):
+            array = find_job(self._table, OpenArrayRecord.parse(item).job_name)
+            if array is None or array.array is None or array.team != job.team or array.ending is not None:
+                continue
+            unmade, own = array.array.unmade, owner_hash(array.owner) == self._mark
+            for pool in array.pools:
+                items, matching = found.get(pool, (0, 0))
+                found[pool] = (items + unmade, matching + unmade * own)
+        return found
 
     def record(self, job: JobRecord) -> None:
         """Count a job that has entered its queues, or waits to enter them."""
@@ -63,8 +86,9 @@ class QueueLimits:
         return self.tails[partition]
 
 
-def _full(who: str, pool: str, limit: int, rule: str) -> QueueFull:
+def _full(who: str, pool: str, limit: int, rule: str, entering: int) -> QueueFull:
+    more = f", so {entering} more do not fit" if entering > 1 else ""
     return QueueFull(
-        f"{who} wait for {pool}, and {limit} may (limits.{rule}): try again when some have started, stop some that are "
-        "not needed, or have the limit raised"
+        f"{who} wait for {pool}, and {limit} may (limits.{rule}){more}: try again when some have started, stop some "
+        "that are not needed, or have the limit raised"
     )

@@ -25,6 +25,9 @@ class Submission:
         wait_at_most_s: for how long after its entry the job waits for a better alternative, s.
         portable_checkpoint: whether a checkpoint that was written on one alternative can be read on the others.
         depends_on: the jobs that have to end first; see :mod:`headway_service.admission.dependencies`.
+        sweep: of an array, what its members differ in; see :mod:`headway_service.admission.arrays`.
+        at_once: how many members may be in the queue or run at once; None for any number.
+        max_failures: how many members may fail before no further one starts; None for any number.
         reuse: whether an equal job may answer it; see :mod:`headway_service.admission.reuse`.
         reuse_unpinned: whether an image without a digest counts as the same then.
     """
@@ -34,6 +37,9 @@ class Submission:
     wait_at_most_s: Any = 0
     portable_checkpoint: Any = False
     depends_on: Any = None
+    sweep: Any = None
+    at_once: Any = None
+    max_failures: Any = None
     reuse: Any = False
     reuse_unpinned: Any = False
 

@@ -16,7 +16,9 @@ from headway_service.sagemaker_api.tags import PRIORITY_TAGS
 
 _DETAILS = "jobDetails"
 _ARTICLE = ("jobName", "entryTime", "jobState", "priority", _DETAILS)
-_MEMBERS = (*_ARTICLE, "alternatives", "waitAtMostSeconds", "portableCheckpoint", "dependsOn", "reuse", "reuseUnpinned")
+_REUSE = ("reuse", "reuseUnpinned")
+_ARRAY = ("sweep", "atOnce", "maxFailures")
+_MEMBERS = (*_ARTICLE, "alternatives", "waitAtMostSeconds", "portableCheckpoint", "dependsOn", *_REUSE, *_ARRAY)
 
 
 def submission_in(body: Any) -> Any:
@@ -36,6 +38,9 @@ def submission_in(body: Any) -> Any:
         wait_at_most_s=body.get("waitAtMostSeconds", 0),
         portable_checkpoint=body.get("portableCheckpoint", False),
         depends_on=body.get("dependsOn"),
+        sweep=body.get("sweep"),
+        at_once=body.get("atOnce"),
+        max_failures=body.get("maxFailures"),
         reuse=body.get("reuse", False),
         reuse_unpinned=body.get("reuseUnpinned", False),
     )

@@ -16,7 +16,7 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 from headway_service.bootstrap import Container
 from headway_service.config.authorization import Caller, known_caller
 from headway_service.forecast.service import ForecastService
-from headway_service.sagemaker_api.names import MAX_NAME_CHARS, NAME_PATTERN
+from headway_service.sagemaker_api.names import JOB_NAME_PATTERN, MAX_JOB_NAME_CHARS
 from headway_service.validation_messages import explained
 
 MAX_KEY_CHARS = 128
@@ -60,7 +60,9 @@ def call(request: Request) -> str:
     return f"{event.http_method} {event.path}"
 
 
-JobName = Annotated[str, Path(description="The name of the job.", max_length=MAX_NAME_CHARS, pattern=NAME_PATTERN)]
+JobName = Annotated[
+    str, Path(description="The name of the job.", max_length=MAX_JOB_NAME_CHARS, pattern=JOB_NAME_PATTERN)
+]
 """The job that a call is about. There is no job of any other name, so the response to one is 404."""
 
 IdempotencyKey = Annotated[

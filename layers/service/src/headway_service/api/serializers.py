@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, TypeVar, overload
 
 from pydantic import TypeAdapter
 
+from headway.api_documents.arrays import ArrayMember, ArrayProgress, MemberPage
 from headway.api_documents.batches import BatchResults, Refused
 from headway.api_documents.batches import Taken as TakenDocument
 from headway.api_documents.dead_letters import DeadLetter, RedriveFailure
@@ -24,18 +25,21 @@ from headway.api_documents.refusals import Error, Refusal, WrongField
 from headway.api_documents.unmanaged_jobs import RogueJob
 from headway.jobpolicy.utilization import Coverage
 from headway.lifecycle import AttemptState
+from headway.sweeps import member_name
 from headway_service.dead_letters.parser import Illegible, Lost
 from headway_service.dead_letters.redrive import ReadLetter, Redrive
 from headway_service.errors import RequestError
 from headway_service.forecast.results import Consequences, DryRun, Explanation, Move, Outlook
 from headway_service.jobs.position import JobView
+from headway_service.jobs.queries import MemberView
 from headway_service.jobs.submit_batch import Accepted
 from headway_service.pools.capacity import Capacity as CapacityFound
 from headway_service.pools.capacity import PoolUse
 from headway_service.sagemaker_api.redaction import Shown
+from headway_service.store.records.array import ArrayRecord
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.job import EndedAttempt
+from headway_service.store.records.job import EndedAttempt, JobRecord
 from headway_service.store.records.ledger import PauseRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
@@ -46,7 +50,11 @@ def job_document(seen: JobView) -> Job:
 
 
 def job_details_document(
-    seen: JobView, attempt: AttemptRecord | None, shown: Shown, covered: Iterable[Coverage]
+    seen: JobView,
+    attempt: AttemptRecord | None,
+    shown: Shown,
+    covered: Iterable[Coverage],
+    member: MemberView | None,
 ) -> JobDetails:
     """A job with its attempts, its history and its request.
 
@@ -55,6 +63,7 @@ def job_details_document(
         attempt: its live one.
         shown: its request, as far as the caller may see it.
         covered: how rules on utilization watch its live attempt.
+        member: what it is as a member of an array; None if it is in none.
     """
     attempts = [_ended_attempt(ended) for ended in seen.job.attempts]
     if attempt is not None:
@@ -80,6 +89,10 @@ def job_details_document(
         wait_at_most_seconds=seen.job.wait_at_most_s,
         portable_checkpoint=seen.job.portable_checkpoint,
         dependants=seen.job.dependants,
+        parameters=member.parameters if member is not None else {},
+        metrics=_numbers(
+            member.result.metrics if member is not None and member.result is not None else seen.job.metrics
+        ),
         reused_attempt=seen.job.output_attempt if seen.job.reused_from else None,
         withheld=tuple(shown.withheld),
     )
@@ -103,6 +116,9 @@ def _job(kind: type[_AnyJob], seen: JobView, **more: Any) -> _AnyJob:
         depends_on=tuple(
             Dependency(job=each.job_name, condition=each.condition, ended=each.ended) for each in job.depends_on
         ),
+        array=_progress(job.array) if job.array is not None else None,
+        member_of=job.member_of or None,
+        index=job.index,
         reused_from=job.reused_from or None,
         team=job.team or None,
         owner=job.owner,
@@ -118,6 +134,63 @@ def _job(kind: type[_AnyJob], seen: JobView, **more: Any) -> _AnyJob:
         instance_seconds={pool: held_ms // 1000 for pool, held_ms in job.usage.instance_ms.items()},
         **more,
     )
+
+
+def _progress(numbers: ArrayRecord) -> ArrayProgress:
+    return ArrayProgress(
+        count=numbers.count,
+        at_once=numbers.at_once,
+        max_failures=numbers.max_failures,
+        unmade=numbers.unmade,
+        completed=numbers.completed,
+        failed=numbers.failed,
+        stopped=numbers.stopped,
+    )
+
+
+def member_page_document(array: JobRecord, members: Iterable[MemberView], following: int | None) -> MemberPage:
+    """A page of the members of an array.
+
+    Args:
+        array: the array.
+        members: its members, by index.
+        following: the first index of the next page; None at the end.
+    """
+    count = array.array.count if array.array is not None else 0
+    return MemberPage(
+        array=array.job_name,
+        members=tuple(_member(member_name(array.job_name, each.index, count), each) for each in members),
+        next_index=following,
+    )
+
+
+def _member(name: str, member: MemberView) -> ArrayMember:
+    job, result = member.job, member.result
+    if result is not None:
+        state, made, attempt = result.job_state, True, result.attempt_name
+        metrics: Mapping[str, str] | None = result.metrics
+        started_ms, ended_ms = result.started_ms, result.ended_ms
+    elif job is not None:
+        state, made, metrics = job.job_state, job.is_made, job.metrics
+        attempt = job.live_attempt or (job.attempts[-1].attempt_name if job.attempts else None)
+        started_ms, ended_ms = job.usage.started_ms, job.ended_ms
+    else:
+        raise ValueError(f"member {member.index} has neither a result nor a job")
+    return ArrayMember(
+        index=member.index,
+        name=name,
+        state=state,
+        made=made,
+        parameters=member.parameters,
+        metrics=_numbers(metrics),
+        attempt=attempt,
+        started_time=time_text(started_ms),
+        ended_time=time_text(ended_ms),
+    )
+
+
+def _numbers(metrics: Mapping[str, str] | None) -> dict[str, float]:
+    return {name: float(value) for name, value in (metrics or {}).items()}
 
 
 def pool_document(use: PoolUse) -> PoolDocument:

@@ -59,7 +59,7 @@ class JobCommands:
         self._machine_clock = machine_clock
         self._configuration = configuration
         self._retention_s = retention_s
-        self._editor = JobEditor(table, wake, configuration)
+        self._editor = JobEditor(table, wake, configuration, clock)
         self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
 
     def stop(self, name: str, caller: Caller, why: str = "") -> tuple[JobView, bool]:
@@ -119,7 +119,7 @@ class JobCommands:
             if job.priority == priority:
                 return None
             attempt = find_live_attempt(self._table, job)
-            if attempt is None and job.job_state in ACTIVE:
+            if attempt is None and job.job_state in ACTIVE and job.array is None:
                 raise Conflict([0])
             reason = reasons.priority_changed(job.priority, priority, caller.name)
             return transitions.change_priority(job, attempt, priority, reason, self._clock())
@@ -162,6 +162,8 @@ class JobCommands:
 
         def change(job: JobRecord) -> JobUpdate | None:
             _require_unended(job, "there is nothing to hold")
+            if job.array is not None:
+                return self._hold_array(job, caller)
             if job.job_state in ACTIVE:
                 raise NotWaiting(
                     f"`{name}` is {job.job_state}, and only a job that waits can be held: stop it, or wait until it "
@@ -169,8 +171,14 @@ class JobCommands:
                 )
             if job.held:
                 return None
-            reservation = find_reservation(self._table, name)
-            return transitions.hold(job, reservation, reasons.held(name, caller.name), self._clock())
+            reservation = find_reservation(self._table, job.job_name)
+            reason = reasons.held(job.job_name, caller.name)
+            if job.member_of and not job.is_set_aside:
+                # Others of its array may use its place in the queue.
+                array = get_job(self._table, job.member_of)
+                _, moved, writes = transitions.set_aside(array, job, reservation, reason, self._clock(), held=True)
+                return moved, writes
+            return transitions.hold(job, reservation, reason, self._clock())
 
         # The wake-up is for the jobs behind it, which may now start.
         return self._seen(self._editor.edit(name, caller, Action.HOLD, change, "held")[0])
@@ -194,6 +202,8 @@ class JobCommands:
             _require_unended(job, "there is nothing to release")
             if not job.held:
                 return None
+            if job.array is not None:
+                return transitions.hold_array(job, reasons.released(caller.name), self._clock(), held=False)
             QueueLimits(self._table, self._configuration().limits, job.owner).require(job)
             team = find_team(self._table, job.team) if job.team else None
             reason, machine_ms = reasons.released(caller.name), self._machine_clock()
@@ -201,9 +211,21 @@ class JobCommands:
 
         return self._seen(self._editor.edit(name, caller, Action.RELEASE, change, "released")[0])
 
+    def _hold_array(self, array: JobRecord, caller: Caller) -> JobUpdate | None:
+        if array.job_state is JobState.STOPPING:
+            raise NotWaiting(f"`{array.job_name}` is stopping, with all its members: there is nothing to hold")
+        if array.held:
+            return None
+        reason = reasons.held(array.job_name, caller.name)
+        return transitions.hold_array(array, reason, self._clock(), held=True)
+
     def _stop(self, job: JobRecord, caller: Caller, why: str) -> list[Write]:
-        """The writes that stop a job; none if its attempt is already stopping for good."""
+        """The writes that stop a job; none if it is already stopping for good."""
         now_ms = self._clock()
+        if job.array is not None and job.job_state in ACTIVE:
+            if job.job_state is JobState.STOPPING:
+                return []
+            return transitions.stop_array(job, reasons.array_stop_requested(caller.name, why), now_ms)
         if job.job_state in WAITING:
             reason = reasons.stopped_while_waiting(caller.name, why)
             reservation = find_reservation(self._table, job.job_name)

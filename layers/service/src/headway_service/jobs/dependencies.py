@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from headway.dependencies import Ending, is_met
 from headway.reasons import unmet
 from headway_service.config.authorization import Access, Caller, name_of
-from headway_service.errors import FieldError, InvalidRequest, NotAllowed, RequestError
+from headway_service.errors import FieldError, InvalidRequest, JobNotFound, NotAllowed, RequestError
 from headway_service.ports.table import Table
 from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import find_job
+from headway_service.store.repository import find_job, find_member
 
 MAX_DEPENDANTS = 100
 """The most jobs that may be accepted with a dependency on one job before it ends: its record names them."""
@@ -58,13 +58,18 @@ def _resolve(
     table: Table, dependency: DependencyRecord, caller: Caller, access: Access, *, field: str
 ) -> tuple[DependencyRecord, JobRecord]:
     name = dependency.job_name
-    job = find_job(table, name)
+    job = _find(table, name, field)
     if job is None:
         message = f"names `{name}`, which is not in the queue: submit that job first, or check the name"
         raise _refusal(InvalidRequest, field, message)
+    # Of a member of an array it may have another number of leading zeros.
+    dependency = dependency.model_copy(update={"job_name": job.job_name})
     if not access.may_see_details(caller, job.owner, job.team):
         message = f"names `{name}`, whose details {name_of(caller.arn, caller.account)} may not see (access.details)"
         raise _refusal(NotAllowed, field, message)
+    if not job.is_made:
+        message = f"names `{name}`, which is no job before its turn: depend on `{job.member_of}`, which has it"
+        raise _refusal(InvalidRequest, field, message)
     ending = job.ending
     if ending is None:
         if len(job.dependants) >= MAX_DEPENDANTS:
@@ -78,6 +83,13 @@ def _resolve(
         message = f"can never be met: {unmet(name, dependency.condition, ending)}; use another condition or job"
         raise _refusal(InvalidRequest, field, message)
     return dependency.model_copy(update={"ended": ending}), job
+
+
+def _find(table: Table, name: str, field: str) -> JobRecord | None:
+    try:
+        return find_job(table, name) or find_member(table, name)
+    except JobNotFound as error:
+        raise _refusal(InvalidRequest, field, f"names `{name}`: {error}") from None
 
 
 def _refusal(kind: type[RequestError], field: str, message: str) -> RequestError:

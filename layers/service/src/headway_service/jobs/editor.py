@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 from headway_service.config.authorization import Action, Caller
 from headway_service.config.document import Configuration
-from headway_service.errors import RetryLater
+from headway_service.errors import Conflict, JobEnded, RetryLater
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table, Write
+from headway_service.store import transitions
 from headway_service.store.records.job import JobRecord
+from headway_service.store.records.member import is_made, new_member
 from headway_service.store.repository import get_job, retry_on_conflict
 
 JobUpdate = tuple[JobRecord, list[Write]]
@@ -23,11 +25,15 @@ class JobEditor:
         table: the table.
         wake: requests a tick.
         configuration: the configuration in effect.
+        clock: the training time, ms.
     """
 
-    def __init__(self, table: Table, wake: Wake, configuration: Callable[[], Configuration]) -> None:
+    def __init__(
+        self, table: Table, wake: Wake, configuration: Callable[[], Configuration], clock: Callable[[], int]
+    ) -> None:
         self._table = table
         self._wake = wake
+        self._clock = clock
         self._configuration = configuration
 
     def edit(
@@ -59,6 +65,8 @@ class JobEditor:
         def once() -> tuple[JobRecord, bool]:
             job = get_job(self._table, name)
             self._configuration().access_rules().require_change(caller, action, name, job.owner, job.team)
+            if not job.is_made:
+                job = self._make(job)
             changed = change(job)
             if changed is None:
                 return job, False
@@ -71,3 +79,20 @@ class JobEditor:
         if changed and why:
             self._wake(why)
         return job, changed
+
+    def _make(self, described: JobRecord) -> JobRecord:
+        """Make a member of an array before its turn, so that it can be changed.
+
+        Raises:
+            JobEnded: the array has ended before its turn.
+            Conflict: the array has changed meanwhile.
+        """
+        array = get_job(self._table, described.member_of)
+        if array.ending is not None:
+            raise JobEnded(f"`{described.job_name}` never entered the queue: `{array.job_name}` has ended")
+        index = described.index or 0
+        if is_made(array, index):
+            raise Conflict([0])
+        member = new_member(array, index, self._clock(), is_set_aside=True)
+        self._table.write(transitions.make_early(array, member))
+        return member

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from headway.lifecycle import JobState
 from headway.policy import Policy
-from headway.reasons import entered, entered_after
+from headway.reasons import array_entered, entered, entered_after
 from headway.scheduling.ordering import handicap_ms
 from headway_service.admission.admit import Admitted
+from headway_service.store.records.array import ArrayRecord, MembersRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.job import JobRecord, Step
@@ -33,8 +34,11 @@ def new_job(
     """
     awaited = [(each.job_name, each.condition) for each in depends_on if each.ended is None]
     others = [each.demand for each in admitted.choices[1:]]
+    array = admitted.array
     reason = ReasonRecord.of(
-        entered_after(admitted.demand, awaited, one_of=admitted.one_of)
+        array_entered(array.count, admitted.demand, one_of=admitted.one_of)
+        if array is not None and not awaited
+        else entered_after(admitted.demand, awaited, one_of=admitted.one_of)
         if awaited
         else entered(admitted.demand, warm_pool=admitted.warm_pool, one_of=admitted.one_of, others=others)
     )
@@ -59,6 +63,8 @@ def new_job(
         wait_at_most_s=admitted.wait_at_most_s,
         portable_checkpoint=admitted.portable_checkpoint,
         depends_on=depends_on,
+        array=ArrayRecord(count=array.count, at_once=array.at_once, max_failures=array.max_failures) if array else None,
+        members=MembersRecord() if array else None,
         reuse=admitted.reuse,
         owner=owner,
         request_digest=admitted.digest,

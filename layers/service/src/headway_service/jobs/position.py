@@ -134,6 +134,10 @@ def _reason(job: JobRecord) -> ReasonRecord:
         return ReasonRecord.of(reasons.waits_for_twin(job.twin))
     if job.job_state in WAITING and not job.held and job.awaited:
         return ReasonRecord.of(reasons.waits_for_jobs(job.awaited))
+    if job.job_state in WAITING and not job.held and job.is_set_aside:
+        return ReasonRecord.of(reasons.waits_for_array(job.member_of))
+    if job.array is not None and job.ending is None and not job.held and job.array.made:
+        return ReasonRecord.of(reasons.members_left())
     return job.reason
 
 

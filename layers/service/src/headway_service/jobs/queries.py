@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from headway.jobpolicy.utilization import Coverage
+from headway.sweeps import member_name
 from headway_service.admission.policy_view import utilization_coverage
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
+from headway_service.errors import InvalidRequest
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.redaction import Shown, shown
 from headway_service.store.job_listing import JobFilter, list_jobs
+from headway_service.store.records.array import MemberResultRecord
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER
-from headway_service.store.records.job import StoredRequest
+from headway_service.store.records.job import JobRecord, StoredRequest
+from headway_service.store.records.member import described_member, is_made
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.repository import find_live_attempt, find_stored_request, get_job
 
+MAX_LISTED_MEMBERS = 1000
+"""Members of an array in one answer. Those that have ended are read with one query, others one by one."""
+
 MAX_UNMANAGED_JOBS = 100
 """Training jobs that did not come through the queue, in one answer."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MemberView:
+    """A member of an array.
+
+    Attributes:
+        index: which one it is.
+        parameters: the hyperparameters that the sweep gives it, if the caller may see them.
+        result: what it has given, once it has ended and the array knows.
+        job: the member itself before that.
+    """
+
+    index: int
+    parameters: Mapping[str, str]
+    result: MemberResultRecord | None
+    job: JobRecord | None
 
 
 class JobQueries:
@@ -44,7 +69,9 @@ class JobQueries:
         self._configuration = configuration
         self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
 
-    def show(self, name: str, caller: Caller) -> tuple[JobView, AttemptRecord | None, Shown, tuple[Coverage, ...]]:
+    def show(
+        self, name: str, caller: Caller
+    ) -> tuple[JobView, AttemptRecord | None, Shown, tuple[Coverage, ...], MemberView | None]:
         """A job.
 
         Args:
@@ -52,24 +79,86 @@ class JobQueries:
             caller: the caller.
 
         Returns:
-            The job, its live attempt, its request as the caller may see it, and how the use of that attempt is
-            monitored.
+            The job, its live attempt, its request as the caller may see it, how the use of that attempt is monitored,
+            and what it is as a member of an array, None if it is in none.
 
         Raises:
             JobNotFound: there is none of that name.
         """
         job = get_job(self._table, name)
         attempt = find_live_attempt(self._table, job)
-        stored = find_stored_request(self._table, name) or StoredRequest(first={})
+        stored = find_stored_request(self._table, job.job_name) or StoredRequest(first={})
         configuration = self._configuration()
         covered = utilization_coverage(attempt, stored.of(attempt.alternative), configuration) if attempt else ()
-        details = configuration.access_rules().may_see_details(caller, job.owner, job.team)
+        details = self._may_see_details(caller, job)
         return (
             self._explainer.explain([job])[0],
             attempt,
             shown(stored.first, stored.alternatives, details=details),
             covered,
+            self._of_member(job, caller),
         )
+
+    def members(
+        self, name: str, begin: int, limit: int, caller: Caller
+    ) -> tuple[JobRecord, list[MemberView], int | None]:
+        """A page of the members of an array, by index.
+
+        Args:
+            name: of the array.
+            begin: the first index.
+            limit: the most members of a page.
+            caller: the caller.
+
+        Returns:
+            The array, its members, and the first index of the next page, None at the end.
+
+        Raises:
+            JobNotFound: there is no job of that name.
+            InvalidRequest: it is no array.
+        """
+        array = get_job(self._table, name)
+        stored = find_stored_request(self._table, array.job_name)
+        if array.array is None or stored is None or stored.sweep is None:
+            raise InvalidRequest(f"`{name}` is no array, so it has no members: show the job itself")
+        details = self._may_see_details(caller, array)
+        end = min(begin + limit, array.array.count)
+        results = self._results(array, begin, end)
+        members = [
+            MemberView(
+                index=index,
+                parameters=stored.sweep.values(index) if details else {},
+                result=results.get(index),
+                job=None if index in results else self._member(array, index),
+            )
+            for index in range(begin, end)
+        ]
+        return array, members, end if end < array.array.count else None
+
+    def _results(self, array: JobRecord, begin: int, end: int) -> dict[int, MemberResultRecord]:
+        """What the members of a range that have ended have given."""
+        if begin >= end:
+            return {}
+        first = MemberResultRecord.key(array.job_name, begin)
+        before = MemberResultRecord.key(array.job_name, begin - 1).sk if begin else ""
+        items = self._table.query(first.pk, prefix=MemberResultRecord.PREFIX, after=before, limit=end - begin)
+        records = map(MemberResultRecord.parse, items)
+        return {each.index: each for each in records if each.index < end and each.accepted_ms == array.accepted_time}
+
+    def _member(self, array: JobRecord, index: int) -> JobRecord:
+        if not is_made(array, index):
+            return described_member(array, index)
+        return get_job(self._table, member_name(array.job_name, index, array.array.count if array.array else 0))
+
+    def _of_member(self, job: JobRecord, caller: Caller) -> MemberView | None:
+        """A member of an array as a caller may see it; None for other jobs."""
+        if not job.member_of:
+            return None
+        _, (member,), _ = self.members(job.member_of, job.index or 0, 1, caller)
+        return member
+
+    def _may_see_details(self, caller: Caller, job: JobRecord) -> bool:
+        return self._configuration().access_rules().may_see_details(caller, job.owner, job.team)
 
     def jobs(self, wanted: JobFilter, limit: int, token: str | None) -> tuple[Sequence[JobView], str | None]:
         """A page of jobs, explained. Arguments and errors are those of :func:`store.job_listing.list_jobs`.

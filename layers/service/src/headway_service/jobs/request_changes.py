@@ -67,7 +67,7 @@ class RequestChanges:
         self._table = table
         self._clock = clock
         self._configuration = configuration
-        self._editor = JobEditor(table, wake, configuration)
+        self._editor = JobEditor(table, wake, configuration, clock)
         self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
 
     def change(self, name: str, wanted: RequestChange, caller: Caller) -> JobView:
@@ -96,7 +96,7 @@ class RequestChanges:
 
         def change(job: JobRecord) -> JobUpdate | None:
             self._require_changeable(job)
-            request = find_request(self._table, name)
+            request = find_request(self._table, job.job_name)
             if request is None:
                 raise Conflict([0])
             changed = wanted.apply(request)
@@ -152,6 +152,8 @@ class RequestChanges:
         name = job.job_name
         if job.job_state in TERMINAL:
             raise JobEnded(f"`{name}` has {job.job_state} already: submit the changed request under a new name")
+        if job.array is not None:
+            raise NotWaiting(f"`{name}` is an array: change members that wait, such as `{name}_0`, or submit it again")
         if job.job_state not in WAITING:
             raise NotWaiting(
                 f"`{name}` is {job.job_state}, and only the request of a job that waits can be changed: stop it and "

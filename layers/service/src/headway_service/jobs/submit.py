@@ -175,7 +175,8 @@ class Submitter:
             self._reuse.require_enabled()
         request = self._fill_in(admitted, found)
         if job.reuse is None or found.awaited:
-            writes = transitions.enqueue(job, request, admitted.alternatives, found.awaited)
+            sweep = admitted.array.sweep if admitted.array is not None else ""
+            writes = transitions.enqueue(job, request, admitted.alternatives, found.awaited, sweep=sweep)
             return Entry(job=job, writes=tuple(writes))
         return self._reuse.accept(job, request, admitted.alternatives, caller, configuration.access_rules())
 

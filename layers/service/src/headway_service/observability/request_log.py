@@ -12,7 +12,7 @@ from headway_service.sagemaker_api.masking import CONFIDENTIAL
 _MAX_CHARS = 300
 
 # TrainingJobName's pattern (service model of CreateTrainingJob). What does not keep it may be anything, also a secret.
-_NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}\Z")
+_NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}(_[0-9]{1,4})?\Z")
 
 
 def log_refusal(error: RequestError, *, caller: str, call: str, job: str | None) -> None:

@@ -38,6 +38,9 @@ class TrainingJobStatus:
     warm_pool: str | None = None
     #: The training job that uses, or has used, the warm pool; empty if SageMaker names none.
     reused_by: str = ""
+    #: FinalMetricDataList: values by name, as text, as the table keeps no fractions. None if this does not have it, as
+    #: an event may not (AWS does not document it).
+    metrics: Mapping[str, str] | None = None
 
     @property
     def ended(self) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +19,9 @@ PROVISIONED = frozenset(
     {"Downloading", "DownloadingTrainingImage", "Training", "Uploading", "Interrupted", "Restarting", "Updating"}
 )
 """Secondary statuses of a training job that has, or had, instances (API reference, DescribeTrainingJob)."""
+
+MAX_METRICS = 40
+"""Most metrics of a training job (service model, MetricDefinitionList)."""
 
 EARLY_S = 60
 """A training job that ends without instances up to this long before its MaxPendingTimeInSeconds ends for that, s.
@@ -54,6 +58,7 @@ def parse_status(said: Mapping[str, Any]) -> TrainingJobStatus:
         reused_by=warm_pool.get("ReusedByJob") or "",
         pending_expired_s=None if provisioned else _pending_expired_s(said),
         # Documented for DescribeTrainingJob (API reference, ResourceConfig), but not for events.
+        metrics=_metrics(said["FinalMetricDataList"] or ()) if "FinalMetricDataList" in said else None,
         selected_type=(said.get("ResourceConfig") or {}).get("SelectedInstanceType"),
     )
 
@@ -82,6 +87,13 @@ def _pending_expired_s(said: Mapping[str, Any]) -> int | None:
     if most_s is None or not created or not modified:
         return None
     return int(most_s) if _ms(modified) - _ms(created) >= (int(most_s) - EARLY_S) * 1000 else None
+
+
+def _metrics(listed: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The final values of metrics by name, as text. One that is no number says nothing."""
+    values = [(each.get("MetricName"), each.get("Value")) for each in listed]
+    found = {str(name): float(value) for name, value in values if name and isinstance(value, int | float)}
+    return {name: repr(value) for name, value in list(found.items())[:MAX_METRICS] if math.isfinite(value)}
 
 
 def _without_command(reason: str) -> str:

@@ -15,7 +15,7 @@ from headway.reasons import Reason
 from headway_service.config.authorization import Access
 from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
-from headway_service.ports.table import Delete, Table, Write
+from headway_service.ports.table import Table, Write
 from headway_service.reuse.entry import ReuseEntry
 from headway_service.sagemaker_api.outputs import has_templates
 from headway_service.store import transitions
@@ -69,8 +69,9 @@ class DependantNotifier:
             if not has_time():
                 raise Conflict([0])
             retry_on_conflict(partial(self._notify_one, name, ended), otherwise=Conflict([0]))
-        # It never changes, so two ticks may both remove it.
-        self._table.write([Delete(key=EndedJobRecord.key(ended.job_name))])
+        # Of a member, its array has to know, too.
+        left = ended.model_copy(update={"dependants": ()})
+        self._table.write([left.put() if ended.member_of else ended.forget()])
 
     def _notify_one(self, name: str, ended: EndedJobRecord) -> None:
         job = find_job(self._table, name)

@@ -143,7 +143,7 @@ class Executor:
     def _notify_dependants(self, ledger: Ledger) -> bool:
         """Notify the dependants of jobs that have ended. Returns whether there were any."""
         notified = False
-        for ended in ledger.ended:
+        for ended in (each for each in ledger.ended if each.dependants or not each.member_of):
             if not self.has_time():
                 break
             try:

@@ -185,6 +185,19 @@ class Launcher:
                 logger.warning("launch refused", extra={**log, "error": error.code})
                 self._observer.end(attempt, JobTrigger.FAIL, reasons.launch_refused(error), None, now_ms)
 
+    def metrics_of(self, attempt: str) -> Mapping[str, str]:
+        """The final metrics of an attempt that has ended; none if SageMaker gives none now.
+
+        Args:
+            attempt: the name of the attempt.
+        """
+        try:
+            sighting = self._training_jobs.describe(attempt)
+        except OutcomeUnknown as error:
+            logger.warning("metrics are not known", extra={"attempt": attempt, "error": str(error)})
+            return {}
+        return sighting.metrics or {} if sighting is not None else {}
+
     def _adopt_found(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
         """SageMaker has the attempt, but no call of which the queue knows has launched it: its table was restored.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from headway.model import Snapshot
 from headway.scheduling.invariants import check_plan
 from headway.vectors import free
+from headway_service.arrays.advance import ArrayAdvancer
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import apply_configuration
@@ -87,6 +88,15 @@ class Scheduler:
                 access=configuration.access_rules,
             ),
         )
+        arrays = ArrayAdvancer(
+            self._table,
+            clock=self._clock,
+            machine_clock=self._machine_clock,
+            has_time=executor.has_time,
+            retention_s=self._retention_s,
+            reserved_heads=policy.reserved_heads,
+            metrics_of=self._launcher.metrics_of,
+        )
         report = executor.report
         try:
             while report.rounds < MAX_ROUNDS and executor.has_time():
@@ -94,7 +104,7 @@ class Scheduler:
                 ledger = read_ledger(self._table)
                 if follow_schedules(self._table, in_force, ledger, self._clock()):
                     continue
-                if executor.recover(ledger):
+                if executor.recover(ledger) or arrays.advance(ledger):
                     continue
                 now_ms = self._clock()
                 at_now = ledger.in_training_time(now_ms, self._machine_clock())

@@ -8,6 +8,7 @@ from typing import Any
 
 from headway.lifecycle import AttemptState
 from headway_service.ports.table import Table
+from headway_service.store.records.array import OpenArrayRecord
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER, Record
 from headway_service.store.records.dependency import EndedJobRecord
@@ -28,6 +29,7 @@ MAX_LEDGER_ITEMS = 50_000
 
 
 _KINDS: Mapping[str, tuple[str, type[Record]]] = {
+    "array": ("arrays", OpenArrayRecord),
     "attempt": ("attempts", AttemptRecord),
     "calendar": ("calendars", CalendarRecord),
     "ended": ("ended", EndedJobRecord),
@@ -56,8 +58,10 @@ class Ledger:
     calendars: tuple[CalendarRecord, ...] = ()
     plans: tuple[PlanRecord, ...] = ()
     warm_pools: tuple[WarmPoolRecord, ...] = ()
-    #: Jobs that have ended, and whose dependants have not been notified.
+    #: Jobs that have ended, and whose dependants, or array, do not know.
     ended: tuple[EndedJobRecord, ...] = ()
+    #: Arrays that have members left.
+    arrays: tuple[OpenArrayRecord, ...] = ()
     #: One item at most.
     all_spot_scores: tuple[SpotScoresRecord, ...] = ()
 

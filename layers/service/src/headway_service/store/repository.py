@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from headway.errors import HeadwayError
+from headway.sweeps import member_name, parse_member
 from headway_service.errors import Conflict, JobNotFound, PoolNotFound
 from headway_service.ports.table import Key, Table
 from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
 from headway_service.store.records.base import Record
 from headway_service.store.records.job import JobRecord, StoredRequest, request_key
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.member import described_member, is_made
 from headway_service.store.records.scan import ScanRecord
 from headway_service.store.records.training_plan import PlanRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
@@ -46,16 +48,16 @@ def retry_on_conflict(change: Callable[[], _T], *, otherwise: HeadwayError) -> _
 
 
 def get_job(table: Table, name: str) -> JobRecord:
-    """The job of that name.
+    """The job of that name. A member of an array that is no job yet is described.
 
     Args:
         table: the table.
-        name: the name of the job.
+        name: the name of the job. The index of a member needs no leading zeros.
 
     Raises:
         JobNotFound: there is none.
     """
-    job = find_job(table, name)
+    job = find_job(table, name) or find_member(table, name)
     if job is None:
         raise JobNotFound(f"there is no job `{name}` in the queue: check the name, or list the queue")
     return job
@@ -69,6 +71,29 @@ def find_job(table: Table, name: str) -> JobRecord | None:
         name: the name of the job.
     """
     return _find(table, JobRecord, JobRecord.key(name))
+
+
+def find_member(table: Table, name: str) -> JobRecord | None:
+    """The member of an array of that name, described if it is no job yet; None if there is no such array.
+
+    Args:
+        table: the table.
+        name: the name of the member. Its index needs no leading zeros.
+
+    Raises:
+        JobNotFound: the array does not have so many members.
+    """
+    parsed = parse_member(name)
+    array = find_job(table, parsed[0]) if parsed is not None else None
+    if parsed is None or array is None or array.array is None:
+        return None
+    (_, index), count = parsed, array.array.count
+    if index >= count:
+        raise JobNotFound(
+            f"there is no member {index} in `{array.job_name}`, which has {count}: use an index from 0 to {count - 1}"
+        )
+    made = find_job(table, member_name(array.job_name, index, count)) if is_made(array, index) else None
+    return made or described_member(array, index)
 
 
 def find_request(table: Table, job: str) -> dict[str, Any] | None:
@@ -90,7 +115,17 @@ def find_stored_request(table: Table, job: str) -> StoredRequest | None:
         job: the name of the job.
     """
     item = table.get(request_key(job))
-    return StoredRequest.parse(item) if item is not None else None
+    own = StoredRequest.parse(item) if item is not None else None
+    member = parse_member(job)
+    if member is None:
+        return own
+    name, index = member
+    of_array = table.get(request_key(name))
+    if of_array is None:
+        return own
+    shared = StoredRequest.parse(of_array)
+    # A request of its own that is left of a forgotten array of that name is not this member's.
+    return own if own is not None and own.accepted_ms == shared.accepted_ms else shared.of_member(job, index)
 
 
 def find_request_of(table: Table, attempt: AttemptRecord) -> dict[str, Any] | None:

@@ -40,6 +40,8 @@ def fill_in_outputs(table: Table, request: str, job: JobRecord, *, beside_bytes:
     if not outputs.has_templates(request):
         return request
     before: dict[str, Any] = json.loads(request)
+    if job.array is not None:
+        raise OutputsUnusable(f"`{job.job_name}` is an array: name one of its members, such as `{job.job_name}_0`")
     own = find_request(table, job.job_name)
     if own is None:
         raise OutputsUnusable("the queue no longer has its request")

@@ -56,6 +56,7 @@ from headway_verification.soak.trials.steps import (
     submit_kept,
     submit_preferring,
     submit_reusing,
+    submit_sweep,
     tick,
     tick_after,
     tick_with_refused_launch,
@@ -100,6 +101,26 @@ _FORGOTTEN_DEPENDANT = Scenario(
     begin=tick,
 )
 """A job of a team that was removed from the configuration long ago is about to enter its queue."""
+
+_FORGOTTEN_ARRAY = Scenario(
+    prepare=run_steps(
+        *(configure(POOLS, {"b": {}}), submit_sweep("s", 2, team="b"), configure(POOLS), wait(100_000)),
+    ),
+    begin=tick,
+)
+"""Members of an array are about to be made, of a team that was removed from the configuration long ago."""
+
+_FORGOTTEN_MEMBER = Scenario(
+    prepare=run_steps(
+        *(configure(POOLS, {"b": {}}), submit_sweep("s", 2, team="b", atOnce=1)),
+        *(ask("PATCH", "/jobs/s_1", {"priority": 5}), configure(POOLS), wait(100_000)),
+    ),
+    begin=tick,
+)
+"""A member that is set aside is about to enter the queue of such a team."""
+
+_DELETED = configure({P5: 1, G5: 2})
+_RESTORED = configure({P5: 1, G5: 2}, {"b": {}})
 
 _NOTIFIED = "the dependants of a job that has ended are notified"
 
@@ -227,6 +248,57 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     ),
     "a tick that forgets a job, and an equal submission": _interleaving(
         "a job for which equal ones wait has completed with an input that was written again", submit_reusing("m")
+    ),
+    **{
+        f"{what}, and {then}": Interleaving(situation=situation, meanwhile=run_steps(*meanwhile))
+        for what, begun in (
+            ("members that are made", _FORGOTTEN_ARRAY),
+            ("a member that is taken in", _FORGOTTEN_MEMBER),
+        )
+        for then, situation, meanwhile in (
+            ("their team that is deleted", begun, (_DELETED,)),
+            ("their team that is restored", begun, (configure(POOLS, {"b": {}}),)),
+            ("their team that is deleted and restored", begun, (_DELETED, _RESTORED)),
+            ("their deleted team that is restored", _after(begun, _DELETED), (_RESTORED,)),
+        )
+    },
+    "two submissions of one array": _interleaving("an array is submitted", submit_sweep("s", 3), tick),
+    "two ticks that make members": _interleaving("members of an array are made", tick),
+    "a tick that makes members, and a command about one of them": _interleaving(
+        "members of an array are made", ask("PATCH", "/jobs/s_1", {"priority": 5})
+    ),
+    "a tick that makes members, and the stop of their array": _interleaving(
+        "members of an array are made", ask("DELETE", "/jobs/s"), tick
+    ),
+    "two ticks that count members": _interleaving("members of an array have ended", tick),
+    "two ticks that end an array": _interleaving("the last member of an array has ended", tick),
+    "a stop of a member before its turn, and another": _interleaving(
+        "a member of an array is stopped before its turn", ask("DELETE", "/jobs/s_3")
+    ),
+    "a stop of a member before its turn, and a tick": _interleaving(
+        "a member of an array is stopped before its turn", wait(900), deliver_events, tick
+    ),
+    "two ticks that take a member in": _interleaving("a member of an array enters the queue before its turn", tick),
+    "a tick that takes a member in, and its hold": _interleaving(
+        "a member of an array enters the queue before its turn", ask("POST", "/jobs/s_2/hold")
+    ),
+    "a hold of a member, and that of another": _interleaving(
+        "a waiting member of an array is held", ask("POST", "/jobs/s_1/hold")
+    ),
+    "a hold of a member, and its stop": _interleaving(
+        "a waiting member of an array is held", ask("DELETE", "/jobs/s_2"), tick
+    ),
+    "a hold of an array, and its stop": _interleaving("an array is held", ask("DELETE", "/jobs/s"), tick),
+    "two ticks for a held array": _interleaving("the members of a held array leave the queue", tick),
+    "a tick for a held array, and a hold of its member": _interleaving(
+        "the members of a held array leave the queue", ask("POST", "/jobs/s_2/hold")
+    ),
+    "a stop of an array, and a tick": _interleaving(
+        "an array that has members is stopped", wait(900), deliver_events, tick
+    ),
+    "two ticks that stop members": _interleaving("the members of an array are stopped", tick),
+    "a tick that passes a priority on, and another priority": _interleaving(
+        "the members of an array get its priority", ask("PATCH", "/jobs/s", {"priority": 7})
     ),
     "two submissions of one name": _interleaving("a job is submitted", submit("j", (P5, 2)), tick),
     "a start and a stop": _interleaving("jobs start", ask("DELETE", "/jobs/b"), tick),

@@ -17,6 +17,7 @@ from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.tempers import Temper
 from headway_verification.soak.training_plan import INSTANCES, NAME, PLAN_POOL
 from headway_verification.soak.trials.steps import (
+    ENDLESS_S,
     P4,
     POOLS,
     Begin,
@@ -56,6 +57,7 @@ from headway_verification.soak.trials.steps import (
     submit_preferring,
     submit_reusing,
     submit_spot,
+    submit_sweep,
     take_name,
     tick,
     touch_input,
@@ -429,6 +431,40 @@ SITUATIONS: dict[str, Scenario] = {
         prepare=run_steps(*_pending(MIN_PENDING_TIME_S)), begin=deliver_end
     ),
     "an instance type is selected": Scenario(prepare=run_steps(*_UNSELECTED), begin=reconcile),
+    "an array is submitted": Scenario(prepare=run_steps(), begin=submit_sweep("s", 4)),
+    "members of an array are made": Scenario(prepare=run_steps(submit_sweep("s", 4)), begin=tick),
+    "members of an array have ended": Scenario(
+        prepare=run_steps(submit_sweep("s", 4, atOnce=2), tick, wait(900), deliver_events), begin=tick
+    ),
+    "the last member of an array has ended": Scenario(
+        prepare=run_steps(submit_sweep("s", 2), submit_after("j", "s:any"), tick, wait(900), deliver_events), begin=tick
+    ),
+    "a member of an array is stopped before its turn": Scenario(
+        prepare=run_steps(submit_sweep("s", 4, atOnce=1), tick), begin=ask("DELETE", "/jobs/s_2")
+    ),
+    "a member of an array enters the queue before its turn": Scenario(
+        prepare=run_steps(
+            *(submit_sweep("s", 4, atOnce=1), tick, ask("PATCH", "/jobs/s_2", {"priority": 5}), wait(900)),
+            deliver_events,
+        ),
+        begin=tick,
+    ),
+    "a waiting member of an array is held": Scenario(
+        prepare=run_steps(submit_sweep("s", 4, atOnce=3), tick), begin=ask("POST", "/jobs/s_2/hold")
+    ),
+    "an array is held": Scenario(prepare=run_steps(submit_sweep("s", 4), tick), begin=ask("POST", "/jobs/s/hold")),
+    "the members of a held array leave the queue": Scenario(
+        prepare=run_steps(submit_sweep("s", 4), tick, ask("POST", "/jobs/s/hold")), begin=tick
+    ),
+    "an array that has members is stopped": Scenario(
+        prepare=run_steps(submit_sweep("s", 4), tick), begin=ask("DELETE", "/jobs/s")
+    ),
+    "the members of an array are stopped": Scenario(
+        prepare=run_steps(submit_sweep("s", 4, run_s=ENDLESS_S), tick, wait(400), ask("DELETE", "/jobs/s")), begin=tick
+    ),
+    "the members of an array get its priority": Scenario(
+        prepare=run_steps(submit_sweep("s", 4), tick, ask("PATCH", "/jobs/s", {"priority": 5})), begin=tick
+    ),
     "an instance type is selected for a job that gives way": Scenario(
         prepare=run_steps(*_UNSELECTED, submit("high", (P5, 2), priority=9), tick), begin=reconcile
     ),

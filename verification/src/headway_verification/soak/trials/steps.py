@@ -180,6 +180,22 @@ def submit_after(name: str, *others: str, team: str = "") -> Begin:
     return lambda queue: queue.submit(request, dependsOn=depends_on)
 
 
+def submit_sweep(name: str, count: int, *, run_s: int = 30, priority: int = 0, team: str = "", **more: Any) -> Begin:
+    """Submit an array.
+
+    Args:
+        name: the name of the array.
+        count: how many members it has.
+        run_s: their run time, s.
+        priority: their priority.
+        team: their team; empty without one.
+        more: further members of the body.
+    """
+    tags = {"priority": str(priority), **({"team": team} if team else {})}
+    request = training_request(name, [(P5, 1)], run_s=run_s, tags=tags)
+    return lambda queue: queue.submit(request, sweep={"grid": {"seed": [*range(count)]}}, **more)
+
+
 def submit_reusing(name: str) -> Begin:
     """Submit a job that may be answered by an equal one: all of these are equal.
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headway.sanitize import strip_control_characters
+from headway.sweeps import MAX_MEMBERS, Sweep
 from headway_client.alternatives import with_alternatives
 from headway_client.cli.arguments import input_files
-from headway_client.cli.arguments.params import FILE, PRIORITY, Duration, ExclusiveOption
+from headway_client.cli.arguments.params import FILE, PRIORITY, Duration, ExclusiveOption, WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, print_failure, show_job, show_json, show_rows, wants_json, width, worst
 from headway_client.cli.exit_codes import EXIT_OK, error_document, exit_code_of
@@ -20,6 +21,7 @@ from headway_client.cli.interruption import if_interrupted
 from headway_client.dependencies import with_dependencies
 from headway_client.errors import UsageError
 from headway_client.reuse import with_reuse
+from headway_client.sweeps import with_sweep
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
@@ -85,6 +87,24 @@ _AGAIN = " Submit the same again to continue: what the queue already has is not 
     "it has failed. If that can no longer happen, the submitted job ends. Repeatable.",
 )
 @click.option(
+    "--sweep",
+    "grid",
+    metavar="FILE|JSON",
+    help="Submit an array: a member for each combination of hyperparameters that this file of YAML or JSON describes.",
+)
+@click.option(
+    "--at-once",
+    type=WholeNumber(1, MAX_MEMBERS),
+    metavar="N",
+    help="With --sweep: how many members may be in the queue or run at once; any number by default.",
+)
+@click.option(
+    "--max-failures",
+    type=WholeNumber(0, MAX_MEMBERS),
+    metavar="N",
+    help="With --sweep: how many members may fail before no further one starts; any number by default.",
+)
+@click.option(
     "--reuse",
     is_flag=True,
     help="Complete at once with the outputs of an equal job that has completed, or wait for one that has not ended.",
@@ -112,13 +132,19 @@ def submit(
     *,
     portable_checkpoint: bool,
     after: Sequence[str],
+    grid: str | None,
+    at_once: int | None,
+    max_failures: int | None,
     reuse: bool,
     reuse_unpinned: bool,
     dry_run: bool,
     wait: bool,
 ) -> int:
     """Submit CreateTrainingJob requests."""
+    sweep = _sweep(files, grid, at_once, max_failures)
     found = _requests(files, changes, name, priority, limit=MAX_DRY_RUNS if dry_run else MAX_REQUESTS)
+    if sweep is not None and len(found) > 1:
+        raise UsageError(f"--sweep is for one request; there are {len(found)}.")
     awaited = [job.strip() for text in after for job in text.split(",")]
     others = [input_files.read_object_or_text(source) for source in alternatives]
     found = [
@@ -137,7 +163,7 @@ def submit(
         )
         for each in found
     ]
-    requests = [each.value for each in found]
+    requests = [with_sweep(each.value, sweep, at_once=at_once, max_failures=max_failures) for each in found]
     if dry_run:
         _dry_run(common, requests)
         return EXIT_OK
@@ -169,6 +195,18 @@ def _requests(
         return result if priority is None else with_priority(result, priority)
 
     return [replace(each, value=changed(each.value)) for each in found]
+
+
+def _sweep(files: Sequence[str], grid: str | None, at_once: int | None, max_failures: int | None) -> Sweep | None:
+    from headway_client.cli.arguments.sweep_files import read_sweep
+
+    if grid is None:
+        if at_once is not None or max_failures is not None:
+            raise UsageError("--at-once and --max-failures are for arrays; give a sweep (--sweep).")
+        return None
+    if grid == input_files.STANDARD_INPUT in files:
+        raise UsageError("Standard input (-) can be read only once.")
+    return read_sweep(grid)
 
 
 def _submit_one(common: CommonOptions, api: HeadwayApi, request: dict[str, Any], *, wait: bool) -> int:

@@ -11,10 +11,12 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
+from headway.api_documents.arrays import MemberPage
 from headway.api_documents.batches import BatchResults
 from headway.api_documents.forecast import DryRun
 from headway.api_documents.jobs import Job, JobDetails, JobPage
 from headway.lifecycle import TERMINAL, JobState
+from headway.sweeps import MAX_MEMBERS
 from headway_service.admission.submission import Submission
 from headway_service.api.add_job_body import submission_in
 from headway_service.api.request_context import (
@@ -28,7 +30,13 @@ from headway_service.api.request_context import (
     remaining_ms,
 )
 from headway_service.api.router import DocumentedRouter
-from headway_service.api.serializers import batch_document, dry_run_document, job_details_document, job_document
+from headway_service.api.serializers import (
+    batch_document,
+    dry_run_document,
+    job_details_document,
+    job_document,
+    member_page_document,
+)
 from headway_service.api.visible_text import EMPTY_OR_VISIBLE_LINE, VISIBLE_LINE
 from headway_service.errors import (
     ImpossibleDemand,
@@ -45,6 +53,7 @@ from headway_service.errors import (
     UnsupportedMediaType,
 )
 from headway_service.jobs.commands import MAX_COMMENT_CHARS, MAX_STOP_REASON_CHARS
+from headway_service.jobs.queries import MAX_LISTED_MEMBERS
 from headway_service.jobs.submit_batch import MAX_BATCH, submit_all
 from headway_service.observability.request_log import job_named_in
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
@@ -63,7 +72,7 @@ _TRAINING_REQUEST = "A CreateTrainingJob request, with boto3's parameter names."
 _JOB = (
     "A CreateTrainingJob request, or an object with `jobName`, `priority` and the request as `jobDetails`; its members "
     "`entryTime` and `jobState` are ignored. Beside `jobDetails` it may have `alternatives`, `waitAtMostSeconds`, "
-    "`portableCheckpoint`, `dependsOn`, `reuse` and `reuseUnpinned`."
+    "`portableCheckpoint`, `dependsOn`, `reuse`, `reuseUnpinned`, `sweep`, `atOnce` and `maxFailures`."
 )
 _SUBMITTED: Mapping[int, str] = {
     HTTPStatus.CREATED: "The job that this call, or an earlier one with the same key, has created.",
@@ -261,6 +270,25 @@ def show_job(name: JobName, request: Request) -> JobDetails:
     Callers that may not see its hyperparameters and its environment get the request without them.
     """
     return job_details_document(*container(request).job_queries.show(name, caller(request)))
+
+
+@router.call(
+    "GET /jobs/<name>/members", {HTTPStatus.OK: "Members of the array."}, InvalidRequest, NotAllowed, JobNotFound
+)
+def list_members(
+    *,
+    name: JobName,
+    request: Request,
+    begin: Annotated[int, Query(alias="from", ge=0, lt=MAX_MEMBERS, description="The index of the first member.")] = 0,
+    limit: Annotated[
+        int, Query(ge=1, le=MAX_LISTED_MEMBERS, description="The most members to return.")
+    ] = MAX_LISTED_MEMBERS,
+) -> MemberPage:
+    """List the members of an array with their hyperparameters and final metrics, by index.
+
+    Callers that may not see its hyperparameters get the members without them.
+    """
+    return member_page_document(*container(request).job_queries.members(name, begin, limit, caller(request)))
 
 
 @router.call(

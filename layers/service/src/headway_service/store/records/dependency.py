@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headway.dependencies import Condition, Ending
-from headway_service.ports.table import Key, Put
+from headway_service.ports.table import Delete, Key, Put
 from headway_service.store.records.base import LEDGER, Record
 
 
@@ -24,7 +24,7 @@ class DependencyRecord(Record):
 
 
 class EndedJobRecord(Record):
-    """A job that has ended, and on which others depend that have not all been notified.
+    """A job that has ended, before those that depend on it, and its array, know.
 
     It is written with the end of the job, and removed by the tick that has notified the others. As it is part of the
     ledger, each tick reads it without looking for it.
@@ -33,7 +33,15 @@ class EndedJobRecord(Record):
     job_name: str
     ending: Ending
     #: The jobs that were accepted with a dependency on it, whatever has become of them.
-    dependants: tuple[str, ...]
+    dependants: tuple[str, ...] = ()
+    #: The array that it is a member of, empty for none, and what the array keeps of its members.
+    member_of: str = ""
+    index: int = 0
+    attempt_name: str | None = None
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    #: None if they are not known.
+    metrics: dict[str, str] | None = None
 
     @staticmethod
     def key(job: str) -> Key:
@@ -44,3 +52,7 @@ class EndedJobRecord(Record):
         """The write that stores it."""
         key = self.key(self.job_name)
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+    def forget(self) -> Delete:
+        """The write that removes it. It never changes, so two ticks may both remove it."""
+        return Delete(key=self.key(self.job_name))

@@ -14,9 +14,12 @@ from headway.jobpolicy.failure_kinds import LIMITS
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
 from headway.reasons import ReasonCode
+from headway.sweeps import Sweep
 from headway_service.ports.table import Equals, Item, Key, Put
 from headway_service.sagemaker_api.alternatives import with_members
+from headway_service.sagemaker_api.sweeps import member_alternative, member_request
 from headway_service.store.records.alternative import AlternativeRecord
+from headway_service.store.records.array import ArrayRecord, MembersRecord
 from headway_service.store.records.base import ReasonRecord, Record
 from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
 from headway_service.store.records.queue_entry import QueueEntry, owner_hash, rank_of, waiting_of
@@ -35,6 +38,7 @@ SUMMARY = (
     *("handicapMs", "limitMs", "preemptionCount", "attemptCount", "notBeforeMs", "heldBy", "endedMs"),
     *("startedMs", "instanceMs", "comment", "acceptedMs", "oneOf"),
     *("choices", "alternative", "bound", "waitAtMostS", "portableCheckpoint", "dependsOn"),
+    *("array", "memberOf", "index", "isSetAside"),
     "reuse",
 )
 """Attributes that are stored in the map ``summary``: a listing shows them and does not filter by them.
@@ -112,6 +116,18 @@ class JobRecord(Record):
     depends_on: tuple[DependencyRecord, ...] = ()
     #: The jobs that were accepted with a dependency on it before it ended.
     dependants: tuple[str, ...] = ()
+    #: Of an array, which is never started itself: its members in numbers, and which are where. None for other jobs.
+    array: ArrayRecord | None = None
+    members: MembersRecord | None = None
+    #: Of a member of an array: the array, and which member it is. Empty and None for other jobs.
+    member_of: str = ""
+    index: int | None = None
+    #: Whether it is a member that is in no queue until its array takes it in.
+    is_set_aside: bool = False
+    #: Whether it is a member whose request was changed, so that it is kept with it.
+    has_own_request: bool = False
+    #: FinalMetricDataList of the training job that has completed it, as text; None if it is not known.
+    metrics: dict[str, str] | None = None
     #: Of a job that may be answered by the outputs of an equal one; None for others.
     reuse: ReuseRecord | None = None
     #: A note for people, of its owner or an administrator; empty for none.
@@ -231,12 +247,21 @@ class JobRecord(Record):
 
     @property
     def is_queued(self) -> bool:
-        """Whether it is in its queues: it waits, is not held, and depends on no job that has not ended."""
-        return self._has_entries and not self.awaited
+        """Whether it is in its queues: it waits, is not held, and neither other jobs nor its array keep it back."""
+        return self._has_entries and not self._is_kept_back
 
     @property
     def _has_entries(self) -> bool:
-        return self.job_state in WAITING and not self.held
+        return self.job_state in WAITING and not self.held and self.array is None
+
+    @property
+    def _is_kept_back(self) -> bool:
+        return self.is_set_aside or bool(self.awaited)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the table has it; a member of an array may only be described."""
+        return self.version > 0
 
     @property
     def ending(self) -> Ending | None:
@@ -260,11 +285,22 @@ class JobRecord(Record):
         return last.secondary_status in LIMITS and self.history[-1].attempt_name == last.attempt_name
 
     def ended(self) -> list[Put]:
-        """The write that lets the next tick notify its dependants, and equal jobs, of its end, if there may be any."""
+        """The write that lets the next tick notify its dependants, equal jobs and its array, if there may be any."""
         ending = self.ending
-        if ending is None or not (self.dependants or self.computes_for_others):
+        if ending is None or not (self.dependants or self.computes_for_others or self.member_of):
             return []
-        return [EndedJobRecord(job_name=self.job_name, ending=ending, dependants=self.dependants).put()]
+        ended = EndedJobRecord(job_name=self.job_name, ending=ending, dependants=self.dependants)
+        if self.member_of:
+            result = {
+                "member_of": self.member_of,
+                "index": self.index,
+                "attempt_name": self.attempts[-1].attempt_name if self.attempts else None,
+                "started_ms": self.usage.started_ms,
+                "ended_ms": self.ended_ms,
+                "metrics": self.metrics,
+            }
+            ended = ended.model_copy(update=result)
+        return [ended.put()]
 
     @property
     def chooses(self) -> bool:
@@ -293,7 +329,7 @@ class JobRecord(Record):
 
     def queue_keys(self) -> list[Key]:
         """The keys of its queue entries, if it is in its queues, or waits to enter them."""
-        rank, waits = self.rank(), bool(self.awaited)
+        rank, waits = self.rank(), self._is_kept_back
         partitions = [QueueEntry.partition(pool, self.team, waits_for_jobs=waits) for pool in self.pools]
         return [Key(partition, rank) for partition in partitions] if self._has_entries else []
 
@@ -321,7 +357,7 @@ class JobRecord(Record):
                 owned_by=owner_hash(self.owner),
                 choices=self.choices if self.chooses else (),
                 wait_at_most_s=self.wait_at_most_s if self.chooses else 0,
-                waits_for_jobs=bool(self.awaited),
+                waits_for_jobs=self._is_kept_back,
             )
             for pool in self.pools
         ]
@@ -336,17 +372,25 @@ def request_key(job: str) -> Key:
     return Key(f"job#{job}", "request")
 
 
-def request_item(job: str, request: str, alternatives: str = "") -> Item:
+def request_item(job: str, request: str, alternatives: str = "", *, sweep: str = "", accepted_ms: int = 0) -> Item:
     """The request of a job, as JSON, as it is kept.
 
     Args:
         job: the name of the job.
         request: the CreateTrainingJob request.
         alternatives: the members of the request that each of its alternatives replaces, as JSON; empty for none.
+        sweep: of an array, what its members differ in, as JSON; empty for other jobs.
+        accepted_ms: of an array, and of a member with a request of its own, when the array was accepted, ms.
     """
     key = request_key(job)
-    item = {"pk": key.pk, "sk": key.sk, "jobDetails": request}
-    return stamp({**item, "alternatives": alternatives} if alternatives else item)
+    item: dict[str, Any] = {"pk": key.pk, "sk": key.sk, "jobDetails": request}
+    if alternatives:
+        item["alternatives"] = alternatives
+    if sweep:
+        item["sweep"] = sweep
+    if accepted_ms:
+        item["acceptedMs"] = accepted_ms
+    return stamp(item)
 
 
 def request_in(item: Item) -> dict[str, Any]:
@@ -362,15 +406,38 @@ class StoredRequest:
     Attributes:
         first: the CreateTrainingJob request: what the job prefers.
         alternatives: the members that each further alternative replaces.
+        sweep: of an array, what its members differ in; None for other jobs.
+        accepted_ms: see :func:`request_item`.
     """
 
     first: dict[str, Any]
     alternatives: tuple[dict[str, Any], ...] = ()
+    sweep: Sweep | None = None
+    accepted_ms: int = 0
 
     @classmethod
     def parse(cls, item: Item) -> StoredRequest:
         """The request in an item."""
-        return cls(first=request_in(item), alternatives=tuple(json.loads(item.get("alternatives", "[]"))))
+        return cls(
+            first=request_in(item),
+            alternatives=tuple(json.loads(item.get("alternatives", "[]"))),
+            sweep=Sweep.parse(json.loads(item["sweep"])) if "sweep" in item else None,
+            accepted_ms=item.get("acceptedMs", 0),
+        )
+
+    def of_member(self, name: str, index: int) -> StoredRequest:
+        """The request of a member of an array, from that of the array.
+
+        Args:
+            name: the name of the member.
+            index: which one it is.
+        """
+        parameters = self.sweep.values(index) if self.sweep is not None else {}
+        return StoredRequest(
+            first=member_request(self.first, parameters, name),
+            alternatives=tuple(member_alternative(each, parameters) for each in self.alternatives),
+            accepted_ms=self.accepted_ms,
+        )
 
     def of(self, alternative: int) -> dict[str, Any]:
         """The CreateTrainingJob request of an alternative; 0 is the first preference."""

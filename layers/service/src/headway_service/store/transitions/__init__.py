@@ -4,6 +4,15 @@ Pure: records in, writes out. Every write is conditional on the records that wer
 one fails with a :class:`headway_service.errors.Conflict` and changes nothing (promises 1 and 6).
 """
 
+from headway_service.store.transitions.array import (
+    advance,
+    hold_array,
+    make_early,
+    set_aside,
+    settle_priorities,
+    stop_array,
+    take_in,
+)
 from headway_service.store.transitions.attempt import (
     apply_policy_action,
     confirm,
@@ -59,6 +68,7 @@ from headway_service.store.transitions.reuse import (
     reuse,
 )
 from headway_service.store.transitions.selection import select_pool
+from headway_service.store.transitions.shared import expire_request
 from headway_service.store.transitions.unmanaged_job import (
     charge_unmanaged,
     forget_unmanaged,
@@ -78,6 +88,7 @@ __all__ = [
     "add_pool",
     "add_team",
     "adopt",
+    "advance",
     "apply_policy_action",
     "back_off",
     "change_pause",
@@ -95,11 +106,14 @@ __all__ = [
     "end_restore",
     "end_warm_pool",
     "enqueue",
+    "expire_request",
     "follow_twin",
     "forget_computation",
     "forget_unmanaged",
     "free",
     "hold",
+    "hold_array",
+    "make_early",
     "meet_dependency",
     "note_missing",
     "note_outputs",
@@ -118,13 +132,17 @@ __all__ = [
     "return_lease",
     "reuse",
     "select_pool",
+    "set_aside",
     "set_calendar",
     "set_plan",
+    "settle_priorities",
     "start",
     "stop_active",
+    "stop_array",
     "stop_for_size",
     "stop_sent",
     "stop_waiting",
+    "take_in",
     "take_lease",
     "take_out_team",
     "touch",

@@ -16,6 +16,7 @@ from headway.reasons import Reason
 from headway.vectors import minus, plus
 from headway_service.ports.table import Absent, Equals, Put, Update, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
+from headway_service.store.records.array import OpenArrayRecord
 from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import (
@@ -24,7 +25,6 @@ from headway_service.store.records.job import (
     JobRecord,
     Usage,
     request_item,
-    request_key,
 )
 from headway_service.store.records.ledger import CalendarRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
@@ -34,6 +34,7 @@ from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.retry_plan import RetryPlan
 from headway_service.store.transitions.shared import (
     change_attempt,
+    expire_request,
     keep_for_preemptor,
     keep_team,
     leave_queue,
@@ -50,8 +51,10 @@ GIVEN_UP_KEPT_S = 5_184_000
 StoppingCondition)."""
 
 
-def enqueue(job: JobRecord, request: str, alternatives: str = "", awaited: Sequence[JobRecord] = ()) -> list[Write]:
-    """A new job enters the queue, or waits to enter it.
+def enqueue(
+    job: JobRecord, request: str, alternatives: str = "", awaited: Sequence[JobRecord] = (), *, sweep: str = ""
+) -> list[Write]:
+    """A new job enters the queue, or waits to enter it; an array is opened, so that the next tick makes its members.
 
     Fails if there is a job of that name, or if one of the jobs that it waits for has changed since it was read: it may
     have ended.
@@ -61,12 +64,16 @@ def enqueue(job: JobRecord, request: str, alternatives: str = "", awaited: Seque
         request: its CreateTrainingJob request, as JSON.
         alternatives: see :func:`headway_service.store.records.job.request_item`.
         awaited: the jobs that it waits for.
+        sweep: of an array, what its members differ in, as JSON.
     """
     stored = job.put()
+    accepted_ms = job.accepted_time if job.array is not None else 0
+    item = request_item(job.job_name, request, alternatives, sweep=sweep, accepted_ms=accepted_ms)
     return [
         Put(item=stored.item, requires=Absent()),
-        Put(item=request_item(job.job_name, request, alternatives)),
+        Put(item=item),
         *(entry.put() for entry in job.queue_entries()),
+        *([OpenArrayRecord(job_name=job.job_name).put()] if job.array is not None else []),
         *(add_dependant(each, job.job_name) for each in awaited),
     ]
 
@@ -224,7 +231,7 @@ def stop_waiting(
         moved.put(was=job.version),
         *leave_queue(job),
         *(free(reservation) if reservation else []),
-        _expire_request(job, expires_at),
+        *expire_request(job, expires_at),
         *moved.ended(),
     ]
 
@@ -284,6 +291,7 @@ def end(
         attempt=attempt.attempt_name,
         live_attempt=None,
         attempts=(*job.attempts, ended)[-MAX_ENDED_ATTEMPTS:],
+        metrics=sighting.metrics if sighting and trigger is JobTrigger.COMPLETE else None,
         preemption_count=job.preemption_count + (trigger is JobTrigger.PREEMPTED_ENDED),
         interruptions=job.interruptions + max(attempt.interruptions, sighting.interruptions if sighting else 0),
         usage=_usage_after(job, used, now_ms if sighting else None),
@@ -305,7 +313,7 @@ def end(
         *moved.ended(),
     ]
     if over:
-        writes.append(_expire_request(job, expires_at))
+        writes += expire_request(job, expires_at)
     if vanished or sighting is None:
         writes += _give_up(attempt, now_ms, machine_ms, vanished=vanished)
     return writes
@@ -327,6 +335,9 @@ def change_priority(
     if job.held:
         # It still waits for the same reason.
         moved = moved.model_copy(update={"reason": job.reason})
+    if job.members is not None:
+        # A tick gives it to the members, too.
+        moved = moved.model_copy(update={"members": job.members.model_copy(update={"is_reprioritized": True})})
     writes: list[Write] = [moved.put(was=job.version)]
     if attempt:
         writes.append(change_attempt(attempt, priority=priority).put(was=attempt.version))
@@ -396,10 +407,16 @@ def _require_no_dependency(job: JobRecord) -> None:
         raise InvalidTransition("waiting for other jobs", JobTrigger.START)
 
 
+def _require_taken_in(job: JobRecord) -> None:
+    if job.is_set_aside:
+        raise InvalidTransition("set aside", JobTrigger.START)
+
+
 def _started(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> JobRecord:
     """The job with this attempt, on its alternative."""
     _require_released(job)
     _require_no_dependency(job)
+    _require_taken_in(job)
     usage = job.usage
     return move_job(
         job.on(attempt.alternative),
@@ -476,7 +493,3 @@ def _count_start(team: TeamRecord) -> Write:
 def _count_start_in(calendar: CalendarRecord) -> Write:
     key = CalendarRecord.key(calendar.pool)
     return Update(key=key, adds={"version": 1}, requires=Equals("version", calendar.version))
-
-
-def _expire_request(job: JobRecord, expires_at: int) -> Write:
-    return Update(key=request_key(job.job_name), sets={"expiresAt": expires_at})

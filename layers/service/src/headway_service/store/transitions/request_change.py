@@ -39,7 +39,7 @@ def change_request(
     """
     if job.job_state not in WAITING:
         raise InvalidTransition(job.job_state, "change")
-    moved = note_step(job, job.job_state, reason, now_ms, **changes)
+    moved = note_step(job, job.job_state, reason, now_ms, has_own_request=bool(job.member_of), **changes)
     if job.held:
         # It still waits for the same reason.
         moved = moved.model_copy(update={"reason": job.reason})
@@ -48,7 +48,7 @@ def change_request(
     left = {*job.queue_keys()} - {entry.key() for entry in entries}
     return moved, [
         moved.put(was=job.version),
-        Put(item=request_item(job.job_name, request)),
+        Put(item=request_item(job.job_name, request, accepted_ms=job.accepted_time if job.member_of else 0)),
         *(Delete(key=key) for key in sorted(left)),
         *(entry.put() for entry in entries),
         *(free(reservation) if reservation else []),

@@ -23,6 +23,7 @@ from headway_service.store.records.job import (
     MAX_HISTORY,
     JobRecord,
     Step,
+    request_key,
 )
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 
@@ -117,6 +118,18 @@ def require_not_paused(demand: Demand) -> list[Write]:
 def leave_queue(job: JobRecord) -> list[Write]:
     """Remove the entries of a job from its queues, or from where it waits to enter them."""
     return [Delete(key=key) for key in job.queue_keys()]
+
+
+def expire_request(job: JobRecord, expires_at: int) -> list[Write]:
+    """Let the table forget the request of a job that has ended; that of a member is kept with its array.
+
+    Args:
+        job: the job.
+        expires_at: when the table may forget it, s since the epoch.
+    """
+    if job.member_of and not job.has_own_request:
+        return []
+    return [Update(key=request_key(job.job_name), sets={"expiresAt": expires_at})]
 
 
 def keep_team(name: str, known: TeamRecord | None, machine_ms: int) -> list[Write]:

@@ -1,0 +1,210 @@
+"""Read a YAML document with the line of each of its values.
+
+Values are those of YAML 1.2, of which JSON is a part: ``1e-4`` is a number, and ``no`` and ``2026-01-01`` are text,
+unlike in PyYAML's own reading of YAML 1.1. Only the events of its parser are used, so that no tag creates an object, no
+alias repeats a part, and no nesting exhausts the stack.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from headway_client.errors import RequestFileError
+
+if TYPE_CHECKING:
+    import yaml
+
+MAX_DEPTH = 20
+
+_MAX_DIGITS = 3_000
+"""Python reads no whole numbers of more than 4,300 digits."""
+
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)", re.ASCII)
+_FLOAT = re.compile(r"[-+]?(?=[0-9.]*[.eE])(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
+_NO_NUMBER = re.compile(r"[-+]?(\.inf|\.Inf|\.INF|Infinity)|\.nan|\.NaN|\.NAN|NaN")
+_SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
+"""A character that JSON writes as two (RFC 8259, section 7), after backslashes that do not belong to it."""
+
+_WORDS: Mapping[str, bool | None] = {
+    **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
+    **dict.fromkeys(["true", "True", "TRUE"], True),
+    **dict.fromkeys(["false", "False", "FALSE"], False),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class YamlDocument:
+    """A document and where its values are.
+
+    Attributes:
+        value: the document, as its JSON would be read.
+        lines: the line of the value at each path such as ``grid.lr[2]``; the document's own path is empty.
+    """
+
+    value: Any
+    lines: Mapping[str, int]
+
+    def line(self, path: str) -> int:
+        """Return the line of the value at a path, or else of the nearest value around it.
+
+        Args:
+            path: such as ``grid.lr[2]``.
+        """
+        while path and path not in self.lines:
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        return self.lines.get(path, 1)
+
+
+def parse_yaml(text: str, name: str) -> YamlDocument:
+    """Read one YAML document.
+
+    Args:
+        text: the document.
+        name: of the file, for messages.
+
+    Raises:
+        RequestFileError: it is not one YAML document of mappings, lists and values; the message has the line.
+    """
+    import yaml
+
+    if _is_json(text):
+        # YAML is not indented with tabs, and JSON has none in its texts. YAML does not write a character as two.
+        text = _SURROGATES.sub(lambda found: found[1] + json.loads(f'"{found[2]}"'), text.replace("\t", " "))
+    reading = _Reading(name)
+    try:
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            reading.take(event)
+    except yaml.MarkedYAMLError as error:
+        raise RequestFileError(f"{name} is not YAML: {_syntax(error, text)}.") from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise RequestFileError(f"{name} is not YAML: line {line} has a control character; remove it.") from error
+    if not reading.found:
+        raise RequestFileError(f"{name} is empty.")
+    return YamlDocument(value=reading.found[0], lines=reading.lines)
+
+
+@dataclass
+class _Open:
+    """A mapping or a list whose end was not read yet."""
+
+    value: dict[str, Any] | list[Any]
+    path: str
+    #: Of a mapping: the key whose value comes next.
+    key: str | None = None
+    key_lines: dict[str, int] = field(default_factory=dict)
+
+    def next_path(self) -> str:
+        if isinstance(self.value, list):
+            return f"{self.path}[{len(self.value)}]"
+        return f"{self.path}.{self.key}" if self.path else str(self.key)
+
+    def add(self, value: object) -> None:
+        if isinstance(self.value, list):
+            self.value.append(value)
+        elif self.key is not None:
+            self.value[self.key] = value
+            self.key = None
+
+
+class _Reading:
+    """Builds the document from the parser's events."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._open: list[_Open] = []
+        self.found: list[Any] = []
+        self.lines: dict[str, int] = {}
+
+    def take(self, event: yaml.Event) -> None:
+        import yaml
+
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        match event:
+            case yaml.DocumentStartEvent() if self.found:
+                raise self._wrong(line, "begins a second document; keep one")
+            case yaml.AliasEvent():
+                raise self._wrong(line, f"has the alias *{event.anchor}; write the value itself")
+            case yaml.ScalarEvent():
+                self._refuse_tag(event.tag, line)
+                self._take_scalar(event, line)
+            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
+                self._refuse_tag(event.tag, line)
+                self._begin({} if isinstance(event, yaml.MappingStartEvent) else [], line)
+            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
+                self._add(self._open.pop().value)
+            case _:
+                pass
+
+    def _take_scalar(self, event: yaml.ScalarEvent, line: int) -> None:
+        inner = self._open[-1] if self._open else None
+        text = event.value
+        if inner is None or isinstance(inner.value, list) or inner.key is not None:
+            self.lines[self._path()] = line
+            # Only plain scalars are anything but text; the two parsers give their style as "" and as None.
+            self._add(text if event.style else _plain(text))
+            return
+        if text in inner.value:
+            first = inner.key_lines[text]
+            raise self._wrong(line, f'has the key "{text}" again, as line {first} has; keep one')
+        inner.key = text
+        inner.key_lines[text] = line
+
+    def _begin(self, value: dict[str, Any] | list[Any], line: int) -> None:
+        inner = self._open[-1] if self._open else None
+        if inner is not None and isinstance(inner.value, dict) and inner.key is None:
+            raise self._wrong(line, "has a list or a mapping as a key; use text")
+        if len(self._open) >= MAX_DEPTH:
+            raise self._wrong(line, f"is nested too deeply; use up to {MAX_DEPTH} levels")
+        path = self._path()
+        self.lines[path] = line
+        self._open.append(_Open(value, path))
+
+    def _add(self, value: object) -> None:
+        if self._open:
+            self._open[-1].add(value)
+        else:
+            self.found.append(value)
+
+    def _path(self) -> str:
+        return self._open[-1].next_path() if self._open else ""
+
+    def _refuse_tag(self, tag: str | None, line: int) -> None:
+        if tag is not None:
+            raise self._wrong(line, f"has the tag {tag}; remove it")
+
+    def _wrong(self, line: int, what: str) -> RequestFileError:
+        return RequestFileError(f"{self._name}, line {line} {what}.")
+
+
+def _plain(text: str) -> str | int | float | bool | None:
+    if text in _WORDS:
+        return _WORDS[text]
+    if len(text) <= _MAX_DIGITS and _INTEGER.fullmatch(text):
+        return int(text)
+    if _NO_NUMBER.fullmatch(text):
+        return float(text.replace(".", ""))
+    return float(text) if _FLOAT.fullmatch(text) else text
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _syntax(error: yaml.MarkedYAMLError, text: str) -> str:
+    mark = error.problem_mark or error.context_mark
+    if mark is None:
+        return str(error.problem)
+    line = "".join(text.split("\n")[mark.line : mark.line + 1])
+    indent = line[: len(line) - len(line.lstrip())]
+    if "\t" in indent or line[mark.column : mark.column + 1] == "\t":
+        return f"line {mark.line + 1} has a tab; use spaces"
+    return f"line {mark.line + 1}, column {mark.column + 1}: {error.problem}"

@@ -1,0 +1,162 @@
+"""What the members of an array wait for, and what an array waits for and comes to."""
+
+from __future__ import annotations
+
+from headway.model import Demand
+from headway.reasons.codes import Reason, ReasonCode
+from headway.vectors import describe
+
+
+def array_entered(count: int, demand: Demand, *, one_of: bool = False) -> Reason:
+    """An array is accepted.
+
+    Args:
+        count: how many members it has.
+        demand: the instances of each member per pool.
+        one_of: whether SageMaker takes one of the pools.
+    """
+    message = (
+        f"accepted with {_members(count)} for {describe(demand, one_of=one_of)} each, which enter the queue in turn"
+    )
+    return Reason(code=ReasonCode.ENTERED, message=message)
+
+
+def array_started(count: int) -> Reason:
+    """The first members of an array have entered the queue.
+
+    Args:
+        count: how many members it has.
+    """
+    return Reason(code=ReasonCode.STARTED, message=f"the first of {_members(count)} entered the queue")
+
+
+def members_left() -> Reason:
+    """An array has members that have not ended; how many there are of which kind is beside it."""
+    return Reason(code=ReasonCode.MEMBERS_LEFT, message="waits until its members have ended")
+
+
+def array_completed(count: int) -> Reason:
+    """All members of an array have completed."""
+    return Reason(code=ReasonCode.COMPLETED, message=f"all {_members(count)} have completed")
+
+
+def array_failed(*, failed: int, completed: int, never_started: int) -> Reason:
+    """Members of an array have failed, and no other one is left.
+
+    Args:
+        failed: how many.
+        completed: how many have completed.
+        never_started: how many were not started any more, as so many had failed.
+    """
+    rest = f", and {never_started} were not started" if never_started else ""
+    message = f"{_members(failed)} failed or reached the time limit, {completed} completed{rest}"
+    return Reason(code=ReasonCode.FAILED, message=message)
+
+
+def array_stopped(*, stopped: int, completed: int) -> Reason:
+    """Members of an array were stopped, and no other one is left.
+
+    Args:
+        stopped: how many.
+        completed: how many have completed.
+    """
+    message = f"{_members(stopped)} {'was' if stopped == 1 else 'were'} stopped, {completed} completed"
+    return Reason(code=ReasonCode.STOPPED, message=message)
+
+
+def waits_for_array(array: str) -> Reason:
+    """A member of an array is in no queue, as others of it are before.
+
+    Args:
+        array: the array.
+    """
+    message = f"enters the queue when `{array}` takes it in: in turn, when fewer members are in the queue or run"
+    return Reason(code=ReasonCode.WAITS_FOR_ARRAY, message=message, jobs=(array,))
+
+
+def made_early(array: str) -> Reason:
+    """A member of an array becomes a job before its turn, as somebody wants to change it.
+
+    Args:
+        array: the array.
+    """
+    return Reason(
+        code=ReasonCode.ENTERED, message=f"accepted; enters the queue when `{array}` takes it in", jobs=(array,)
+    )
+
+
+def never_made(array: str) -> Reason:
+    """A member of an array never entered the queue, as the array has ended.
+
+    Args:
+        array: the array.
+    """
+    message = f"never entered the queue, as `{array}` ended before its turn"
+    return Reason(code=ReasonCode.STOPPED, message=message, jobs=(array,))
+
+
+def set_aside(array: str) -> Reason:
+    """A member of an array leaves the queue, as the array is held.
+
+    Args:
+        array: the array.
+    """
+    message = f"left the queue, as `{array}` is held; enters it again when that is released"
+    return Reason(code=ReasonCode.SET_ASIDE, message=message, jobs=(array,))
+
+
+def taken_in(array: str) -> Reason:
+    """A member of an array that was set aside enters the queue.
+
+    Args:
+        array: the array.
+    """
+    return Reason(code=ReasonCode.TAKEN_IN, message=f"entered the queue, taken in by `{array}`", jobs=(array,))
+
+
+def array_stop_requested(by: str, why: str = "") -> Reason:
+    """A caller has requested the stop of an array.
+
+    Args:
+        by: the caller, as in ``user/ada``.
+        why: the caller's reason; may be empty.
+    """
+    because = f": {why}" if why else ""
+    message = f"stop requested by {by}{because}; its members that have not ended are stopped"
+    return Reason(code=ReasonCode.STOP_REQUESTED, message=message)
+
+
+def priority_follows(before: int, after: int, array: str) -> Reason:
+    """A member of an array gets the new priority of the array.
+
+    Args:
+        before: the old priority.
+        after: the new priority.
+        array: the array.
+    """
+    message = f"priority changed from {before} to {after} with `{array}`"
+    return Reason(code=ReasonCode.PRIORITY_CHANGED, message=message, jobs=(array,))
+
+
+def stopped_with_array(array: str, why: str) -> Reason:
+    """A member of an array is stopped, as the array is.
+
+    Args:
+        array: the array.
+        why: the reason of the array.
+    """
+    return Reason(code=ReasonCode.STOPPED, message=f"stopped with `{array}`: {why}", jobs=(array,))
+
+
+def too_many_failures(failed: int, most: int) -> str:
+    """Why an array starts no further member, as a clause.
+
+    Args:
+        failed: how many members have failed.
+        most: how many may.
+    """
+    return f"{_members(failed)} failed, and {most} may (maxFailures)"
+
+
+def _members(count: int) -> str:
+    return f"{count} member{'' if count == 1 else 's'}"

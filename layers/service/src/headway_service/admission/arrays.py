@@ -1,0 +1,110 @@
+"""What a submission says of an array: what its members differ in, and how many run and fail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headway.sweeps import MAX_MEMBERS, InvalidSweep, Problem, Sweep, member_name
+from headway_service.admission.submission import Submission
+from headway_service.errors import FieldError, InvalidRequest
+from headway_service.sagemaker_api.sweeps import member_alternative, member_request
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AdmittedArray:
+    """An array that may enter the queue.
+
+    Attributes:
+        sweep: what its members differ in, as JSON.
+        count: how many members it has.
+        at_once: how many of them may be in the queue or run at once; None for any number.
+        max_failures: how many may fail before no further one starts; None for any number.
+    """
+
+    sweep: str
+    count: int
+    at_once: int | None
+    max_failures: int | None
+
+
+def sweep_of(submission: Submission) -> Sweep | None:
+    """The sweep of a submission; None if it is no array.
+
+    Raises:
+        InvalidRequest: it is no sweep.
+    """
+    if submission.sweep is None:
+        return None
+    try:
+        return Sweep.parse(submission.sweep)
+    except InvalidSweep as error:
+        fields = [_field_error(each) for each in error.problems]
+        raise InvalidRequest(f"{fields[0].field} {fields[0].message}", fields) from None
+
+
+def _field_error(problem: Problem) -> FieldError:
+    return FieldError(field=f"sweep.{problem.path}" if problem.path else "sweep", message=problem.message)
+
+
+def array_of(submission: Submission, sweep: Sweep) -> AdmittedArray:
+    """The array of a submission without errors.
+
+    Args:
+        submission: the submission.
+        sweep: what the members differ in.
+    """
+    return AdmittedArray(
+        # The order of the names is part of a grid.
+        sweep=json.dumps(sweep.document(), separators=(",", ":"), ensure_ascii=False),
+        count=sweep.count,
+        at_once=submission.at_once,
+        max_failures=submission.max_failures,
+    )
+
+
+def errors(submission: Submission) -> Iterator[FieldError]:
+    """What is wrong with what comes with a sweep, or is given for a job without one."""
+    for field, value, least in (("atOnce", submission.at_once, 1), ("maxFailures", submission.max_failures, 0)):
+        if value is None:
+            continue
+        if submission.sweep is None:
+            yield FieldError(field=field, message="is for arrays: add a sweep, or remove it")
+        elif isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_MEMBERS:
+            message = f"is {value!r:.40}; it is a whole number from {least} to {MAX_MEMBERS}"
+            yield FieldError(field=field, message=message)
+    if submission.sweep is not None and submission.reuse:
+        yield FieldError(field="reuse", message="is for single jobs, not for arrays: remove it, or the sweep")
+
+
+def as_member(submission: Submission, sweep: Sweep) -> Submission:
+    """The submission as that of the last member, to check what all members have in common.
+
+    Members differ in the values of their hyperparameters only, which the sweep has checked.
+
+    Args:
+        submission: the submission.
+        sweep: what the members differ in.
+    """
+    request, alternatives, index = submission.request, submission.alternatives, sweep.count - 1
+    parameters = sweep.values(index)
+    if not _has_shape(request):
+        # Refused as what it is.
+        return submission
+    name = member_name(str(request.get("TrainingJobName", "")), index, sweep.count)
+    if isinstance(alternatives, list) and all(map(_has_parameters, alternatives)):
+        alternatives = [member_alternative(each, parameters) for each in alternatives]
+    return replace(submission, request=member_request(request, parameters, name), alternatives=alternatives)
+
+
+def _has_shape(request: Any) -> bool:
+    """Whether the parts of a request that differ between members have the shape that they need."""
+    checkpoints = request.get("CheckpointConfig") if isinstance(request, Mapping) else None
+    located = checkpoints is None or (isinstance(checkpoints, Mapping) and isinstance(checkpoints.get("S3Uri"), str))
+    return located and _has_parameters(request)
+
+
+def _has_parameters(members: Any) -> bool:
+    return isinstance(members, Mapping) and isinstance(members.get("HyperParameters", {}), Mapping | None)

@@ -1,0 +1,195 @@
+"""The next step of an array: it counts members that have ended, makes further ones, and ends. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from headway import reasons
+from headway.dependencies import Ending
+from headway.lifecycle import JobState, JobTrigger
+from headway.reasons import Reason
+from headway_service.ports.table import MAX_TRANSACTION_WRITES
+from headway_service.store.records.array import ArrayRecord, MemberResultRecord, MembersRecord
+from headway_service.store.records.dependency import EndedJobRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.member import new_member
+from headway_service.store.transitions.shared import move_job
+
+MAX_COUNTED = 20
+"""Ended members that one step counts: each takes two writes of its transaction."""
+
+_OTHER_WRITES = 6
+"""Writes of a transaction for the array itself, its end, and the queues of its team."""
+
+_STATE_AFTER = {
+    Ending.COMPLETED: JobState.COMPLETED,
+    Ending.FAILED: JobState.FAILED,
+    Ending.TIMED_OUT: JobState.FAILED,
+    Ending.STOPPED: JobState.STOPPED,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """A step of an array.
+
+    Attributes:
+        array: the array after it, in its next version.
+        ended: the members that have ended, and that it counts.
+        results: what they have given.
+        made: the members that become jobs.
+    """
+
+    array: JobRecord
+    ended: tuple[EndedJobRecord, ...] = ()
+    results: tuple[MemberResultRecord, ...] = ()
+    made: tuple[JobRecord, ...] = ()
+
+
+def next_turn(
+    array: JobRecord, ended: Sequence[EndedJobRecord], wanted: int, now_ms: int, *, expires_at: int
+) -> Turn | None:
+    """The next step of an array; None if there is nothing to do.
+
+    Args:
+        array: the array.
+        ended: its members that have ended, and may have been counted before.
+        wanted: how many of its members should be in the queue or run.
+        now_ms: the training time, ms.
+        expires_at: when the table may forget results, and the array if it ends now, s since the epoch.
+    """
+    numbers, members = _parts(array)
+    counted = tuple(ended[:MAX_COUNTED])
+    fresh = [each for each in counted if each.index in members.live]
+    moved = _with(array, _counted(numbers, fresh), _without(members, {each.index for each in fresh}))
+    indexes = _due(moved, wanted, len(counted))
+    moved = _with_made(moved, indexes)
+    if indexes and array.job_state is JobState.PENDING:
+        usage = array.usage.model_copy(update={"started_ms": now_ms})
+        moved = move_job(moved, JobTrigger.START, reasons.array_started(numbers.count), now_ms, usage=usage)
+    elif not indexes and _ends(moved):
+        trigger, reason = _outcome(moved)
+        moved = move_job(moved, trigger, reason, now_ms, held=False, ended_ms=now_ms, expires_at=expires_at)
+    elif indexes or counted:
+        moved = moved.model_copy(update={"version": array.version + 1})
+    else:
+        return None
+    return Turn(
+        array=moved,
+        ended=counted,
+        results=tuple(_result(array, each, expires_at) for each in fresh),
+        made=tuple(new_member(array, index, now_ms) for index in indexes),
+    )
+
+
+def is_over(array: JobRecord) -> bool:
+    """Whether nothing of an array is left to do: it has ended, and so have its members."""
+    return array.ending is not None and not (array.members or MembersRecord()).live
+
+
+def stops(array: JobRecord) -> bool:
+    """Whether all members of an array are to be stopped: it is stopping, or has ended before them."""
+    return array.job_state is JobState.STOPPING or array.ending is not None
+
+
+def may_take_in(array: JobRecord) -> bool:
+    """Whether further members of an array may enter the queue."""
+    is_open = array.job_state in {JobState.PENDING, JobState.RUNNING} and not array.awaited and not array.held
+    return is_open and array.array is not None and not array.array.is_closed
+
+
+def _counted(numbers: ArrayRecord, ended: Sequence[EndedJobRecord]) -> ArrayRecord:
+    states = [_STATE_AFTER[each.ending] for each in ended]
+    return numbers.model_copy(
+        update={
+            "completed": numbers.completed + states.count(JobState.COMPLETED),
+            "failed": numbers.failed + states.count(JobState.FAILED),
+            "stopped": numbers.stopped + states.count(JobState.STOPPED),
+        }
+    )
+
+
+def _without(members: MembersRecord, indexes: set[int]) -> MembersRecord:
+    return members.model_copy(
+        update={
+            "live": tuple(each for each in members.live if each not in indexes),
+            "set_aside": tuple(each for each in members.set_aside if each not in indexes),
+        }
+    )
+
+
+def _with(array: JobRecord, numbers: ArrayRecord, members: MembersRecord) -> JobRecord:
+    return array.model_copy(update={"array": numbers, "members": members})
+
+
+def _due(array: JobRecord, wanted: int, counted: int) -> tuple[int, ...]:
+    """The members whose turn it is, as many as fit into the transaction."""
+    if not may_take_in(array):
+        return ()
+    numbers, members = _parts(array)
+    writes = MAX_TRANSACTION_WRITES - _OTHER_WRITES - 2 * counted
+    room = min(max(0, wanted - members.active), writes // (1 + len(array.pools)))
+    left = (index for index in range(members.next_index, numbers.count) if index not in members.early)
+    return tuple(islice(left, room))
+
+
+def _with_made(array: JobRecord, indexes: Sequence[int]) -> JobRecord:
+    if not indexes:
+        return array
+    numbers, members = _parts(array)
+    following = indexes[-1] + 1
+    while following in members.early:
+        following += 1
+    return _with(
+        array,
+        numbers.model_copy(update={"made": numbers.made + len(indexes)}),
+        members.model_copy(
+            update={
+                "next_index": following,
+                "early": tuple(each for each in members.early if each >= following),
+                "live": (*members.live, *indexes),
+            }
+        ),
+    )
+
+
+def _ends(array: JobRecord) -> bool:
+    numbers, members = _parts(array)
+    no_more = not numbers.unmade or numbers.is_closed or array.job_state is JobState.STOPPING
+    return array.ending is None and no_more and not members.live
+
+
+def _outcome(array: JobRecord) -> tuple[JobTrigger, Reason]:
+    """How an array ends whose members have ended."""
+    numbers, _ = _parts(array)
+    stopped = reasons.array_stopped(stopped=numbers.stopped, completed=numbers.completed)
+    if numbers.completed == numbers.count:
+        return JobTrigger.COMPLETE, reasons.array_completed(numbers.count)
+    if array.job_state is JobState.PENDING:
+        # All members were made before their turn, and stopped.
+        return JobTrigger.STOP, stopped
+    if numbers.failed and array.job_state is not JobState.STOPPING:
+        return JobTrigger.FAIL, reasons.array_failed(
+            failed=numbers.failed, completed=numbers.completed, never_started=numbers.unmade
+        )
+    return JobTrigger.END_STOPPED, stopped
+
+
+def _parts(array: JobRecord) -> tuple[ArrayRecord, MembersRecord]:
+    return array.array or ArrayRecord(count=0), array.members or MembersRecord()
+
+
+def _result(array: JobRecord, ended: EndedJobRecord, expires_at: int) -> MemberResultRecord:
+    return MemberResultRecord(
+        array=array.job_name,
+        index=ended.index,
+        accepted_ms=array.accepted_time,
+        job_state=_STATE_AFTER[ended.ending],
+        attempt_name=ended.attempt_name,
+        started_ms=ended.started_ms,
+        ended_ms=ended.ended_ms,
+        metrics=ended.metrics or {},
+        expires_at=expires_at,
+    )

@@ -1,0 +1,104 @@
+"""How far the members of an array are, and what they have given."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from headway.lifecycle import JobState
+from headway_service.ports.table import Delete, Key, Put
+from headway_service.store.records.base import LEDGER, Record
+
+
+class ArrayRecord(Record):
+    """The members of an array in numbers; a listing shows them."""
+
+    count: int
+    #: How many of them may be in the queue or run at once; None for any number.
+    at_once: int | None = None
+    #: How many may fail before no further one starts; None if failures change nothing.
+    max_failures: int | None = None
+    #: Those that are jobs of their own, or were.
+    made: int = 0
+    completed: int = 0
+    #: Those that failed, or reached their time limit.
+    failed: int = 0
+    stopped: int = 0
+
+    @property
+    def unmade(self) -> int:
+        """How many members are no jobs yet."""
+        return self.count - self.made
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether so many have failed that no further one starts."""
+        return self.max_failures is not None and self.failed > self.max_failures
+
+
+class MembersRecord(Record):
+    """Which members of an array have been made, and which of these have not ended."""
+
+    #: The members before this one have been made.
+    next_index: int = 0
+    #: Members after that, which a command has made before their turn.
+    early: tuple[int, ...] = ()
+    #: Those that have been made, and are not known to have ended.
+    live: tuple[int, ...] = ()
+    #: Those of ``live`` that are set aside: they are in no queue until the array takes them in.
+    set_aside: tuple[int, ...] = ()
+    #: Whether the array has another priority than some of ``live`` may have.
+    is_reprioritized: bool = False
+
+    @property
+    def active(self) -> int:
+        """How many are in the queue or run."""
+        return len(self.live) - len(self.set_aside)
+
+
+class OpenArrayRecord(Record):
+    """An array of which a tick may have something to do: each tick reads the ledger, so it finds it there."""
+
+    job_name: str
+
+    @staticmethod
+    def key(job: str) -> Key:
+        """Where it is kept."""
+        return Key(LEDGER, f"array#{job}")
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        key = self.key(self.job_name)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+    def close(self) -> Delete:
+        """The write that removes it: nothing of the array is left to do."""
+        return Delete(key=self.key(self.job_name))
+
+
+class MemberResultRecord(Record):
+    """What a member of an array has given, beside the array, so that one query reads those of many members."""
+
+    PREFIX: ClassVar[str] = "result#"
+
+    array: str
+    index: int
+    #: When the array was accepted, ms: an array of that name may have been there before.
+    accepted_ms: int
+    job_state: JobState
+    attempt_name: str | None = None
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    metrics: dict[str, str] = Field(default_factory=dict)
+    expires_at: int
+
+    @classmethod
+    def key(cls, array: str, index: int) -> Key:
+        """Where it is kept."""
+        return Key(f"job#{array}", f"{cls.PREFIX}{index:05d}")
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        key = self.key(self.array, self.index)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
