@@ -1,4 +1,4 @@
-"""Watches the use of running jobs: once a minute, and when an alarm fires."""
+"""Watches running jobs: their utilization once a minute and when an alarm fires, and the metrics of arrays."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from headway_service.bootstrap import Container
 from headway_service.observability import metrics
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
+from headway_service.store.ledger import read_ledger
 
 container = Container.from_environment()
 cold_start.freeze()
@@ -30,5 +31,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         alarms = [json.loads(each.sns.message)["AlarmName"] for each in SNSEvent(event).records]
         record([metrics.MEASURES.of(sum([container.utilization_monitor.on_alarm(alarm) for alarm in alarms]))])
     else:
-        report = container.utilization_monitor.run()
-        record([metrics.UNWATCHED.of(report.missing), metrics.MEASURES.of(report.measures)])
+        ledger = read_ledger(container.table)
+        report = container.utilization_monitor.run(ledger)
+        early = container.early_stopper.run(ledger)
+        record([metrics.UNWATCHED.of(report.missing), metrics.MEASURES.of(report.measures + early)])

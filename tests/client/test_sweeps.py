@@ -49,7 +49,7 @@ def test_a_request_without_a_sweep_is_submitted_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("numbers", [{"at_once": 1}, {"max_failures": 0}])
-def test_numbers_of_an_array_need_a_sweep(numbers: dict[str, int]) -> None:
+def test_numbers_of_an_array_need_a_sweep(numbers: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="is for arrays; give a sweep"):
         with_sweep(request("a"), None, **numbers)
 
@@ -68,6 +68,20 @@ def test_a_number_that_is_out_of_range_is_refused(numbers: dict[str, Any], said:
         with_sweep(request("a"), GRID, **numbers)
 
 
+def test_early_stopping_is_submitted_with_its_defaults() -> None:
+    body = with_sweep(request("a"), GRID, early_stopping={"metric": "loss", "goal": "minimize"})
+    assert body["earlyStopping"] == {"metric": "loss", "goal": "minimize", "minMembers": 5, "minTrainingSeconds": 600}
+    assert "earlyStopping" not in with_sweep(request("a"), GRID)
+
+
+def test_early_stopping_that_is_not_valid_is_refused_with_each_problem() -> None:
+    with pytest.raises(UsageError, match=r"The early stopping is not valid\.") as caught:
+        with_sweep(request("a"), GRID, early_stopping={"metric": "loss", "goal": "best", "minMembers": 0})
+    assert [each.field for each in caught.value.fields] == ["earlyStopping.goal", "earlyStopping.minMembers"]
+    with pytest.raises(UsageError, match="Early stopping is for arrays; give a sweep"):
+        with_sweep(request("a"), None, early_stopping={"metric": "loss", "goal": "minimize"})
+
+
 def test_a_sweep_that_is_not_valid_is_refused_with_each_problem() -> None:
     with pytest.raises(UsageError, match=r"The sweep is not valid\.") as caught:
         with_sweep(request("a"), {"grid": {"lr": [None], "b": []}})
@@ -83,7 +97,7 @@ def test_a_sweep_that_is_not_valid_is_refused_with_each_problem() -> None:
 # ------------------------------------------------------------------------------------------------------------ the API
 
 
-def submit_array(api: HeadwayApi, server: ContractServer, sweep: dict[str, Any] = GRID, **numbers: int) -> Array:
+def submit_array(api: HeadwayApi, server: ContractServer, sweep: dict[str, Any] = GRID, **numbers: Any) -> Array:
     api.submit(with_sweep(request("sweep"), sweep, **numbers))
     return server.queue.arrays["sweep"]
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.e2e.queue_view import QueueView
+from tests.e2e.waiting import eventually
 
 pytestmark = pytest.mark.e2e
 
@@ -33,6 +34,36 @@ def test_the_members_of_an_array_run_in_turn_and_a_job_waits_for_all(queue: Queu
     assert "3 completed, 1 stopped" in queue.cli("show", array).out
     rows = queue.cli("results", array, "-o", "csv").out.splitlines()
     assert [row.split(",")[1] for row in rows[1:]] == [f"{array}_{index}" for index in range(4)]
+
+
+def test_a_member_that_is_worse_than_the_other_is_stopped_early(queue: QueueView) -> None:
+    array = f"{queue.prefix}sweep"
+    early = "metric=loss,goal=minimize,stepMetric=epoch,minMembers=1,minSteps=3"
+    sweep = json.dumps({"grid": {"lr": [0.1, 0.01]}})
+    queue.cli("submit", "-", "--sweep", sweep, "--early-stopping", early, stdin=queue.request("sweep"))
+    queue.wait_for(sweep_0="running", sweep_1="running")
+    cloudwatch = queue.sandbox.client("cloudwatch")
+    for member, loss in (("sweep_0", 1.0), ("sweep_1", 5.0)):
+        dimensions = [{"Name": "TrainingJobName", "Value": queue.job(member).live_attempt}]
+        cloudwatch.put_metric_data(
+            Namespace="/aws/sagemaker/TrainingJobs",
+            MetricData=[
+                {"MetricName": "loss", "Dimensions": dimensions, "Value": loss},
+                {"MetricName": "epoch", "Dimensions": dimensions, "Value": 3.0},
+            ],
+        )
+    eventually(
+        lambda: queue.job("sweep_1").state == "stopped",
+        lambda: f"sweep_1 is stopped: {queue.summary()}",
+        meanwhile=lambda: queue.sandbox.invoke("Watch"),
+    )
+    assert queue.job("sweep_1").reason.code == "StoppedEarly"
+    assert queue.job("sweep_0").state == "running"
+    queue.finish("sweep_0")
+    queue.wait_for(sweep="completed")
+    shown = queue.cli("show", array).out
+    assert "1 completed, 1 stopped early" in shown
+    assert "a member whose loss is greater than the median of 1 or more others, from epoch 3 on" in shown
 
 
 def test_a_stop_of_an_array_ends_its_members(queue: QueueView) -> None:

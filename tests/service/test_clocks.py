@@ -351,7 +351,7 @@ def test_alarms_are_not_listed_again_before_machine_time_has_passed(world: World
     with mock.patch.object(alarms, "seen", wraps=alarms.seen) as listed:
         for passed_s, times in ((0, 1), (REST_MS / 1000 - 1, 1), (1, 2)):
             world.now_s += passed_s * SPEED
-            monitor.run()
+            monitor.run(read_ledger(world.table))
             assert listed.call_count == times
 
 

@@ -67,6 +67,7 @@ ACTIONS = {
     | {
         "cloudwatch:DeleteAlarms",
         "cloudwatch:DescribeAlarms",
+        "cloudwatch:GetMetricData",
         "cloudwatch:PutMetricAlarm",
         "dynamodb:GetItem",
         "dynamodb:PutItem",
@@ -123,10 +124,14 @@ def test_these_are_all_roles_and_none_has_full_access(of_type):
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_listing_training_jobs_and_spot_scores_are_the_only_permissions_on_any_resource(of_type, name):
+def test_only_permissions_without_resource_types_are_for_any_resource(of_type, name):
     for statement in statements(of_type("AWS::IAM::Role")[name]):
         if statement["Resource"] == "*":
-            assert actions(statement) in (["sagemaker:ListTrainingJobs"], ["ec2:GetSpotPlacementScores"])
+            assert actions(statement) in (
+                ["sagemaker:ListTrainingJobs"],
+                ["ec2:GetSpotPlacementScores"],
+                ["cloudwatch:GetMetricData"],
+            )
 
 
 @pytest.mark.parametrize("name", ACTIONS)

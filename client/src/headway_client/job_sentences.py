@@ -53,7 +53,8 @@ def array_sentence(progress: ArrayProgress) -> str:
     counts = {
         "completed": progress.completed,
         "failed": progress.failed,
-        "stopped": progress.stopped,
+        "stopped early": progress.stopped_early,
+        "stopped": progress.stopped - progress.stopped_early,
         "in the queue or running": progress.count - known,
         "to come": progress.unmade,
     }

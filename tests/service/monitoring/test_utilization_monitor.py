@@ -15,9 +15,10 @@ from mypy_boto3_cloudwatch.literals import StateValueType
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.errors import RetryLater
 from headway_service.monitoring import utilization_monitor
-from headway_service.monitoring.utilization_monitor import UtilizationMonitor
+from headway_service.monitoring.utilization_monitor import MonitorReport, UtilizationMonitor
 from headway_service.ports.table import Table
 from headway_service.store import transitions
+from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import MAX_TRIES, find_attempt
@@ -47,6 +48,10 @@ class Watched:
             machine_clock=self.world.machine_clock,
             wake=self.world.wakes.append,
         )
+
+    def watch(self) -> MonitorReport:
+        """Run the monitor."""
+        return self.monitor.run(read_ledger(self.world.table))
 
     def configure(self, **document: Any) -> None:
         self.world.configuration.write(
@@ -83,7 +88,7 @@ def idle(client: CloudWatchClient) -> tuple[Watched, str]:
     """A job that is reported as idle after its warm-up, and its attempt."""
     queue = Watched(client)
     attempt = queue.train("a")
-    queue.monitor.run()
+    queue.watch()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(attempt, "ALARM")
     return queue, attempt
@@ -99,22 +104,22 @@ def test_an_attempt_has_an_alarm_for_each_host_while_it_trains_and_none_after(cl
     queue = Watched(client)
     queue.world.submit("a", ResourceConfig=on(2), Environment={"SANDBOX_RUN_SECONDS": "3600"})
     queue.world.tick()
-    queue.monitor.run()
+    queue.watch()
     assert queue.names() == [], "it does not train yet"
     queue.world.pass_time(UNTIL_IT_TRAINS_S)
-    assert queue.monitor.run().made == 2
+    assert queue.watch().made == 2
     attempt = queue.attempt("a")
     assert queue.names() == [f"{attempt}/idle/1", f"{attempt}/idle/2"]
-    assert queue.monitor.run().made == 0
+    assert queue.watch().made == 0
     queue.world.pass_time(7200)
-    assert queue.monitor.run().removed == 2
+    assert queue.watch().removed == 2
     assert queue.names() == []
 
 
 def test_a_job_that_becomes_idle_late_is_stopped(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
-    queue.monitor.run()
+    queue.watch()
     queue.world.pass_time(40_000)
     queue.say(attempt, "ALARM")
     assert queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1")
@@ -134,12 +139,12 @@ def test_a_job_that_becomes_idle_late_is_stopped(client: CloudWatchClient) -> No
 def test_the_next_run_processes_missed_and_early_alarms(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
-    queue.monitor.run()
+    queue.watch()
     queue.say(attempt, "ALARM")
     assert not queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1"), "it is still warming up"
-    assert queue.monitor.run().measures == 0
+    assert queue.watch().measures == 0
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
-    assert queue.monitor.run().measures == 1
+    assert queue.watch().measures == 1
     assert queue.world.states("a") == {"a": "stopping"}
 
 
@@ -154,21 +159,21 @@ def test_the_state_is_read_again_before_anything_is_stopped(client: CloudWatchCl
 def test_one_busy_or_silent_host_keeps_a_job_running(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a", ResourceConfig=on(3))
-    queue.monitor.run()
+    queue.watch()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(attempt, "ALARM", 1, 2)
-    assert queue.monitor.run().measures == 0
+    assert queue.watch().measures == 0
     queue.client.delete_alarms(AlarmNames=[f"{PREFIX}{attempt}/idle/3"])
     assert not queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1"), "an alarm that is missing says nothing"
-    queue.monitor.run()
+    queue.watch()
     queue.say(attempt, "ALARM", 3)
-    assert queue.monitor.run().measures == 1
+    assert queue.watch().measures == 1
 
 
 def test_an_alarm_of_an_earlier_attempt_stops_no_later_one(client: CloudWatchClient) -> None:
     queue = Watched(client)
     first = queue.train("a", 1)
-    queue.monitor.run()
+    queue.watch()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(first, "ALARM")
     queue.world.submit("urgent", 9, ResourceConfig=on(4))
@@ -177,7 +182,7 @@ def test_an_alarm_of_an_earlier_attempt_stops_no_later_one(client: CloudWatchCli
     second = queue.attempt("a")
     assert second != first
     assert not queue.monitor.on_alarm(f"{PREFIX}{first}/idle/1")
-    assert queue.monitor.run().measures == 0
+    assert queue.watch().measures == 0
     assert queue.world.states("a") == {"a": "running"}
     assert queue.names() == [f"{second}/idle/1"]
 
@@ -192,12 +197,12 @@ def test_an_alarm_without_an_attempt_is_ignored(client: CloudWatchClient, name: 
 def test_a_policy_action_is_taken_once_for_repeated_alarms(client: CloudWatchClient) -> None:
     queue = Watched(client, watches={"idle": {"action": "notify"}})
     attempt = queue.train("a")
-    queue.monitor.run()
+    queue.watch()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(attempt, "ALARM")
     assert queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1")
     assert not queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1")
-    assert queue.monitor.run().measures == 0
+    assert queue.watch().measures == 0
     assert queue.history("a").count("Underused") == 1
     assert queue.world.states("a") == {"a": "running"}
 
@@ -207,10 +212,10 @@ def test_a_job_is_requeued_lower_once_and_stopped_the_second_time(client: CloudW
     queue.train("a", 7)
     for state, priority in (("running", 2), ("stopped", 2)):
         attempt = queue.attempt("a")
-        queue.monitor.run()
+        queue.watch()
         queue.world.pass_time(UNTIL_IT_IS_WARM_S)
         queue.say(attempt, "ALARM")
-        queue.monitor.run()
+        queue.watch()
         queue.world.tick()
         queue.world.pass_time(600)
         queue.world.pass_time(UNTIL_IT_TRAINS_S)
@@ -223,14 +228,14 @@ def test_trainium_has_no_alarm_and_reports_it_unless_it_has_a_separate_watch(cli
     queue = Watched(client)
     on_trainium = {"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 1, "VolumeSizeInGB": 30}
     attempt = queue.train("a", ResourceConfig=on_trainium)
-    assert queue.monitor.run().missing == 0
+    assert queue.watch().missing == 0
     assert queue.names() == []
     (covered,) = queue.world.queries.show("a", ROOT)[3]
     assert "does not watch ml.trn1.32xlarge, which has no GPU" in covered.note
     own = {"metric": "neuroncore_utilization", "namespace": "Neuron", "fullScale": 100, "instanceTypes": ["ml.trn*"]}
     queue.configure(watches={"idle": {"instanceTypes": ["ml.p*", "ml.g*"]}, "neuron": own})
     queue.world.tick()
-    queue.monitor.run()
+    queue.watch()
     assert queue.names() == [f"{attempt}/neuron/1"]
     assert [(each.watch.name, each.note) for each in queue.world.queries.show("a", ROOT)[3]] == [
         ("idle", ""),
@@ -241,18 +246,18 @@ def test_trainium_has_no_alarm_and_reports_it_unless_it_has_a_separate_watch(cli
 def test_a_changed_policy_changes_existing_alarms(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
-    queue.monitor.run()
+    queue.watch()
     queue.configure(
         watches={"idle": {"belowPercent": 5}, "low": {"belowPercent": 80, "action": "notify", "periods": 12}}
     )
     queue.world.tick()
-    queue.monitor.run()
-    queue.monitor.run()
+    queue.watch()
+    queue.watch()
     found = {each.alarm.watch: each.alarm.threshold for each in queue.alarms.seen() if each.alarm}
     assert found == {"idle": 40.0, "low": 640.0}
     queue.configure(watches={"idle": None})
     queue.world.tick()
-    queue.monitor.run()
+    queue.watch()
     assert queue.names() == []
     assert queue.world.seen("a").job.live_attempt == attempt
 
@@ -263,7 +268,7 @@ def test_one_run_creates_a_bounded_number_of_alarms_and_the_next_continues(
     monkeypatch.setattr(utilization_monitor, "MAX_PUTS", 3)
     queue = Watched(client)
     queue.train("a", ResourceConfig=on(4))
-    first, second = queue.monitor.run(), queue.monitor.run()
+    first, second = queue.watch(), queue.watch()
     assert [(each.made, each.missing) for each in (first, second)] == [(3, 1), (1, 0)]
 
 
@@ -273,7 +278,7 @@ def test_alarms_beyond_what_a_queue_may_have_are_counted_as_missing(
     monkeypatch.setattr(utilization_monitor, "MAX_ALARMS", 3)
     queue = Watched(client)
     queue.train("a", ResourceConfig=on(4))
-    assert [(each.made, each.missing) for each in (queue.monitor.run(), queue.monitor.run())] == [(3, 1), (0, 1)]
+    assert [(each.made, each.missing) for each in (queue.watch(), queue.watch())] == [(3, 1), (0, 1)]
 
 
 def test_an_alarm_that_cannot_be_created_does_not_block_others(
@@ -286,7 +291,7 @@ def test_an_alarm_that_cannot_be_created_does_not_block_others(
         raise RetryLater("CloudWatch cannot answer now")
 
     monkeypatch.setattr(queue.alarms, "put", refuse)
-    report = queue.monitor.run()
+    report = queue.watch()
     assert (report.made, report.missing, report.measures) == (0, 1, 1)
 
 
@@ -296,7 +301,7 @@ def test_a_lost_report_of_an_alarm_is_recovered_by_a_run_that_fails_or_dies_late
 ) -> None:
     queue = Watched(client)
     attempt, gone = queue.train("a"), queue.train("gone")
-    queue.monitor.run()
+    queue.watch()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.world.fleet.finish(gone, now=queue.world.now_s)
     queue.world.pass_time(60)
@@ -308,7 +313,7 @@ def test_a_lost_report_of_an_alarm_is_recovered_by_a_run_that_fails_or_dies_late
 
     monkeypatch.setattr(queue.alarms, operation, die)
     with pytest.raises(TimeoutError):
-        queue.monitor.run()
+        queue.watch()
     assert queue.world.states("a") == {"a": "stopping"}
 
 
@@ -343,7 +348,7 @@ def test_an_attempt_that_its_owner_stops_meanwhile_is_left_alone(
         return found
 
     monkeypatch.setattr(queue.alarms, "seen", and_it_stops)
-    assert queue.monitor.run().measures == 0
+    assert queue.watch().measures == 0
     queue.world.tick()
     queue.world.pass_time(600)
     assert queue.world.seen("a").reason.message == "stopped on request"
@@ -364,14 +369,14 @@ def test_an_attempt_that_the_reconciler_changes_at_the_same_time_is_read_again_a
         return found
 
     monkeypatch.setattr(utilization_monitor, "find_attempt", and_it_changes)
-    assert queue.monitor.run().measures == measures
-    assert queue.monitor.run().measures == 1 - measures, "the next run does what this one could not"
+    assert queue.watch().measures == measures
+    assert queue.watch().measures == 1 - measures, "the next run does what this one could not"
     assert queue.world.states("a") == {"a": "stopping"}
 
 
 def test_a_stopping_job_that_its_owner_also_stops_ends_at_the_owners_request(client: CloudWatchClient) -> None:
     queue, _ = idle(client)
-    queue.monitor.run()
+    queue.watch()
     queue.world.commands.stop("a", ROOT)
     queue.world.tick()
     queue.world.pass_time(600)
@@ -395,7 +400,7 @@ def test_a_queue_at_rest_reads_alarms_once_an_hour(client: CloudWatchClient, mon
     queue = Watched(client)
     counted = Counted(queue, monkeypatch)
     for _ in range(120):
-        queue.monitor.run()
+        queue.watch()
         queue.world.pass_time(60)
     assert counted.questions == 2
 
@@ -405,12 +410,12 @@ def test_alarms_are_read_every_minute_while_a_job_trains_and_until_none_is_left(
 ) -> None:
     queue = Watched(client)
     counted = Counted(queue, monkeypatch)
-    queue.monitor.run()
+    queue.watch()
     queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "3600"})
     counted.questions = 0
-    assert [queue.monitor.run().made for _ in range(3)] == [1, 0, 0]
+    assert [queue.watch().made for _ in range(3)] == [1, 0, 0]
     queue.world.pass_time(7200)
-    assert [queue.monitor.run().removed for _ in range(4)] == [1, 0, 0, 0]
+    assert [queue.watch().removed for _ in range(4)] == [1, 0, 0, 0]
     # Each run with the job, the one that removes its alarm, and the one that finds none.
     assert counted.questions == 3 + 2
     assert queue.names() == []
@@ -421,15 +426,15 @@ def test_alarms_are_not_read_for_a_job_without_a_watch(
 ) -> None:
     queue = Watched(client, watches={"idle": None})
     counted = Counted(queue, monkeypatch)
-    queue.monitor.run()
+    queue.watch()
     queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "3600"})
-    assert [queue.monitor.run().made for _ in range(3)] == [0, 0, 0]
+    assert [queue.watch().made for _ in range(3)] == [0, 0, 0]
     assert counted.questions == 1
 
 
 def test_alarms_left_by_another_invocation_are_deleted_within_the_hour(client: CloudWatchClient) -> None:
     queue = Watched(client)
-    queue.monitor.run()
+    queue.watch()
     attempt = queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "1800"})
     other = UtilizationMonitor(
         table=queue.world.table,
@@ -439,11 +444,11 @@ def test_alarms_left_by_another_invocation_are_deleted_within_the_hour(client: C
         machine_clock=queue.world.machine_clock,
         wake=queue.world.wakes.append,
     )
-    other.run()
+    other.run(read_ledger(queue.world.table))
     assert queue.names() == [f"{attempt}/idle/1"]
     queue.world.pass_time(utilization_monitor.REST_MS / 1000)
     assert queue.world.states("a") == {"a": "completed"}
-    assert queue.monitor.run().removed == 1
+    assert queue.watch().removed == 1
     assert queue.names() == []
 
 
@@ -451,13 +456,13 @@ def test_a_run_interrupted_after_creating_alarms_is_distinguished_from_one_witho
     client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = Watched(client)
-    queue.monitor.run()
+    queue.watch()
     queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "1200"})
     with monkeypatch.context() as cut_off:
         cut_off.setattr(utilization_monitor, "MonitorReport", lambda **_: 1 // 0)
         with pytest.raises(ZeroDivisionError):
-            queue.monitor.run()
+            queue.watch()
     assert len(queue.names()) == 1
     queue.world.pass_time(1500)
     assert queue.world.states("a") == {"a": "completed"}
-    assert queue.monitor.run().removed == 1
+    assert queue.watch().removed == 1

@@ -6,7 +6,7 @@ newer server adds.
 
 from __future__ import annotations
 
-from headway.api_documents.arrays import ArrayMember, ArrayProgress, MemberPage
+from headway.api_documents.arrays import ArrayMember, ArrayProgress, MedianStopping, MemberPage
 from headway.api_documents.dead_letters import DeadLetter, DeadLetters, Redrive, RedriveFailure
 from headway.api_documents.forecast import Ahead, DryRun, Explanation, Forecast, ForecastEntry, Shift, WhatIf
 from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
@@ -37,6 +37,7 @@ __all__ = [
     "HistoryEntry",
     "Job",
     "JobDetails",
+    "MedianStopping",
     "MemberPage",
     "Pause",
     "PoolUse",

@@ -36,6 +36,7 @@ class QueueOptions:
         sweep: what the members of an array differ in; see `headway_client.sweeps.with_sweep`.
         at_once: how many members of the array may be in the queue or run at once.
         max_failures: how many of them may fail before no further one starts.
+        early_stopping: when members of the array are stopped early.
         reuse: whether the outputs of an equal job may be used; see `headway_client.reuse.with_reuse`.
         reuse_unpinned: whether an image without a digest counts as the same then.
     """
@@ -52,6 +53,7 @@ class QueueOptions:
     sweep: Mapping[str, Any] | None = None
     at_once: int | None = None
     max_failures: int | None = None
+    early_stopping: Mapping[str, Any] | None = None
     reuse: bool = False
     reuse_unpinned: bool = False
 
@@ -90,7 +92,13 @@ class QueueOptions:
             portable_checkpoint=self.portable_checkpoint,
         )
         body = with_reuse(with_dependencies(body, self.after), reuse=self.reuse, unpinned=self.reuse_unpinned)
-        return with_sweep(body, self.sweep, at_once=self.at_once, max_failures=self.max_failures)
+        return with_sweep(
+            body,
+            self.sweep,
+            at_once=self.at_once,
+            max_failures=self.max_failures,
+            early_stopping=self.early_stopping,
+        )
 
 
 def _is_duration(timeout: object) -> bool:

@@ -87,6 +87,7 @@ class TrainingQueue:
         sweep: Mapping[str, Any] | None = None,
         at_once: int | None = None,
         max_failures: int | None = None,
+        early_stopping: Mapping[str, Any] | None = None,
         reuse: bool = False,
         reuse_unpinned: bool = False,
     ) -> QueuedJob:
@@ -115,6 +116,8 @@ class TrainingQueue:
                 ``{"grid": {"lr": [0.1, 0.01]}}``.
             at_once: how many members of the array may be in the queue or run at once; by default any number.
             max_failures: how many of them may fail before no further one starts; by default any number.
+            early_stopping: stop members that are worse than the median of others at the same step, such as
+                ``{"metric": "loss", "goal": "minimize", "stepMetric": "epoch"}``; by default none is stopped.
             reuse: whether the job completes with the outputs of an equal one, if there is one.
             reuse_unpinned: whether an image without a digest (``@sha256:``) counts as the same then.
 
@@ -139,6 +142,7 @@ class TrainingQueue:
             sweep=sweep,
             at_once=at_once,
             max_failures=max_failures,
+            early_stopping=early_stopping,
             reuse=reuse,
             reuse_unpinned=reuse_unpinned,
         )
@@ -167,6 +171,7 @@ class TrainingQueue:
         sweep: Mapping[str, Any] | None = None,
         at_once: int | None = None,
         max_failures: int | None = None,
+        early_stopping: Mapping[str, Any] | None = None,
         reuse: bool = False,
         reuse_unpinned: bool = False,
     ) -> list[QueuedJob]:
@@ -191,6 +196,7 @@ class TrainingQueue:
             sweep: as for `submit`; each job is an array.
             at_once: as for `submit`.
             max_failures: as for `submit`.
+            early_stopping: as for `submit`.
             reuse: as for `submit`.
             reuse_unpinned: as for `submit`.
 
@@ -214,6 +220,7 @@ class TrainingQueue:
             sweep=sweep,
             at_once=at_once,
             max_failures=max_failures,
+            early_stopping=early_stopping,
             reuse=reuse,
             reuse_unpinned=reuse_unpinned,
         )

@@ -18,6 +18,7 @@ from botocore.exceptions import BotoCoreError
 from headway.api_documents.dead_letters import LetterQueue
 from headway_service import __version__
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
+from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
 from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLetterQueue
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.aws.ec2_spot_scores import Ec2SpotScores
@@ -31,6 +32,7 @@ from headway_service.clocks import machine_time_ms, training_time_ms
 from headway_service.config.document import Configuration
 from headway_service.config.notifications import Notifications
 from headway_service.dead_letters.redrive import DeadLetters
+from headway_service.early_stopping.stopper import EarlyStopper
 from headway_service.events.publisher import EventPublisher
 from headway_service.forecast.service import ForecastService
 from headway_service.jobs.commands import JobCommands
@@ -51,6 +53,7 @@ from headway_service.ports.objects import Objects
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
+from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.response_check import check_answers
 from headway_service.reuse.entry import ReuseEntry
@@ -255,6 +258,22 @@ class Container:
             table=self.table,
             alarms=self.alarms,
             configuration=self._configuration,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            wake=self.wake,
+        )
+
+    @cached_property
+    def training_metrics(self) -> TrainingMetrics:
+        """The metrics that training jobs report."""
+        return CloudWatchTrainingMetrics(boto3.client("cloudwatch", config=CALL_LIMITS))
+
+    @property
+    def early_stopper(self) -> EarlyStopper:
+        """Stops members of arrays early."""
+        return EarlyStopper(
+            self.table,
+            lambda: self.training_metrics,
             clock=self.clock,
             machine_clock=self.machine_clock,
             wake=self.wake,

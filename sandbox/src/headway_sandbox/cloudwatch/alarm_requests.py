@@ -1,4 +1,4 @@
-"""CloudWatch's validation of alarm requests.
+"""CloudWatch's validation of requests about alarms and metrics.
 
 Sources: "model" is botocore's service model of CloudWatch with its documentation strings, "quotas" the CloudWatch user
 guide, "CloudWatch service quotas"; "seen" marks wording that users quote from the service.
@@ -6,6 +6,7 @@ guide, "CloudWatch service quotas"; "seen" marks wording that users quote from t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +20,10 @@ RATES: Mapping[str, Rate] = {
     "PutMetricAlarm": Rate(per_s=3, burst=10),
     "DeleteAlarms": Rate(per_s=3, burst=10),
     "DescribeAlarms": Rate(per_s=9, burst=20),
+    "GetMetricData": Rate(per_s=50, burst=50),
 }
+MAX_QUERIES = 500  # model, GetMetricData
+_QUERY_ID = re.compile(r"[a-z][a-zA-Z0-9_]*")
 _DAY_S, _WEEK_S, _HOUR_S = 86_400, 604_800, 3600
 # Required for an alarm on a metric (model, PutMetricAlarm: each is optional there, as other alarms do not have it).
 _NEEDED = ("MetricName", "Namespace", "Statistic", "Period", "EvaluationPeriods", "Threshold", "ComparisonOperator")
@@ -36,7 +40,7 @@ _UNSUPPORTED = (
 
 
 def check(operation: str, request: Mapping[str, Any]) -> None:
-    """Validate a request of PutMetricAlarm, DescribeAlarms or DeleteAlarms.
+    """Validate a request of PutMetricAlarm, DescribeAlarms, DeleteAlarms or GetMetricData.
 
     Args:
         operation: Its operation.
@@ -50,6 +54,8 @@ def check(operation: str, request: Mapping[str, Any]) -> None:
         raise refused(wrong)
     if operation == "PutMetricAlarm":
         _check_alarm(request)
+    if operation == "GetMetricData":
+        _check_metric_data(request)
     if operation == "DescribeAlarms" and request.get("AlarmNames") and request.get("AlarmNamePrefix"):
         # Model, AlarmNamePrefix: "If this parameter is specified, you cannot specify AlarmNames". The wording is ours.
         raise AwsError("InvalidParameterCombination", "AlarmNames and AlarmNamePrefix can't be given together.")
@@ -63,6 +69,24 @@ def refused(message: str) -> AwsError:
 def throttled() -> AwsError:
     """Return CloudWatch's throttling error (seen): not the JSON services' code, but botocore retries both."""
     return AwsError("Throttling", "Rate exceeded")
+
+
+def _check_metric_data(request: Mapping[str, Any]) -> None:
+    """Validate queries of metrics (model, GetMetricData and MetricDataQuery; the wording is ours)."""
+    queries = request["MetricDataQueries"]
+    if len(queries) > MAX_QUERIES:
+        raise refused(f"The collection MetricDataQueries must not have a size greater than {MAX_QUERIES}.")
+    ids = [query["Id"] for query in queries]
+    if len(set(ids)) < len(ids) or not all(_QUERY_ID.fullmatch(each) for each in ids):
+        raise refused("The IDs of MetricDataQueries begin with a lower-case letter, and no two are the same.")
+    for query in queries:
+        if "MetricStat" not in query:
+            raise refused("Sandbox: queries are for a metric (MetricStat) here.")
+        period_s = int(query["MetricStat"]["Period"])
+        if period_s not in {1, 5, 10, 20, 30} and period_s % 60:
+            raise refused("Period must be 1, 5, 10, 20, 30 or a multiple of 60.")
+    if request["StartTime"] >= request["EndTime"]:
+        raise refused("The parameter StartTime must be less than the parameter EndTime.")
 
 
 def _check_alarm(alarm: Mapping[str, Any]) -> None:

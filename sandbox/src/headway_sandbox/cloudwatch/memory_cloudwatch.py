@@ -1,7 +1,7 @@
-"""CloudWatch alarms on training jobs in memory, for simulations in virtual time without the emulator.
+"""CloudWatch's alarms on training jobs, and their metrics, in memory: for simulations in virtual time.
 
 No clock, no I/O: every call passes the time (`now`, s since the epoch). No sample is stored: samples are computed from
-the fake SageMaker's jobs (`headway_sandbox.sagemaker.telemetry.utilization`), so only their metrics have data.
+the fake SageMaker's jobs (`headway_sandbox.sagemaker.telemetry`), so only their metrics have data.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
 from functools import partial
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from headway_sandbox.cloudwatch import alarm_message, alarm_requests, evaluation_schedule
 from headway_sandbox.cloudwatch.alarm_evaluation import INSUFFICIENT_DATA, AlarmSettings, Sample, sample
 from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.sagemaker.service import FakeSageMaker
-from headway_sandbox.sagemaker.telemetry import utilization
+from headway_sandbox.sagemaker.telemetry import printed_metrics, utilization
 from headway_sandbox.sagemaker.token_bucket import Rate, Throttle
 
 Document = dict[str, Any]
@@ -50,6 +52,7 @@ class MemoryCloudWatch:
             "PutMetricAlarm": self._put,
             "DeleteAlarms": self._delete,
             "DescribeAlarms": self._describe,
+            "GetMetricData": self._metric_data,
         }
 
     def call(self, operation: str, request: Mapping[str, Any], *, now: float) -> Document:
@@ -170,6 +173,33 @@ class MemoryCloudWatch:
             answer["NextToken"] = left[size]["AlarmName"]
         return answer
 
+    def _metric_data(self, request: Mapping[str, Any], now: float) -> Document:
+        start_s, end_s = (_seconds(request[member]) for member in ("StartTime", "EndTime"))
+        return {
+            "MetricDataResults": [
+                self._series(query, start_s, min(end_s, now)) for query in request["MetricDataQueries"]
+            ]
+        }
+
+    def _series(self, query: Mapping[str, Any], start_s: float, end_s: float) -> Document:
+        """The averages of a metric that the script of a training job prints."""
+        metric, period_s = query["MetricStat"]["Metric"], float(query["MetricStat"]["Period"])
+        names = [each["Value"] for each in metric["Dimensions"] if each["Name"] == printed_metrics.DIMENSION]
+        job = self._fleet.find(names[0], now=end_s) if names and metric["Namespace"] == utilization.NAMESPACE else None
+        periods: dict[float, list[float]] = {}
+        if job is not None:
+            # The period in which the range begins counts as a whole (model, GetMetricData: StartTime).
+            start_s -= start_s % period_s
+            for at_s, value in printed_metrics.values_of(job, metric["MetricName"], after_s=start_s, until_s=end_s):
+                periods.setdefault(at_s - at_s % period_s, []).append(value)
+        return {
+            "Id": query["Id"],
+            "Label": query["Id"],
+            "Timestamps": sorted(periods),
+            "Values": [fmean(values) for _, values in sorted(periods.items())],
+            "StatusCode": "Complete",
+        }
+
     # --------------------------------------------------------------------------------------------------- samples
 
     def _measured(self, now: float, alarm: AlarmSettings, since_s: float) -> Iterable[Sample]:
@@ -190,3 +220,8 @@ class MemoryCloudWatch:
             until_s=now,
         )
         return [sample(time_s, percent) for time_s, percent in found]
+
+
+def _seconds(moment: Any) -> float:
+    """A time of a request, s since the epoch: botocore's clients may be given either."""
+    return moment.timestamp() if isinstance(moment, datetime) else float(moment)

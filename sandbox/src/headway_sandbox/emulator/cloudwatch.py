@@ -230,6 +230,7 @@ def _refuse_bad_requests() -> None:
     cloudwatch._put_metric_alarm = strict("PutMetricAlarm", cloudwatch._put_metric_alarm)
     cloudwatch._describe_alarms = strict("DescribeAlarms", cloudwatch._describe_alarms)
     cloudwatch._delete_alarms = strict("DeleteAlarms", cloudwatch._delete_alarms)
+    cloudwatch._get_metric_data = strict("GetMetricData", cloudwatch._get_metric_data)
 
 
 class _Resources(str):

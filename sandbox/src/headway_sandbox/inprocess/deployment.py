@@ -16,6 +16,7 @@ from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT, LambdaFuncti
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
+from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.bootstrap import Container
@@ -25,6 +26,7 @@ from headway_service.ports.objects import Objects
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
+from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.scheduling.executor import TickReport
 from headway_service.settings import Settings
@@ -161,6 +163,10 @@ class SimulatedDeployment(Generic[TableT]):
         """CloudWatch's alarms as the functions use them: the real adapter over a boto3 client."""
         return CloudWatchAlarms(stub_client("cloudwatch", self.call_cloudwatch), ALARM_PREFIX, ALARM_TOPIC_ARN)
 
+    def make_training_metrics(self) -> TrainingMetrics:
+        """The metrics of training jobs as the functions read them: the real adapter over a boto3 client."""
+        return CloudWatchTrainingMetrics(stub_client("cloudwatch", self.call_cloudwatch))
+
     def make_configuration(self) -> ConfigurationStore:
         """The configuration document as the functions use it."""
         return self.configuration
@@ -265,6 +271,11 @@ class SimulatedContainer(Container):
     def objects(self) -> Objects:
         """See :class:`headway_service.bootstrap.Container`."""
         return self._deployment.make_objects()
+
+    @cached_property
+    def training_metrics(self) -> TrainingMetrics:
+        """See :class:`headway_service.bootstrap.Container`."""
+        return self._deployment.make_training_metrics()
 
     @cached_property
     def alarms(self) -> Alarms:

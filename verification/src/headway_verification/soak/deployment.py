@@ -26,6 +26,7 @@ from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
+from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.errors import RetryLater
@@ -34,6 +35,7 @@ from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
 from headway_service.ports.table import Table, Write
 from headway_service.ports.training_jobs import AllTrainingJobs
+from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_verification.soak.cooperative_scheduler import CooperativeScheduler, Process, current
@@ -148,6 +150,10 @@ class Deployment(SimulatedDeployment[StreamedTable]):
     def make_alarms(self) -> Alarms:
         """See :class:`SimulatedDeployment`."""
         return CloudWatchAlarms(_shared_client("cloudwatch"), ALARM_PREFIX, ALARM_TOPIC_ARN)
+
+    def make_training_metrics(self) -> TrainingMetrics:
+        """See :class:`SimulatedDeployment`."""
+        return CloudWatchTrainingMetrics(_shared_client("cloudwatch"))
 
     def make_configuration(self) -> ConfigurationStore:
         """See :class:`SimulatedDeployment`."""

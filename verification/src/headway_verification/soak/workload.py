@@ -89,6 +89,10 @@ TEAMS: list[dict[str, Any]] = [
 ]
 
 
+EARLY_STOPPING = {"metric": "seed", "goal": "minimize", "stepMetric": "epoch", "minMembers": 1, "minSteps": 2}
+"""Of two members that train at once the one with the greater seed is worse (``printed_metrics``)."""
+
+
 class Workload:
     """Users of the queue, and of the same account outside of it.
 
@@ -209,7 +213,8 @@ class Workload:
         count = random.randint(1, 4)
         at_once = {"atOnce": random.randint(1, 3)} if random.random() < 0.5 else {}
         most = {"maxFailures": random.randint(0, 1)} if random.random() < 0.5 else {}
-        return {**terms, "sweep": {"grid": {"seed": [*range(count)]}}, **at_once, **most}
+        early = {"earlyStopping": EARLY_STOPPING} if random.random() < 0.5 else {}
+        return {**terms, "sweep": {"grid": {"seed": [*range(count)]}}, **at_once, **most, **early}
 
     def _alternatives(self, request: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
         """Alternatives of a job of one type, if there are pools for them; the queue refuses those that share a pool."""

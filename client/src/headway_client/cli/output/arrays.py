@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headway_client import job_sentences as sentences
-from headway_client.models import ArrayProgress, Job, JobDetails
+from headway_client.models import ArrayProgress, Job, JobDetails, MedianStopping
 
 
 def ended_members(progress: ArrayProgress) -> int:
@@ -24,6 +24,18 @@ def array_lines(details: JobDetails) -> list[tuple[str, str]]:
     return lines
 
 
+def _early_stopping(settings: MedianStopping) -> str:
+    if settings.step_metric is not None:
+        since = f"{settings.step_metric} {settings.min_steps}"
+    else:
+        since = f"{settings.min_training_seconds} s of training"
+    better = "greater" if settings.goal == "minimize" else "less"
+    return (
+        f"a member whose {settings.metric} is {better} than the median of {settings.min_members} or more others, "
+        f"from {since} on"
+    )
+
+
 def _progress(job: Job) -> list[tuple[str, str]]:
     if job.array is None:
         return []
@@ -32,4 +44,6 @@ def _progress(job: Job) -> list[tuple[str, str]]:
         lines.append(("At Once", f"up to {job.array.at_once}"))
     if job.array.max_failures is not None:
         lines.append(("Failures", f"no member starts after more than {job.array.max_failures}"))
+    if job.array.early_stopping is not None:
+        lines.append(("Early Stop", _early_stopping(job.array.early_stopping)))
     return lines

@@ -8,7 +8,22 @@ from typing import Annotated
 
 from headway.api_documents.codec import ApiDocument, Member
 from headway.api_documents.values import Time
+from headway.early_stopping import Goal
 from headway.lifecycle import JobState
+
+
+@dataclass(frozen=True, kw_only=True)
+class MedianStopping(ApiDocument):
+    """When members of an array are stopped early: if they are worse than the median of others."""
+
+    metric: Annotated[str, Member("The metric that is compared, as MetricDefinitions have it.")]
+    goal: Annotated[Goal, Member("Which values of it are better.")]
+    step_metric: Annotated[
+        str | None, Member("The metric that counts the steps; null if members are compared by training time.")
+    ]
+    min_members: Annotated[int, Member("How many others must have reached the step.")]
+    min_steps: Annotated[int | None, Member("The first step at which a member is compared.")]
+    min_training_seconds: Annotated[int | None, Member("The training time from which on a member is compared.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +38,9 @@ class ArrayProgress(ApiDocument):
     unmade: Annotated[int, Member("Members whose turn has not come: they are no jobs yet.")]
     completed: int
     failed: Annotated[int, Member("Failed members; those that reached their time limit count.")]
-    stopped: int
+    stopped: Annotated[int, Member("Stopped members; those that were stopped early count.")]
+    stopped_early: int = 0
+    early_stopping: Annotated[MedianStopping | None, Member("When members are stopped early; null for never.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +50,7 @@ class ArrayMember(ApiDocument):
     index: Annotated[int, Member("From 0.")]
     name: Annotated[str, Member("Its name as a job: that of the array, an underscore, and its index.", name="jobName")]
     state: Annotated[JobState, Member(name="jobState")]
+    stopped_early: Annotated[bool, Member("Whether it was stopped early.")] = False
     made: Annotated[bool, Member("Whether its turn has come, so that it is a job of its own.")]
     parameters: Annotated[Mapping[str, str], Member("The hyperparameters that the sweep gives it.")]
     metrics: Annotated[

@@ -16,6 +16,7 @@ from headway.reasons.arrays import (
     taken_in,
     too_many_failures,
     waits_for_array,
+    worse_than_median,
 )
 from headway.reasons.codes import MAX_MESSAGE_CHARS, Reason, ReasonCode
 from headway.reasons.dependencies import (
@@ -193,5 +194,6 @@ __all__ = [
     "waits_in_line",
     "warm_pool_released",
     "with_warm_pool",
+    "worse_than_median",
     "would_delay",
 ]

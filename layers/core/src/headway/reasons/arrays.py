@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headway.early_stopping import Verdict
 from headway.model import Demand
 from headway.reasons.codes import Reason, ReasonCode
 from headway.vectors import describe
@@ -35,9 +36,17 @@ def members_left() -> Reason:
     return Reason(code=ReasonCode.MEMBERS_LEFT, message="waits until its members have ended")
 
 
-def array_completed(count: int) -> Reason:
-    """All members of an array have completed."""
-    return Reason(code=ReasonCode.COMPLETED, message=f"all {_members(count)} have completed")
+def array_completed(count: int, *, stopped_early: int = 0) -> Reason:
+    """All members of an array have completed, or were stopped early.
+
+    Args:
+        count: how many members it has.
+        stopped_early: how many of them were stopped early.
+    """
+    if not stopped_early:
+        return Reason(code=ReasonCode.COMPLETED, message=f"all {_members(count)} have completed")
+    message = f"{count - stopped_early} of {_members(count)} completed, {stopped_early} stopped early"
+    return Reason(code=ReasonCode.COMPLETED, message=message)
 
 
 def array_failed(*, failed: int, completed: int, never_started: int) -> Reason:
@@ -146,6 +155,24 @@ def stopped_with_array(array: str, why: str) -> Reason:
         why: the reason of the array.
     """
     return Reason(code=ReasonCode.STOPPED, message=f"stopped with `{array}`: {why}", jobs=(array,))
+
+
+def worse_than_median(metric: str, verdict: Verdict, *, step_metric: str = "", ends: bool = False) -> Reason:
+    """A member of an array is, or was, stopped early.
+
+    Args:
+        metric: the metric that was compared.
+        verdict: why.
+        step_metric: the metric that counts the steps; empty if it was compared by training time.
+        ends: whether the member has ended.
+    """
+    at = f"{step_metric} {verdict.step:g}" if step_metric else f"{verdict.step:g} s of training"
+    found = (
+        f"its best {metric} is {verdict.best:g}, and the median of {verdict.compared} other members "
+        f"at {at} is {verdict.median:g}"
+    )
+    code = ReasonCode.STOPPED_EARLY if ends else ReasonCode.WORSE_THAN_MEDIAN
+    return Reason(code=code, message=f"{'stopped' if ends else 'is being stopped'} early: {found}")
 
 
 def too_many_failures(failed: int, most: int) -> str:

@@ -53,6 +53,7 @@ class ReasonCode(StrEnum):
     # What the policy noticed of a running job, and perhaps stops it for.
     BREAKS_RULES = "BreaksRules"
     UNDERUSED = "Underused"
+    WORSE_THAN_MEDIAN = "WorseThanMedian"
     INTERRUPTED = "InterruptedTooOften"
     NO_INSTANCES = "NoInstances"
     POOL_SHRANK = "PoolShrank"
@@ -63,6 +64,7 @@ class ReasonCode(StrEnum):
     RETRIED = "Retried"
     STOPPED = "Stopped"
     STOPPED_BY_POLICY = "StoppedByPolicy"
+    STOPPED_EARLY = "StoppedEarly"
     STOPPED_OUTSIDE = "StoppedOutsideTheQueue"
     DEPENDENCY_UNMET = "DependencyUnmet"
     REQUEUED = "Requeued"

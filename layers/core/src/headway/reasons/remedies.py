@@ -88,6 +88,9 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
             "(`headway stop`); a job that waits for its data may need fewer or smaller instances."
         ),
     ),
+    ReasonCode.WORSE_THAN_MEDIAN: Remedy(
+        text="Nothing: the array asks for early stopping. What the member has written is in its output path.",
+    ),
     ReasonCode.INTERRUPTED: Remedy(
         notify=True,
         text=(
@@ -136,6 +139,12 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
         text=(
             "Fix what the reason describes, and submit the job under a new name. Its files are in its output and "
             "checkpoint paths."
+        ),
+    ),
+    ReasonCode.STOPPED_EARLY: Remedy(
+        text=(
+            "Nothing: the array asks for early stopping. To train the member to its end, submit a job with its values "
+            "under a new name."
         ),
     ),
     ReasonCode.REQUEUED: Remedy(

@@ -209,6 +209,8 @@ def _digest(canonical: str, alternatives: str, submission: Submission, array: Ad
         whole += _canonical(["dependsOn", submission.depends_on])
     if array is not None:
         whole += _canonical(["sweep", array.sweep, array.at_once, array.max_failures])
+        if array.early_stopping is not None:
+            whole += _canonical(["earlyStopping", array.early_stopping.document()])
     if submission.reuse:
         whole += _canonical(["reuse", submission.reuse_unpinned])
     return hashlib.sha256(whole.encode()).hexdigest()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headway.early_stopping import EarlyStopping, InvalidEarlyStopping
 from headway.sweeps import MAX_MEMBERS, InvalidSweep, Problem, Sweep, member_name
 from headway_service.admission.submission import Submission
 from headway_service.errors import FieldError, InvalidRequest
@@ -22,12 +23,14 @@ class AdmittedArray:
         count: how many members it has.
         at_once: how many of them may be in the queue or run at once; None for any number.
         max_failures: how many may fail before no further one starts; None for any number.
+        early_stopping: when members are stopped early; None for never.
     """
 
     sweep: str
     count: int
     at_once: int | None
     max_failures: int | None
+    early_stopping: EarlyStopping | None = None
 
 
 def sweep_of(submission: Submission) -> Sweep | None:
@@ -62,7 +65,16 @@ def array_of(submission: Submission, sweep: Sweep) -> AdmittedArray:
         count=sweep.count,
         at_once=submission.at_once,
         max_failures=submission.max_failures,
+        early_stopping=_early_stopping(submission.early_stopping),
     )
+
+
+def _early_stopping(document: Any) -> EarlyStopping | None:
+    """The early stopping that a document describes; None for none, and for one with errors."""
+    try:
+        return None if document is None else EarlyStopping.parse(document)
+    except InvalidEarlyStopping:
+        return None
 
 
 def errors(submission: Submission) -> Iterator[FieldError]:
@@ -75,8 +87,37 @@ def errors(submission: Submission) -> Iterator[FieldError]:
         elif isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_MEMBERS:
             message = f"is {value!r:.40}; it is a whole number from {least} to {MAX_MEMBERS}"
             yield FieldError(field=field, message=message)
+    yield from _early_stopping_errors(submission)
     if submission.sweep is not None and submission.reuse:
         yield FieldError(field="reuse", message="is for single jobs, not for arrays: remove it, or the sweep")
+
+
+def _early_stopping_errors(submission: Submission) -> Iterator[FieldError]:
+    if submission.early_stopping is None:
+        return
+    if submission.sweep is None:
+        yield FieldError(field="earlyStopping", message="is for arrays: add a sweep, or remove it")
+        return
+    try:
+        settings = EarlyStopping.parse(submission.early_stopping)
+    except InvalidEarlyStopping as error:
+        for problem in error.problems:
+            yield FieldError(field=f"earlyStopping.{problem.path}".rstrip("."), message=problem.message)
+        return
+    # Images of SageMaker's own algorithms define their metrics themselves, so none in a request proves nothing.
+    defined = _metrics_of(submission.request)
+    for member, metric in (("metric", settings.metric), ("stepMetric", settings.step_metric)):
+        if metric and defined and metric not in defined:
+            message = f"is {metric!r:.40}; MetricDefinitions has {', '.join(sorted(defined))}"
+            yield FieldError(field=f"earlyStopping.{member}", message=message)
+
+
+def _metrics_of(request: Any) -> set[str]:
+    """The names in the MetricDefinitions of a request, as far as it has the shape for them."""
+    specification = request.get("AlgorithmSpecification") if isinstance(request, Mapping) else None
+    defined = specification.get("MetricDefinitions") if isinstance(specification, Mapping) else None
+    listed = defined if isinstance(defined, list) else []
+    return {str(each.get("Name")) for each in listed if isinstance(each, Mapping)}
 
 
 def as_member(submission: Submission, sweep: Sweep) -> Submission:

@@ -28,6 +28,7 @@ class Submission:
         sweep: of an array, what its members differ in; see :mod:`headway_service.admission.arrays`.
         at_once: how many members may be in the queue or run at once; None for any number.
         max_failures: how many members may fail before no further one starts; None for any number.
+        early_stopping: when members are stopped early; None for never.
         reuse: whether an equal job may answer it; see :mod:`headway_service.admission.reuse`.
         reuse_unpinned: whether an image without a digest counts as the same then.
     """
@@ -40,6 +41,7 @@ class Submission:
     sweep: Any = None
     at_once: Any = None
     max_failures: Any = None
+    early_stopping: Any = None
     reuse: Any = False
     reuse_unpinned: Any = False
 

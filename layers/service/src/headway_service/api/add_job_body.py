@@ -17,7 +17,7 @@ from headway_service.sagemaker_api.tags import PRIORITY_TAGS
 _DETAILS = "jobDetails"
 _ARTICLE = ("jobName", "entryTime", "jobState", "priority", _DETAILS)
 _REUSE = ("reuse", "reuseUnpinned")
-_ARRAY = ("sweep", "atOnce", "maxFailures")
+_ARRAY = ("sweep", "atOnce", "maxFailures", "earlyStopping")
 _MEMBERS = (*_ARTICLE, "alternatives", "waitAtMostSeconds", "portableCheckpoint", "dependsOn", *_REUSE, *_ARRAY)
 
 
@@ -41,6 +41,7 @@ def submission_in(body: Any) -> Any:
         sweep=body.get("sweep"),
         at_once=body.get("atOnce"),
         max_failures=body.get("maxFailures"),
+        early_stopping=body.get("earlyStopping"),
         reuse=body.get("reuse", False),
         reuse_unpinned=body.get("reuseUnpinned", False),
     )

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 
 from pydantic import TypeAdapter
 
-from headway.api_documents.arrays import ArrayMember, ArrayProgress, MemberPage
+from headway.api_documents.arrays import ArrayMember, ArrayProgress, MedianStopping, MemberPage
 from headway.api_documents.batches import BatchResults, Refused
 from headway.api_documents.batches import Taken as TakenDocument
 from headway.api_documents.dead_letters import DeadLetter, RedriveFailure
@@ -36,7 +36,7 @@ from headway_service.jobs.submit_batch import Accepted
 from headway_service.pools.capacity import Capacity as CapacityFound
 from headway_service.pools.capacity import PoolUse
 from headway_service.sagemaker_api.redaction import Shown
-from headway_service.store.records.array import ArrayRecord
+from headway_service.store.records.array import ArrayRecord, EarlyStoppingRecord
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import EndedAttempt, JobRecord
@@ -145,6 +145,20 @@ def _progress(numbers: ArrayRecord) -> ArrayProgress:
         completed=numbers.completed,
         failed=numbers.failed,
         stopped=numbers.stopped,
+        stopped_early=numbers.stopped_early,
+        early_stopping=_median_stopping(numbers.early_stopping) if numbers.early_stopping is not None else None,
+    )
+
+
+def _median_stopping(settings: EarlyStoppingRecord) -> MedianStopping:
+    by_steps = bool(settings.step_metric)
+    return MedianStopping(
+        metric=settings.metric,
+        goal=settings.goal,
+        step_metric=settings.step_metric or None,
+        min_members=settings.min_members,
+        min_steps=settings.min_step if by_steps else None,
+        min_training_seconds=None if by_steps else settings.min_step,
     )
 
 
@@ -168,10 +182,12 @@ def _member(name: str, member: MemberView) -> ArrayMember:
     job, result = member.job, member.result
     if result is not None:
         state, made, attempt = result.job_state, True, result.attempt_name
+        stopped_early = result.stopped_early
         metrics: Mapping[str, str] | None = result.metrics
         started_ms, ended_ms = result.started_ms, result.ended_ms
     elif job is not None:
         state, made, metrics = job.job_state, job.is_made, job.metrics
+        stopped_early = job.was_stopped_early
         attempt = job.live_attempt or (job.attempts[-1].attempt_name if job.attempts else None)
         started_ms, ended_ms = job.usage.started_ms, job.ended_ms
     else:
@@ -181,6 +197,7 @@ def _member(name: str, member: MemberView) -> ArrayMember:
         name=name,
         state=state,
         made=made,
+        stopped_early=stopped_early,
         parameters=member.parameters,
         metrics=_numbers(metrics),
         attempt=attempt,

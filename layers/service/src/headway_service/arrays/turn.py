@@ -107,6 +107,7 @@ def _counted(numbers: ArrayRecord, ended: Sequence[EndedJobRecord]) -> ArrayReco
             "completed": numbers.completed + states.count(JobState.COMPLETED),
             "failed": numbers.failed + states.count(JobState.FAILED),
             "stopped": numbers.stopped + states.count(JobState.STOPPED),
+            "stopped_early": numbers.stopped_early + sum(each.stopped_early for each in ended),
         }
     )
 
@@ -165,8 +166,8 @@ def _outcome(array: JobRecord) -> tuple[JobTrigger, Reason]:
     """How an array ends whose members have ended."""
     numbers, _ = _parts(array)
     stopped = reasons.array_stopped(stopped=numbers.stopped, completed=numbers.completed)
-    if numbers.completed == numbers.count:
-        return JobTrigger.COMPLETE, reasons.array_completed(numbers.count)
+    if numbers.completed + numbers.stopped_early == numbers.count:
+        return JobTrigger.COMPLETE, reasons.array_completed(numbers.count, stopped_early=numbers.stopped_early)
     if array.job_state is JobState.PENDING:
         # All members were made before their turn, and stopped.
         return JobTrigger.STOP, stopped
@@ -187,6 +188,7 @@ def _result(array: JobRecord, ended: EndedJobRecord, expires_at: int) -> MemberR
         index=ended.index,
         accepted_ms=array.accepted_time,
         job_state=_STATE_AFTER[ended.ending],
+        stopped_early=ended.stopped_early,
         attempt_name=ended.attempt_name,
         started_ms=ended.started_ms,
         ended_ms=ended.ended_ms,

@@ -7,7 +7,8 @@ from headway.policy import Policy
 from headway.reasons import array_entered, entered, entered_after
 from headway.scheduling.ordering import handicap_ms
 from headway_service.admission.admit import Admitted
-from headway_service.store.records.array import ArrayRecord, MembersRecord
+from headway_service.admission.arrays import AdmittedArray
+from headway_service.store.records.array import ArrayRecord, EarlyStoppingRecord, MembersRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.job import JobRecord, Step
@@ -63,7 +64,7 @@ def new_job(
         wait_at_most_s=admitted.wait_at_most_s,
         portable_checkpoint=admitted.portable_checkpoint,
         depends_on=depends_on,
-        array=ArrayRecord(count=array.count, at_once=array.at_once, max_failures=array.max_failures) if array else None,
+        array=_array(array) if array else None,
         members=MembersRecord() if array else None,
         reuse=admitted.reuse,
         owner=owner,
@@ -72,3 +73,8 @@ def new_job(
         reason=reason,
         history=(Step(time_ms=now_ms, job_state=JobState.PENDING, reason=reason),),
     )
+
+
+def _array(array: AdmittedArray) -> ArrayRecord:
+    early = EarlyStoppingRecord.of(array.early_stopping) if array.early_stopping else None
+    return ArrayRecord(count=array.count, at_once=array.at_once, max_failures=array.max_failures, early_stopping=early)

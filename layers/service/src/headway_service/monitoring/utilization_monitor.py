@@ -23,7 +23,7 @@ from headway_service.ports.alarms import Alarms
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.store import policy_actions, transitions
-from headway_service.store.ledger import read_ledger
+from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.repository import find_attempt, find_job, find_request_of, retry_on_conflict
 
@@ -88,13 +88,16 @@ class UtilizationMonitor:
         #: When there was no alarm and none was wanted, machine time, ms; None if the last run found otherwise.
         self._none_there_ms: int | None = None
 
-    def run(self) -> MonitorReport:
+    def run(self, ledger: Ledger) -> MonitorReport:
         """Reconcile the alarms, and apply the policy where they fire.
+
+        Args:
+            ledger: the ledger. It may have changed since it was read.
 
         Raises:
             RetryLater: the table or CloudWatch is unavailable; the next run does the same.
         """
-        training = [attempt for attempt in read_ledger(self._table).attempts if _trains(attempt)]
+        training = [attempt for attempt in ledger.attempts if _trains(attempt)]
         # Before the first decision there is no configuration yet, nor anything that trains.
         configuration = self._configuration() if training else None
         covered = {each.attempt_name: self._coverage(each, configuration) for each in training if configuration}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headway import reasons
+from headway.early_stopping import EarlyStopping, Verdict
 from headway.jobpolicy.rules import OnStart, Violation
 from headway.jobpolicy.utilization import Action, UtilizationRule
 from headway.reasons import Reason
@@ -27,6 +28,7 @@ class PolicyAction:
         ends: the sentence with which the job ends or returns to the queue.
         priority: the priority of a requeued job.
         watch: the name of the watch that added a note, so that it adds one only.
+        early: whether the job is a member of an array that is stopped early.
     """
 
     reason: Reason
@@ -34,6 +36,7 @@ class PolicyAction:
     ends: str = ""
     priority: int | None = None
     watch: str = ""
+    early: bool = False
 
 
 def on_start(violations: Sequence[Violation]) -> PolicyAction | None:
@@ -77,6 +80,18 @@ def on_drain(pause: PauseRecord) -> PolicyAction:
     text = f"{pause.drained_by or pause.by} drains {pause.pool}: {pause.drain_reason or pause.reason}"
     ends = f"waits again in its old place in the queue, as {text}"
     return PolicyAction(reason=reasons.stopping_for_drain(text), cause=StopCause.REQUEUE, ends=ends)
+
+
+def on_median(settings: EarlyStopping, verdict: Verdict) -> PolicyAction:
+    """The action for a member of an array that is worse than the median of others.
+
+    Args:
+        settings: what the array says of early stopping.
+        verdict: why.
+    """
+    ends = reasons.worse_than_median(settings.metric, verdict, step_metric=settings.step_metric, ends=True)
+    reason = reasons.worse_than_median(settings.metric, verdict, step_metric=settings.step_metric)
+    return PolicyAction(reason=reason, cause=StopCause.POLICY, ends=ends.message, early=True)
 
 
 def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: UtilizationRule) -> PolicyAction | None:

@@ -390,6 +390,8 @@ def _end(
         # Also after a failure: a job that does not take SIGTERM well has failed because the queue stopped it. And if it
         # reached its own limit meanwhile, that is not why it ended.
         trigger, code = _BY_POLICY[attempt.stop_cause]
+        if attempt.stops_early:
+            code = ReasonCode.STOPPED_EARLY
         on_demand = attempt.stop_cause is StopCause.ON_DEMAND
         retry = transitions.RetryPlan(on_demand=on_demand, priority=attempt.requeue_priority)
         return trigger, Reason(code=code, message=attempt.stop_reason), retry if trigger is JobTrigger.RETRY else None

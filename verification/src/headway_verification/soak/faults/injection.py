@@ -22,6 +22,7 @@ ACTIONS: Mapping[str, str] = {
     **{operation: f"dynamodb:{operation}" for operation in ("GetItem", "Query")},
     **{operation: f"ssm:{operation}" for operation in ("GetParameter", "PutParameter")},
     **{operation: f"cloudwatch:{operation}" for operation in ("PutMetricAlarm", "DeleteAlarms", "DescribeAlarms")},
+    "GetMetricData": "cloudwatch:GetMetricData",
     "PutEvents": "events:PutEvents",
     "PublishBatch": "sns:Publish",
     "SendMessage": "sqs:SendMessage",

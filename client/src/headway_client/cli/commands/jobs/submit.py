@@ -12,6 +12,7 @@ import click
 from headway.sanitize import strip_control_characters
 from headway.sweeps import MAX_MEMBERS, Sweep
 from headway_client.alternatives import with_alternatives
+from headway_client.cli.arguments import early_stopping as early_stopping_argument
 from headway_client.cli.arguments import input_files
 from headway_client.cli.arguments.params import FILE, PRIORITY, Duration, ExclusiveOption, WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
@@ -105,6 +106,12 @@ _AGAIN = " Submit the same again to continue: what the queue already has is not 
     help="With --sweep: how many members may fail before no further one starts; any number by default.",
 )
 @click.option(
+    "--early-stopping",
+    metavar="MEMBER=VALUE,...",
+    help="With --sweep: stop members that are worse than the median of others at the same step, such as "
+    "metric=loss,goal=minimize,stepMetric=epoch,minSteps=3,minMembers=5.",
+)
+@click.option(
     "--reuse",
     is_flag=True,
     help="Complete at once with the outputs of an equal job that has completed, or wait for one that has not ended.",
@@ -135,13 +142,15 @@ def submit(
     grid: str | None,
     at_once: int | None,
     max_failures: int | None,
+    early_stopping: str | None,
     reuse: bool,
     reuse_unpinned: bool,
     dry_run: bool,
     wait: bool,
 ) -> int:
     """Submit CreateTrainingJob requests."""
-    sweep = _sweep(files, grid, at_once, max_failures)
+    sweep = _sweep(files, grid, at_once, max_failures, early_stopping)
+    early = early_stopping_argument.parse(early_stopping) if early_stopping is not None else None
     found = _requests(files, changes, name, priority, limit=MAX_DRY_RUNS if dry_run else MAX_REQUESTS)
     if sweep is not None and len(found) > 1:
         raise UsageError(f"--sweep is for one request; there are {len(found)}.")
@@ -163,7 +172,10 @@ def submit(
         )
         for each in found
     ]
-    requests = [with_sweep(each.value, sweep, at_once=at_once, max_failures=max_failures) for each in found]
+    requests = [
+        with_sweep(each.value, sweep, at_once=at_once, max_failures=max_failures, early_stopping=early)
+        for each in found
+    ]
     if dry_run:
         _dry_run(common, requests)
         return EXIT_OK
@@ -197,12 +209,16 @@ def _requests(
     return [replace(each, value=changed(each.value)) for each in found]
 
 
-def _sweep(files: Sequence[str], grid: str | None, at_once: int | None, max_failures: int | None) -> Sweep | None:
+def _sweep(
+    files: Sequence[str], grid: str | None, at_once: int | None, max_failures: int | None, early_stopping: str | None
+) -> Sweep | None:
     from headway_client.cli.arguments.sweep_files import read_sweep
 
     if grid is None:
         if at_once is not None or max_failures is not None:
             raise UsageError("--at-once and --max-failures are for arrays; give a sweep (--sweep).")
+        if early_stopping is not None:
+            raise UsageError("--early-stopping is for arrays; give a sweep (--sweep).")
         return None
     if grid == input_files.STANDARD_INPUT in files:
         raise UsageError("Standard input (-) can be read only once.")

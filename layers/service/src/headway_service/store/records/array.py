@@ -6,9 +6,42 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from headway.early_stopping import EarlyStopping, Goal
 from headway.lifecycle import JobState
 from headway_service.ports.table import Delete, Key, Put
 from headway_service.store.records.base import LEDGER, Record
+
+
+class EarlyStoppingRecord(Record):
+    """See :class:`headway.early_stopping.EarlyStopping`."""
+
+    metric: str
+    goal: Goal
+    step_metric: str = ""
+    min_members: int
+    min_step: int
+
+    @classmethod
+    def of(cls, settings: EarlyStopping) -> EarlyStoppingRecord:
+        """The record of the settings."""
+        return cls(
+            metric=settings.metric,
+            goal=settings.goal,
+            step_metric=settings.step_metric,
+            min_members=settings.min_members,
+            min_step=settings.min_step,
+        )
+
+    @property
+    def settings(self) -> EarlyStopping:
+        """The settings."""
+        return EarlyStopping(
+            metric=self.metric,
+            goal=self.goal,
+            step_metric=self.step_metric,
+            min_members=self.min_members,
+            min_step=self.min_step,
+        )
 
 
 class ArrayRecord(Record):
@@ -19,12 +52,16 @@ class ArrayRecord(Record):
     at_once: int | None = None
     #: How many may fail before no further one starts; None if failures change nothing.
     max_failures: int | None = None
+    #: When members are stopped early; None for never.
+    early_stopping: EarlyStoppingRecord | None = None
     #: Those that are jobs of their own, or were.
     made: int = 0
     completed: int = 0
     #: Those that failed, or reached their time limit.
     failed: int = 0
     stopped: int = 0
+    #: Those of ``stopped`` that were stopped early.
+    stopped_early: int = 0
 
     @property
     def unmade(self) -> int:
@@ -61,6 +98,8 @@ class OpenArrayRecord(Record):
     """An array of which a tick may have something to do: each tick reads the ledger, so it finds it there."""
 
     job_name: str
+    #: Whether its members may be stopped early.
+    stops_early: bool = False
 
     @staticmethod
     def key(job: str) -> Key:
@@ -87,6 +126,7 @@ class MemberResultRecord(Record):
     #: When the array was accepted, ms: an array of that name may have been there before.
     accepted_ms: int
     job_state: JobState
+    stopped_early: bool = False
     attempt_name: str | None = None
     started_ms: int | None = None
     ended_ms: int | None = None

@@ -71,6 +71,8 @@ class AttemptRecord(Record):
     stopping_since_ms: int | None = None
     #: Why the policy, or a caller, stops it; empty if the caller gave no reason.
     stop_reason: str = ""
+    #: Whether it is stopped early, as a member of an array that is worse than others.
+    stops_early: bool = False
     #: The priority of its job after a requeue.
     requeue_priority: int | None = None
     #: When StopTrainingJob was answered, ms.

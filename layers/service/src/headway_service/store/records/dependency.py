@@ -37,6 +37,7 @@ class EndedJobRecord(Record):
     #: The array that it is a member of, empty for none, and what the array keeps of its members.
     member_of: str = ""
     index: int = 0
+    stopped_early: bool = False
     attempt_name: str | None = None
     started_ms: int | None = None
     ended_ms: int | None = None

@@ -284,6 +284,11 @@ class JobRecord(Record):
         last = self.attempts[-1]
         return last.secondary_status in LIMITS and self.history[-1].attempt_name == last.attempt_name
 
+    @property
+    def was_stopped_early(self) -> bool:
+        """Whether it has ended as a member of an array that was worse than others."""
+        return self.job_state is JobState.STOPPED and self.reason.code is ReasonCode.STOPPED_EARLY
+
     def ended(self) -> list[Put]:
         """The write that lets the next tick notify its dependants, equal jobs and its array, if there may be any."""
         ending = self.ending
@@ -294,6 +299,7 @@ class JobRecord(Record):
             result = {
                 "member_of": self.member_of,
                 "index": self.index,
+                "stopped_early": self.was_stopped_early,
                 "attempt_name": self.attempts[-1].attempt_name if self.attempts else None,
                 "started_ms": self.usage.started_ms,
                 "ended_ms": self.ended_ms,

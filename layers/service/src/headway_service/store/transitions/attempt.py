@@ -207,7 +207,14 @@ def apply_policy_action(job: JobRecord, attempt: AttemptRecord, action: PolicyAc
         moved = note_step(job, job.job_state, action.reason, now_ms, attempt=attempt.attempt_name)
         return [moved.put(was=job.version), change_attempt(attempt, notified=notified).put(was=attempt.version)]
     moved = move_job(job, JobTrigger.STOP, action.reason, now_ms, attempt=attempt.attempt_name)
-    stopping = _stopping(attempt, action.cause, now_ms, stop_reason=action.ends, requeue_priority=action.priority)
+    stopping = _stopping(
+        attempt,
+        action.cause,
+        now_ms,
+        stop_reason=action.ends,
+        requeue_priority=action.priority,
+        stops_early=action.early,
+    )
     return [moved.put(was=job.version), stopping.put(was=attempt.version)]
 
 

@@ -73,7 +73,11 @@ def enqueue(
         Put(item=stored.item, requires=Absent()),
         Put(item=item),
         *(entry.put() for entry in job.queue_entries()),
-        *([OpenArrayRecord(job_name=job.job_name).put()] if job.array is not None else []),
+        *(
+            [OpenArrayRecord(job_name=job.job_name, stops_early=job.array.early_stopping is not None).put()]
+            if job.array is not None
+            else []
+        ),
         *(add_dependant(each, job.job_name) for each in awaited),
     ]
 

@@ -1,0 +1,41 @@
+"""When members of an array are stopped early, as an argument: ``metric=loss,goal=minimize,stepMetric=epoch``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from headway_client.errors import UsageError
+
+_NUMBERS = ("minMembers", "minSteps", "minTrainingSeconds")
+
+
+def parse(text: str) -> dict[str, Any]:
+    """Return the document that an argument stands for, unchecked.
+
+    Args:
+        text: pairs of a member and its value, separated by commas; or the document itself as JSON.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    if text.lstrip().startswith("{"):
+        try:
+            document: dict[str, Any] = json.loads(text)
+        except ValueError as error:
+            raise UsageError(f"--early-stopping is no valid JSON: {error}") from error
+        return document
+    found: dict[str, Any] = {}
+    for pair in text.split(","):
+        member, is_pair, value = pair.partition("=")
+        if not is_pair:
+            raise UsageError(f"--early-stopping has {pair!r:.40}; write MEMBER=VALUE, such as metric=loss.")
+        if member in found:
+            raise UsageError(f"--early-stopping has {member} twice; remove one.")
+        found[member] = _number(value) if member in _NUMBERS else value
+    return found
+
+
+def _number(text: str) -> int | str:
+    """The number in a text; the text itself if it has none, which is refused as what it is."""
+    return int(text) if text.isascii() and text.isdigit() else text

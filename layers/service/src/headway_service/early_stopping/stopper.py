@@ -1,0 +1,143 @@
+"""Stops members of arrays that are worse than the median of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headway.early_stopping import MAX_COMPARED, EarlyStopping, Verdict, judge
+from headway_service.arrays.turn import stops
+from headway_service.early_stopping.members import (
+    ComparedMember,
+    curve,
+    ended_members,
+    fitting,
+    metrics_of,
+    period_s,
+    running_members,
+    trains,
+)
+from headway_service.errors import Conflict, RetryLater
+from headway_service.observability.logging import logger
+from headway_service.ports.messaging import Wake
+from headway_service.ports.table import Table
+from headway_service.ports.training_metrics import TrainingMetrics
+from headway_service.store import policy_actions, transitions
+from headway_service.store.ledger import Ledger
+from headway_service.store.records.array import MemberResultRecord, MembersRecord, OpenArrayRecord
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.repository import find_attempt, find_job
+
+MAX_ARRAYS = 20
+"""Arrays that one run compares the members of. With more, each run begins with another one."""
+
+MAX_AGE_MS = 15 * 86_400_000
+"""How old compared values may be, ms: as long as CloudWatch keeps those of a minute (user guide, metrics retention)."""
+
+_MINUTE_MS = 60_000
+
+
+class EarlyStopper:
+    """Stops members early, of the arrays that ask for it.
+
+    Args:
+        table: the table.
+        metrics: makes the client of CloudWatch's metrics; called only if there is something to compare.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms: that of CloudWatch.
+        wake: requests a tick, which stops attempts.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        metrics: Callable[[], TrainingMetrics],
+        *,
+        clock: Callable[[], int],
+        machine_clock: Callable[[], int],
+        wake: Wake,
+    ) -> None:
+        self._table = table
+        self._metrics = metrics
+        self._clock = clock
+        self._machine_clock = machine_clock
+        self._wake = wake
+
+    def run(self, ledger: Ledger) -> int:
+        """Compare the members of each array, and stop those that are worse than the median of the others.
+
+        Args:
+            ledger: the ledger. It may have changed since it was read.
+
+        Returns:
+            How many members are to stop.
+        """
+        wanted = [each for each in ledger.arrays if each.stops_early]
+        first = self._machine_clock() // _MINUTE_MS * MAX_ARRAYS % len(wanted) if len(wanted) > MAX_ARRAYS else 0
+        stopped = 0
+        for each in [*wanted[first:], *wanted[:first]][:MAX_ARRAYS]:
+            try:
+                stopped += self._compare(each, ledger.attempts)
+            except (Conflict, RetryLater) as error:
+                # The next run compares them again.
+                logger.warning("members were not compared", extra={"job": each.job_name, "error": str(error)})
+        return stopped
+
+    def _compare(self, open_array: OpenArrayRecord, attempts: Sequence[AttemptRecord]) -> int:
+        """Compare the members of an array, and stop some. Returns how many.
+
+        Raises:
+            Conflict: a member has changed meanwhile.
+            RetryLater: CloudWatch cannot answer now.
+        """
+        now_ms = self._clock()
+        running = running_members(open_array.job_name, attempts, now_ms)
+        if not running:
+            return 0
+        array = find_job(self._table, open_array.job_name)
+        if array is None or array.array is None or array.array.early_stopping is None or stops(array):
+            return 0
+        settings = array.array.early_stopping.settings
+        members = fitting([*running, *ended_members(array, self._results(array))], settings)
+        if len(members) <= settings.min_members:
+            return 0
+        since_ms = max(array.usage.started_ms or now_ms, now_ms - MAX_AGE_MS)
+        until_s = self._machine_clock() // 1000 + 1
+        period = period_s(members)
+        series = self._metrics().read(
+            metrics_of(members, settings),
+            since_s=until_s - 1 - (now_ms - since_ms) // 1000,
+            until_s=until_s,
+            period_s=period,
+        )
+        curves = [curve(each, settings, series, period) for each in members]
+        stopped = 0
+        for at, (member, own) in enumerate(zip(members, curves, strict=True)):
+            others = [each for other, each in enumerate(curves) if other != at and each is not None]
+            verdict = judge(own, others, settings.rule) if own is not None and member.running is not None else None
+            if verdict is not None:
+                stopped += self._stop(member, settings, verdict)
+        return stopped
+
+    def _results(self, array: JobRecord) -> list[MemberResultRecord]:
+        """What has been given by those of the last :data:`MAX_COMPARED` members that have ended."""
+        before = (array.members or MembersRecord()).next_index - MAX_COMPARED - 1
+        key = MemberResultRecord.key(array.job_name, max(0, before))
+        after = key.sk if before >= 0 else ""
+        items = self._table.query(key.pk, prefix=MemberResultRecord.PREFIX, after=after, limit=MAX_COMPARED)
+        return [MemberResultRecord.parse(each) for each in items]
+
+    def _stop(self, member: ComparedMember, settings: EarlyStopping, verdict: Verdict) -> bool:
+        """Stop a member, unless it has ended or stops already. Returns whether it was stopped."""
+        known = member.running
+        attempt = find_attempt(self._table, known.attempt_name) if known is not None else None
+        if attempt is None or not trains(attempt):
+            return False
+        job = find_job(self._table, attempt.job_name)
+        if job is None or job.live_attempt != attempt.attempt_name:
+            return False
+        action = policy_actions.on_median(settings, verdict)
+        self._table.write(transitions.apply_policy_action(job, attempt, action, self._clock()))
+        logger.info("a member is stopped early", extra={"job": job.job_name, "attempt": attempt.attempt_name})
+        self._wake(f"{attempt.attempt_name} is to stop")
+        return True
