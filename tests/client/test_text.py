@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import io
 import json
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_client.text import shorten, shorten_middle, to_json
+from headway_client.text import shorten, shorten_middle, to_json, to_stderr
 
 
 @given(st.text())
@@ -40,3 +42,16 @@ def test_a_cut_name_keeps_its_width_its_beginning_and_its_end(value: str, width:
         kept = width - 1 - (width - 1) // 2
         assert shown[:kept] == value[:kept]
         assert value.endswith(shown[kept + 1 :])
+
+
+def test_a_sentence_is_written_at_once_with_the_end_of_its_line(monkeypatch: pytest.MonkeyPatch):
+    written: list[str] = []
+
+    class Stream(io.StringIO):
+        def write(self, text: str) -> int:
+            written.append(text)
+            return len(text)
+
+    monkeypatch.setattr(sys, "stderr", Stream())
+    to_stderr("waits")
+    assert [each for each in written if each] == ["headway: waits\n"]

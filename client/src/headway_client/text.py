@@ -42,4 +42,5 @@ def to_json(document: Any) -> str:
 
 def to_stderr(sentence: str) -> None:
     """Print a sentence to standard error."""
-    print(f"headway: {strip_control_characters(sentence)}", file=sys.stderr, flush=True)
+    # The end of the line is part of the text: print writes its own end apart, and lines of two threads would mix.
+    print(f"headway: {strip_control_characters(sentence)}\n", end="", file=sys.stderr, flush=True)
