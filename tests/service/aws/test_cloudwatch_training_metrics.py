@@ -76,9 +76,6 @@ class TestContract:
             put(LOSS, 1.0, START_S + at_s)
         assert read(metrics, LOSS) == {LOSS: ((START_S + 60, 1.0),)}
 
-    def test_without_metrics_nothing_is_found(self, port: tuple[TrainingMetrics, Put]) -> None:
-        assert read(port[0]) == {}
-
 
 def answered(*pages: dict[str, Any]) -> CloudWatchTrainingMetrics:
     """CloudWatch with these pages."""

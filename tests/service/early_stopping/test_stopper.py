@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from unittest import mock
 
 import pytest
 
-from headway.early_stopping import EarlyStopping
-from headway.lifecycle import JobState
+from headway.early_stopping import Curve, EarlyStopping
+from headway.lifecycle import AttemptState, JobState
 from headway_service.admission.submission import Submission
 from headway_service.early_stopping import members as compared
 from headway_service.early_stopping import stopper
 from headway_service.early_stopping.members import ComparedMember
 from headway_service.early_stopping.stopper import EarlyStopper
 from headway_service.errors import Conflict, InvalidRequest, NameInUse
-from headway_service.ports.training_metrics import JobMetric
+from headway_service.ports.training_metrics import JobMetric, Series
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.array import ArrayRecord, MemberResultRecord
+from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.repository import find_attempt, get_job
 from headway_service.testing.memory_training_metrics import MemoryTrainingMetrics
 from tests.service.world import P5, ROOT, World, request
@@ -30,14 +32,17 @@ BY_TIME = {"metric": "loss", "goal": "minimize", "minMembers": 2, "minTrainingSe
 
 
 class Arrays:
-    """A world with an array of four members, all of which train."""
+    """A world with an array of four members, all of which have started."""
 
-    def __init__(self, early_stopping: dict[str, Any] | None = None, *, size: int = 4, **more: Any) -> None:
+    def __init__(
+        self, early_stopping: dict[str, Any] | None = None, *, size: int = 4, trains: bool = True, **more: Any
+    ) -> None:
         self.world = World(pools={P5: size})
         self.metrics = MemoryTrainingMetrics()
         self.submit("sweep", early_stopping or BY_STEP, **more)
         self.world.tick()
-        self.world.pass_time(400)
+        if trains:
+            self.world.pass_time(400)
 
     def submit(self, name: str, early_stopping: Any = None, **more: Any) -> None:
         document = more.pop("document", GRID)
@@ -280,6 +285,77 @@ def test_only_members_that_trained_well_or_were_stopped_early_are_compared(chang
     assert len(compared.ended_members(array, [result(0, array.accepted_time, **changes)])) == count
 
 
+def test_nothing_is_asked_with_too_few_members() -> None:
+    arrays = Arrays(size=2)
+    assert arrays.compare() == 0, "two members train, and minMembers is 2"
+    assert arrays.metrics.asked == []
+
+
+def test_nothing_is_read_as_long_as_no_member_trains() -> None:
+    arrays = Arrays(trains=False)
+    ledger = read_ledger(arrays.world.table)
+    with mock.patch.object(arrays.world, "table", None):
+        assert arrays.stopper().run(ledger) == 0
+
+
+def test_values_are_not_compared_when_cloudwatch_has_dropped_those_of_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = reported(1, 2, 3, 9)
+    arrays.world.now_s += 600
+    monkeypatch.setattr(stopper, "MAX_AGE_MS", 300_000)
+    assert arrays.compare() == 0
+    monkeypatch.setattr(stopper, "MAX_AGE_MS", 1_200_000)
+    assert arrays.compare() == 2
+
+
+STEPS = EarlyStopping.parse(BY_STEP)
+TWO_ATTEMPTS = ComparedMember(attempts=("a", "b"), trained_ms=0)
+
+
+def series(**values: tuple[tuple[int, float], ...]) -> dict[JobMetric, Series]:
+    return {JobMetric(*name.split("_")): each for name, each in values.items()}
+
+
+def test_a_value_counts_at_the_step_of_the_same_time() -> None:
+    found = series(
+        a_loss=((60, 9.0), (120, 8.0)), a_epoch=((120, 1.0),), b_loss=((300, 7.0),), b_epoch=((300, 2.0), (360, 3.0))
+    )
+    assert compared.curve(TWO_ATTEMPTS, STEPS, found, 60) == Curve((1.0, 2.0), (8.0, 7.0))
+
+
+@pytest.mark.parametrize("unknown", ["a_loss", "a_epoch", "b_loss", "b_epoch"])
+def test_a_member_with_a_metric_that_is_not_known_has_no_curve(unknown: str) -> None:
+    known = {"a_loss": ((60, 9.0),), "a_epoch": ((60, 1.0),), "b_loss": ((300, 7.0),), "b_epoch": ((300, 2.0),)}
+    del known[unknown]
+    assert compared.curve(TWO_ATTEMPTS, STEPS, series(**known), 60) is None
+
+
+def test_waits_between_attempts_are_no_training_time() -> None:
+    found = series(a_loss=((60, 9.0), (180, 8.0)), b_loss=((6000, 7.0), (6060, 6.0)))
+    by_time = compared.curve(TWO_ATTEMPTS, EarlyStopping.parse(BY_TIME), found, 60)
+    assert by_time == Curve((60.0, 180.0, 240.0, 300.0), (9.0, 8.0, 7.0, 6.0))
+
+
+def test_a_member_that_does_not_train_yet_or_is_being_stopped_is_not_compared() -> None:
+    arrays = Arrays()
+    attempts = read_ledger(arrays.world.table).attempts
+    starting = replace_training(attempts, 0, training_since_ms=None)
+    stopping = replace_training(attempts, 1, attempt_state=AttemptState.STOPPING)
+    for changed in (starting, stopping):
+        assert len(compared.running_members("sweep", changed, 0)) == 3
+    assert len(compared.running_members("sweep", attempts, 0)) == 4
+
+
+def replace_training(attempts: Sequence[AttemptRecord], at: int, **changes: Any) -> list[AttemptRecord]:
+    return [each.model_copy(update=changes) if index == at else each for index, each in enumerate(attempts)]
+
+
+def test_the_metric_of_training_time_alone_has_to_be_defined() -> None:
+    arrays = Arrays()
+    algorithm = request("a")["AlgorithmSpecification"] | {"MetricDefinitions": [{"Name": "loss", "Regex": "loss=(.*)"}]}
+    arrays.submit("other", BY_TIME, AlgorithmSpecification=algorithm)
+    assert get_job(arrays.world.table, "other").array is not None
+
+
 def test_nothing_is_compared_while_cloudwatch_does_not_answer() -> None:
     arrays = reported(1, 2, 3, 9)
     arrays.metrics.fails = True
@@ -298,8 +374,8 @@ def test_an_array_that_cannot_be_compared_does_not_keep_others_from_it() -> None
             arrays.report(arrays.attempt(index, name), loss, loss, loss)
     found = EarlyStopper._stop
 
-    def fail(self: EarlyStopper, member: Any, *more: Any) -> bool:
-        if member.running.job_name.startswith("other"):
+    def fail(self: EarlyStopper, member: str, *more: Any) -> bool:
+        if member.startswith("other"):
             raise Conflict([0])
         return found(self, member, *more)
 

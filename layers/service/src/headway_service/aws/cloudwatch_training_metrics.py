@@ -46,8 +46,6 @@ class CloudWatchTrainingMetrics:
         """See :class:`headway_service.ports.training_metrics.TrainingMetrics`."""
         if len(metrics) > MAX_METRICS:
             raise ValueError(f"{len(metrics)} metrics; a call takes {MAX_METRICS}")
-        if not metrics:
-            return {}
         # An ID begins with a lower-case letter, and two metrics have different ones (API reference, MetricDataQuery).
         wanted = {f"m{number}": each for number, each in enumerate(metrics)}
         found: dict[str, list[tuple[int, float]]] = {each: [] for each in wanted}

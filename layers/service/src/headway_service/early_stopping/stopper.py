@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from headway.early_stopping import MAX_COMPARED, EarlyStopping, Verdict, judge
 from headway_service.arrays.turn import stops
 from headway_service.early_stopping.members import (
-    ComparedMember,
     curve,
     ended_members,
     fitting,
@@ -26,7 +25,7 @@ from headway_service.store.ledger import Ledger
 from headway_service.store.records.array import MemberResultRecord, MembersRecord, OpenArrayRecord
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import find_attempt, find_job
+from headway_service.store.repository import find_attempt, find_job, get_job
 
 MAX_ARRAYS = 20
 """Arrays that one run compares the members of. With more, each run begins with another one."""
@@ -113,10 +112,12 @@ class EarlyStopper:
         curves = [curve(each, settings, series, period) for each in members]
         stopped = 0
         for at, (member, own) in enumerate(zip(members, curves, strict=True)):
+            if member.running is None or own is None:
+                continue
             others = [each for other, each in enumerate(curves) if other != at and each is not None]
-            verdict = judge(own, others, settings.rule) if own is not None and member.running is not None else None
+            verdict = judge(own, others, settings.rule)
             if verdict is not None:
-                stopped += self._stop(member, settings, verdict)
+                stopped += self._stop(member.running.attempt_name, settings, verdict)
         return stopped
 
     def _results(self, array: JobRecord) -> list[MemberResultRecord]:
@@ -127,15 +128,12 @@ class EarlyStopper:
         items = self._table.query(key.pk, prefix=MemberResultRecord.PREFIX, after=after, limit=MAX_COMPARED)
         return [MemberResultRecord.parse(each) for each in items]
 
-    def _stop(self, member: ComparedMember, settings: EarlyStopping, verdict: Verdict) -> bool:
-        """Stop a member, unless it has ended or stops already. Returns whether it was stopped."""
-        known = member.running
-        attempt = find_attempt(self._table, known.attempt_name) if known is not None else None
+    def _stop(self, name: str, settings: EarlyStopping, verdict: Verdict) -> bool:
+        """Stop the attempt of a member, unless it has ended or stops already. Returns whether it was stopped."""
+        attempt = find_attempt(self._table, name)
         if attempt is None or not trains(attempt):
             return False
-        job = find_job(self._table, attempt.job_name)
-        if job is None or job.live_attempt != attempt.attempt_name:
-            return False
+        job = get_job(self._table, attempt.job_name)
         action = policy_actions.on_median(settings, verdict)
         self._table.write(transitions.apply_policy_action(job, attempt, action, self._clock()))
         logger.info("a member is stopped early", extra={"job": job.job_name, "attempt": attempt.attempt_name})

@@ -30,7 +30,7 @@ class TrainingMetrics(Protocol):
         """GetMetricData.
 
         Args:
-            metrics: up to :data:`MAX_METRICS`, each one once.
+            metrics: one or more, up to :data:`MAX_METRICS`, each one once.
             since_s: the start of the time that is asked for, s since the epoch.
             until_s: its end.
             period_s: the time of which a value is the average, s; a multiple of 60.

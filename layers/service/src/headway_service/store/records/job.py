@@ -287,7 +287,7 @@ class JobRecord(Record):
     @property
     def was_stopped_early(self) -> bool:
         """Whether it has ended as a member of an array that was worse than others."""
-        return self.job_state is JobState.STOPPED and self.reason.code is ReasonCode.STOPPED_EARLY
+        return self.reason.code is ReasonCode.STOPPED_EARLY
 
     def ended(self) -> list[Put]:
         """The write that lets the next tick notify its dependants, equal jobs and its array, if there may be any."""
