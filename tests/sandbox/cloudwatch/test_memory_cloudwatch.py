@@ -228,6 +228,47 @@ def test_other_requests_are_also_refused(operation, body, code):
     assert refused.value.code == code
 
 
+def query(key: str = "m0", metric: str = "epoch", *, period_s: int = 60, job: str = "train-1") -> dict[str, Any]:
+    dimensions = [{"Name": "TrainingJobName", "Value": job}]
+    of = {"Namespace": "/aws/sagemaker/TrainingJobs", "MetricName": metric, "Dimensions": dimensions}
+    return {"Id": key, "MetricStat": {"Metric": of, "Period": period_s, "Stat": "Average"}}
+
+
+def metric_data(*queries: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {"MetricDataQueries": list(queries), "StartTime": START_S, "EndTime": START_S + 600, **changes}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (metric_data(*[query(f"m{number}") for number in range(501)]), "must not have a size greater than 500"),
+        (metric_data(query("M0")), "begin with a lower-case letter"),
+        (metric_data(query(), query()), "no two are the same"),
+        (metric_data(query(period_s=90)), "Period must be 1, 5, 10, 20, 30 or a multiple of 60"),
+        (metric_data({"Id": "m0", "Expression": "m1 + 1"}), "queries are for a metric"),
+        (metric_data(query(), EndTime=START_S), "StartTime must be less than"),
+    ],
+)
+def test_a_query_of_metrics_that_cloudwatch_refuses_is_refused(body: dict[str, Any], message: str):
+    with pytest.raises(AwsError, match=message) as refused:
+        cloudwatch().call("GetMetricData", body, now=START_S + 900)
+    assert refused.value.code == "ValidationError"
+
+
+def test_the_script_of_a_timer_prints_its_numeric_hyperparameters_and_its_epochs():
+    found = cloudwatch(HyperParameters={"lr": "0.5", "optimizer": "adam"})
+    queries = [query("m0"), query("m1", "lr"), query("m2", "optimizer"), query("m3", job="other")]
+    answer = found.call("GetMetricData", metric_data(*queries), now=START_S + 400)
+    series = {each["Id"]: each["Values"] for each in answer["MetricDataResults"]}
+    assert series == {"m0": [0, 1, 2, 3], "m1": [0.5] * 4, "m2": [], "m3": []}
+    assert [each - TRAINS_S for each in answer["MetricDataResults"][0]["Timestamps"]] == [-30, 30, 90, 150]
+
+
+def test_values_of_a_longer_period_are_averaged():
+    answer = cloudwatch().call("GetMetricData", metric_data(query(period_s=180)), now=START_S + 400)
+    assert answer["MetricDataResults"][0]["Values"] == [1, 3]
+
+
 def test_too_many_calls_at_once_are_refused_if_there_are_rates():
     found = MemoryCloudWatch(FakeSageMaker(), rates=alarm_requests.RATES)
     for number in range(10):

@@ -62,8 +62,14 @@ def _check_array(name: str, array: Mapping[str, Any], members: list[Mapping[str,
     active = [each for each in members if _is_active(each)]
     most = numbers.get("atOnce", len(active))
     require(len(active) <= most, f"{len(active)} members of {name} are in the queue or run, and {most} may")
+    early = numbers.get("stoppedEarly", 0)
+    require(early <= numbers.get("stopped", 0), f"{early} members of {name} were stopped early, but not stopped")
+    require(
+        not early or "earlyStopping" in numbers, f"members of {name} were stopped early, but it does not ask for it"
+    )
     if array["jobState"] == "completed":
-        require(numbers.get("completed", 0) == numbers["count"], f"{name} is completed, but not all of its members are")
+        ended_well = numbers.get("completed", 0) + early
+        require(ended_well == numbers["count"], f"{name} is completed, but not all of its members are")
     if array["jobState"] == "failed":
         require(not live and numbers.get("failed", 0) > 0, f"{name} is failed, but no member is")
 
