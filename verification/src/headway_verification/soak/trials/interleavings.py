@@ -693,6 +693,21 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a job that leaves spot, and its start": _interleaving(
         "a job that leaves spot has ended", tick, wait(400), deliver_events, tick
     ),
+    "a member of an array that is stopped early, and ends": _interleaving(
+        "a member of an array is worse than the other", complete_training, deliver_events, tick
+    ),
+    "a member of an array that is stopped early, and by its owner": _interleaving(
+        "a member of an array is worse than the other", ask("DELETE", "/jobs/s_1"), tick
+    ),
+    "a member of an array that is stopped early, and the stop of the array": _interleaving(
+        "a member of an array is worse than the other", ask("DELETE", "/jobs/s"), tick
+    ),
+    "a member of an array that is stopped early, and preempted": _interleaving(
+        "a member of an array is worse than the other", submit("high", (P5, 2), priority=9), tick
+    ),
+    "a member of an array that is stopped early twice": _interleaving(
+        "a member of an array is worse than the other", watch, tick
+    ),
     "an idle job that ends": _interleaving("an idle job is found", complete_training, deliver_events, tick),
     "an idle job that its owner stops": _interleaving("an idle job is found", ask("DELETE", "/jobs/j"), tick),
     "an idle job that is preempted": _interleaving("an idle job is found", submit("high", (P5, 2), priority=9), tick),

@@ -65,7 +65,7 @@ from headway_verification.soak.trials.steps import (
     watch,
     write_input,
 )
-from headway_verification.soak.workload import DAYS
+from headway_verification.soak.workload import DAYS, EARLY_STOPPING
 
 LEASE_S = TIMEOUT_S["schedule"] + LEASE_MARGIN_MS // 1000 + 1
 """After this time the next tick may settle an unfinished launch, which SageMaker may not show yet."""
@@ -115,6 +115,14 @@ _TRAILING = (
 )
 _REQUEUES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "requeue"}}
 NOTIFIES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "notify"}}
+
+
+_COMPARED = (
+    configure(POOLS),
+    submit_sweep("s", 2, run_s=3000, earlyStopping=EARLY_STOPPING),
+    *(tick, wait(600), deliver_events),
+)
+"""Two members of an array train, and one is worse than the other."""
 
 
 def _idle(profile: str = "0:0", **rules: Any) -> tuple[Step, ...]:
@@ -461,6 +469,10 @@ SITUATIONS: dict[str, Scenario] = {
     ),
     "the members of an array are stopped": Scenario(
         prepare=run_steps(submit_sweep("s", 4, run_s=ENDLESS_S), tick, wait(400), ask("DELETE", "/jobs/s")), begin=tick
+    ),
+    "a member of an array is worse than the other": Scenario(prepare=run_steps(*_COMPARED), begin=watch),
+    "a member that is stopped early has ended": Scenario(
+        prepare=run_steps(*_COMPARED, watch, tick, wait(200), deliver_events), begin=tick
     ),
     "the members of an array get its priority": Scenario(
         prepare=run_steps(submit_sweep("s", 4), tick, ask("PATCH", "/jobs/s", {"priority": 5})), begin=tick
