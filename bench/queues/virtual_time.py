@@ -189,7 +189,7 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
     def publish_batch(self, *, PublishBatchRequestEntries: Sequence[Any], **others: Any) -> Mapping[str, Any]:  # noqa: N803
         """See :class:`SimulatedDeployment`. Each message is billed."""
         self._use("SNS messages", len(PublishBatchRequestEntries))
-        return super().publish_batch(**others)
+        return super().publish_batch(PublishBatchRequestEntries=PublishBatchRequestEntries, **others)
 
 
 def usual_request(name: str, *, priority: int = 1, run_s: int = 600) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, unquote
 
 from tests.client import contract_arrays as arrays
 from tests.client import contract_foresight as foresight
+from tests.client.contract_events import Feed
 from tests.client.contract_foresight import ENDED, Reply, problem
 
 NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
@@ -39,6 +40,7 @@ class Queue:
         self.foresight: dict[str, dict[str, Any]] = {}
         #: The number of requests of a batch for which the server has time.
         self.batch_size = 100
+        self.feed = Feed()
         #: Arrays by their name.
         self.arrays: dict[str, arrays.Array] = {}
         self._keys: dict[str, str] = {}
@@ -105,7 +107,11 @@ class Queue:
                 return 200, {"version": self.server_version, "api": 1}
             case _:
                 predicted = foresight.answer(self, method, segments, query, document)
-                return predicted or arrays.answer(self, method, segments, query)
+                return (
+                    predicted
+                    or arrays.answer(self, method, segments, query)
+                    or self.feed.answer(method, segments, query)
+                )
 
     def add(self, name: str, **changes: Any) -> dict[str, Any]:
         """Add a job and return its document, which the test may change."""

@@ -15,6 +15,7 @@ from headway.api_documents.arrays import MemberPage
 from headway.api_documents.batches import BatchResults
 from headway.api_documents.codec import json_names
 from headway.api_documents.dead_letters import LetterQueue
+from headway.api_documents.events import EventPage
 from headway.api_documents.forecast import DryRun, Explanation, Forecast, WhatIf
 from headway.api_documents.jobs import Job
 from headway.api_documents.pools import PoolUse as PoolUseDocument
@@ -112,7 +113,7 @@ def keys(document: Any) -> set[str]:
 
 
 def test_the_documents_of_the_api_page_have_the_fields_of_the_answers() -> None:
-    _, job, _, _, _, _, _, _, _, rogue, letter, refusal, document = (
+    _, job, _, _, _, _, _, _, _, _, rogue, letter, refusal, document = (
         json.loads(text) for text in blocks("docs/reference/api.md", "json")
     )
     seen = World().submit("a")
@@ -142,6 +143,7 @@ EXAMPLES = [
     Forecast,
     Changes,
     WhatIf,
+    EventPage,
 ]
 
 

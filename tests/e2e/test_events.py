@@ -115,6 +115,16 @@ def subscriber(sb: Sandbox, queue: QueueView) -> Iterator[Subscriber]:
     subscriber.close()
 
 
+def feed_of(queue: QueueView, name: str) -> list[dict[str, Any]]:
+    """Return the details of a job's events in the feed, which a caller reads one by one."""
+    found: list[dict[str, Any]] = []
+    page = queue.api.events(job=queue.prefix + name, limit=1)
+    while page.events or page.more:
+        found += [dict(event.detail) for event in page.events]
+        page = queue.api.events(job=queue.prefix + name, limit=1, after=page.cursor)
+    return found
+
+
 def test_the_events_of_a_preempted_job_equal_its_history(queue: QueueView, subscriber: Subscriber):
     queue.submit("low", 1)
     queue.submit("other", 5)
@@ -138,6 +148,7 @@ def test_the_events_of_a_preempted_job_equal_its_history(queue: QueueView, subsc
     assert preempted["jobs"] == [f"{queue.prefix}high"]
     assert preempted["attemptName"] == queue.attempts("low")[0]
     assert "starts again automatically" in preempted["remedy"]
+    assert feed_of(queue, "low") == told
     mail = eventually(subscriber.mail, "a message on the preemption")
     assert list(mail) == ["Preempted: low"]
     assert mail["Preempted: low"]["MessageAttributes"]["priority"] == {"Type": "Number", "Value": "1"}
@@ -188,6 +199,7 @@ def test_jobs_continue_while_events_cannot_be_published_and_all_are_published_la
         assert subscriber.events("job") == []
     told = subscriber.wait_for("job", "Entered", "Started", "Completed")
     assert [detail["version"] for detail in told] == [1, 2, 3]
+    assert feed_of(queue, "job") == told, "the retries have put nothing into the feed twice"
 
 
 def test_only_events_after_a_restart_are_published_after_it(sb: Sandbox, queue: QueueView, subscriber: Subscriber):

@@ -94,9 +94,44 @@ def test_the_policy_in_force_decides_on_messages(ears: Ears) -> None:
     assert [mail["Subject"] for mail in ears.mail()] == ["Entered: bert-large"]
 
 
-def test_publishing_changes_nothing_even_before_the_first_configuration(ears: Ears) -> None:
+def test_publishing_writes_nothing_but_the_feed_even_before_the_first_configuration(ears: Ears) -> None:
     assert ears.tell() == []
-    assert ears.functions.dynamodb.scan(TableName="queue")["Items"] == []
+    items = ears.functions.dynamodb.scan(TableName="queue")["Items"]
+    assert {item["pk"]["S"] for item in items} == {"feed"}
+
+
+def test_the_api_lists_what_was_published(ears: Ears) -> None:
+    ears.tell()
+    ears.tell()
+
+    status, page = ears.functions.http("GET", "/events")
+
+    assert status == 200
+    assert [each["detail"] for each in page["events"]] == [json.loads(each["Detail"]) for each in ears.bus.events[:2]]
+    assert {each["detailType"] for each in page["events"]} == {"Headway Job Change"}
+    assert (page["more"], page["missed"]) == (False, False)
+    query = {"after": [page["events"][0]["cursor"]], "limit": ["1"], "job": ["bert-large"], "code": ["Failed"]}
+    (failed,) = ears.functions.http("GET", "/events", query=query)[1]["events"]
+    assert failed["detail"]["id"] == "bert-large/3"
+    assert ears.functions.http("GET", "/events", query={"after": [page["cursor"]]})[1]["events"] == []
+    assert ears.functions.http("GET", "/events", query={"since": ["2999-01-01T00:00:00Z"]})[1]["events"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("after", "yesterday"),
+        ("after", "1" * 30),
+        ("since", "yesterday"),
+        ("since", "2026-11-21T10:00:00"),
+        ("code", "Exploded"),
+        ("limit", "0"),
+        ("limit", "101"),
+    ],
+)
+def test_a_query_of_events_that_is_not_valid_is_refused(functions: Functions, name: str, value: str) -> None:
+    status, refusal = functions.http("GET", "/events", query={name: [value]})
+    assert (status, refusal["error"]["code"]) == (400, "InvalidRequest")
 
 
 def test_an_unreadable_record_is_counted_and_skipped_without_logging_its_contents(

@@ -27,6 +27,7 @@ ROUTES = {
     ("post", "/what-if"),
     ("get", "/capacity"),
     ("get", "/rogue-jobs"),
+    ("get", "/events"),
     ("delete", "/rogue-jobs/{name}"),
     ("post", "/pools/{pool}/pause"),
     ("post", "/pools/{pool}/drain"),
@@ -143,7 +144,7 @@ def test_the_function_may_be_called_for_these_routes_of_this_api_only(of_type):
 
 OWN_LIMITS = {
     "Submit": {("post", "/jobs"), ("post", "/add-job")},
-    "List": {("get", "/jobs"), ("get", "/rogue-jobs")},
+    "List": {("get", "/jobs"), ("get", "/rogue-jobs"), ("get", "/events")},
     "Heavy": {
         ("post", "/job-batches"),
         ("get", "/forecast"),

@@ -22,6 +22,7 @@ WHO = {
     ("post", "/what-if"): USER,
     ("get", "/capacity"): USER,
     ("get", "/rogue-jobs"): USER,
+    ("get", "/events"): USER,
     ("get", "/config"): USER,
     ("get", "/version"): USER,
     ("get", "/openapi.json"): USER,

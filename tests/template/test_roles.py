@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headway_service.store.marks import Marks
+from headway_service.store.records.feed import FEED
 from headway_service.testing.memory_table import MemoryTable
 
 CHANGES = {f"dynamodb:{action}" for action in ("DeleteItem", "GetItem", "PutItem", "UpdateItem")}
@@ -77,6 +78,8 @@ ACTIONS = {
     | STREAM
     | {
         "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:Query",
         "events:PutEvents",
         "sns:Publish",
         "sqs:SendMessage",
@@ -314,11 +317,18 @@ def test_a_function_accesses_one_table_and_only_the_api_its_index_and_the_tell_f
     assert found == {json.dumps({"Fn::GetAtt": ["JobsTable", "Arn"]}): table, **index, **streams}
 
 
-def test_the_tell_function_reads_only_the_configuration_in_the_table(of_type):
-    (statement,) = [
-        s for s in statements(of_type("AWS::IAM::Role")["TellFunctionRole"]) if "dynamodb:GetItem" in actions(s)
-    ]
-    assert statement["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["config"]}}
+def test_the_tell_function_reads_only_the_configuration_and_writes_only_the_feed_in_the_table(of_type):
+    found = {
+        action: statement["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"]
+        for statement in statements(of_type("AWS::IAM::Role")["TellFunctionRole"])
+        for action in actions(statement)
+        if action.startswith("dynamodb:") and action not in STREAM
+    }
+    assert found == {
+        "dynamodb:GetItem": ["config", FEED],
+        "dynamodb:PutItem": [FEED],
+        "dynamodb:Query": [FEED],
+    }
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,8 @@ def written(pk: str, sk: str, kind: str = "MODIFY") -> dict[str, Any]:
         (written("ledger", "rogue#a", "INSERT"), True),
         (written("ledger", "rogue#a", "REMOVE"), True),
         (written("config", "config"), False),
+        (written("feed", "head"), False),
+        (written("feed", "entry#1795256585568", "INSERT"), False),
     ],
 )
 def test_only_jobs_and_unmanaged_jobs_reach_the_tell_function(mapping, record, passes):

@@ -80,6 +80,12 @@ logs ran -o json
 logs done --follow --tail 5
 logs done -f --tail 1
 logs job1
+events
+events --after 1 -o wide
+events --after 1 -o csv
+events --after 2 -o json
+events --type Failed --job ran
+events --after never
 connect ran
 connect debug --host algo-2
 connect debug -o json
@@ -294,6 +300,9 @@ GROUPS = {"jobs": JOBS, "changes": CHANGES, "wrong_usage": WRONG}
 
 
 def fill(queue: Queue) -> None:
+    queue.feed.record("job1", "Entered", team="nlp")
+    queue.feed.record("ran", "Failed", jobState="failed")
+    queue.feed.record("wild", "OutsideTheQueue", trainingJobName="wild", trainingJobStatus="InProgress")
     queue.add("job1")
     queue.add("job2", priority=3, team="nlp", limitSeconds=5400)
     queue.add("ran", jobState="running", demand={"ml.p5.48xlarge": 2}, liveAttempt="ran", attempts=[attempt("ran")])

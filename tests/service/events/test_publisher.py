@@ -14,7 +14,10 @@ from headway_service.errors import RetryLater
 from headway_service.events.job_events import JobEvent
 from headway_service.events.notifications import Message
 from headway_service.events.publisher import MAX_SENT, MAX_TRIES, EventPublisher, PublishResult
+from headway_service.feed.append import FeedAppender
+from headway_service.feed.read import EventFilter, FeedReader
 from headway_service.ports.messaging import SendResult
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import World
 
 T = TypeVar("T")
@@ -47,7 +50,12 @@ class Ears:
         self.bus: Heard[JobEvent] = Heard()
         self.topic: Heard[Message] = Heard()
         self.policy = Notifications.model_validate(notifications)
-        self.event_publisher = EventPublisher(self.bus, self.topic, lambda: self.policy)
+        self.table: MemoryTable = MemoryTable()
+        self.event_publisher = self.reading(lambda: self.policy)
+
+    def reading(self, notifications: Callable[[], Notifications]) -> EventPublisher:
+        feed = FeedAppender(self.table, lambda: int(START_S * 1000))
+        return EventPublisher(feed=feed, bus=self.bus, topic=self.topic, notifications=notifications)
 
     def tell(self, records: Sequence[dict[str, Any]]) -> PublishResult:
         return self.event_publisher.publish(records)
@@ -55,6 +63,11 @@ class Ears:
     @property
     def events(self) -> list[str]:
         return [change.id for change in self.bus.taken]
+
+    @property
+    def feed(self) -> list[str]:
+        reader = FeedReader(self.table, lambda: int(START_S * 1000), lambda: int(START_S * 1000))
+        return [event.id for _, event in reader.read(None, EventFilter(), 100).events]
 
     @property
     def subjects(self) -> list[str]:
@@ -101,6 +114,23 @@ def test_all_changes_are_published_in_order() -> None:
     ears = Ears()
     assert ears.tell(lived()) == PublishResult(failed_from=None, dropped=0)
     assert ears.events == ["a/1", "b/1", "a/2", "b/2", "a/3", "b/3"]
+
+
+def test_all_changes_are_in_the_feed_once_although_their_records_come_again() -> None:
+    ears = Ears()
+    ears.bus.plan = [again(0), again(0), again(0)]
+    stream = lived()
+    assert ears.tell(stream).failed_from == stream[0]["dynamodb"]["SequenceNumber"]
+    assert ears.tell(stream).failed_from is None
+    assert ears.feed == ["a/1", "b/1", "a/2", "b/2", "a/3", "b/3"]
+
+
+def test_all_records_are_retried_if_the_feed_takes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    ears = Ears()
+    stream = submitted("a", "b")
+    monkeypatch.setattr(ears.table, "write", busy)
+    assert ears.tell(stream).failed_from == stream[0]["dynamodb"]["SequenceNumber"]
+    assert ears.events == [], "an event on the bus is in the feed"
 
 
 def test_ten_are_sent_at_once() -> None:
@@ -164,7 +194,7 @@ def test_all_records_are_retried_if_the_policy_cannot_be_read() -> None:
     def unread() -> Notifications:
         raise RetryLater("not now")
 
-    told = EventPublisher(ears.bus, ears.topic, unread).publish(stream)
+    told = ears.reading(unread).publish(stream)
     assert told == PublishResult(failed_from=stream[0]["dynamodb"]["SequenceNumber"], dropped=0)
     assert ears.events == []
 

@@ -21,6 +21,7 @@ from headway_client.models import (
     Configuration,
     DeadLetters,
     DryRun,
+    EventPage,
     Explanation,
     Forecast,
     Job,
@@ -251,6 +252,34 @@ class HeadwayApi:
                 raise ServerFaultError("The queue returns the same page again and again. Please report this.")
             following = page.next_index
             remaining = None if remaining is None else remaining - len(page.members)
+
+    def events(
+        self,
+        *,
+        after: str | None = None,
+        since: str | None = None,
+        job: str | None = None,
+        team: str | None = None,
+        codes: Iterable[str] = (),
+        limit: int = PAGE_SIZE,
+    ) -> EventPage:
+        """Return a page of the events of the last 7 days, in the order in which they were recorded.
+
+        Args:
+            after: the cursor of a page or an event before: only later events.
+            since: only events that happened since this time, as in the API.
+            job: only events of this job.
+            team: only events of jobs of this team.
+            codes: only events with one of these reasons; by default with any.
+            limit: maximum number of events, 1 to 100.
+
+        Raises:
+            RefusedError: the cursor or a code is not valid.
+        """
+        filters = [("after", after), ("since", since), ("job", job), ("team", team)]
+        given = [(name, value) for name, value in filters if value is not None]
+        query = [*given, *(("code", code) for code in codes), ("limit", str(limit))]
+        return decode(EventPage, self._send_new("GET", ["events"], query=query).document)
 
     def get_job(self, name: str) -> JobDetails:
         """Return a job with its attempts, reasons and history; raises `JobNotFoundError` if there is none."""

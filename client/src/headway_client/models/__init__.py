@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from headway.api_documents.arrays import ArrayMember, ArrayProgress, MedianStopping, MemberPage
 from headway.api_documents.dead_letters import DeadLetter, DeadLetters, Redrive, RedriveFailure
+from headway.api_documents.events import EventPage, FeedEvent
 from headway.api_documents.forecast import Ahead, DryRun, Explanation, Forecast, ForecastEntry, Shift, WhatIf
 from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
 from headway.api_documents.pools import Capacity, Configuration, Pause, PoolUse, TeamUse
@@ -31,7 +32,9 @@ __all__ = [
     "DeadLetters",
     "Dependency",
     "DryRun",
+    "EventPage",
     "Explanation",
+    "FeedEvent",
     "Forecast",
     "ForecastEntry",
     "HistoryEntry",

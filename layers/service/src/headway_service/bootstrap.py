@@ -34,6 +34,8 @@ from headway_service.config.notifications import Notifications
 from headway_service.dead_letters.redrive import DeadLetters
 from headway_service.early_stopping.stopper import EarlyStopper
 from headway_service.events.publisher import EventPublisher
+from headway_service.feed.append import FeedAppender
+from headway_service.feed.read import FeedReader
 from headway_service.forecast.service import ForecastService
 from headway_service.jobs.commands import JobCommands
 from headway_service.jobs.queries import JobQueries
@@ -203,10 +205,16 @@ class Container:
     def event_publisher(self) -> EventPublisher:
         """Publishes changes."""
         return EventPublisher(
+            feed=FeedAppender(self.table, self.machine_clock),
             bus=EventBridgeSink(self._event_bridge, self.settings.event_bus),
             topic=SnsSink(self._sns, self.settings.notification_topic_arn),
             notifications=self._notifications,
         )
+
+    @property
+    def feed_reader(self) -> FeedReader:
+        """Reads the feed of events."""
+        return FeedReader(self.table, self.clock, self.machine_clock)
 
     @property
     def observer(self) -> Observer:

@@ -15,6 +15,7 @@ from headway.reasons.remedies import NOTIFIED_BY_DEFAULT
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_verification.soak.faults.injection import FaultInjector, client_error
 from headway_verification.soak.faults.plan import FaultPlan
+from headway_verification.soak.feed_invariants import check_feed
 from headway_verification.soak.violations import Violated
 
 BATCH = 100
@@ -50,6 +51,8 @@ class StreamConsumers:
         self._position = 0
         self._size = BATCH
         self._due_s = 0.0
+        #: When a record was first handed out, s: a redelivered one was written no later.
+        self._handed_out_s: dict[int, float] = {}
         #: The number of the next entries and messages that bus and topic reject, regardless of the fault plan.
         self.rejections = 0
         #: The versions of the events that the bus accepted, by job and without repetitions.
@@ -75,7 +78,8 @@ class StreamConsumers:
             batch: the batch.
             now_s: the virtual time, s.
         """
-        return {"Records": [self._table.record(number, now_s) for number in range(batch.first, batch.end)]}
+        numbers = range(batch.first, batch.end)
+        return {"Records": [self._table.record(each, self._handed_out_s.setdefault(each, now_s)) for each in numbers]}
 
     def acknowledge(self, batch: Batch, answer: Mapping[str, Any]) -> None:
         """Process a successful answer: advance the stream to the first failure, or redeliver the batch.
@@ -169,15 +173,18 @@ class StreamConsumers:
         """Check that every transition was published, and that a message was sent where required.
 
         Raises:
-            Violated: an event or a message is missing.
+            Violated: an event or a message is missing, or the feed is wrong.
         """
+        published = []
         for key, before, after in self._table.written:
             if key.sk != "job" or after is None or (before or {}).get("history") == after["history"]:
                 continue
             name, version = after["jobName"], int(after["version"])
             # Some steps leave the reason of the job as it was.
             code = after["history"][-1]["reason"]["code"]
+            published.append(f"{name}/{version}")
             if version not in self._events[name]:
                 raise Violated(f"no event for {name}/{version}: {code}")
             if code in NOTIFIED_BY_DEFAULT and f"{name}/{version}" not in self._mail:
                 raise Violated(f"no message for {name}/{version}: {code}")
+        check_feed(self._table, published)

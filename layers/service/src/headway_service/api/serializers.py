@@ -15,6 +15,7 @@ from headway.api_documents.batches import BatchResults, Refused
 from headway.api_documents.batches import Taken as TakenDocument
 from headway.api_documents.dead_letters import DeadLetter, RedriveFailure
 from headway.api_documents.dead_letters import Redrive as RedriveDocument
+from headway.api_documents.events import EventPage, FeedEvent
 from headway.api_documents.forecast import Ahead, Forecast, ForecastEntry, Shift, WhatIf
 from headway.api_documents.forecast import DryRun as DryRunDocument
 from headway.api_documents.forecast import Explanation as ExplanationDocument
@@ -29,6 +30,7 @@ from headway.sweeps import member_name
 from headway_service.dead_letters.parser import Illegible, Lost
 from headway_service.dead_letters.redrive import ReadLetter, Redrive
 from headway_service.errors import RequestError
+from headway_service.feed.read import FeedPage
 from headway_service.forecast.results import Consequences, DryRun, Explanation, Move, Outlook
 from headway_service.jobs.position import JobView
 from headway_service.jobs.queries import MemberView
@@ -42,6 +44,15 @@ from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import EndedAttempt, JobRecord
 from headway_service.store.records.ledger import PauseRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+
+
+def event_page_document(page: FeedPage) -> EventPage:
+    """A page of the feed."""
+    events = (
+        FeedEvent(cursor=str(cursor), detail_type=event.detail_type, detail=event.document)
+        for cursor, event in page.events
+    )
+    return EventPage(events=tuple(events), cursor=str(page.cursor), more=page.more, missed=page.missed)
 
 
 def job_document(seen: JobView) -> Job:

@@ -1,4 +1,4 @@
-"""Publishes the changes in the table's stream: each as an event and, if the policy selects it, as a message."""
+"""Publishes the changes in the table's stream: in the feed, on the bus and, if the policy selects it, as a message."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from headway_service.config.notifications import Notifications
 from headway_service.errors import RetryLater
 from headway_service.events.job_events import JobEvent, job_event, unmanaged_job_event
 from headway_service.events.notifications import Message, message_of
+from headway_service.feed.append import FeedAppender
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import EventSink, SendResult
 from headway_service.store.records.base import LEDGER
+from headway_service.store.records.feed import FeedEvent
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
@@ -41,6 +43,7 @@ class PublishResult:
 @dataclass(frozen=True, slots=True)
 class _News:
     sequence: str
+    written_ms: int
     change: JobEvent
 
 
@@ -48,14 +51,21 @@ class EventPublisher:
     """Publishes changes.
 
     Args:
+        feed: the feed of events.
         bus: the event bus.
         topic: the topic for messages.
         notifications: the policy in effect: which changes are sent as messages.
     """
 
     def __init__(
-        self, bus: EventSink[JobEvent], topic: EventSink[Message], notifications: Callable[[], Notifications]
+        self,
+        *,
+        feed: FeedAppender,
+        bus: EventSink[JobEvent],
+        topic: EventSink[Message],
+        notifications: Callable[[], Notifications],
     ) -> None:
+        self._feed = feed
         self._bus = bus
         self._topic = topic
         self._notifications = notifications
@@ -64,13 +74,14 @@ class EventPublisher:
         """Publish the changes in a batch of stream records, which is in the order of the writes.
 
         Failures are retried, so a change may be published more than once; but the changes of one job are published in
-        order. An invalid record is logged and skipped, so that it does not block others.
+        order, and the feed has each once. An invalid record is logged and skipped, so that it does not block others.
         """
         news, dropped = _read(records)
         if not news:
             return PublishResult(failed_from=None, dropped=dropped)
         try:
             notifications = self._notifications()
+            self._feed.append([_feed_event(each.change) for each in news], min(each.written_ms for each in news))
         except RetryLater:
             return PublishResult(failed_from=news[0].sequence, dropped=dropped)
         for some in _together(news):
@@ -102,8 +113,17 @@ def _read(records: Sequence[Mapping[str, Any]]) -> tuple[list[_News], int]:
             logger.error("a job event is dropped, as it cannot be read", extra=told)
             continue
         if change is not None:
-            news.append(_News(raw["dynamodb"]["SequenceNumber"], change))
+            news.append(_News(raw["dynamodb"]["SequenceNumber"], _written_ms(raw), change))
     return news, illegible
+
+
+def _written_ms(raw: Mapping[str, Any]) -> int:
+    """When a record was written, ms, to the second."""
+    return int(raw["dynamodb"]["ApproximateCreationDateTime"]) * 1000
+
+
+def _feed_event(change: JobEvent) -> FeedEvent:
+    return FeedEvent(id=change.id, detail_type=change.DETAIL_TYPE, detail=change.detail())
 
 
 def event_of(raw: Mapping[str, Any]) -> JobEvent | None:
@@ -120,10 +140,10 @@ def event_of(raw: Mapping[str, Any]) -> JobEvent | None:
         raise ValueError("no stream record")
     new, old = stored.new_image, stored.old_image
     if stored.keys["pk"] == LEDGER:
-        # The stream has the time to the second.
-        written_ms = int(raw["dynamodb"]["ApproximateCreationDateTime"]) * 1000
         return unmanaged_job_event(
-            UnmanagedJobRecord.parse(new) if new else None, UnmanagedJobRecord.parse(old) if old else None, written_ms
+            UnmanagedJobRecord.parse(new) if new else None,
+            UnmanagedJobRecord.parse(old) if old else None,
+            _written_ms(raw),
         )
     return job_event(JobRecord.parse(new), JobRecord.parse(old) if old else None) if new else None
 

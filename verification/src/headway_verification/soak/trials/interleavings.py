@@ -39,6 +39,7 @@ from headway_verification.soak.trials.steps import (
     configure_from,
     crash_after_launch,
     delay_config_reads,
+    deliver_changes,
     deliver_end,
     deliver_events,
     edit_parameter,
@@ -155,6 +156,18 @@ _ADOPTED = "an attempt missing from the table is adopted"
 
 INTERLEAVINGS: dict[str, Interleaving] = {
     "two schedulers": _interleaving("jobs start", tick),
+    "two shards of the stream are published at once": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(submit("a"), deliver_changes(), submit("b"), submit("c")), begin=deliver_changes(1, 2)
+        ),
+        rival=deliver_changes(2, 3),
+        meanwhile=run_steps(),
+    ),
+    "two shards of the stream that are the first": Interleaving(
+        situation=Scenario(prepare=run_steps(submit("a"), submit("b")), begin=deliver_changes(0, 1)),
+        rival=deliver_changes(1, 2),
+        meanwhile=run_steps(),
+    ),
     "two schedulers, and one stops the other's victims": _interleaving("two are preempted for one", tick),
     "a start of a team, and of its other job": Interleaving(
         situation=Scenario(

@@ -34,6 +34,7 @@ from headway_verification.soak.trials.steps import (
     crash_in_team_update,
     delay_quota_release,
     deliver_alarm,
+    deliver_changes,
     deliver_end,
     deliver_events,
     drop_events,
@@ -190,6 +191,9 @@ CHANGE_HIGH = ask("POST", "/jobs/high/change", {"instances": 1})
 SITUATIONS: dict[str, Scenario] = {
     "a job is submitted": Scenario(prepare=run_steps(), begin=submit("j", (P5, 1), (G5, 1))),
     "a job is submitted after another": Scenario(prepare=run_steps(submit("a")), begin=submit_after("j", "a")),
+    "changes of jobs are published": Scenario(
+        prepare=run_steps(submit("a"), submit("b"), ask("PATCH", "/jobs/a", {"priority": 9})), begin=deliver_changes()
+    ),
     "a waiting job with dependants is stopped": Scenario(
         prepare=run_steps(submit("a"), submit_after("j", "a:any")), begin=ask("DELETE", "/jobs/a")
     ),

@@ -17,6 +17,7 @@ from headway_service.store.records.ledger import PauseRecord
 from headway_verification.soak.cooperative_scheduler import Process
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.plan import Fault
+from headway_verification.soak.stream_consumers import Batch
 from headway_verification.soak.training_plan import INSTANCES, NAME
 from headway_verification.soak.workload import REUSED_INPUT, document_of
 
@@ -359,6 +360,16 @@ def deliver_events(queue: Deployment) -> None:
     """Deliver all events that are due."""
     while queue.has_events:
         queue.finish(queue.deliver_event())
+
+
+def deliver_changes(first: int = 0, end: int = 0) -> Begin:
+    """Start the tell function with records of the stream.
+
+    Args:
+        first: the first of them.
+        end: the first that is not among them; 0 for all that are due.
+    """
+    return lambda queue: queue.deliver_changes(Batch(first, end) if end else None)
 
 
 def reject_entries(entries: int) -> Step:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway_service.api.routes import capacity, config, dead_letters, forecast, jobs, pools, version
+from headway_service.api.routes import capacity, config, dead_letters, events, forecast, jobs, pools, version
 
-NOUNS = tuple(noun.router for noun in (jobs, forecast, capacity, pools, config, dead_letters, version))
+NOUNS = tuple(noun.router for noun in (jobs, events, forecast, capacity, pools, config, dead_letters, version))
 """In the order of the OpenAPI document."""

@@ -24,6 +24,8 @@ partition ``pk``       sort key ``sk``             item
 ``config``             ``edit#<invocation>``       a write of the configuration that is not known to have ended well
 ``config``             ``lease``                   the current writer of the configuration
 ``deployment``         ``deployment``              the key of the marks (:mod:`headway_service.store.marks`)
+``feed``               ``head``                    :class:`FeedHead`: the position of the newest entry
+``feed``               ``entry#<position>``        :class:`FeedEntry`: events in the order in which they were recorded
 ``launch#<attempt>``   ``given up``                :class:`GivenUpRecord`: a launch that is over for the queue
 ``sweep``              ``sweep``                   :class:`ScanRecord`: how far all training jobs were gone through
 =====================  ==========================  ============================================================

@@ -1,0 +1,208 @@
+"""The command events: what has happened in the queue, and what happens."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headway.reasons import ReasonCode
+from headway.sanitize import strip_control_characters
+from headway_client.cli.arguments.params import Duration
+from headway_client.cli.command import Command, CommonOptions, pass_common
+from headway_client.cli.context import open_api, wants_json
+from headway_client.cli.interruption import UNCHANGED, if_interrupted
+from headway_client.errors import BusyError, NotReachableError, ServerFaultError
+from headway_client.text import to_stderr
+
+if TYPE_CHECKING:
+    from headway_client.http.api import HeadwayApi
+    from headway_client.models import EventPage, FeedEvent
+
+DEFAULT_SINCE_S = 3600
+"""How far back `headway events` goes by default, s."""
+
+FIRST_PAUSE_S = 1.0
+MAX_PAUSE_S = 10.0
+"""The longest pause between two requests while nothing happens, s; each pause is twice as long as the one before."""
+
+MAX_OUTAGE_S = 900.0
+"""How long `--follow` continues without a response, s."""
+
+_pause = time.sleep
+_clock = time.monotonic
+
+Show = Callable[[Iterable["FeedEvent"]], None]
+
+
+@click.command("events", cls=Command, rows=True, interrupted=UNCHANGED)
+@click.option("--follow", "-f", is_flag=True, help="Continue with new events until Ctrl-C.")
+@click.option(
+    "--since",
+    type=Duration(),
+    metavar="DURATION",
+    help="Only events of the last 30m, 2h, 1d. Default: 1h, or only new events with --follow.",
+)
+@click.option("--after", metavar="CURSOR", help="Only events after this cursor, which was printed before.")
+@click.option("--job", metavar="NAME", help="Only events of this job.")
+@click.option("--team", metavar="NAME", help="Only events of jobs of this team.")
+@click.option(
+    "--type",
+    "codes",
+    multiple=True,
+    type=click.Choice([code.value for code in ReasonCode]),
+    metavar="CODE",
+    help="Only events with this reason, such as Preempted; repeatable.",
+)
+@pass_common
+def events(
+    common: CommonOptions,
+    since: int | None,
+    after: str | None,
+    codes: Sequence[str],
+    *,
+    follow: bool,
+    **filters: str | None,
+) -> None:
+    """Show the events of the last 7 days, in the order in which they were recorded."""
+    api = open_api(common)
+    show = _show(common.output)
+    wanted: dict[str, Any] = {"codes": codes, **filters, "since": _since(api, since, after, follow=follow)}
+    reader = _Reader(api, wanted, after)
+    with if_interrupted(lambda: reader.resumption(default=UNCHANGED)):
+        if follow:
+            _follow(reader, show)
+        while reader.more:
+            show(reader.next().events)
+    if not wants_json(common):
+        to_stderr(reader.resumption(default=""))
+
+
+class _Reader:
+    """Reads the feed, page by page.
+
+    Args:
+        api: the queue.
+        wanted: the filters.
+        cursor: where to begin; None for the first event that matches.
+
+    Attributes:
+        more: whether there may be further events now.
+    """
+
+    def __init__(self, api: HeadwayApi, wanted: dict[str, Any], cursor: str | None) -> None:
+        self._api = api
+        self._wanted = wanted
+        self._cursor = cursor
+        self.more = True
+
+    def next(self) -> EventPage:
+        """Return the next page."""
+        page = self._api.events(after=self._cursor, **self._wanted)
+        if page.missed:
+            to_stderr(f"Events after {self._cursor} may have expired, as they are kept for 7 days only.")
+        self._cursor, self.more = page.cursor, page.more
+        return page
+
+    def resumption(self, *, default: str) -> str:
+        """Return how to continue.
+
+        Args:
+            default: what is true if nothing was read.
+        """
+        return default if self._cursor is None else f"`headway events --after {self._cursor}` continues."
+
+
+def _follow(reader: _Reader, show: Show) -> None:
+    pause_s = FIRST_PAUSE_S
+    answered_at = _clock()
+    while True:
+        try:
+            page = reader.next()
+            answered_at = _clock()
+        except (BusyError, NotReachableError, ServerFaultError) as error:
+            if _clock() - answered_at > MAX_OUTAGE_S:
+                raise
+            to_stderr(f"There is no response; retrying: {error}")
+            _pause(MAX_PAUSE_S)
+            continue
+        show(page.events)
+        if page.events:
+            pause_s = FIRST_PAUSE_S
+        if not page.more:
+            _pause(pause_s)
+            pause_s = min(MAX_PAUSE_S, 2 * pause_s)
+
+
+def _since(api: HeadwayApi, since_s: int | None, after: str | None, *, follow: bool) -> str | None:
+    """Return the time of --since, in the queue's time."""
+    if since_s is None:
+        if after is not None:
+            return None
+        since_s = 0 if follow else DEFAULT_SINCE_S
+    if api.server_version is None:
+        # The first response has the queue's time, which a sandbox lets pass faster.
+        api.version()
+    at = datetime.fromtimestamp(api.now_s() - since_s, UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _show(output: str) -> Show:
+    """Return the function that prints events in the format of --output."""
+    if output == "csv":
+        import csv
+
+        from headway_client.cli.output.table import as_csv_cell
+
+        writer = csv.writer(sys.stdout)
+        writer.writerow(["Time", "Job", "Code", "State", "Team", "Owner", "Message", "Cursor"])
+
+        def write(found: Iterable[FeedEvent]) -> None:
+            names = ("time", "jobName", "code", "jobState", "team", "owner", "message")
+            for each in found:
+                cells = [_text(_named(each), name) for name in names]
+                writer.writerow([as_csv_cell(cell) for cell in (*cells, each.cursor)])
+            sys.stdout.flush()
+
+        return write
+    line = {"json": _as_json, "wide": _as_wide}.get(output, _plain)
+
+    def show(found: Iterable[FeedEvent]) -> None:
+        for each in found:
+            print(line(each))
+        sys.stdout.flush()
+
+    return show
+
+
+def _named(event: FeedEvent) -> dict[str, Any]:
+    """Return the detail; that of an unmanaged training job has its name and status as those of a job."""
+    detail = event.detail
+    own = {"jobName": detail.get("trainingJobName"), "jobState": detail.get("trainingJobStatus")}
+    return {**own, **detail}
+
+
+def _text(detail: dict[str, Any], name: str) -> str:
+    value = detail.get(name)
+    return "" if value is None else str(value)
+
+
+def _plain(event: FeedEvent) -> str:
+    detail = _named(event)
+    return strip_control_characters(" ".join(_text(detail, name) for name in ("time", "jobName", "code", "message")))
+
+
+def _as_wide(event: FeedEvent) -> str:
+    detail = _named(event)
+    more = [f"{name}={_text(detail, name)}" for name in ("jobState", "team", "owner") if detail.get(name)]
+    return strip_control_characters(" ".join([_plain(event), *more, f"cursor={event.cursor}"]))
+
+
+def _as_json(event: FeedEvent) -> str:
+    # One object per line, as a followed feed has no end at which to close a list.
+    return json.dumps(event.document).replace("\x7f", "\\u007f")
