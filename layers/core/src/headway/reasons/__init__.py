@@ -77,6 +77,7 @@ from headway.reasons.reuse import (
     not_reused,
     not_reused_after,
     reused,
+    twin_ended,
     waits_for_twin,
 )
 from headway.reasons.waiting import (
@@ -176,6 +177,7 @@ __all__ = [
     "stopping_without_instances",
     "taken_in",
     "too_many_failures",
+    "twin_ended",
     "underused",
     "unknown_pool",
     "unmet",

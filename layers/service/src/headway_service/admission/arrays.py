@@ -75,8 +75,6 @@ def errors(submission: Submission) -> Iterator[FieldError]:
         elif isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_MEMBERS:
             message = f"is {value!r:.40}; it is a whole number from {least} to {MAX_MEMBERS}"
             yield FieldError(field=field, message=message)
-    if submission.sweep is not None and submission.reuse:
-        yield FieldError(field="reuse", message="is for single jobs, not for arrays: remove it, or the sweep")
 
 
 def as_member(submission: Submission, sweep: Sweep) -> Submission:

@@ -179,6 +179,8 @@ TEAMS = {"a": {"limit": {P5: 1}}, "b": {"guaranteed": {P5: 1}}}
 
 CHANGE_HIGH = ask("POST", "/jobs/high/change", {"instances": 1})
 
+_COMPARED: dict[str, Any] = {"reuse": True, "reuseUnpinned": True}
+
 SITUATIONS: dict[str, Scenario] = {
     "a job is submitted": Scenario(prepare=run_steps(), begin=submit("j", (P5, 1), (G5, 1))),
     "a job is submitted after another": Scenario(prepare=run_steps(submit("a")), begin=submit_after("j", "a")),
@@ -431,6 +433,40 @@ SITUATIONS: dict[str, Scenario] = {
         prepare=run_steps(*_pending(MIN_PENDING_TIME_S)), begin=deliver_end
     ),
     "an instance type is selected": Scenario(prepare=run_steps(*_UNSELECTED), begin=reconcile),
+    "members of an array are compared, and compute": Scenario(
+        prepare=run_steps(submit_sweep("s", 3, **_COMPARED)), begin=tick
+    ),
+    "members of an array are answered by equal ones": Scenario(
+        prepare=run_steps(
+            *_started(submit_sweep("a", 2, **_COMPARED)),
+            *(wait(900), deliver_events, tick, submit_sweep("s", 3, **_COMPARED)),
+        ),
+        begin=tick,
+    ),
+    "members of an array wait for equal ones": Scenario(
+        prepare=run_steps(submit_sweep("a", 2, **_COMPARED), tick, submit_sweep("s", 2, **_COMPARED)), begin=tick
+    ),
+    "members for which equal ones wait have completed": Scenario(
+        prepare=run_steps(
+            *(submit_sweep("a", 2, **_COMPARED), tick, submit_sweep("s", 2, **_COMPARED), tick),
+            *(wait(900), deliver_events),
+        ),
+        begin=tick,
+    ),
+    "a member for which an equal one waits was stopped": Scenario(
+        prepare=run_steps(
+            *(submit_sweep("a", 3, **_COMPARED), tick, submit_sweep("s", 3, **_COMPARED), tick),
+            ask("DELETE", "/jobs/a_2"),
+        ),
+        begin=tick,
+    ),
+    "a member that is set aside is answered by an equal one": Scenario(
+        prepare=run_steps(
+            *(submit_sweep("s", 2, atOnce=1, **_COMPARED), tick, ask("PATCH", "/jobs/s_1", {"priority": 5})),
+            *(submit_sweep("a", 2, **_COMPARED), tick, wait(900), deliver_events),
+        ),
+        begin=tick,
+    ),
     "an array is submitted": Scenario(prepare=run_steps(), begin=submit_sweep("s", 4)),
     "members of an array are made": Scenario(prepare=run_steps(submit_sweep("s", 4)), begin=tick),
     "members of an array have ended": Scenario(
