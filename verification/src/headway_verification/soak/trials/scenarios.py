@@ -460,6 +460,13 @@ SITUATIONS: dict[str, Scenario] = {
         ),
         begin=tick,
     ),
+    "a member that is set aside waits for an equal one": Scenario(
+        prepare=run_steps(
+            *(submit_sweep("s", 2, atOnce=1, **_COMPARED), tick, ask("PATCH", "/jobs/s_1", {"priority": 5})),
+            *(wait(250), submit_sweep("a", 2, **_COMPARED), tick, wait(200), deliver_events),
+        ),
+        begin=tick,
+    ),
     "a member that is set aside is answered by an equal one": Scenario(
         prepare=run_steps(
             *(submit_sweep("s", 2, atOnce=1, **_COMPARED), tick, ask("PATCH", "/jobs/s_1", {"priority": 5})),
