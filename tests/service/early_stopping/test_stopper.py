@@ -18,6 +18,7 @@ from headway_service.early_stopping.members import ComparedMember
 from headway_service.early_stopping.stopper import EarlyStopper
 from headway_service.errors import Conflict, InvalidRequest, NameInUse
 from headway_service.ports.training_metrics import JobMetric, Series
+from headway_service.sagemaker_api.names import attempt_name
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.array import ArrayRecord, MemberResultRecord
 from headway_service.store.records.attempt import AttemptRecord
@@ -266,7 +267,7 @@ def test_the_values_of_an_array_of_that_name_before_are_not_compared() -> None:
 
 
 def result(index: int, accepted_ms: int, **changes: Any) -> MemberResultRecord:
-    members = {"job_state": JobState.COMPLETED, "attempt_name": f"sweep-{index}-00000000-2", **changes}
+    members = {"job_state": JobState.COMPLETED, "attempt_name": attempt_name(f"sweep_{index}", 2), **changes}
     return MemberResultRecord(array="sweep", index=index, accepted_ms=accepted_ms, expires_at=0, **members)
 
 
@@ -437,8 +438,17 @@ def test_as_many_metrics_are_read_as_one_call_takes() -> None:
 
 def test_only_the_last_attempts_of_a_member_are_read() -> None:
     array = get_job(Arrays().world.table, "sweep")
-    (member,) = compared.ended_members(array, [result(1, array.accepted_time, attempt_name="sweep-1-00000000-12")])
+    (member,) = compared.ended_members(
+        array, [result(1, array.accepted_time, attempt_name=attempt_name("sweep_1", 12))]
+    )
     assert [each.rpartition("-")[2] for each in member.attempts] == ["8", "9", "10", "11", "12"]
+
+
+@pytest.mark.parametrize("attempt", ["other", "other-12", attempt_name("other", 3), attempt_name("sweep_2", 2)])
+def test_a_member_that_another_job_has_answered_is_compared_by_the_values_of_that(attempt: str) -> None:
+    array = get_job(Arrays().world.table, "sweep")
+    answered = result(1, array.accepted_time, attempt_name=attempt, ended_ms=array.accepted_time)
+    assert compared.ended_members(array, [answered]) == [ComparedMember(attempts=(attempt,), trained_ms=0)]
 
 
 @pytest.mark.parametrize(("trained_s", "period_s"), [(0, 60), (12_000, 60), (12_001, 120), (86_400, 480)])

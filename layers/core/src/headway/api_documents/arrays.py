@@ -56,7 +56,10 @@ class ArrayMember(ApiDocument):
     metrics: Annotated[
         Mapping[str, float], Member("FinalMetricDataList of its training job, as far as the queue has seen it.")
     ] = field(default_factory=dict)
-    attempt: Annotated[str | None, Member("Its training job: the live one, or the last that ended.")] = None
+    attempt: Annotated[
+        str | None,
+        Member("Its training job: the live one, or the last that ended; of a reused one, that which made its outputs."),
+    ] = None
     started_time: Time | None = None
     ended_time: Time | None = None
 

@@ -78,6 +78,7 @@ from headway.reasons.reuse import (
     not_reused,
     not_reused_after,
     reused,
+    twin_ended,
     waits_for_twin,
 )
 from headway.reasons.waiting import (
@@ -177,6 +178,7 @@ __all__ = [
     "stopping_without_instances",
     "taken_in",
     "too_many_failures",
+    "twin_ended",
     "underused",
     "unknown_pool",
     "unmet",

@@ -47,6 +47,18 @@ def goes_on_behind_twin(job: str, ending: Ending, twin: str) -> Reason:
     return Reason(code=ReasonCode.DEPENDENCY_ENDED, message=message, jobs=(job, twin))
 
 
+def twin_ended(job: str, ending: Ending, array: str) -> Reason:
+    """An equal job that a member of an array waited for has ended without outputs for it.
+
+    Args:
+        job: the equal job.
+        ending: how it has ended.
+        array: the array.
+    """
+    message = f"`{job}` {ENDED[ending]}; enters the queue when `{array}` takes it in"
+    return Reason(code=ReasonCode.DEPENDENCY_ENDED, message=message, jobs=(job, array))
+
+
 def not_reused(why: str) -> Reason:
     """The job enters the queue although it may be answered by another one.
 

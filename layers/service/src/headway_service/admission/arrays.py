@@ -88,8 +88,6 @@ def errors(submission: Submission) -> Iterator[FieldError]:
             message = f"is {value!r:.40}; it is a whole number from {least} to {MAX_MEMBERS}"
             yield FieldError(field=field, message=message)
     yield from _early_stopping_errors(submission)
-    if submission.sweep is not None and submission.reuse:
-        yield FieldError(field="reuse", message="is for single jobs, not for arrays: remove it, or the sweep")
 
 
 def _early_stopping_errors(submission: Submission) -> Iterator[FieldError]:

@@ -9,11 +9,14 @@ from headway.dependencies import Ending
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING
 from headway.reasons import Reason
 from headway.sweeps import member_name
+from headway_service.arrays.comparing import ComparingMembers
 from headway_service.arrays.room import largest_sizes, wanted_members
 from headway_service.arrays.turn import is_over, may_take_in, next_turn, stops
+from headway_service.config.authorization import Access
 from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table, Write
+from headway_service.reuse.entry import ReuseEntry
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.array import ArrayRecord, MembersRecord, OpenArrayRecord
@@ -37,6 +40,8 @@ class ArrayAdvancer:
         retention_s: how long an ended job is kept, s.
         reserved_heads: how many blocked jobs of a queue get a reserved start.
         metrics_of: gives the final metrics of an attempt, none if SageMaker gives none now.
+        reuse: has members answered by equal jobs.
+        access: the rules on callers in effect.
     """
 
     def __init__(
@@ -49,6 +54,8 @@ class ArrayAdvancer:
         retention_s: int,
         reserved_heads: int,
         metrics_of: Callable[[str], Mapping[str, str]],
+        reuse: ReuseEntry,
+        access: Callable[[], Access],
     ) -> None:
         self._table = table
         self._clock = clock
@@ -57,6 +64,16 @@ class ArrayAdvancer:
         self._retention_s = retention_s
         self._reserved_heads = reserved_heads
         self._metrics_of = metrics_of
+        self._comparing = ComparingMembers(
+            table,
+            reuse,
+            access,
+            clock=clock,
+            machine_clock=machine_clock,
+            has_time=has_time,
+            retention_s=retention_s,
+            metrics_of=metrics_of,
+        )
 
     def advance(self, ledger: Ledger) -> bool:
         """Advance all arrays of the ledger as far as there is time.
@@ -68,6 +85,7 @@ class ArrayAdvancer:
             Whether anything has changed, so that the ledger has to be read again.
         """
         changed, sizes = False, largest_sizes(ledger)
+        self._comparing.begin_round()
         known = {each.job_name for each in ledger.arrays}
         for ended in ledger.ended:
             if ended.member_of and ended.member_of not in known:
@@ -89,6 +107,8 @@ class ArrayAdvancer:
             return False
         # Jobs that depend on a member are notified first, which leaves its record without them.
         ended = [each for each in ledger.ended if each.member_of == array.job_name and not each.dependants]
+        if array.reuse is not None:
+            ended = self._comparing.settle(ended)
         ended = [self._with_metrics(each) for each in ended]
         wanted = wanted_members(array, sizes, self._reserved_heads)
         version, follows = array.version, 0
@@ -98,6 +118,10 @@ class ArrayAdvancer:
             for member in self._to_take_in(array, wanted):
                 if self._has_time():
                     array = self._take_in(array, member)
+        if array.reuse is not None:
+            array = self._comparing.make(self._take_turns(array, ended, wanted=0), wanted)
+            # All that are left may have been answered: then the array ends.
+            ended, wanted = [], 0
         array = self._take_turns(array, ended, wanted)
         if stops(array) or (array.array is not None and array.array.is_closed):
             follows = self._stop_members(array)
@@ -145,10 +169,12 @@ class ArrayAdvancer:
         if room <= 0 or not may_take_in(array):
             return []
         found = [self._member(array, index) for index in members.set_aside[:MAX_SET_ASIDE_READS]]
-        free = [each for each in found if each is not None and each.job_state in WAITING and not each.held]
+        free = [each for each in found if each is not None and _may_enter(each)]
         return sorted(free, key=JobRecord.rank)[:room]
 
     def _take_in(self, array: JobRecord, member: JobRecord) -> JobRecord:
+        if member.reuse is not None and not member.reuse.key:
+            return self._comparing.take_in(array, member)
         team = find_team(self._table, array.team) if array.team else None
         moved, writes = transitions.take_in(array, member, team, self._clock(), machine_ms=self._machine_clock())
         self._table.write(writes)
@@ -222,3 +248,8 @@ class ArrayAdvancer:
             raise Conflict([0])
         reason = reasons.priority_follows(member.priority, array.priority, array.job_name)
         return transitions.change_priority(member, attempt, array.priority, reason, self._clock())[1]
+
+
+def _may_enter(member: JobRecord) -> bool:
+    """Whether a member is set aside, unless another tick has taken it in meanwhile, and nothing else keeps it back."""
+    return member.is_set_aside and member.job_state in WAITING and not member.held and not member.awaited

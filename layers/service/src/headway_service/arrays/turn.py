@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -19,6 +19,10 @@ from headway_service.store.transitions.shared import move_job
 
 MAX_COUNTED = 20
 """Ended members that one step counts: each takes two writes of its transaction."""
+
+MAX_FOLLOWING = 50
+"""With so many members set aside, no further one is made that may be answered by an equal job: half of those that a
+step reads (`headway_service.arrays.advance.MAX_SET_ASIDE_READS`), so it also finds those that wait for no job."""
 
 _OTHER_WRITES = 6
 """Writes of a transaction for the array itself, its end, and the queues of its team."""
@@ -81,6 +85,68 @@ def next_turn(
         ended=counted,
         results=tuple(_result(array, each, expires_at) for each in fresh),
         made=tuple(new_member(array, index, now_ms) for index in indexes),
+    )
+
+
+def next_member(array: JobRecord, wanted: int, now_ms: int) -> Turn | None:
+    """The step that makes one member, of an array whose members may be answered by equal jobs; None if none is due.
+
+    Args:
+        array: the array.
+        wanted: how many of its members should be in the queue or run.
+        now_ms: the training time, ms.
+    """
+    members = array.members or MembersRecord()
+    if members.active >= wanted or len(members.set_aside) >= MAX_FOLLOWING:
+        return None
+    turn = next_turn(array, (), members.active + 1, now_ms, expires_at=0)
+    return turn if turn is not None and turn.made else None
+
+
+def with_follower(array: JobRecord, member: JobRecord) -> JobRecord:
+    """An array after a step that has made one member, which waits for an equal job: it is set aside.
+
+    Args:
+        array: the array after the step.
+        member: the member.
+    """
+    numbers, members = _parts(array)
+    aside = {"set_aside": (*members.set_aside, member.index)}
+    return _with(array, numbers, members.model_copy(update=aside))
+
+
+def with_answered(array: JobRecord, member: JobRecord) -> JobRecord:
+    """An array after a step that has made one member, which has ended with the outputs of an equal job: it is counted.
+
+    Args:
+        array: the array after the step.
+        member: the member.
+    """
+    numbers, members = _parts(array)
+    counted = numbers.model_copy(update={"completed": numbers.completed + 1})
+    return _with(array, counted, _without(members, {member.index or 0}))
+
+
+def answered_result(
+    array: JobRecord, member: JobRecord, metrics: Mapping[str, str], expires_at: int
+) -> MemberResultRecord:
+    """What a member has given that has ended with the outputs of an equal job when its turn came.
+
+    Args:
+        array: its array.
+        member: the member.
+        metrics: the final metrics of the equal job.
+        expires_at: when the table may forget it, s since the epoch.
+    """
+    return MemberResultRecord(
+        array=array.job_name,
+        index=member.index or 0,
+        accepted_ms=array.accepted_time,
+        job_state=member.job_state,
+        attempt_name=member.output_attempt,
+        ended_ms=member.ended_ms,
+        metrics=dict(metrics),
+        expires_at=expires_at,
     )
 
 

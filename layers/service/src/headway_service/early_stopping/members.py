@@ -80,8 +80,8 @@ def ended_members(array: JobRecord, results: Iterable[MemberResultRecord]) -> li
     count = array.array.count if array.array is not None else 0
     return [
         ComparedMember(
-            attempts=_attempts(member_name(array.job_name, each.index, count), _number(each.attempt_name)),
-            trained_ms=(each.ended_ms or 0) - (each.started_ms or 0),
+            attempts=_attempts_until(member_name(array.job_name, each.index, count), each.attempt_name),
+            trained_ms=(each.ended_ms or 0) - (each.started_ms or each.ended_ms or 0),
         )
         for each in sorted(results, key=lambda each: each.index, reverse=True)
         # An array of that name may have been there before.
@@ -152,6 +152,8 @@ def _attempts(job: str, last: int) -> tuple[str, ...]:
     return tuple(attempt_name(job, number) for number in range(max(1, last - MAX_ATTEMPTS + 1), last + 1))
 
 
-def _number(attempt: str | None) -> int:
-    """The number of an attempt of a member: its name always ends with it (``attempt_name``)."""
-    return int((attempt or "").rpartition("-")[2])
+def _attempts_until(member: str, last: str) -> tuple[str, ...]:
+    """The last attempts of a member; the one of another job, if the member was answered by that."""
+    number = last.rpartition("-")[2]
+    is_own = number.isdigit() and attempt_name(member, int(number)) == last
+    return _attempts(member, int(number)) if is_own else (last,)

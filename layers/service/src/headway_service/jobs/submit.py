@@ -174,7 +174,7 @@ class Submitter:
         if job.reuse is not None:
             self._reuse.require_enabled()
         request = self._fill_in(admitted, found)
-        if job.reuse is None or found.awaited:
+        if job.reuse is None or found.awaited or admitted.array is not None:
             sweep = admitted.array.sweep if admitted.array is not None else ""
             writes = transitions.enqueue(job, request, admitted.alternatives, found.awaited, sweep=sweep)
             return Entry(job=job, writes=tuple(writes))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headway import reasons
@@ -13,12 +13,14 @@ from headway.reasons import Reason
 from headway_service.config.authorization import Access, Caller
 from headway_service.errors import Conflict, FieldError, InvalidRequest
 from headway_service.ports.table import Table, Write
-from headway_service.reuse.twins import Answered, Awaits, Twins
+from headway_service.reuse.fingerprint import KnownInputs
+from headway_service.reuse.twins import Answered, Awaits, Found, Twins
 from headway_service.store import transitions
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
-from headway_service.store.records.job import JobRecord, Step, request_key
+from headway_service.store.records.job import JobRecord, Step, StoredRequest
 from headway_service.store.records.ledger import TeamRecord
+from headway_service.store.repository import find_stored_request
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,18 +122,22 @@ class ReuseEntry:
             Conflict: see :meth:`headway_service.reuse.twins.Twins.find`.
         """
         now_ms = self._clock()
-        item = self._table.get(request_key(job.job_name))
-        if item is None:
+        stored = find_stored_request(self._table, job.job_name)
+        if stored is None:
             raise Conflict([0])
-        whole = item["jobDetails"] if request is None else request
-        owner = Caller(arn=job.owner or "", account=_account_in(whole))
-        found = self._twins.find(job, whole, item.get("alternatives", ""), owner, access)
+        if request is not None:
+            stored = replace(stored, first=json.loads(request))
+        found = self.find(job, stored, access)
         if isinstance(found, Answered):
             reason = reasons.reused(found.reuse.job_name)
             return transitions.reuse(job, ended, found.reuse, reason, now_ms, self._expires_at(), request=request)
         if isinstance(found, Awaits):
             reason = reasons.goes_on_behind_twin(ended.job_name, ended.ending, found.twin.job_name)
             return transitions.follow_twin(job, ended, found.twin, reason, now_ms, request=request)
+        if job.is_set_aside:
+            # When its array takes it in, it looks again, and computes only then.
+            reason = reasons.twin_ended(ended.job_name, ended.ending, job.member_of)
+            return transitions.stop_following(job, ended, reason, now_ms)
         unused = job.twin == ended.job_name and ended.ending is Ending.COMPLETED
         why = found.why or (_CHANGED if unused else "")
         because: Reason | None = reasons.not_reused_after(ended.job_name, ended.ending, why) if why else None
@@ -146,9 +152,25 @@ class ReuseEntry:
         )
         return [*enters, *found.claim]
 
-    def settle(self, ended: EndedJobRecord) -> None:
+    def find(self, job: JobRecord, stored: StoredRequest, access: Access, inputs: KnownInputs | None = None) -> Found:
+        """What a job that was accepted before does instead of entering its queues now.
+
+        Args:
+            job: the job.
+            stored: its request.
+            access: the rules on callers.
+            inputs: see :meth:`headway_service.reuse.twins.Twins.find`.
+
+        Raises:
+            Conflict: see :meth:`headway_service.reuse.twins.Twins.find`.
+        """
+        request, alternatives = stored.texts()
+        owner = Caller(arn=job.owner or "", account=_account_in(stored.first))
+        return self._twins.find(job, request, alternatives, owner, access, inputs)
+
+    def settle(self, ended: EndedJobRecord, inputs: KnownInputs | None = None) -> None:
         """See :meth:`headway_service.reuse.twins.Twins.settle`."""
-        self._twins.settle(ended)
+        self._twins.settle(ended, inputs)
 
     def _expires_at(self) -> int:
         return self._machine_clock() // 1000 + self._retention_s
@@ -166,6 +188,6 @@ def _noted(job: JobRecord, why: str) -> dict[str, Any]:
     return {"reason": reason, "history": (*job.history, step)}
 
 
-def _account_in(request: str) -> str:
+def _account_in(request: Mapping[str, Any]) -> str:
     """The account of the queue: that of each training role (API reference, CreateTrainingJob, RoleArn)."""
-    return str(json.loads(request)["RoleArn"].split(":")[4])
+    return str(request["RoleArn"].split(":")[4])

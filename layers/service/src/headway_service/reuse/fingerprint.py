@@ -27,12 +27,14 @@ class Question:
         alternatives: what its alternatives replace, as JSON; empty for none.
         team: the team that is charged; empty for none.
         unpinned: whether an image without a digest counts as the same.
+        member: of a member of an array, its name; empty for other jobs.
     """
 
     request: str
     alternatives: str
     team: str
     unpinned: bool
+    member: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,12 +51,41 @@ class Fingerprint:
     seen: str
 
 
-def fingerprint(question: Question, reader: Reader) -> Fingerprint:
+class KnownInputs:
+    """Objects that several jobs read, as they were when the first of these asked. They stand for no later moment."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[_Read] | str] = {}
+
+    def read(self, request: Mapping[str, Any], reader: Reader) -> list[_Read]:
+        """The objects that a request names.
+
+        Args:
+            request: the CreateTrainingJob request.
+            reader: reads them, unless they are known.
+
+        Raises:
+            NotReusable: they could not be read, for this job or the one that asked first.
+        """
+        place = json.dumps([_channels(request), submitted_archive(request)], sort_keys=True)
+        if place not in self._known:
+            try:
+                self._known[place] = [*_data(request, reader), *_sources(request, reader)]
+            except NotReusable as error:
+                self._known[place] = str(error)
+        found = self._known[place]
+        if isinstance(found, str):
+            raise NotReusable(found)
+        return found
+
+
+def fingerprint(question: Question, reader: Reader, inputs: KnownInputs | None = None) -> Fingerprint:
     """The digest of a job, as of now.
 
     Args:
         question: what the job computes.
         reader: reads its objects.
+        inputs: the objects that jobs have read before this one; None to read all of them now.
 
     Raises:
         NotReusable: the job is not answered by another one, and answers none.
@@ -63,10 +94,10 @@ def fingerprint(question: Question, reader: Reader) -> Fingerprint:
     require_reusable(request, unpinned=question.unpinned)
     if SUBMIT_DIRECTORY in question.alternatives:
         raise NotReusable("its alternatives have sources of their own")
-    found = [*_data(request, reader), *_sources(request, reader)]
+    found = (inputs or KnownInputs()).read(request, reader)
     whole = {
         "team": question.team,
-        "request": canonical(request),
+        "request": canonical(request, question.member),
         "alternatives": question.alternatives,
         "objects": [each.content for each in found],
     }

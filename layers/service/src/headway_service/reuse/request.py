@@ -44,11 +44,12 @@ def require_reusable(request: Mapping[str, Any], *, unpinned: bool) -> None:
         )
 
 
-def canonical(request: Mapping[str, Any]) -> dict[str, Any]:
+def canonical(request: Mapping[str, Any], member: str = "") -> dict[str, Any]:
     """A request without what its result does not depend on, and without the places of its sources.
 
     Args:
         request: the CreateTrainingJob request, for which :func:`require_reusable` raises no error.
+        member: of a member of an array, its name, which its checkpoint location ends with; empty for other jobs.
     """
     kept = {member: value for member, value in request.items() if MEMBERS[member] in {Role.PART, Role.STATE}}
     if "ResourceConfig" in kept:
@@ -59,6 +60,9 @@ def canonical(request: Mapping[str, Any]) -> dict[str, Any]:
     if "InputDataConfig" in kept:
         channels = [_without_place(each) for each in kept["InputDataConfig"]]
         kept["InputDataConfig"] = sorted(channels, key=lambda each: str(each["ChannelName"]))
+    if member and "CheckpointConfig" in kept:
+        location = kept["CheckpointConfig"]["S3Uri"].removesuffix(f"/{member}")
+        kept["CheckpointConfig"] = {**kept["CheckpointConfig"], "S3Uri": location}
     return kept
 
 

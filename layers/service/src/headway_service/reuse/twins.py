@@ -12,15 +12,22 @@ from headway_service.config.authorization import Access, Caller
 from headway_service.errors import Conflict
 from headway_service.ports.objects import Objects
 from headway_service.ports.table import Table, Write
-from headway_service.reuse.fingerprint import Fingerprint, Question, fingerprint, outputs_digest, starts_afresh
+from headway_service.reuse.fingerprint import (
+    Fingerprint,
+    KnownInputs,
+    Question,
+    fingerprint,
+    outputs_digest,
+    starts_afresh,
+)
 from headway_service.reuse.reader import MAX_READ_MS, Reader
 from headway_service.reuse.request import NotReusable
 from headway_service.sagemaker_api.outputs import outputs_of
 from headway_service.store import transitions
 from headway_service.store.records.dependency import EndedJobRecord
-from headway_service.store.records.job import JobRecord, request_key
+from headway_service.store.records.job import JobRecord, StoredRequest
 from headway_service.store.records.reuse import ComputedRecord, ReuseRecord
-from headway_service.store.repository import find_job
+from headway_service.store.repository import find_job, find_stored_request
 
 MAX_TWINS = 50
 """A job that has so many dependants gets no further equal one: half of the most that it may have are left."""
@@ -32,9 +39,11 @@ class Answered:
 
     Attributes:
         reuse: what the job that asks keeps of it.
+        source: that job.
     """
 
     reuse: ReuseRecord
+    source: JobRecord
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,7 +98,15 @@ class Twins:
         """Whether jobs may be answered by others at all."""
         return bool(self._buckets)
 
-    def find(self, job: JobRecord, request: str, alternatives: str, caller: Caller, access: Access) -> Found:
+    def find(
+        self,
+        job: JobRecord,
+        request: str,
+        alternatives: str,
+        caller: Caller,
+        access: Access,
+        inputs: KnownInputs | None = None,
+    ) -> Found:
         """What a job that would enter its queues now does instead.
 
         Args:
@@ -98,22 +115,30 @@ class Twins:
             alternatives: see :func:`headway_service.store.records.job.request_item`.
             caller: its owner. He learns nothing about jobs whose details he may not see.
             access: the rules on callers.
+            inputs: objects that were read for other jobs just now; None to read all of them.
 
         Raises:
             Conflict: another invocation has noted something about an equal job meanwhile.
         """
-        unpinned = job.reuse is not None and job.reuse.unpinned
-        question = Question(request=request, alternatives=alternatives, team=job.team, unpinned=unpinned)
-        own = ReuseRecord(unpinned=unpinned)
+        question = _question(job, request, alternatives)
+        own = ReuseRecord(unpinned=question.unpinned)
         try:
-            return self._find(job, question, own, caller, access)
+            return self._find(job, question, own, caller, access, inputs)
         except NotReusable as error:
             return Computes(reuse=own, why=str(error))
 
-    def _find(self, job: JobRecord, question: Question, own: ReuseRecord, caller: Caller, access: Access) -> Found:
+    def _find(
+        self,
+        job: JobRecord,
+        question: Question,
+        own: ReuseRecord,
+        caller: Caller,
+        access: Access,
+        inputs: KnownInputs | None,
+    ) -> Found:
         until_ms = self._clock() + MAX_READ_MS
         reader = self._reader(until_ms)
-        found = fingerprint(question, reader)
+        found = fingerprint(question, reader, inputs)
         computing = own.model_copy(update={"key": found.key, "seen": found.seen})
         known = self._computed(found.key)
         if known is None:
@@ -150,18 +175,19 @@ class Twins:
             Conflict: another job computes the same meanwhile.
         """
         if not known.outputs:
-            # The tick after its end has not done it yet.
+            # The tick after its end has not done it yet. It may have ended after the inputs were read for others.
             known = self._note_outputs(source, known, until_ms)
         if self._outputs_of(source, reader) != known.outputs:
             raise NotReusable("its outputs have changed, or are gone")
         answer = {"seen": "", "job_name": source.job_name, "attempt_name": source.output_attempt}
-        return Answered(reuse=asking.model_copy(update=answer))
+        return Answered(reuse=asking.model_copy(update=answer), source=source)
 
-    def settle(self, ended: EndedJobRecord) -> None:
+    def settle(self, ended: EndedJobRecord, inputs: KnownInputs | None = None) -> None:
         """Note the outputs of a job that has ended, before the jobs that wait for it are notified.
 
         Args:
             ended: the job.
+            inputs: objects that were read for other jobs after its end; None to read all of them.
         """
         source = find_job(self._table, ended.job_name)
         if source is None or source.reuse is None:
@@ -172,7 +198,7 @@ class Twins:
         # Another job may compute the same since: then there is nothing to note.
         with suppress(Conflict):
             try:
-                self._note_outputs(source, known, self._clock() + MAX_READ_MS)
+                self._note_outputs(source, known, self._clock() + MAX_READ_MS, inputs)
             except NotReusable:
                 self._table.write([transitions.forget_computation(known)])
 
@@ -192,7 +218,9 @@ class Twins:
         claim = transitions.claim_computation(job.job_name, computing.key, known)
         return Computes(reuse=computing, claim=(claim,), why=why)
 
-    def _note_outputs(self, source: JobRecord, known: ComputedRecord, until_ms: int) -> ComputedRecord:
+    def _note_outputs(
+        self, source: JobRecord, known: ComputedRecord, until_ms: int, inputs: KnownInputs | None = None
+    ) -> ComputedRecord:
         """Note the outputs of a job that has completed, if no object that it reads was written since it was accepted.
 
         Raises:
@@ -201,16 +229,8 @@ class Twins:
         """
         if source.ending is not Ending.COMPLETED:
             raise NotReusable("it has not completed")
-        item = self._table.get(request_key(source.job_name))
-        if item is None or source.reuse is None:
-            raise NotReusable("the queue no longer has its request")
-        question = Question(
-            request=item["jobDetails"],
-            alternatives=item.get("alternatives", ""),
-            team=source.team,
-            unpinned=source.reuse.unpinned,
-        )
-        _require_unchanged(source.reuse, fingerprint(question, self._reader(until_ms)))
+        question = _question(source, *self._stored(source).texts())
+        _require_unchanged(source.reuse, fingerprint(question, self._reader(until_ms), inputs))
         outputs = self._outputs_of(source, self._reader(until_ms))
         if not outputs:
             raise NotReusable("it has no outputs")
@@ -219,10 +239,13 @@ class Twins:
         return noted
 
     def _outputs_of(self, source: JobRecord, reader: Reader) -> str:
-        item = self._table.get(request_key(source.job_name))
-        if item is None:
+        return outputs_digest(outputs_of(self._stored(source).first, source.output_attempt)["output"], reader)
+
+    def _stored(self, source: JobRecord) -> StoredRequest:
+        stored = find_stored_request(self._table, source.job_name)
+        if stored is None:
             raise NotReusable("the queue no longer has its request")
-        return outputs_digest(outputs_of(json.loads(item["jobDetails"]), source.output_attempt)["output"], reader)
+        return stored
 
     def _computed(self, key: str) -> ComputedRecord | None:
         item = self._table.get(ComputedRecord.key(key))
@@ -232,11 +255,21 @@ class Twins:
         return Reader(self._objects(), self._buckets, self._clock, until_ms)
 
 
-def _require_unchanged(before: ReuseRecord, found: Fingerprint) -> None:
+def _question(job: JobRecord, request: str, alternatives: str) -> Question:
+    return Question(
+        request=request,
+        alternatives=alternatives,
+        team=job.team,
+        unpinned=job.reuse is not None and job.reuse.unpinned,
+        member=job.job_name if job.member_of else "",
+    )
+
+
+def _require_unchanged(before: ReuseRecord | None, found: Fingerprint) -> None:
     """Check that a job has computed what its digest stands for.
 
     Raises:
         NotReusable: it may not have.
     """
-    if found.seen != before.seen:
+    if before is None or found.seen != before.seen:
         raise NotReusable("its request, or an object that it reads, was changed before it had ended")

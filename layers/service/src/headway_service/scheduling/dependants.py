@@ -96,7 +96,8 @@ class DependantNotifier:
         except OutputsUnusable as error:
             return self._end(job, ended, reasons.outputs_unusable(ended.job_name, str(error)))
         team = find_team(self._table, job.team) if job.team else None
-        if job.reuse is not None and [other for other, _ in job.awaited] == [ended.job_name]:
+        compared = job.reuse is not None and job.array is None
+        if compared and [other for other, _ in job.awaited] == [ended.job_name]:
             return self._reuse.resume(job, ended, team, self._access(), request=request)
         return transitions.meet_dependency(job, ended, team, now_ms, machine_ms=machine_ms, request=request)
 

@@ -96,6 +96,8 @@ class Scheduler:
             retention_s=self._retention_s,
             reserved_heads=policy.reserved_heads,
             metrics_of=self._launcher.metrics_of,
+            reuse=self._reuse,
+            access=configuration.access_rules,
         )
         report = executor.report
         try:

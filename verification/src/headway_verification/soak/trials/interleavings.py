@@ -266,13 +266,13 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         f"{what}, and {then}": Interleaving(situation=situation, meanwhile=run_steps(*meanwhile))
         for what, begun in (
             ("members that are made", _FORGOTTEN_ARRAY),
-            ("a member that is taken in", _FORGOTTEN_MEMBER),
+            ("a member that enters the queue", _FORGOTTEN_MEMBER),
         )
         for then, situation, meanwhile in (
-            ("their team that is deleted", begun, (_DELETED,)),
-            ("their team that is restored", begun, (configure(POOLS, {"b": {}}),)),
-            ("their team that is deleted and restored", begun, (_DELETED, _RESTORED)),
-            ("their deleted team that is restored", _after(begun, _DELETED), (_RESTORED,)),
+            ("a team that is deleted", begun, (_DELETED,)),
+            ("a team that is restored", begun, (configure(POOLS, {"b": {}}),)),
+            ("a team that is deleted and restored", begun, (_DELETED, _RESTORED)),
+            ("a deleted team that is restored", _after(begun, _DELETED), (_RESTORED,)),
         )
     },
     "two submissions of one array": _interleaving("an array is submitted", submit_sweep("s", 3), tick),
@@ -284,6 +284,26 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         "members of an array are made", ask("DELETE", "/jobs/s"), tick
     ),
     "two ticks that count members": _interleaving("members of an array have ended", tick),
+    **{
+        f"two ticks for {what}": _interleaving(situation, tick)
+        for what, situation in (
+            ("members that are compared", "members of an array are compared, and compute"),
+            ("members that are answered", "members of an array are answered by equal ones"),
+            ("members that wait for equal ones", "members of an array wait for equal ones"),
+            ("members that equal ones have waited for", "members for which equal ones wait have completed"),
+            ("a member that waits no longer", "a member for which an equal one waits was stopped"),
+            ("a set aside member that is answered", "a member that is set aside is answered by an equal one"),
+        )
+    },
+    "a tick that compares members, and the stop of equal ones": _interleaving(
+        "members of an array wait for equal ones", ask("DELETE", "/jobs/a_0"), ask("DELETE", "/jobs/a_1")
+    ),
+    "a tick that compares members, and the stop of their array": _interleaving(
+        "members of an array wait for equal ones", ask("DELETE", "/jobs/s"), tick
+    ),
+    "a tick that compares members, and an equal array": _interleaving(
+        "members of an array are compared, and compute", submit_sweep("m", 3, reuse=True, reuseUnpinned=True), tick
+    ),
     "two ticks that end an array": _interleaving("the last member of an array has ended", tick),
     "a stop of a member before its turn, and another": _interleaving(
         "a member of an array is stopped before its turn", ask("DELETE", "/jobs/s_3")

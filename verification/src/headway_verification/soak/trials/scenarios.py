@@ -118,7 +118,7 @@ _REQUEUES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "ac
 NOTIFIES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "notify"}}
 
 
-_COMPARED = (
+_TWO_MEMBERS_TRAIN = (
     configure(POOLS),
     submit_sweep("s", 2, run_s=3000, earlyStopping=EARLY_STOPPING),
     *(tick, wait(600), deliver_events),
@@ -187,6 +187,8 @@ RULES = {"small": {"require": {"maxInstances": 4}, "onStart": "stop"}}
 TEAMS = {"a": {"limit": {P5: 1}}, "b": {"guaranteed": {P5: 1}}}
 
 CHANGE_HIGH = ask("POST", "/jobs/high/change", {"instances": 1})
+
+_COMPARED: dict[str, Any] = {"reuse": True, "reuseUnpinned": True}
 
 SITUATIONS: dict[str, Scenario] = {
     "a job is submitted": Scenario(prepare=run_steps(), begin=submit("j", (P5, 1), (G5, 1))),
@@ -443,6 +445,47 @@ SITUATIONS: dict[str, Scenario] = {
         prepare=run_steps(*_pending(MIN_PENDING_TIME_S)), begin=deliver_end
     ),
     "an instance type is selected": Scenario(prepare=run_steps(*_UNSELECTED), begin=reconcile),
+    "members of an array are compared, and compute": Scenario(
+        prepare=run_steps(submit_sweep("s", 3, **_COMPARED)), begin=tick
+    ),
+    "members of an array are answered by equal ones": Scenario(
+        prepare=run_steps(
+            *_started(submit_sweep("a", 2, **_COMPARED)),
+            *(wait(900), deliver_events, tick, submit_sweep("s", 3, **_COMPARED)),
+        ),
+        begin=tick,
+    ),
+    "members of an array wait for equal ones": Scenario(
+        prepare=run_steps(submit_sweep("a", 2, **_COMPARED), tick, submit_sweep("s", 2, **_COMPARED)), begin=tick
+    ),
+    "members for which equal ones wait have completed": Scenario(
+        prepare=run_steps(
+            *(submit_sweep("a", 2, **_COMPARED), tick, submit_sweep("s", 2, **_COMPARED), tick),
+            *(wait(900), deliver_events),
+        ),
+        begin=tick,
+    ),
+    "a member for which an equal one waits was stopped": Scenario(
+        prepare=run_steps(
+            *(submit_sweep("a", 3, **_COMPARED), tick, submit_sweep("s", 3, **_COMPARED), tick),
+            ask("DELETE", "/jobs/a_2"),
+        ),
+        begin=tick,
+    ),
+    "a member that is set aside waits for an equal one": Scenario(
+        prepare=run_steps(
+            *(submit_sweep("s", 2, atOnce=1, **_COMPARED), tick, ask("PATCH", "/jobs/s_1", {"priority": 5})),
+            *(wait(250), submit_sweep("a", 2, **_COMPARED), tick, wait(200), deliver_events),
+        ),
+        begin=tick,
+    ),
+    "a member that is set aside is answered by an equal one": Scenario(
+        prepare=run_steps(
+            *(submit_sweep("s", 2, atOnce=1, **_COMPARED), tick, ask("PATCH", "/jobs/s_1", {"priority": 5})),
+            *(submit_sweep("a", 2, **_COMPARED), tick, wait(900), deliver_events),
+        ),
+        begin=tick,
+    ),
     "an array is submitted": Scenario(prepare=run_steps(), begin=submit_sweep("s", 4)),
     "members of an array are made": Scenario(prepare=run_steps(submit_sweep("s", 4)), begin=tick),
     "members of an array have ended": Scenario(
@@ -474,9 +517,9 @@ SITUATIONS: dict[str, Scenario] = {
     "the members of an array are stopped": Scenario(
         prepare=run_steps(submit_sweep("s", 4, run_s=ENDLESS_S), tick, wait(400), ask("DELETE", "/jobs/s")), begin=tick
     ),
-    "a member of an array is worse than the other": Scenario(prepare=run_steps(*_COMPARED), begin=watch),
+    "a member of an array is worse than the other": Scenario(prepare=run_steps(*_TWO_MEMBERS_TRAIN), begin=watch),
     "a member that is stopped early has ended": Scenario(
-        prepare=run_steps(*_COMPARED, watch, tick, wait(200), deliver_events), begin=tick
+        prepare=run_steps(*_TWO_MEMBERS_TRAIN, watch, tick, wait(200), deliver_events), begin=tick
     ),
     "the members of an array get its priority": Scenario(
         prepare=run_steps(submit_sweep("s", 4), tick, ask("PATCH", "/jobs/s", {"priority": 5})), begin=tick

@@ -300,7 +300,7 @@ class JobRecord(Record):
                 "member_of": self.member_of,
                 "index": self.index,
                 "stopped_early": self.was_stopped_early,
-                "attempt_name": self.attempts[-1].attempt_name if self.attempts else None,
+                "attempt_name": self.output_attempt if self.attempts or self.reused_from else None,
                 "started_ms": self.usage.started_ms,
                 "ended_ms": self.ended_ms,
                 "metrics": self.metrics,
@@ -444,6 +444,14 @@ class StoredRequest:
             alternatives=tuple(member_alternative(each, parameters) for each in self.alternatives),
             accepted_ms=self.accepted_ms,
         )
+
+    def texts(self) -> tuple[str, str]:
+        """The first request and the alternatives as canonical JSON, as a submission of them is kept."""
+        first, *others = (
+            json.dumps(each, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            for each in (self.first, *([self.alternatives] if self.alternatives else []))
+        )
+        return first, others[0] if others else ""
 
     def of(self, alternative: int) -> dict[str, Any]:
         """The CreateTrainingJob request of an alternative; 0 is the first preference."""

@@ -6,11 +6,15 @@ one fails with a :class:`headway_service.errors.Conflict` and changes nothing (p
 
 from headway_service.store.transitions.array import (
     advance,
+    answer,
+    follow,
     hold_array,
+    make_comparing,
     make_early,
     set_aside,
     settle_priorities,
     stop_array,
+    stop_following,
     take_in,
 )
 from headway_service.store.transitions.attempt import (
@@ -61,6 +65,7 @@ from headway_service.store.transitions.request_change import change_request
 from headway_service.store.transitions.retry_plan import RetryPlan
 from headway_service.store.transitions.reuse import (
     accept_reused,
+    answered,
     claim_computation,
     follow_twin,
     forget_computation,
@@ -89,6 +94,8 @@ __all__ = [
     "add_team",
     "adopt",
     "advance",
+    "answer",
+    "answered",
     "apply_policy_action",
     "back_off",
     "change_pause",
@@ -107,12 +114,14 @@ __all__ = [
     "end_warm_pool",
     "enqueue",
     "expire_request",
+    "follow",
     "follow_twin",
     "forget_computation",
     "forget_unmanaged",
     "free",
     "hold",
     "hold_array",
+    "make_comparing",
     "make_early",
     "meet_dependency",
     "note_missing",
@@ -139,6 +148,7 @@ __all__ = [
     "start",
     "stop_active",
     "stop_array",
+    "stop_following",
     "stop_for_size",
     "stop_sent",
     "stop_waiting",

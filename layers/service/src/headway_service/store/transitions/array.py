@@ -14,10 +14,13 @@ from headway.lifecycle import JobTrigger
 from headway.reasons import Reason
 from headway_service.ports.table import Put, Write
 from headway_service.store.records.array import MemberResultRecord, MembersRecord
-from headway_service.store.records.dependency import EndedJobRecord
+from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import ReservationRecord, TeamRecord
+from headway_service.store.records.reuse import ReuseRecord
+from headway_service.store.transitions.dependency import add_dependant, closed
 from headway_service.store.transitions.ledger import free
+from headway_service.store.transitions.reuse import answered
 from headway_service.store.transitions.shared import expire_request, keep_team, leave_queue, move_job, note_step
 
 
@@ -54,6 +57,37 @@ def advance(
     ]
 
 
+def make_comparing(
+    array: JobRecord,
+    moved: JobRecord,
+    member: JobRecord,
+    *,
+    result: MemberResultRecord | None = None,
+    twin: JobRecord | None = None,
+    claim: Sequence[Write] = (),
+    team: TeamRecord | None = None,
+    machine_ms: int,
+) -> list[Write]:
+    """A member that may be answered by an equal job becomes a job: one that has ended, that waits, or that computes.
+
+    Args:
+        array: its array.
+        moved: the array after that, in its next version.
+        member: the member.
+        result: what it has given, if it has ended.
+        twin: the equal job that it waits for.
+        claim: the write by which it computes for equal jobs.
+        team: see :func:`advance`.
+        machine_ms: the machine time, ms.
+    """
+    results = [] if result is None else [result]
+    return [
+        *advance(array, moved, results=results, made=[member], team=team, machine_ms=machine_ms),
+        *([] if twin is None else [add_dependant(twin, member.job_name)]),
+        *claim,
+    ]
+
+
 def make_early(array: JobRecord, member: JobRecord) -> list[Write]:
     """A member becomes a job before its turn; it is set aside.
 
@@ -77,7 +111,14 @@ def make_early(array: JobRecord, member: JobRecord) -> list[Write]:
 
 
 def take_in(
-    array: JobRecord, member: JobRecord, team: TeamRecord | None, now_ms: int, *, machine_ms: int
+    array: JobRecord,
+    member: JobRecord,
+    team: TeamRecord | None,
+    now_ms: int,
+    *,
+    machine_ms: int,
+    claim: Sequence[Write] = (),
+    because: Reason | None = None,
 ) -> tuple[JobRecord, list[Write]]:
     """A member that is set aside enters the queue.
 
@@ -87,21 +128,82 @@ def take_in(
         team: the team of the array; None if it has none, or the ledger no longer has it.
         now_ms: the training time, ms.
         machine_ms: the machine time, ms.
+        claim: the write by which it computes for equal jobs.
+        because: why, if there is more to say than that its turn has come.
 
     Returns:
         The array as it is then, and the writes.
     """
-    members = _members(array)
-    left = tuple(each for each in members.set_aside if each != member.index)
-    moved = _next(array, {"members": members.model_copy(update={"set_aside": left})})
-    entering = note_step(member, member.job_state, reasons.taken_in(array.job_name), now_ms, is_set_aside=False)
+    moved = _taken_in(array, member)
+    reason = because or reasons.taken_in(array.job_name)
+    entering = note_step(member, member.job_state, reason, now_ms, is_set_aside=False)
     return moved, [
         moved.put(was=array.version),
         entering.put(was=member.version),
         *leave_queue(member),
         *(entry.put() for entry in entering.queue_entries()),
         *(keep_team(array.team, team, machine_ms) if array.team else []),
+        *claim,
     ]
+
+
+def answer(
+    array: JobRecord, member: JobRecord, reuse: ReuseRecord, reason: Reason, now_ms: int, expires_at: int
+) -> tuple[JobRecord, list[Write]]:
+    """A member that is set aside ends with the outputs of an equal job, when it would enter the queue.
+
+    Args:
+        array: its array.
+        member: the member; it waits and is not held.
+        reuse: whose outputs it has.
+        reason: why.
+        now_ms: now.
+        expires_at: when the table may delete it, s since the epoch.
+
+    Returns:
+        The array as it is then, and the writes.
+    """
+    moved = _taken_in(array, member)
+    ended = answered(member, reuse, reason, now_ms, expires_at, is_set_aside=False)
+    return moved, [
+        moved.put(was=array.version),
+        ended.put(was=member.version),
+        *leave_queue(member),
+        *expire_request(member, expires_at),
+        *ended.ended(),
+    ]
+
+
+def follow(member: JobRecord, twin: JobRecord, reason: Reason, now_ms: int) -> list[Write]:
+    """A member that is set aside waits for an equal job, when it would enter the queue, and stays set aside.
+
+    Fails if that job has changed since it was read.
+
+    Args:
+        member: the member; it waits and is not held.
+        twin: the equal job, which has not ended.
+        reason: why.
+        now_ms: now.
+    """
+    depends_on = (*member.depends_on, DependencyRecord.on_twin(twin.job_name))
+    waiting = note_step(member, member.job_state, reason, now_ms, depends_on=depends_on)
+    return [waiting.put(was=member.version), add_dependant(twin, member.job_name)]
+
+
+def stop_following(member: JobRecord, ended: EndedJobRecord, reason: Reason, now_ms: int) -> list[Write]:
+    """An equal job has ended without outputs for a member, which stays set aside in its place until its turn.
+
+    Args:
+        member: the member.
+        ended: the equal job.
+        reason: why.
+        now_ms: now.
+    """
+    moved = note_step(member, member.job_state, reason, now_ms, depends_on=closed(member, ended))
+    if member.held:
+        # It still waits for the same reason.
+        moved = moved.model_copy(update={"reason": member.reason})
+    return [moved.put(was=member.version)]
 
 
 def set_aside(
@@ -175,6 +277,13 @@ def settle_priorities(array: JobRecord) -> tuple[JobRecord, list[Write]]:
 def _next(array: JobRecord, changes: Mapping[str, Any]) -> JobRecord:
     """The array in its next version, without a step in its history."""
     return array.model_copy(update={"version": array.version + 1, **changes})
+
+
+def _taken_in(array: JobRecord, member: JobRecord) -> JobRecord:
+    """The array in its next version, in which a member is not set aside."""
+    members = _members(array)
+    left = tuple(each for each in members.set_aside if each != member.index)
+    return _next(array, {"members": members.model_copy(update={"set_aside": left})})
 
 
 def _members(array: JobRecord) -> MembersRecord:

@@ -11,7 +11,7 @@ from headway_service.store.records.dependency import DependencyRecord, EndedJobR
 from headway_service.store.records.job import JobRecord, request_item, request_key
 from headway_service.store.records.reuse import ComputedRecord, ReuseRecord
 from headway_service.store.transitions.dependency import add_dependant, closed
-from headway_service.store.transitions.shared import leave_queue, move_job, note_step
+from headway_service.store.transitions.shared import expire_request, leave_queue, move_job, note_step
 
 
 def accept_reused(
@@ -28,7 +28,7 @@ def accept_reused(
         now_ms: now.
         expires_at: when the table may delete the job, s since the epoch.
     """
-    moved = _reused(job, reuse, reason, now_ms, expires_at)
+    moved = answered(job, reuse, reason, now_ms, expires_at)
     item = {**request_item(job.job_name, request, alternatives), "expiresAt": expires_at}
     return moved, [Put(item=moved.put().item, requires=Absent()), Put(item=item)]
 
@@ -54,12 +54,11 @@ def reuse(
         expires_at: when the table may delete the job, s since the epoch.
         request: see :func:`headway_service.store.transitions.dependency.meet_dependency`.
     """
-    moved = _reused(job, reuse, reason, now_ms, expires_at, depends_on=closed(job, ended))
-    filled = {} if request is None else {"jobDetails": request}
+    moved = answered(job, reuse, reason, now_ms, expires_at, depends_on=closed(job, ended))
     return [
         moved.put(was=job.version),
         *leave_queue(job),
-        Update(key=request_key(job.job_name), sets={**filled, "expiresAt": expires_at}),
+        *expire_request(job, expires_at, filled=request),
         *moved.ended(),
     ]
 
@@ -120,9 +119,19 @@ def forget_computation(known: ComputedRecord) -> Write:
     return known.delete(requires=Equals("jobName", known.job_name))
 
 
-def _reused(
+def answered(
     job: JobRecord, reuse: ReuseRecord, reason: Reason, now_ms: int, expires_at: int, **changes: Any
 ) -> JobRecord:
+    """A job after its end with the outputs of an equal one.
+
+    Args:
+        job: the job.
+        reuse: whose outputs it has.
+        reason: why.
+        now_ms: now.
+        expires_at: when the table may delete the job, s since the epoch.
+        changes: other fields that change.
+    """
     return move_job(
         job,
         JobTrigger.REUSE,

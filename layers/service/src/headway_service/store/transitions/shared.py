@@ -120,16 +120,18 @@ def leave_queue(job: JobRecord) -> list[Write]:
     return [Delete(key=key) for key in job.queue_keys()]
 
 
-def expire_request(job: JobRecord, expires_at: int) -> list[Write]:
+def expire_request(job: JobRecord, expires_at: int, *, filled: str | None = None) -> list[Write]:
     """Let the table forget the request of a job that has ended; that of a member is kept with its array.
 
     Args:
         job: the job.
         expires_at: when the table may forget it, s since the epoch.
+        filled: the request with the outputs of other jobs, as JSON; None if it stays as it is.
     """
     if job.member_of and not job.has_own_request:
         return []
-    return [Update(key=request_key(job.job_name), sets={"expiresAt": expires_at})]
+    details = {} if filled is None else {"jobDetails": filled}
+    return [Update(key=request_key(job.job_name), sets={**details, "expiresAt": expires_at})]
 
 
 def keep_team(name: str, known: TeamRecord | None, machine_ms: int) -> list[Write]:
