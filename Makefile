@@ -75,6 +75,10 @@ demo-guardrails: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run the guar
 demo-capacity: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run warm pools, alternatives, preferences, sizes by time and training plans in a sandbox: about five minutes
 	$(VENV)/python -m headway_sandbox.demo.capacity
 
+.PHONY: demo-workflow
+demo-workflow: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run a workflow in a sandbox, and again with everything reused: about two minutes
+	$(VENV)/python -m headway_sandbox.demo.workflow
+
 .PHONY: examples
 examples: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/examples/.made ## run the examples in a sandbox: about six minutes; EXAMPLE=sweep runs one
 	-@$(MAKE) --no-print-directory --keep-going $(OPTIONAL:%=.envs/%/.made)

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from headway_sandbox.demo import preemption, stage
+from headway_sandbox.local import training_options
 from headway_sandbox.local.sandbox import Sandbox
 from headway_sandbox.sagemaker.request_builder import P5
+from headway_sandbox.training.container.isolation import CannotIsolate
 from tests.e2e.processes import processes_of
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import eventually
@@ -53,6 +55,20 @@ def test_the_demo_completes_and_leaves_nothing_behind(tmp_path: Path):
     print(told.splitlines()[-1])
     assert "✓ job1 preempted, job4 running" in told
     assert "✓ job1 completed, job2 completed, job3 completed, job4 completed" in told
+    assert left_behind(tmp_path) == []
+
+
+def test_the_workflow_is_computed_once_and_its_second_run_reuses_everything(tmp_path: Path):
+    try:
+        training_options.settings([f"*={sys.executable}"])
+    except CannotIsolate as error:
+        pytest.skip(str(error))
+    command = [sys.executable, "-m", "headway_sandbox.demo.workflow"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    demo = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert demo.returncode == 0, demo.stdout + demo.stderr
+    assert "✓ sweep-again_3 has the outputs of sweep_3" in demo.stdout
+    assert "✓ SageMaker has started no training job the second time: it still has 8" in demo.stdout
     assert left_behind(tmp_path) == []
 
 

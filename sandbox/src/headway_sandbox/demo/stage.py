@@ -16,6 +16,8 @@ from headway_client.cli.output import jobs_table, output_width
 from headway_client.http.api import HeadwayApi
 from headway_client.models import ENDED_STATES, Job
 from headway_sandbox.local.sandbox import Sandbox
+from headway_sandbox.sagemaker.training_job import Durations
+from headway_sandbox.training.settings import TrainingSettings
 
 TIMEOUT_S = 45.0
 _POLL_S = 0.1
@@ -165,6 +167,8 @@ def run(
     capacity: Mapping[str, int],
     speed: float,
     parameters: Mapping[str, str],
+    training: TrainingSettings | None = None,
+    durations: Durations | None = None,
     arguments: Sequence[str] | None = None,
 ) -> int:
     """Play a demo on a temporary sandbox.
@@ -176,6 +180,8 @@ def run(
         capacity: Instances per type.
         speed: Default acceleration of training time.
         parameters: Template parameters.
+        training: How the scripts of training jobs run; None if they are timers.
+        durations: Of the stages of a training job; None for the sandbox's own.
         arguments: Command line.
 
     Returns:
@@ -188,7 +194,7 @@ def run(
     begun = time.monotonic()
     say(opening)
     try:
-        with Sandbox(speed=options.speed, parameters=parameters) as sandbox:
+        with Sandbox(speed=options.speed, parameters=parameters, training=training, durations=durations) as sandbox:
             check(f"the queue answers at {sandbox.endpoint} after {time.monotonic() - begun:.0f} s")
             story(Stage(sandbox, capacity))
     except StoryFailed as error:
