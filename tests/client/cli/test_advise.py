@@ -111,6 +111,13 @@ def test_programs_get_a_document_with_the_figures_of_each_host(run: Run):
 
 
 @pytest.mark.usefixtures("starved")
+def test_types_that_no_pool_has_are_advised_where_no_pool_has_hosts_without_gpus(run: Run, server: ContractServer):
+    del server.queue.settings["pools"]["ml.c5.2xlarge"]
+    document = json.loads(run("advise", "job1", "-o", "json")[1])
+    assert document["advice"][0]["options"][1]["instances"] == {"ml.g5.xlarge": 1, "ml.c5.4xlarge": 1}
+
+
+@pytest.mark.usefixtures("starved")
 def test_what_is_missing_is_named(run: Run):
     assert run("advise", "new") == (
         0,

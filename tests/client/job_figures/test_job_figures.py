@@ -260,6 +260,15 @@ def test_the_utilization_of_a_job_that_trains_is_read_until_now():
     assert found.figures.completed_s is None
 
 
+def test_the_utilization_of_a_job_that_does_not_train_yet_is_not_requested():
+    cloudwatch = CloudWatch(STARVED)
+    downloading = [{"Status": "Downloading", "StartTime": at(15)}]
+    attempts = details(attempt(1, None, 0, None, "InProgress"))
+    found, _ = read(attempts, cloudwatch, described(SecondaryStatusTransitions=downloading, TrainingEndTime=None))
+    assert (found.figures.hosts, cloudwatch.requests) == ((), [])
+    assert found.figures.downloading_s == 105 * 60
+
+
 def test_a_job_that_was_not_launched_has_no_figures_and_nothing_is_requested():
     cloudwatch = CloudWatch({})
     found, asked = read(details(), cloudwatch, described())
