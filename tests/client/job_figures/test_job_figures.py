@@ -77,7 +77,7 @@ STARVED = {
 
 
 def hosts(cloudwatch: CloudWatch, *types: str, start_s: float = NOW_S - 1200, end_s: float = NOW_S) -> tuple[Host, ...]:
-    return read_hosts(cloudwatch.client().get_metric_data, "job1", types, start_s=start_s, end_s=end_s, now_s=NOW_S)
+    return read_hosts(cloudwatch.client(), "job1", types, start_s=start_s, end_s=end_s, now_s=NOW_S)
 
 
 def test_the_values_of_each_host_are_averages_and_peaks():
@@ -94,8 +94,8 @@ def test_all_pages_of_an_answer_are_read_but_not_endless_ones():
     cloudwatch.page_size = 1
     assert hosts(cloudwatch, G5) == hosts(CloudWatch(STARVED), G5)
     cloudwatch = CloudWatch({})
-    cloudwatch.page_size = 0
-    hosts(cloudwatch, G5)
+    cloudwatch.page_size = 1
+    hosts(cloudwatch, *[G5] * MAX_HOSTS)
     assert len(cloudwatch.requests) == MAX_PAGES
 
 

@@ -57,7 +57,7 @@ def read_figures(job: JobDetails, *, sagemaker: Any, cloudwatch: Any, now_s: flo
     if attempt is not None and described is not None and described.training_s is not None:
         try:
             hosts = read_hosts(
-                *(cloudwatch.get_metric_data, attempt.name, described.types),
+                *(cloudwatch, attempt.name, described.types),
                 start_s=described.training_s,
                 end_s=described.end_s or now_s,
                 now_s=now_s,

@@ -5,8 +5,9 @@ Sources: SageMaker guide, "Amazon SageMaker AI metrics in Amazon CloudWatch"; Cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from math import ceil
 from typing import Any
 
@@ -27,9 +28,6 @@ _KEPT = ((PUBLISHED_EVERY_S, 15 * _DAY_S), (300, 63 * _DAY_S))
 _LONGEST_S = 3600
 """How long CloudWatch keeps values of a period; after that only longer ones (API reference, MetricStat: Period)."""
 
-Call = Callable[..., Mapping[str, Any]]
-"""An operation of a boto3 client."""
-
 # Field of `Host`, metric, statistic.
 _READ = (
     ("cpu_percent", "CPUUtilization", "Average"),
@@ -40,12 +38,12 @@ _READ = (
 
 
 def read_hosts(
-    get_metric_data: Call, training_job: str, types: Sequence[str], *, start_s: float, end_s: float, now_s: float
+    cloudwatch: Any, training_job: str, types: Sequence[str], *, start_s: float, end_s: float, now_s: float
 ) -> tuple[Host, ...]:
     """Read the utilization of the first hosts of a training job.
 
     Args:
-        get_metric_data: the operation of a boto3 client of CloudWatch.
+        cloudwatch: a boto3 client of CloudWatch.
         training_job: the name of the training job.
         types: the instance type of each host, in the order in which SageMaker numbers them.
         start_s: when the training began, s since 1970.
@@ -63,7 +61,7 @@ def read_hosts(
         for which, (_, metric, statistic) in enumerate(_READ)
     ]
     values: dict[str, list[float]] = {query["Id"]: [] for query in queries}
-    for result in _results(get_metric_data, queries, start_s, end_s):
+    for result in _results(cloudwatch, queries, start_s, end_s):
         values[result["Id"]] += result["Values"]
     return tuple(_host(each, number, values, period_s) for number, each in enumerate(read, start=1))
 
@@ -80,18 +78,14 @@ def _query(host: str, query_id: str, metric: str, statistic: str, period_s: int)
 
 
 def _results(
-    get_metric_data: Call, queries: Sequence[Mapping[str, Any]], start_s: float, end_s: float
+    cloudwatch: Any, queries: Sequence[Mapping[str, Any]], start_s: float, end_s: float
 ) -> Iterator[Mapping[str, Any]]:
     if not queries:
         return
     times = {"StartTime": datetime.fromtimestamp(start_s, UTC), "EndTime": datetime.fromtimestamp(end_s, UTC)}
-    more: dict[str, str] = {}
-    for _ in range(MAX_PAGES):
-        answer = get_metric_data(MetricDataQueries=queries, **times, **more)
-        yield from answer["MetricDataResults"]
-        if not answer.get("NextToken"):
-            return
-        more = {"NextToken": answer["NextToken"]}
+    pages = cloudwatch.get_paginator("get_metric_data").paginate(MetricDataQueries=queries, **times)
+    for page in islice(pages, MAX_PAGES):
+        yield from page["MetricDataResults"]
 
 
 def _host(instance_type: str, number: int, values: Mapping[str, Sequence[float]], period_s: int) -> Host:
