@@ -315,6 +315,10 @@ docs: .venv/.made .envs/docs/.made ## build the docs as a site in build/docs; fa
 	.envs/docs/bin/python -m sphinx -b html -c docs/site -W --keep-going -q . build/docs -d build/doctrees
 	$(VENV)/python -m docs.site.selfcontained build/docs
 
+.PHONY: instance-specs
+instance-specs: .venv/.made ## write the table of instance types that advice rests on
+	$(VENV)/python -m deploy.instance_specs
+
 .PHONY: docs-pictures
 docs-pictures: .venv/.made ## draw the packages from the import graph
 	$(VENV)/python -m docs.site.packages

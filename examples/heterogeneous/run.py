@@ -2,7 +2,7 @@
 
 The trainer host alone has as many workers as its instance has vCPUs, which do not keep its GPU busy. In the second job
 a group of CPU instances augments the images and serves them. The example fails if the throughput is not at least twice
-as high.
+as high, or if the advice on the first job (`headway advise`) does not name such a group, or estimates another ratio.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from typing import Any
 from tabulate import tabulate
 
 from examples.submission import Account, final_metrics, training_request, unique
+from headway.advice import Host, JobFigures, advise
+from headway.advice.rules.starved_gpus import speed_with
+from headway.instances import spec_of
 from headway_client import TrainingQueue
 
 SCRIPTS = [f"examples/heterogeneous/{name}.py" for name in ("train", "data_service", "images", "prefetch")]
@@ -22,6 +25,10 @@ ARGUMENTS = {"steps": 200, "warm-up": 20, "trainer-workers": 4, "data-workers": 
 """Workers are the vCPUs of these instance types."""
 METRICS = ["images_per_s", "waiting"]
 AT_LEAST = 2.0
+WITHIN = 0.25
+"""By how much the estimate may differ from the measured ratio, as a share of that."""
+MINUTES = 10
+"""The example trains for seconds, which it says of itself; advice needs at least so many minutes."""
 TIMEOUT_S = 300.0
 
 ALONE: Mapping[str, Any] = {"InstanceType": TRAINER, "InstanceCount": 1}
@@ -38,7 +45,8 @@ def main() -> None:
     account = Account.from_command_line(__doc__)
     alone = throughput(account, "alone", ALONE, SCRIPTS, IMAGE, ARGUMENTS)
     together = throughput(account, "with-data-hosts", WITH_DATA_HOSTS, SCRIPTS, IMAGE, ARGUMENTS)
-    compare(alone, together, at_least=AT_LEAST)
+    ratio = compare(alone, together, at_least=AT_LEAST)
+    compare_advice(alone["waiting"], ratio)
 
 
 def throughput(
@@ -66,8 +74,8 @@ def throughput(
     return final_metrics(job.result(timeout=TIMEOUT_S, poll_s=0.5, tell=print))
 
 
-def compare(alone: Mapping[str, float], together: Mapping[str, float], *, at_least: float) -> None:
-    """Print the throughput of both jobs.
+def compare(alone: Mapping[str, float], together: Mapping[str, float], *, at_least: float) -> float:
+    """Print the throughput of both jobs, and return their ratio.
 
     Args:
         alone: The metrics of the trainer alone.
@@ -86,6 +94,45 @@ def compare(alone: Mapping[str, float], together: Mapping[str, float], *, at_lea
     print(f"ratio: {ratio:.1f}")
     if ratio < at_least:
         raise SystemExit(f"✗ the data hosts have not made the training {at_least:g} times as fast")
+    return ratio
+
+
+def estimated(waiting: float) -> float:
+    """Return how many times as fast the advice on the trainer alone says that it is with the data hosts.
+
+    Its workers have a vCPU each, which are full, as the trainer waits for them; the GPU is busy when it does not wait.
+
+    Args:
+        waiting: The measured share of time in which it waits for data.
+
+    Raises:
+        SystemExit: The advice does not name such hosts.
+    """
+    trainer, data = spec_of(TRAINER), spec_of(DATA)
+    assert trainer is not None  # noqa: S101  the table of types has both
+    assert data is not None  # noqa: S101
+    busy = 100 * (1 - waiting)
+    host = Host(instance_type=TRAINER, minutes=MINUTES, cpu_percent=100.0 * trainer.vcpus, gpu_percent=busy)
+    found = advise(JobFigures(hosts=(host,)), data_types=[DATA]).advice
+    if not any(DATA in option.instances for advice in found for option in advice.options):
+        raise SystemExit(f"✗ the advice on the trainer alone does not name {DATA}")
+    return speed_with(DATA_HOSTS * data.vcpus, now_vcpus=trainer.vcpus, gpu_share=busy / 100)
+
+
+def compare_advice(waiting: float, ratio: float) -> None:
+    """Print what was estimated beside what was measured.
+
+    Args:
+        waiting: The measured share of time in which the trainer alone waits for data.
+        ratio: The measured ratio.
+
+    Raises:
+        SystemExit: The estimate differs by more than `WITHIN`.
+    """
+    estimate = estimated(waiting)
+    print(f"estimated by the advice: {estimate:.1f}")
+    if abs(estimate - ratio) > WITHIN * ratio:
+        raise SystemExit(f"✗ the advice estimates {estimate:.1f}, and {ratio:.1f} was measured")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from headway_sandbox.local.sandbox import Sandbox
@@ -47,6 +49,16 @@ def test_a_user_submits_lists_changes_and_stops_jobs(sb: Sandbox, queue: QueueVi
     assert document["request"] == queue.request("a", 1)
     assert [attempt["attemptName"] for attempt in document["attempts"]] == [f"{prefix}a"]
     assert document["owner"] == f"arn:aws:iam::{sb.info.account}:root"
+
+    # Advice, and the calls of AWS that it needs.
+    advice = cli("advise", f"{prefix}a", "-o", "json").document
+    assert advice["attemptName"] == f"{prefix}a"
+    assert [host["instanceType"] for host in advice["hosts"]] == [P5]
+    assert [missing for missing in advice["missing"] if "refused" in missing] == []
+
+    # The events so far.
+    lines = cli("events", "--since", "1d", "--job", f"{prefix}a", "-o", "json").out.splitlines()
+    assert [json.loads(line)["detail"]["code"] for line in lines] == ["Entered", "Started"]
 
     # The pools.
     (pool,) = cli("capacity", "-o", "json").document["pools"]

@@ -39,6 +39,7 @@ BREACHES = {
     "core": ("layers/core/src/headway/vectors.py", "headway.scheduling"),
     "sweeps": ("layers/core/src/headway/sweeps/problems.py", "headway.sweeps.sweep"),
     "early stopping": ("layers/core/src/headway/early_stopping/curve.py", "headway.early_stopping.settings"),
+    "advice": ("layers/core/src/headway/advice/outcome.py", "headway.advice.rules"),
     "service": ("layers/service/src/headway_service/settings.py", "headway_service.store"),
     "client": ("client/src/headway_client/errors.py", "headway_client.cli"),
     "executor of Covalent": ("client/src/headway_covalent/errors.py", "headway_covalent.storage"),

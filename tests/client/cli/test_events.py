@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -168,8 +169,10 @@ def test_following_begins_with_what_happens_from_now_on(
 ):
     at_each_pause(nothing)
     run("events", "--follow")
-    first, second = feed.queries
-    assert "since" in first
+    run("events")
+    first, second, of_the_last_hour = feed.queries
+    begin, hour_ago = (datetime.fromisoformat(each["since"][0]) for each in (first, of_the_last_hour))
+    assert timedelta(minutes=59) < begin - hour_ago < timedelta(minutes=61)
     assert second["since"] == first["since"]
     assert second["after"] == ["3"]
 
