@@ -62,6 +62,15 @@ def reuse_outputs(sb: Sandbox, queue: QueueView) -> None:
     queue.wait_for(same1="completed", same2="completed")
 
 
+def compare_members(sb: Sandbox, queue: QueueView) -> None:
+    """Have the metrics of two members of an array read."""
+    sweep, early = '{"grid": {"lr": [1, 2]}}', "metric=loss,goal=minimize,minMembers=1"
+    document = queue.request("sweep", 9)
+    queue.cli("submit", "-", "--sweep", sweep, "--early-stopping", early, stdin=document)
+    queue.wait_until_training("sweep_0", "sweep_1")
+    sb.invoke("Watch")
+
+
 def findings(grants: list[Grant], calls: list[Call]) -> list[Finding]:
     return prove(grants, [Run(name="sandbox", sources="", calls=tuple(calls))], GRANTED_WITHOUT_A_RUN).findings
 
@@ -94,6 +103,7 @@ def test_the_scenario_needs_each_permission_and_no_other(sb: Sandbox, queue: Que
     follow_plans(sb, queue)
     release_warm_pools(sb, queue)
     reuse_outputs(sb, queue)
+    compare_members(sb, queue)
 
     assert list(map(str, findings(grants, sb.calls()))) == []
 
