@@ -94,9 +94,14 @@ def test_the_policy_in_force_decides_on_messages(ears: Ears) -> None:
     assert [mail["Subject"] for mail in ears.mail()] == ["Entered: bert-large"]
 
 
-def test_publishing_changes_nothing_even_before_the_first_configuration(ears: Ears) -> None:
-    assert ears.tell() == []
-    assert ears.functions.dynamodb.scan(TableName="queue")["Items"] == []
+def test_only_sums_and_marks_are_written_even_before_the_first_configuration(ears: Ears) -> None:
+    for _ in range(2):
+        assert ears.tell() == []
+        items = ears.functions.dynamodb.scan(TableName="queue")["Items"]
+        written = {(item["pk"]["S"].split("#")[0], item["sk"]["S"].split("#")[0]) for item in items}
+        assert {pk for pk, _ in written} == {"job", "usage"}
+        assert {sk for pk, sk in written if pk == "job"} == {"accounted"}
+        assert {item["jobs.failed"]["N"] for item in items if "jobs.failed" in item} == {"1"}
 
 
 def test_an_unreadable_record_is_counted_and_skipped_without_logging_its_contents(

@@ -76,6 +76,8 @@ ACTIONS = {
     | STREAM
     | {
         "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:UpdateItem",
         "events:PutEvents",
         "sns:Publish",
         "sqs:SendMessage",
@@ -309,11 +311,15 @@ def test_a_function_accesses_one_table_and_only_the_api_its_index_and_the_tell_f
     assert found == {json.dumps({"Fn::GetAtt": ["JobsTable", "Arn"]}): table, **index, **streams}
 
 
-def test_the_tell_function_reads_only_the_configuration_in_the_table(of_type):
-    (statement,) = [
-        s for s in statements(of_type("AWS::IAM::Role")["TellFunctionRole"]) if "dynamodb:GetItem" in actions(s)
+def test_the_tell_function_reads_only_the_configuration_and_changes_only_sums_and_marks_in_the_table(of_type):
+    found = [s for s in statements(of_type("AWS::IAM::Role")["TellFunctionRole"]) if "dynamodb:GetItem" in actions(s)]
+    assert [({*actions(s)}, s["Condition"]) for s in found] == [
+        ({"dynamodb:GetItem"}, {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["config"]}}),
+        (
+            {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+            {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["job#*", "usage#*"]}},
+        ),
     ]
-    assert statement["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["config"]}}
 
 
 @pytest.mark.parametrize(

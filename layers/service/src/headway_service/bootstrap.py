@@ -17,6 +17,8 @@ from botocore.exceptions import BotoCoreError
 
 from headway.api_documents.dead_letters import LetterQueue
 from headway_service import __version__
+from headway_service.accounting.accountant import Accountant
+from headway_service.accounting.consumer import StreamConsumer
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLetterQueue
 from headway_service.aws.dynamodb_table import DynamoDBTable
@@ -204,6 +206,16 @@ class Container:
             topic=SnsSink(self._sns, self.settings.notification_topic_arn),
             notifications=self._notifications,
         )
+
+    @cached_property
+    def accountant(self) -> Accountant:
+        """Keeps the sums of usage. One for all invocations, as it remembers which names have some."""
+        return Accountant(self.table, self._usage_tags)
+
+    @property
+    def stream_consumer(self) -> StreamConsumer:
+        """Handles changes in the table's stream."""
+        return StreamConsumer(self.accountant, self.event_publisher.publish)
 
     @property
     def observer(self) -> Observer:
@@ -411,6 +423,11 @@ class Container:
         """The policy on messages; the default before any document was applied, as reading it must write nothing."""
         known = find_applied(self.table)
         return known.configuration.notifications if known else Notifications()
+
+    def _usage_tags(self) -> tuple[str, ...]:
+        """The tags by which the policy wants sums of usage; none before any document was applied."""
+        known = find_applied(self.table)
+        return tuple(known.configuration.usage_tags) if known else ()
 
     def _token(self) -> str:
         return f"{self._random.getrandbits(128):032x}"

@@ -55,6 +55,19 @@ MAX_WAITING = 10_000
 MAX_QUEUES = 200
 """Pools times teams (and one for jobs without a team): each is a separate queue, which costs a tick one query."""
 
+MAX_USAGE_TAGS = 5
+"""Each tag of ``usageTags`` costs the end of an attempt two writes."""
+
+TagKey = Annotated[
+    str,
+    StringConstraints(
+        pattern=explained(
+            r"^[A-Za-z0-9_.:/=+@-]{1,128}$", "the key of a tag: up to 128 letters, digits and _ . : / = + @ -"
+        )
+    ),
+]
+"""The key of a tag (service model of SageMaker, TagKey, without spaces and letters of other scripts)."""
+
 DEFAULT_TEAM = "default"
 """The team of jobs whose requests name none, if it is configured."""
 
@@ -274,6 +287,8 @@ class Configuration(ConfigModel):
     #: How long a job may hold instances beyond its own limit: while they are provided, while it stops and uploads.
     overhead_seconds: int = Field(default=1800, ge=0, le=_LONGEST_S)
     rogues: Rogues = Rogues()
+    #: The tags of requests by which usage is summed up, beside teams, owners and pools.
+    usage_tags: list[TagKey] = Field(default_factory=list, max_length=MAX_USAGE_TAGS)
     #: What training jobs have to keep, by name.
     rules: dict[Name, rule_notation.Rule] = Field(default_factory=dict, max_length=rule_notation.MAX_RULES)
 
@@ -391,6 +406,8 @@ def validate(document: Any) -> Configuration:
         FieldError(field=f"pools.{field}".rstrip("."), message=message)
         for field, message in training_plans.problems(configuration.pools)
     ]
+    if len(set(configuration.usage_tags)) < len(configuration.usage_tags):
+        fields.append(FieldError(field="usageTags", message="names a tag twice: name each tag once"))
     fields += [*_team_errors(configuration), *_unknown_teams(configuration), *_open_teams(configuration)]
     if fields:
         raise _invalid(fields)
