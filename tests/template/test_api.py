@@ -26,6 +26,9 @@ ROUTES = {
     ("get", "/forecast"),
     ("post", "/what-if"),
     ("get", "/capacity"),
+    ("get", "/history"),
+    ("get", "/usage"),
+    ("post", "/usage/recount"),
     ("get", "/rogue-jobs"),
     ("delete", "/rogue-jobs/{name}"),
     ("post", "/pools/{pool}/pause"),
@@ -143,13 +146,15 @@ def test_the_function_may_be_called_for_these_routes_of_this_api_only(of_type):
 
 OWN_LIMITS = {
     "Submit": {("post", "/jobs"), ("post", "/add-job")},
-    "List": {("get", "/jobs"), ("get", "/rogue-jobs")},
+    "List": {("get", "/jobs"), ("get", "/rogue-jobs"), ("get", "/history")},
     "Heavy": {
         ("post", "/job-batches"),
         ("get", "/forecast"),
         ("post", "/what-if"),
         ("get", "/jobs/{name}/explanation"),
         ("get", "/jobs/{name}/members"),
+        ("get", "/usage"),
+        ("post", "/usage/recount"),
         ("get", "/dead-letters"),
         ("post", "/dead-letters/redrive"),
         ("put", "/config"),

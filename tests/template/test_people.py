@@ -22,6 +22,8 @@ WHO = {
     ("post", "/what-if"): USER,
     ("get", "/capacity"): USER,
     ("get", "/rogue-jobs"): USER,
+    ("get", "/history"): USER,
+    ("get", "/usage"): USER,
     ("get", "/config"): USER,
     ("get", "/version"): USER,
     ("get", "/openapi.json"): USER,
@@ -41,6 +43,7 @@ WHO = {
     ("patch", "/pools/{pool}"): ADMIN,
     ("post", "/pause"): ADMIN,
     ("post", "/resume"): ADMIN,
+    ("post", "/usage/recount"): ADMIN,
 }
 API = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/${StageName}/"
 

@@ -20,6 +20,8 @@ from headway_service.accounting.records import (
     MAX_NAME_BYTES,
     MAX_NAMES,
     OTHER,
+    RUN,
+    WAIT,
     MarkRecord,
     figures_in,
     name_in,
@@ -103,12 +105,12 @@ def test_an_ended_job_is_in_the_sums_of_its_team_its_owner_and_its_pools() -> No
         "jobs.completed": 1,
         f"used.{P5}": used,
         f"billed.{P5}": used,
-        **{name: 1 for name in of_day(table, "team")["red"] if name.startswith(("wait.", "run."))},
+        **{name: 1 for name in of_day(table, "team")["red"] if name.startswith((WAIT, RUN))},
     }
     assert of_day(table, "team") == {"red": expected}
     assert of_day(table, "owner") == {"ada": expected}
     assert of_day(table, "pool") == {P5: expected}
-    assert sum(name.startswith(("wait.", "run.")) for name in expected) == 2
+    assert sum(name.startswith((WAIT, RUN)) for name in expected) == 2
 
 
 def test_a_month_has_the_sums_of_its_days() -> None:

@@ -14,8 +14,11 @@ JOBS, ATTEMPTS, PREEMPTIONS, REUSED = "jobs.", "attempts", "preemptions", "reuse
 USED, LOST, BILLED, UNBILLED = "used.", "lost.", "billed.", "unbilled."
 """Figures of sums by pool: instances times ms."""
 
-WAIT, RUN = "wait.", "run."
-"""Figures of sums: jobs by bucket of how long they waited for their first start, and ran until their end."""
+WAIT, RUN = "w.", "r."
+"""Figures of sums: jobs by bucket of how long they waited for their first start, and ran until their end.
+
+They are short, as a month of a busy name has a hundred of them, which are paid for by their size.
+"""
 
 MAX_NAMES = 1000
 """Names of one dimension in a month that have sums of their own; those of all further names are :data:`OTHER`."""
