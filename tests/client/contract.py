@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, unquote
 
 from tests.client import contract_arrays as arrays
 from tests.client import contract_foresight as foresight
+from tests.client import contract_usage as usage
 from tests.client.contract_foresight import ENDED, Reply, problem
 
 NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
@@ -105,6 +106,7 @@ class Queue:
                 return 200, {"version": self.server_version, "api": 1}
             case _:
                 predicted = foresight.answer(self, method, segments, query, document)
+                predicted = predicted or usage.answer(self.jobs, method, segments, query)
                 return predicted or arrays.answer(self, method, segments, query)
 
     def add(self, name: str, **changes: Any) -> dict[str, Any]:

@@ -18,10 +18,11 @@ from headway_client.cli.commands.jobs import (
     show,
     submit,
     update,
+    usage,
     wait,
 )
 from headway_client.cli.commands.local import completion, doctor, rehearse, sandbox, simulate, version
-from headway_client.cli.commands.operations import dlq, policy, pool_operations, pools, teams
+from headway_client.cli.commands.operations import dlq, policy, pool_operations, pools, recount, teams
 
 _EPILOG = """\
 `ls` is another name of queue, and `cancel` of stop.
@@ -52,13 +53,13 @@ _SECTIONS: dict[str, Sequence[click.Command]] = {
     "Submitting": (submit.submit,),
     "Inspecting": (
         *(queue.queue, show.show, results.results, forecast.why, forecast.forecast, forecast.what_if, history.history),
-        *(pools.capacity, teams.teams),
+        *(usage.usage, usage.report, pools.capacity, teams.teams),
     ),
     "Running jobs": (wait.wait, logs.logs, connect.connect),
     "Changing jobs": (update.stop, update.priority, update.change, update.comment, update.hold, update.release),
     "Operating the queue": (
         *(pools.config, pool_operations.pause, pool_operations.resume, pool_operations.drain, pool_operations.resize),
-        *(policy.policy, dlq.dlq),
+        *(policy.policy, dlq.dlq, recount.recount),
     ),
     "Local commands": (
         *(doctor.doctor, version.version, completion.completion),

@@ -12,6 +12,7 @@ from headway.api_documents.forecast import Ahead, DryRun, Explanation, Forecast,
 from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
 from headway.api_documents.pools import Capacity, Configuration, Pause, PoolUse, TeamUse
 from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
+from headway.api_documents.usage import Durations, EndedJob, HistoryPage, Recount, Usage, UsageSum
 from headway.api_documents.version import ServerVersion
 from headway_client.job_states import ENDED_STATES, JOB_STATES, LIVE_STATES
 from headway_client.models.submission import BatchResult, Submission
@@ -31,16 +32,20 @@ __all__ = [
     "DeadLetters",
     "Dependency",
     "DryRun",
+    "Durations",
+    "EndedJob",
     "Explanation",
     "Forecast",
     "ForecastEntry",
     "HistoryEntry",
+    "HistoryPage",
     "Job",
     "JobDetails",
     "MemberPage",
     "Pause",
     "PoolUse",
     "Reason",
+    "Recount",
     "Redrive",
     "RedriveFailure",
     "RogueJob",
@@ -49,6 +54,8 @@ __all__ = [
     "Shift",
     "Submission",
     "TeamUse",
+    "Usage",
+    "UsageSum",
     "WatchOf",
     "WhatIf",
 ]
