@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from bench.metering.dynamodb_units import MeteredTable
 from bench.queues.used_year import YEAR, used_year
+from headway.accounting.prices import Prices
 from headway_service.accounting.reader import Step, read_usage
 from headway_service.api.usage_documents import usage_document
 from headway_service.ports.table import Table
@@ -38,7 +39,7 @@ def report(table: Table, by: str) -> Report:
     used: Counter[str] = Counter()
     metered = MeteredTable(table, lambda kind, number: used.update({kind: number}))
     begun = time.process_time()
-    rows = usage_document(by, *YEAR, Step.TOTAL, read_usage(metered, by, *YEAR, Step.TOTAL)).rows
+    rows = usage_document(by, *YEAR, Step.TOTAL, read_usage(metered, by, *YEAR, Step.TOTAL), Prices()).rows
     seconds = time.process_time() - begun - metered.metering_ns / 1e9
     return Report(by=by, rows=len(rows), seconds=seconds, read_units=used["read units"], calls=used["calls"])
 

@@ -87,12 +87,15 @@ def sums(query: dict[str, list[str]]) -> Reply:
         return problem(400, "InvalidRequest", "the range is empty: `to` must not be before `from`")
     period = {"total": None, "month": wanted["from"][:7], "day": wanted["from"]}[wanted["step"]]
     names = [f"{wanted['by'].removeprefix('tag:')}1", None]
+    price = {"pool": "ml.p5.48xlarge", "from": "2026-01-01", "perHour": 98.32}
+    cost = {"cost": 491.6, "unpricedSeconds": {"ml.g5.xlarge.spot": HOUR_S}} if wanted["by"] == "owner" else {}
     return 200, {
+        **({"currency": "USD", "prices": [price]} if cost else {}),
         "by": wanted["by"],
         "from": wanted["from"],
         "to": wanted.get("to", wanted["from"]),
         "step": wanted["step"],
-        "rows": [row(name, period) for name in names],
+        "rows": [row(name, period, **cost) for name in names],
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from headway.accounting.prices import Prices
 from headway.api_documents.arrays import MemberPage
 from headway.api_documents.batches import BatchResults
 from headway.api_documents.codec import json_names
@@ -125,8 +126,8 @@ def test_the_documents_of_the_api_page_have_the_fields_of_the_answers() -> None:
     seen = World().submit("a")
     assert keys(job) == keys(job_document(seen))
     assert keys(job["reason"]) == keys(job_document(seen).reason)
-    assert keys(history["jobs"][0]) == keys(ended_job_document(seen.job))
-    (row,) = usage_document("team", DAY, DAY, Step.TOTAL, [UsageRow(name="", period="", parts={})]).rows
+    assert keys(history["jobs"][0]) == keys(ended_job_document(seen.job, Prices()))
+    (row,) = usage_document("team", DAY, DAY, Step.TOTAL, [UsageRow(name="", period="", parts={})], Prices()).rows
     assert keys(usage["rows"][0]) == keys(row)
     bypassing = UnmanagedJobRecord(
         training_job_name="a", arn="arn", created_ms=1, training_job_status="InProgress", demand={}, limit_ms=1,

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.functions.conftest import Functions
+from headway_sandbox.inprocess.lambda_loader import event
+from tests.functions.conftest import ANY_VERSION, Functions
 from tests.service.world import request
 
 ADA = "arn:aws:iam::123456789012:user/ada"
@@ -86,3 +87,30 @@ def test_a_wrong_query_is_refused_with_what_to_change(
     status, refusal = functions.http("GET", path, query={name: [value] for name, value in query.items()})
     assert (status, refusal["error"]["code"]) == (400, "InvalidRequest"), refusal
     assert named in str(refusal["error"])
+
+
+def test_costs_are_of_billed_time_by_the_prices_of_the_configuration(functions: Functions) -> None:
+    prices = {"ml.p5.48xlarge": [{"from": "2020-01-01", "onDemandPerHour": 36}]}
+    document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "prices": prices}
+    functions.http("POST", "/jobs", request("a"))
+    functions.invoke("schedule", event("schedule"))
+    ended = event("observe")
+    ended["detail"] |= {
+        "TrainingJobName": "a", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed",
+        "TrainingTimeInSeconds": 90, "BillableTimeInSeconds": 100,
+    }  # fmt: skip
+    functions.invoke("observe", ended)
+    functions.http("POST", "/usage/recount")
+    (job,) = get(functions, "/history", since="2020-01-01")["jobs"]
+    unpriced = {"ml.p5.48xlarge": 100}
+    assert (job["cost"], job["currency"], job["unpricedSeconds"]) == (None, None, unpriced)
+    assert functions.http("PUT", "/config", document, headers=ANY_VERSION)[0] == 200
+
+    told = [{"pool": "ml.p5.48xlarge", "from": "2020-01-01", "perHour": 36.0}]
+    (job,) = get(functions, "/history", since="2020-01-01")["jobs"]
+    assert (job["cost"], job["currency"], job["prices"], job["unpricedSeconds"]) == (1.0, "USD", told, {})
+    usage = get(functions, "/usage", by="team", from_=job["endedTime"][:10])
+    assert [(row["cost"], row["unpricedSeconds"]) for row in usage["rows"]] == [(1.0, {})]
+    assert (usage["currency"], usage["prices"]) == ("USD", told)
+    shown = get(functions, "/jobs/a")
+    assert (shown["cost"], shown["currency"], shown["billedSeconds"]) == (1.0, "USD", unpriced)

@@ -57,6 +57,9 @@ usage --from 2026-11-01
 usage --by pool --from 2026-11-01 --to 2026-11-30 --step day -o wide
 usage --by tag:project --from 2026-11-01 -o csv
 usage --from 2026-11-01 -o json
+usage --by owner --from 2026-11-01
+compare done broke
+compare done broke -o csv
 report --month 2026-11
 report --month 2026-11 -o csv
 report --month 2026-11 --html month.html
@@ -241,6 +244,8 @@ history --until 2026-11-01
 history --since 2026-11-01 -O name
 history --since 2026-11-01 --name x
 usage
+compare done
+compare done nothing
 usage --by job --from 2026-11-01
 usage --by tag: --from 2026-11-01
 usage --from 2026-11-02 --to 2026-11-01

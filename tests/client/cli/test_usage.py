@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway_client.cli.output.usage.compare import comparison
 from headway_client.cli.output.usage.report import MAX_BARS, Report, days_of, month_rows
 from headway_client.cli.output.usage.tables import ended_job_rows, usage_rows
-from headway_client.models import HistoryPage, Usage
+from headway_client.models import HistoryPage, JobDetails, Usage
 from headway_client.models.decode import decode
 from tests.client import contract_usage
 
@@ -141,3 +142,49 @@ def test_a_month_without_usage_is_a_page() -> None:
 )
 def test_a_month_has_its_first_and_last_day(month: str, days: tuple[str, str] | None) -> None:
     assert days_of(month) == days
+
+
+PRICE = {"pool": "p", "from": "2026-01-01", "perHour": 36.0}
+
+
+def priced(name: str, **changes: Any) -> JobDetails:
+    """A job with a cost."""
+    job = {"jobName": name, "jobState": "completed", "held": False, "priority": 1, "entryTime": "x", "demand": {"p": 1},
+        "team": None, "owner": None, "place": None, "reason": {"code": "x", "message": "x"}, "attemptCount": 2,
+        "liveAttempt": None, "startedTime": None, "endedTime": None, "attempts": [], "history": [], "watches": [],
+        "request": {}, "instanceSeconds": {"p": 7200}, "lostSeconds": 1800, "billedSeconds": {"p": 3600},
+        "cost": 36.0, "currency": "USD", "prices": [PRICE], **changes}  # fmt: skip
+    return decode(JobDetails, job)
+
+
+def test_jobs_are_compared_by_cost_and_metrics_with_the_dates_of_prices() -> None:
+    other = priced("b", cost=None, currency=None, prices=[], unpricedSeconds={"p": 3600}, metrics={"loss": 0.25})
+    table = comparison([priced("a", metrics={"loss": 0.5, "top1": 0.9}), other])
+    found = {name: cells for name, *cells in table.rows}
+    assert found["Cost"] == ["36.00 USD", "-"]
+    assert found["Hours without price"] == ["-", "1.00 p"]
+    assert (found["Lost hours"], found["Instance hours"]) == (["0.50", "0.50"], ["2.00", "2.00"])
+    assert (found["Metric loss"], found["Metric top1"]) == (["0.5", "0.25"], ["0.9", "-"])
+    assert table.note == ["p: 36 USD an hour from 2026-01-01"]
+
+
+def test_no_cost_is_shown_without_the_dates_of_its_prices() -> None:
+    job = contract_usage.ended({"jobName": "a", "jobState": "failed", "team": None, "owner": None, "priority": 0,
+        "entryTime": "x", "startedTime": None, "endedTime": "x", "attemptCount": 1})  # fmt: skip
+    page = decode(
+        HistoryPage, {"jobs": [{**job, "cost": 1.5, "currency": "USD", "prices": [PRICE]}, job], "nextToken": None}
+    )
+    sums = decode(Usage, {**usage("a").document, "currency": "USD", "prices": [PRICE]})
+    for table, wide in ((ended_job_rows(page.jobs), ended_job_rows(page.jobs, wide=True)),
+        (usage_rows(sums), usage_rows(sums, wide=True))):  # fmt: skip
+        assert "Cost (USD)" in table.headers
+        assert table.note == ["p: 36 USD an hour from 2026-01-01"]
+        assert dict(zip(wide.headers, wide.rows[0], strict=True))["Prices"] == "p: 36 USD an hour from 2026-01-01"
+        assert cells(wide.csv())[1][-1] == "p: 36 USD an hour from 2026-01-01"
+    assert "Cost" not in "".join(ended_job_rows(page.jobs[1:]).headers)
+
+
+def test_the_page_of_a_month_lists_the_prices_with_their_dates() -> None:
+    sums = decode(Usage, {**usage("a").document, "currency": "USD", "prices": [PRICE]})
+    text = Report(month="2026-11", sums=(sums,), daily=usage()).html()
+    assert "<li>p: 36 USD an hour from 2026-01-01</li>" in text

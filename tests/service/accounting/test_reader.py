@@ -103,3 +103,22 @@ def test_an_answer_has_a_limited_number_of_rows(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(InvalidRequest, match="more than 3 rows"):
         read_usage(TABLE, "team", FIRST, FIRST + timedelta(days=2), Step.DAY)
     assert len(read_usage(TABLE, "team", FIRST, FIRST + timedelta(days=2), Step.TOTAL)) == 2
+
+
+def test_a_month_is_read_by_days_if_its_price_changes_and_these_are_kept() -> None:
+    february = frozenset({"2026-02"})
+    first, last = date(2026, 1, 1), date(2026, 3, 31)
+    (row,) = [each for each in read_usage(TABLE, "team", first, last, Step.TOTAL, by_days=february) if each.name]
+    assert len(row.parts) == 28 + 2
+    whole = [each for each in read_usage(TABLE, "team", first, last, Step.TOTAL) if each.name]
+    assert row.figures == whole[0].figures
+    kept = date(2026, 2, 2)
+    found = read_usage(TABLE, "team", first, last, Step.TOTAL, by_days=february, kept_since=kept)
+    assert [len(each.parts) for each in found] == [3, 3]
+
+
+@pytest.mark.parametrize(("first", "step"), [(date(2026, 1, 2), Step.TOTAL), (date(2026, 2, 1), Step.DAY)])
+def test_days_that_are_not_kept_any_more_are_refused_rather_than_missing(first: date, step: Step) -> None:
+    with pytest.raises(InvalidRequest, match="kept since 2026-02-02"):
+        read_usage(TABLE, "team", first, date(2026, 2, 28), step, kept_since=date(2026, 2, 2))
+    read_usage(TABLE, "team", date(2026, 1, 1), date(2026, 2, 28), Step.MONTH, kept_since=date(2026, 2, 2))

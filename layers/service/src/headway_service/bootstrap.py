@@ -15,6 +15,7 @@ import botocore
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
+from headway.accounting.prices import Prices
 from headway.api_documents.dead_letters import LetterQueue
 from headway_service import __version__
 from headway_service.accounting.accountant import Accountant
@@ -211,6 +212,11 @@ class Container:
     def accountant(self) -> Accountant:
         """Keeps the sums of usage. One for all invocations, as it remembers which names have some."""
         return Accountant(self.table, self._usage_tags)
+
+    @property
+    def prices(self) -> Prices:
+        """What instances cost, as the configuration in effect says."""
+        return self._configuration().dated_prices()
 
     @property
     def stream_consumer(self) -> StreamConsumer:

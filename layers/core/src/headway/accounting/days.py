@@ -77,18 +77,18 @@ def days(first: date, last: date) -> Iterator[Period]:
         yield Period(month=month_of(day), day=day)
 
 
-def periods(first: date, last: date, whole: frozenset[str] | None = None) -> Iterator[Period]:
+def periods(first: date, last: date, by_days: frozenset[str] = frozenset()) -> Iterator[Period]:
     """The fewest periods that a range consists of: whole months, and days before and after them.
 
     Args:
         first: the first day.
         last: the last day, which is included.
-        whole: the months that may be taken as a whole; None for all.
+        by_days: the months that are not taken as a whole.
     """
     while first <= last:
         following = (first.replace(day=1) + timedelta(days=32)).replace(day=1)
         month, until = month_of(first), min(last, following - timedelta(days=1))
-        if first.day == 1 and until == following - timedelta(days=1) and (whole is None or month in whole):
+        if first.day == 1 and until == following - timedelta(days=1) and month not in by_days:
             yield Period(month=month)
         else:
             yield from days(first, until)

@@ -14,6 +14,15 @@ Seconds = Annotated[Mapping[str, int], Member("Instances times seconds, by pool.
 
 
 @dataclass(frozen=True, kw_only=True)
+class Price(ApiDocument):
+    """A price that costs were computed with."""
+
+    pool: str
+    first: Annotated[str, Member("The first day of the price.", name="from")]
+    per_hour: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class EndedJob(ApiDocument):
     """A job that has ended, and what it used."""
 
@@ -36,6 +45,14 @@ class EndedJob(ApiDocument):
     unbilled_seconds: Annotated[
         Mapping[str, int], Member("Of spot instances whose billable time SageMaker has not reported.")
     ] = field(default_factory=dict)
+    cost: Annotated[float | None, Member("Of the billed time, at the prices of the day of its end; null without.")] = (
+        None
+    )
+    unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
+        field(default_factory=dict)
+    )
+    currency: Annotated[str | None, Member("Of the cost.")] = None
+    prices: Annotated[tuple[Price, ...], Member("The prices of this cost.")] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +90,10 @@ class UsageSum(ApiDocument):
     ]
     wait: Annotated[Durations, Member("From the entry of jobs to their first start.")]
     run: Annotated[Durations, Member("From the first start of jobs to their end.")]
+    cost: Annotated[float | None, Member("Of the billed time, at the prices of each day; null without.")] = None
+    unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
+        field(default_factory=dict)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +105,8 @@ class Usage(ApiDocument):
     last: Annotated[str, Member("The last day.", name="to")]
     step: str
     rows: tuple[UsageSum, ...]
+    currency: Annotated[str | None, Member("Of the costs.")] = None
+    prices: Annotated[tuple[Price, ...], Member("The prices of these costs.")] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

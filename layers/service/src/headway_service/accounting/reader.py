@@ -58,7 +58,14 @@ class UsageRow:
 
 
 def read_usage(
-    table: Table, dimension: str, first: date, last: date, step: Step, whole: frozenset[str] | None = None
+    table: Table,
+    dimension: str,
+    first: date,
+    last: date,
+    step: Step,
+    *,
+    by_days: frozenset[str] = frozenset(),
+    kept_since: date = date.min,
 ) -> list[UsageRow]:
     """The usage in a range, by period and name.
 
@@ -68,15 +75,20 @@ def read_usage(
         first: the first day.
         last: the last day.
         step: what the rows are by.
-        whole: the months that may be read as a whole; None for all.
+        by_days: the months that are read by days, if their days are kept.
+        kept_since: since which day daily sums are kept.
 
     Raises:
-        InvalidRequest: the range is empty or too long.
+        InvalidRequest: the range is empty or too long, or daily sums that it needs are not kept any more.
     """
     length = (last - first).days + 1
     _check(length, step)
+    kept = frozenset(month for month in by_days if date.fromisoformat(f"{month}-01") >= kept_since)
+    wanted = list(_read_periods(first, last, step, kept))
+    if any(period.day is not None and period.day < kept_since for period in wanted):
+        raise InvalidRequest(f"daily sums are kept since {kept_since}: choose whole months before")
     found: dict[tuple[str, str], dict[Period, Mapping[str, int]]] = {}
-    for period in _read_periods(first, last, step, whole):
+    for period in wanted:
         # Beside the names there is the sum of all others.
         items = table.query(partition(dimension, period.month), prefix=prefix(period), limit=MAX_NAMES + 1)
         for item in items:
@@ -95,5 +107,5 @@ def _check(length: int, step: Step) -> None:
         raise InvalidRequest(f"the range has {length} days; at most {most} are possible by {step}")
 
 
-def _read_periods(first: date, last: date, step: Step, whole: frozenset[str] | None) -> Iterable[Period]:
-    return days(first, last) if step is Step.DAY else periods(first, last, whole)
+def _read_periods(first: date, last: date, step: Step, by_days: frozenset[str]) -> Iterable[Period]:
+    return days(first, last) if step is Step.DAY else periods(first, last, by_days)

@@ -18,6 +18,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from headway import policy
+from headway.accounting.prices import Prices
 from headway.jobpolicy.failure_kinds import FailureKind
 from headway.jobpolicy.retry import MAX_BACKOFF_MS
 from headway.jobpolicy.retry import Retry as RetryRule
@@ -32,6 +33,7 @@ from headway_service.config import training_plans, utilization
 from headway_service.config.authorization import Access, People
 from headway_service.config.base import ConfigModel, Name
 from headway_service.config.notifications import Notifications
+from headway_service.config.prices import MAX_PRICED_TYPES, Currency, InstanceType, Listed, prices_of
 from headway_service.config.warm_pools import KeptWarmPools, WarmPoolRules, WarmPools
 from headway_service.errors import FieldError, InvalidConfiguration
 from headway_service.validation_messages import explained, message_of
@@ -289,6 +291,10 @@ class Configuration(ConfigModel):
     rogues: Rogues = Rogues()
     #: The tags of requests by which usage is summed up, beside teams, owners and pools.
     usage_tags: list[TagKey] = Field(default_factory=list, max_length=MAX_USAGE_TAGS)
+    #: What instances cost, by instance type: each price from a day on.
+    prices: dict[InstanceType, Listed] = Field(default_factory=dict, max_length=MAX_PRICED_TYPES)
+    #: The currency of all prices.
+    currency: Currency = "USD"
     #: What training jobs have to keep, by name.
     rules: dict[Name, rule_notation.Rule] = Field(default_factory=dict, max_length=rule_notation.MAX_RULES)
 
@@ -321,6 +327,10 @@ class Configuration(ConfigModel):
     def kept_warm_pools(self) -> KeptWarmPools | None:
         """The limits of the warm pools that are kept; None if none is."""
         return self.warm_pools if isinstance(self.warm_pools, KeptWarmPools) else None
+
+    def dated_prices(self) -> Prices:
+        """What instances cost."""
+        return prices_of(self.prices, self.currency)
 
     def retry_rules(self) -> dict[FailureKind, RetryRule]:
         """The kinds of failure after which a job is tried again."""
@@ -408,6 +418,11 @@ def validate(document: Any) -> Configuration:
     ]
     if len(set(configuration.usage_tags)) < len(configuration.usage_tags):
         fields.append(FieldError(field="usageTags", message="names a tag twice: name each tag once"))
+    fields += [
+        FieldError(field=f"prices.{kind}", message="has two prices from the same day: keep one of them")
+        for kind, listed in configuration.prices.items()
+        if len({each.first for each in listed}) < len(listed)
+    ]
     fields += [*_team_errors(configuration), *_unknown_teams(configuration), *_open_teams(configuration)]
     if fields:
         raise _invalid(fields)

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from html import escape
 
 from headway.sanitize import strip_control_characters
-from headway_client.cli.output.table import Table
+from headway_client.cli.output.table import NONE, Table
 from headway_client.cli.output.usage.tables import hours, title, usage_rows
 from headway_client.models import Usage, UsageSum
 
@@ -102,8 +102,11 @@ def month_rows(report: Report, *, wide: bool = False) -> Table:
         wide: more columns.
     """
     tables = [(usage.by, usage_rows(usage, wide=wide)) for usage in report.sums]
-    headers = ["By", "Name", *tables[0][1].headers[1:]]
-    return Table(headers=headers, rows=[[by, *row] for by, table in tables for row in table.rows])
+    # By a tag or in an empty dimension nothing may have a price.
+    longest = max((table.headers for _, table in tables), key=len)
+    rows = [[by, *row, *[NONE] * (len(longest) - len(row))] for by, table in tables for row in table.rows]
+    notes = sorted({note for _, table in tables for note in table.note})
+    return Table(headers=["By", "Name", *longest[1:]], rows=rows, note=notes)
 
 
 def _bars(rows: Sequence[UsageSum]) -> str:
@@ -131,7 +134,9 @@ def _table(usage: Usage) -> str:
         "<tr>" + "".join(f"<td{numbers if i else ''}>{_text(cell)}</td>" for i, cell in enumerate(row)) + "</tr>"
         for row in table.rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    notes = "".join(f"<li>{_text(note)}</li>" for note in table.note)
+    listed = f"<p>Prices:</p><ul>{notes}</ul>" if notes else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{listed}"
 
 
 def _svg(height: int, label: str, parts: Sequence[str]) -> str:

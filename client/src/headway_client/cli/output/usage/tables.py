@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from headway_client.cli.output import times, values
-from headway_client.cli.output.table import Figure, Table
-from headway_client.models import EndedJob, Usage, UsageSum
+from headway_client.cli.output.table import NONE, Figure, Table
+from headway_client.models import EndedJob, JobDetails, Usage, UsageSum
 
 _SECONDS_PER_HOUR = 3600
+_UNPRICED = "Hours without Price"
+_PRICES = "Prices"
 
 
 def ended_job_rows(jobs: Iterable[EndedJob], *, wide: bool = False) -> Table:
@@ -22,7 +24,16 @@ def ended_job_rows(jobs: Iterable[EndedJob], *, wide: bool = False) -> Table:
     headers += [_hours_header("Hours"), _hours_header("Lost")]
     if wide:
         headers += ["Hours by Pool", "Billed Hours by Pool", "Entered", "Started", "Priority", "Team", "Owner"]
-    return Table(headers=headers, rows=[_ended_row(job, wide=wide) for job in jobs])
+    listed = list(jobs)
+    rows = [_ended_row(job, wide=wide) for job in listed]
+    if any(job.cost is not None for job in listed):
+        headers += [_cost_header({job.currency for job in listed if job.currency}), _UNPRICED]
+        rows = [[*row, *cost_cells(job)] for row, job in zip(rows, listed, strict=True)]
+        if wide:
+            # CSV has no notes.
+            headers.append(_PRICES)
+            rows = [[*row, "; ".join(price_notes([job])) or NONE] for row, job in zip(rows, listed, strict=True)]
+    return Table(headers=headers, rows=rows, note=price_notes(listed))
 
 
 def _ended_row(job: EndedJob, *, wide: bool) -> list[str]:
@@ -54,7 +65,36 @@ def usage_rows(usage: Usage, *, wide: bool = False) -> Table:
     if wide:
         headers += [*map(_duration_header, ("Run p50", "Run p90")), "Completed", "Failed", "Stopped", "Reused"]
         headers += ["Hours by Pool", "Lost Hours by Pool", "Billed Hours by Pool", "Unbilled Hours by Pool"]
-    return Table(headers=headers, rows=[_usage_row(row, periods=periods, wide=wide) for row in usage.rows])
+    rows = [_usage_row(row, periods=periods, wide=wide) for row in usage.rows]
+    if usage.prices:
+        headers += [_cost_header({usage.currency or ""}), _UNPRICED]
+        rows = [[*cells, *cost_cells(row)] for cells, row in zip(rows, usage.rows, strict=True)]
+        if wide:
+            headers.append(_PRICES)
+            rows = [[*row, "; ".join(price_notes([usage]))] for row in rows]
+    return Table(headers=headers, rows=rows, note=price_notes([usage]))
+
+
+def cost_cells(priced: EndedJob | UsageSum) -> list[str]:
+    """Return the cost, and the hours by pool that it does not have."""
+    return [
+        NONE if priced.cost is None else f"{priced.cost:.2f}",
+        values.instance_hours(priced.unpriced_seconds),
+    ]
+
+
+def price_notes(priced: Iterable[EndedJob | Usage | JobDetails]) -> list[str]:
+    """Return a line for each price that costs were computed with, and its date."""
+    lines = {
+        f"{price.pool}: {price.per_hour:g} {each.currency} an hour from {price.first}"
+        for each in priced
+        for price in each.prices
+    }
+    return sorted(lines)
+
+
+def _cost_header(currencies: Iterable[str]) -> str:
+    return f"Cost ({', '.join(sorted(currencies))})"
 
 
 def _usage_row(row: UsageSum, *, periods: bool, wide: bool) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from http import HTTPStatus
 from typing import Annotated
 
@@ -13,10 +13,11 @@ from headway.api_documents.usage import HistoryPage, Recount, Usage
 from headway.lifecycle import TERMINAL, JobState
 from headway_service.accounting.reader import Step, read_usage
 from headway_service.accounting.rebuild import rebuild
+from headway_service.accounting.records import DAYS_KEPT
 from headway_service.api.request_context import caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.routes.jobs import MAX_ARN_CHARS
-from headway_service.api.usage_documents import ended_job_document, usage_document
+from headway_service.api.usage_documents import history_document, usage_document
 from headway_service.errors import InvalidRequest, NotAllowed
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
 from headway_service.store.job_listing import MAX_LISTED, JobFilter, list_ended
@@ -73,7 +74,7 @@ def list_history(
     # Without an end, the span is the same for each page: it ends after all jobs.
     until_ms = _MAX_TIME_MS if until is None else min(_MAX_TIME_MS, _time_ms(until, "until"))
     page, following = list_ended(given.table, wanted, _time_ms(since, "since"), until_ms, limit, next_token)
-    return HistoryPage(jobs=tuple(ended_job_document(job) for job in page), next_token=following)
+    return history_document(page, following, given.prices)
 
 
 @router.call("GET /usage", {HTTPStatus.OK: "The sums."}, InvalidRequest, NotAllowed)
@@ -98,8 +99,17 @@ def show_usage(
     given = container(request)
     today = datetime.fromtimestamp(given.clock() / 1000, UTC).date()
     begin, end = _day(first, "from"), today if last is None else _day(last, "to")
-    rows = read_usage(given.table, by, begin, end, step)
-    return usage_document(by, begin, end, step, rows)
+    prices = given.prices
+    rows = read_usage(
+        given.table,
+        by,
+        begin,
+        end,
+        step,
+        by_days=prices.changing_months(),
+        kept_since=today - timedelta(days=DAYS_KEPT),
+    )
+    return usage_document(by, begin, end, step, rows, prices)
 
 
 @router.call("POST /usage/recount", {HTTPStatus.OK: "What was compared and repaired."}, InvalidRequest, NotAllowed)
