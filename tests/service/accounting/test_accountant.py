@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 
 import pytest
@@ -250,19 +250,38 @@ def test_a_record_that_comes_again_changes_nothing_and_costs_no_write() -> None:
     assert sums(table) == before
 
 
+def overtaken(table: MemoryTable, act: Callable[[], object]) -> None:
+    """Let something happen just before the next write to the table."""
+    write = table.write
+
+    def late(writes: Sequence[Write]) -> None:
+        table.write = write  # type: ignore[method-assign]
+        act()
+        write(writes)
+
+    table.write = late  # type: ignore[method-assign]
+
+
 def test_two_processes_with_the_same_record_add_it_once() -> None:
     table = MemoryTable()
-    other = accountant(table)
+    one, other = accountant(table), accountant(table)
+    # Both know the names, so that only the mark shows that the other one was first.
+    one.account([job("first", [attempt(1)])])
+    other.account([job("second", [attempt(1)])])
+    overtaken(table, lambda: other.account([job("a", [attempt(1)])]))
+    assert one.account([job("a", [attempt(1)]), job("b", [attempt(1)])]) == 1
+    assert of_day(table, "team")["red"]["attempts"] == 4
 
-    class Overtaken(MemoryTable):
-        def write(self, writes: Sequence[Write]) -> None:
-            table.write = MemoryTable.write.__get__(table)  # type: ignore[method-assign]
-            other.account([job("a", [attempt(1)])])
-            table.write(writes)
 
-    table.write = Overtaken.write.__get__(table)  # type: ignore[method-assign]
-    accountant(table).account([job("a", [attempt(1)]), job("b", [attempt(1)])])
-    assert of_day(table, "team")["red"]["attempts"] == 2
+def test_two_processes_with_the_same_new_name_count_it_once() -> None:
+    table = MemoryTable()
+    one, other = accountant(table), accountant(table)
+    overtaken(table, lambda: other.account([job("a", [attempt(1)])]))
+    one.account([job("b", [attempt(1)])])
+    item = table.get(names_key("owner", "2026-11"))
+    assert item is not None
+    assert item["names"] == 1
+    assert of_day(table, "owner")["ada"]["attempts"] == 2
 
 
 def test_a_table_that_always_conflicts_is_tried_again_later() -> None:
@@ -295,10 +314,10 @@ def test_a_long_attempt_takes_several_transactions_and_continues_after_a_crash_b
 
 def test_a_later_job_of_the_same_name_is_added_and_an_earlier_one_is_no_longer() -> None:
     table = MemoryTable()
-    first = job("a", [attempt(1)])
-    later = job("a", [attempt(1, since_ms=NOON_MS + 2 * HOUR_MS)])
+    first = job("a", [attempt(1), attempt(2, since_ms=NOON_MS + HOUR_MS)])
+    later = job("a", [attempt(1, since_ms=NOON_MS + 3 * HOUR_MS)])
     assert [accountant(table).account([each]) for each in (first, later, first, later)] == [1, 1, 0, 0]
-    assert of_day(table, "team")["red"]["jobs.completed"] == 2
+    assert (of_day(table, "team")["red"]["jobs.completed"], of_day(table, "team")["red"]["attempts"]) == (2, 3)
 
 
 def test_a_mark_outlives_its_job() -> None:

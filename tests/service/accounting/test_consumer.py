@@ -52,9 +52,11 @@ class Picky(Accountant):
     def __init__(self, table: MemoryTable, errors: Mapping[str, Exception]) -> None:
         super().__init__(table, lambda: ())
         self.errors = errors
+        self.calls = 0
 
     def account(self, jobs: Iterable[JobRecord]) -> int:
         jobs = list(jobs)
+        self.calls += 1
         for job in jobs:
             if job.job_name in self.errors:
                 raise self.errors[job.job_name]
@@ -91,8 +93,9 @@ def test_changes_that_end_nothing_are_not_accounted_for() -> None:
 def test_what_cannot_be_accounted_for_now_is_not_published_and_comes_again() -> None:
     records, table, published = stream(), MemoryTable(), Published()
     first = first_end(records)
-    consumer = StreamConsumer(Picky(table, {"low": RetryLater("not now")}), published)
-    result = consumer.consume(records)
+    picky = Picky(table, {"low": RetryLater("not now")})
+    result = StreamConsumer(picky, published).consume(records)
+    assert picky.calls == 1, "one by one it would be no better"
     assert result.failed_from == records[first]["dynamodb"]["SequenceNumber"]
     assert published.records == records[:first]
     assert sums(table) == {}

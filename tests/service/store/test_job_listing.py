@@ -236,6 +236,9 @@ def test_a_span_costs_its_own_jobs_however_many_are_kept() -> None:
     page, token = list_ended(metered, JobFilter(states=TERMINAL), 1500, 1510, 100, None)
     assert (len(page), token) == (10, None)
     assert reads["Query"] == 1
+    nobody = JobFilter(states=TERMINAL, owners=frozenset({"arn:nobody"}))
+    assert list_ended(metered, nobody, 2600, 3000, 100, None) == ([], None)
+    assert reads["Query"] == 2
 
 
 @pytest.mark.parametrize("span", [(1, 30), (0, 29)])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from headway.accounting.days import month_of
-from headway.pool_names import SPOT_SUFFIX, is_of_plan
+from headway.pool_names import SPOT_SUFFIX
 
 _HOUR_MS = 3_600_000
 
@@ -77,9 +77,7 @@ class Prices:
             pool: the pool, by :func:`headway.pool_names.billed_pool`.
             day: the day.
         """
-        if is_of_plan(pool):
-            # A training plan is paid for in advance.
-            return None
+        # The pool of a training plan, which is paid for in advance, has no price: it is not named by its type alone.
         known = [price for price in self.by_type.get(pool.removesuffix(SPOT_SUFFIX), ()) if price.first <= day]
         if not known:
             return None
