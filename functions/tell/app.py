@@ -1,4 +1,4 @@
-"""Publishes changes of jobs: to the event bus and, by policy, as messages."""
+"""Handles changes of jobs: keeps the sums of usage, and publishes events and, by policy, messages."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ cold_start.freeze()
 
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Publish a batch of the table's stream.
+    """Handle a batch of the table's stream.
 
     Lambda continues before the record that is returned as failed, and sends it and all later records again (source: its
     developer guide, "Configuring partial batch response with DynamoDB and Lambda").
     """
-    result = container.event_publisher.publish(event["Records"])
-    record([metrics.UNTOLD.of(result.dropped)])
+    result = container.stream_consumer.consume(event["Records"])
+    record([metrics.UNTOLD.of(result.dropped), metrics.UNACCOUNTED.of(result.unaccounted)])
     failures = [] if result.failed_from is None else [{"itemIdentifier": result.failed_from}]
     return {"batchItemFailures": failures}

@@ -13,6 +13,7 @@ import pytest
 from bench.metering.dynamodb_units import MeteredTable
 from bench.metering.table_scans import ScannedTable
 from bench.queues.full_queues import ArticleQueue, FullQueue, HeadwayQueue
+from bench.queues.used_year import used_year
 from bench.queues.virtual_time import MeteredQueue, usual_request
 from bench.scenarios.article import (
     COMES,
@@ -31,6 +32,7 @@ from bench.scenarios.article import (
     lists_by_the_minute,
 )
 from bench.scenarios.article import watched as watched_for
+from bench.scenarios.usage import report
 from headway_sandbox.inprocess.lambda_loader import http_event
 from headway_service.ports.table import Item
 from headway_service.tracking import reconciler
@@ -41,8 +43,12 @@ pass with lines that are longer than the window."""
 
 SHORT, LONG = 100, 500
 
-MOST_WRITES, MOST_READS, MOST_TABLE_CALLS = 42, 52, 66
-"""The table use of a usual job in a deployment with 12 queues, with two appends to the feed of events (decision 80)."""
+MOST_WRITES, MOST_READS, MOST_TABLE_CALLS = 62, 60, 76
+"""The table use of a usual job in a deployment with 12 queues, as of the time of writing.
+
+8 of the write units are for two appends to the feed of events, and 20 for the sums of usage: 14 for each job, and 6 as
+it is the first of its names in the month.
+"""
 TEN_HOURS_S = 36_000
 
 MOST_CALLS_OF_A_SUBMISSION = {0: 3, 100: 4}
@@ -205,3 +211,20 @@ def test_the_articles_pass_would_fail_the_gate() -> None:
     figures = watched_for({size: filled(ArticleQueue(), size) for size in (SHORT, 3 * SHORT)}, 1)
     assert grown(figures) == [COMES, ENDS]
     assert figures[SHORT][COMES]["SageMaker ListTrainingJobs"] == 2
+
+
+MOST_READS_OF_A_YEAR = {"pool": 30, "team": 100, "owner": 500}
+"""The read units of the report of a year of 100,000 jobs; ``bench.scenarios.usage`` measures a million."""
+
+
+def test_the_report_of_a_year_reads_its_months_and_not_its_jobs() -> None:
+    table = used_year(100_000)
+    for by, most in MOST_READS_OF_A_YEAR.items():
+        made = report(table, by)
+        assert made.calls == 12
+        assert made.read_units <= most, made
+
+
+def test_a_larger_year_of_the_same_names_costs_less_than_in_proportion() -> None:
+    few, many = (report(used_year(jobs), "team").read_units for jobs in (10_000, 100_000))
+    assert many < 3 * few

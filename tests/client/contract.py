@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, unquote
 
 from tests.client import contract_arrays as arrays
 from tests.client import contract_foresight as foresight
+from tests.client import contract_usage as usage
 from tests.client.contract_events import Feed
 from tests.client.contract_foresight import ENDED, Reply, problem
 
@@ -109,6 +110,7 @@ class Queue:
                 predicted = foresight.answer(self, method, segments, query, document)
                 return (
                     predicted
+                    or usage.answer(self.jobs, method, segments, query)
                     or arrays.answer(self, method, segments, query)
                     or self.feed.answer(method, segments, query)
                 )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
 
+from headway.accounting.prices import Prices
 from headway.api_documents.arrays import MemberPage
 from headway.api_documents.batches import BatchResults
 from headway.api_documents.codec import json_names
@@ -19,9 +21,11 @@ from headway.api_documents.events import EventPage
 from headway.api_documents.forecast import DryRun, Explanation, Forecast, WhatIf
 from headway.api_documents.jobs import Job
 from headway.api_documents.pools import PoolUse as PoolUseDocument
+from headway.api_documents.usage import HistoryPage, Usage
 from headway.lifecycle import ATTEMPT_TRANSITIONS, JOB_TRANSITIONS, TERMINAL, JobState
 from headway.reasons import outside
 from headway_service import errors
+from headway_service.accounting.reader import Step, UsageRow
 from headway_service.admission import admit
 from headway_service.api.routes.forecast import Changes
 from headway_service.api.serializers import (
@@ -32,6 +36,7 @@ from headway_service.api.serializers import (
     refusal_body,
     rogue_document,
 )
+from headway_service.api.usage_documents import ended_job_document, usage_document
 from headway_service.config import document as configuration
 from headway_service.dead_letters.parser import content_of
 from headway_service.dead_letters.redrive import ReadLetter, Redrive
@@ -107,18 +112,24 @@ def test_every_json_block_is_json_and_every_python_block_compiles(page: Path) ->
         compile(text, name, "exec")
 
 
+DAY = date(2026, 1, 1)
+
+
 def keys(document: Any) -> set[str]:
     """Return the members of a document."""
     return set(document if isinstance(document, dict) else json_names(type(document)).values())
 
 
 def test_the_documents_of_the_api_page_have_the_fields_of_the_answers() -> None:
-    _, job, _, _, _, _, _, _, _, _, rogue, letter, refusal, document = (
+    _, job, history, usage, _, _, _, _, _, _, _, _, rogue, letter, refusal, document = (
         json.loads(text) for text in blocks("docs/reference/api.md", "json")
     )
     seen = World().submit("a")
     assert keys(job) == keys(job_document(seen))
     assert keys(job["reason"]) == keys(job_document(seen).reason)
+    assert keys(history["jobs"][0]) == keys(ended_job_document(seen.job, Prices()))
+    (row,) = usage_document("team", DAY, DAY, Step.TOTAL, [UsageRow(name="", period="", parts={})], Prices()).rows
+    assert keys(usage["rows"][0]) == keys(row)
     bypassing = UnmanagedJobRecord(
         training_job_name="a", arn="arn", created_ms=1, training_job_status="InProgress", demand={}, limit_ms=1,
         since_ms=1, seen_ms=1, reason=ReasonRecord.of(outside({}, ())), config_version=1,
@@ -136,6 +147,8 @@ def test_the_documents_of_the_api_page_have_the_fields_of_the_answers() -> None:
 EXAMPLES = [
     MemberPage,
     Job,
+    HistoryPage,
+    Usage,
     PoolUseDocument,
     BatchResults,
     DryRun,

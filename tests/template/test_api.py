@@ -26,6 +26,9 @@ ROUTES = {
     ("get", "/forecast"),
     ("post", "/what-if"),
     ("get", "/capacity"),
+    ("get", "/history"),
+    ("get", "/usage"),
+    ("post", "/usage/recount"),
     ("get", "/rogue-jobs"),
     ("get", "/events"),
     ("delete", "/rogue-jobs/{name}"),
@@ -144,13 +147,15 @@ def test_the_function_may_be_called_for_these_routes_of_this_api_only(of_type):
 
 OWN_LIMITS = {
     "Submit": {("post", "/jobs"), ("post", "/add-job")},
-    "List": {("get", "/jobs"), ("get", "/rogue-jobs"), ("get", "/events")},
+    "List": {("get", "/jobs"), ("get", "/rogue-jobs"), ("get", "/events"), ("get", "/history")},
     "Heavy": {
         ("post", "/job-batches"),
         ("get", "/forecast"),
         ("post", "/what-if"),
         ("get", "/jobs/{name}/explanation"),
         ("get", "/jobs/{name}/members"),
+        ("get", "/usage"),
+        ("post", "/usage/recount"),
         ("get", "/dead-letters"),
         ("post", "/dead-letters/redrive"),
         ("put", "/config"),

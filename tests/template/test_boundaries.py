@@ -48,7 +48,7 @@ BREACHES = {
     "sandbox": ("sandbox/src/headway_sandbox/errors.py", "headway_sandbox.local"),
     "the core has no dependencies": ("layers/core/src/headway/vectors.py", "requests"),
     "only the adapters and the composition root import boto3": (
-        "layers/service/src/headway_service/jobs/__init__.py",
+        "layers/service/src/headway_service/accounting/__init__.py",
         "boto3",
     ),
     "the configuration and the preview of admission need no AWS": (

@@ -23,6 +23,8 @@ WHO = {
     ("get", "/capacity"): USER,
     ("get", "/rogue-jobs"): USER,
     ("get", "/events"): USER,
+    ("get", "/history"): USER,
+    ("get", "/usage"): USER,
     ("get", "/config"): USER,
     ("get", "/version"): USER,
     ("get", "/openapi.json"): USER,
@@ -42,6 +44,7 @@ WHO = {
     ("patch", "/pools/{pool}"): ADMIN,
     ("post", "/pause"): ADMIN,
     ("post", "/resume"): ADMIN,
+    ("post", "/usage/recount"): ADMIN,
 }
 API = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/${StageName}/"
 

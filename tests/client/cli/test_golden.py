@@ -50,6 +50,19 @@ history -o wide
 history -o csv
 history -o json
 history --state failed --mine --owner arn:x --team nlp --name bert --limit 3
+history --since 2020-01-01
+history --since 2020-01-01 -o csv
+history --since 2020-01-01 --until 2027-01-01T08:00Z --state completed --mine --limit 1 -o json
+usage --from 2026-11-01
+usage --by pool --from 2026-11-01 --to 2026-11-30 --step day -o wide
+usage --by tag:project --from 2026-11-01 -o csv
+usage --from 2026-11-01 -o json
+usage --by owner --from 2026-11-01
+compare done broke
+compare done broke -o csv
+report --month 2026-11
+report --month 2026-11 -o csv
+report --month 2026-11 --html month.html
 show job1
 show job1 -o wide
 show job1 -o json
@@ -174,6 +187,8 @@ dlq show -o json
 dlq show -o csv
 dlq redrive
 dlq redrive -o json
+recount
+recount -o json
 policy lint config.json
 policy lint config.json -o json
 policy lint rules.json
@@ -231,6 +246,17 @@ queue -o
 queue --outp json
 history --state pending
 history --limit 10001
+history --until 2026-11-01
+history --since 2026-11-01 -O name
+history --since 2026-11-01 --name x
+usage
+compare done
+compare done nothing
+usage --by job --from 2026-11-01
+usage --by tag: --from 2026-11-01
+usage --from 2026-11-02 --to 2026-11-01
+report --month november
+recount -o csv
 show
 show ..
 show a b

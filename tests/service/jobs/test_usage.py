@@ -9,9 +9,10 @@ from headway_sandbox.errors import AwsError
 from headway_service.api.serializers import job_document
 from headway_service.ports.table import LISTED
 from headway_service.store.job_listing import JobFilter
-from headway_service.store.records.job import SUMMARY, JobRecord
+from headway_service.store.records.job import SUMMARY, EndedAttempt, JobRecord
 from tests.service.scheduling.test_launcher import fail_once
-from tests.service.world import P5, World, on
+from tests.service.store.builders import NOTED
+from tests.service.world import P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"
 LONG = {"SANDBOX_RUN_SECONDS": "90000"}
@@ -139,3 +140,64 @@ def test_attributes_without_filters_are_in_one_map(world: World) -> None:
     assert item is not None
     assert {"attemptCount", "endedMs", "startedMs", "instanceMs", "limitMs"} <= {*item["summary"]} <= {*SUMMARY}
     assert not {*item} & {*SUMMARY, "usage"}
+
+
+@pytest.mark.parametrize(("checkpoints", "lost_s"), [(False, 700), (True, 600)])
+def test_a_preempted_attempt_has_lost_the_work_since_its_last_checkpoint(
+    world: World, checkpoints: bool, lost_s: int
+) -> None:
+    more = {"CheckpointConfig": {"S3Uri": "s3://bucket/checkpoints"}} if checkpoints else {}
+    world.submit("low", 1, ResourceConfig=on(2), Environment=LONG, **more)
+    world.tick()
+    world.pass_time(700)
+    world.submit("high", 5)
+    world.tick()
+    world.pass_time(200)
+    job = world.seen("low").job
+    (ended,) = job.attempts
+    held_s = (ended.ended_ms - ended.since_ms) // 1000
+    assert held_s >= 700
+    assert ended.lost_ms == (600_000 if checkpoints else held_s * 1000)
+    assert ended.lost_ms >= lost_s * 1000
+    assert job.usage.lost_ms == 2 * ended.lost_ms
+
+
+def test_a_job_that_completes_or_is_stopped_on_request_has_lost_nothing(world: World) -> None:
+    world.submit("done")
+    world.submit("stopped", Environment=LONG)
+    world.tick()
+    world.commands.stop("stopped", ROOT)
+    world.tick()
+    world.pass_time(3600)
+    for name in ("done", "stopped"):
+        job = world.seen(name).job
+        assert (len(job.attempts), job.usage.lost_ms) == (1, 0)
+
+
+SPOT = P5 + ".spot"
+
+
+@pytest.mark.parametrize(
+    ("spot", "billable_s", "billed_ms", "unbilled_ms"),
+    [
+        (False, 50, {P5: 100_000}, {}),
+        (False, None, {P5: 120_000}, {}),
+        (True, 20, {SPOT: 40_000}, {}),
+        (True, None, {}, {SPOT: 120_000}),
+        (True, 0, {SPOT: 0}, {}),
+    ],
+)
+def test_spot_instances_are_billed_by_their_billable_time_only(
+    spot: bool, billable_s: int | None, billed_ms: dict[str, int], unbilled_ms: dict[str, int]
+) -> None:
+    ended = EndedAttempt(
+        attempt_name="a",
+        number=1,
+        since_ms=0,
+        ended_ms=60_000,
+        reason=NOTED,
+        demand={P5: 2},
+        spot=spot,
+        billable_s=billable_s,
+    )
+    assert (ended.billed_ms, ended.unbilled_ms) == (billed_ms, unbilled_ms)

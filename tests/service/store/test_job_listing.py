@@ -19,7 +19,7 @@ from headway.policy import DEFAULT_POLICY
 from headway_service.errors import InvalidRequest
 from headway_service.jobs.position import MAX_EXPLAINED, PositionExplainer
 from headway_service.store import transitions
-from headway_service.store.job_listing import MAX_LISTED, JobFilter, list_jobs
+from headway_service.store.job_listing import MAX_LISTED, JobFilter, list_ended, list_jobs
 from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, World
@@ -189,3 +189,68 @@ def test_an_invalid_token_is_refused(content: Any) -> None:
     token = base64.urlsafe_b64encode(json.dumps(content).encode()).decode()
     with pytest.raises(InvalidRequest, match="nextToken"):
         list_jobs(MemoryTable(), JobFilter(states=WAITING), 1, token)
+
+
+def ended_at(number: int, ended_ms: int) -> JobRecord:
+    record = job(number, JobState.COMPLETED, ADA if number % 2 else BOB, "red" if number % 3 else "blue", "a")
+    return record.model_copy(update={"ended_ms": ended_ms})
+
+
+@given(
+    st.lists(st.integers(0, 30), max_size=40),
+    st.integers(-1, 31),
+    st.integers(-1, 31),
+    st.sampled_from([JobFilter(states=TERMINAL), JobFilter(states=TERMINAL, owners=frozenset({ADA}), team="red")]),
+    st.integers(1, 7),
+)
+def test_a_span_has_exactly_the_matching_jobs_that_ended_in_it(
+    ends: list[int], since_ms: int, until_ms: int, wanted: JobFilter, limit: int
+) -> None:
+    table = MemoryTable()
+    jobs = [ended_at(number, ended_ms) for number, ended_ms in enumerate(ends)]
+    for each in jobs:
+        table.write([each.put()])
+    token, found = None, []
+    for _ in range(len(jobs) + 2):
+        page, token = list_ended(table, wanted, since_ms, until_ms, limit, token)
+        assert len(page) <= limit
+        found += page
+        if token is None:
+            break
+    assert token is None
+    expected = [
+        each
+        for each in sorted(jobs, key=lambda each: each.listed()[1], reverse=True)
+        if since_ms <= (each.ended_ms or 0) < until_ms
+        and (not wanted.owners or (each.owner in wanted.owners and each.team == wanted.team))
+    ]
+    assert [each.job_name for each in found] == [each.job_name for each in expected]
+
+
+def test_a_span_costs_its_own_jobs_however_many_are_kept() -> None:
+    table = MemoryTable()
+    for number in range(3000):
+        table.write([ended_at(number, number).put()])
+    reads: Counter[str] = Counter()
+    metered = MeteredTable(table, lambda call, units: reads.update({call: 1}))
+    page, token = list_ended(metered, JobFilter(states=TERMINAL), 1500, 1510, 100, None)
+    assert (len(page), token) == (10, None)
+    assert reads["Query"] == 1
+    nobody = JobFilter(states=TERMINAL, owners=frozenset({"arn:nobody"}))
+    assert list_ended(metered, nobody, 2600, 3000, 100, None) == ([], None)
+    assert reads["Query"] == 2
+
+
+@pytest.mark.parametrize("span", [(1, 30), (0, 29)])
+def test_a_token_of_a_span_belongs_to_it(span: tuple[int, int]) -> None:
+    table = MemoryTable()
+    for number in range(30):
+        table.write([ended_at(number, number).put()])
+    _, token = list_ended(table, JobFilter(states=TERMINAL), 0, 30, 5, None)
+    assert token is not None
+    for other, wanted in [(span, JobFilter(states=TERMINAL)), ((0, 30), JobFilter(states=TERMINAL, team="red"))]:
+        with pytest.raises(InvalidRequest, match="another listing"):
+            list_ended(table, wanted, *other, 5, token)
+    _, of_jobs = list_jobs(table, JobFilter(states=TERMINAL), 5, None)
+    with pytest.raises(InvalidRequest, match="another listing"):
+        list_ended(table, JobFilter(states=TERMINAL), 0, 30, 5, of_jobs)

@@ -550,4 +550,5 @@ def test_an_attempt_without_a_job_blocks_others_and_changes_nothing(world: World
 
 def test_an_attempts_instances_are_charged_until_its_end(world: World) -> None:
     take(world, seen(world, "Completed"))
-    assert job(world).usage == Usage(started_ms=world.clock() - 60_000, instance_ms={P5: 60_000})
+    held = {P5: 60_000}
+    assert job(world).usage == Usage(started_ms=world.clock() - 60_000, instance_ms=held, billed_ms=held)

@@ -10,6 +10,7 @@ from headway_client import __version__
 from headway_client.cli.command import Group, common_options
 from headway_client.cli.commands.jobs import (
     advise,
+    compare,
     connect,
     events,
     forecast,
@@ -20,10 +21,11 @@ from headway_client.cli.commands.jobs import (
     show,
     submit,
     update,
+    usage,
     wait,
 )
 from headway_client.cli.commands.local import completion, doctor, rehearse, sandbox, simulate, version
-from headway_client.cli.commands.operations import dlq, policy, pool_operations, pools, teams
+from headway_client.cli.commands.operations import dlq, policy, pool_operations, pools, recount, teams
 
 _EPILOG = """\
 `ls` is another name of queue, and `cancel` of stop.
@@ -54,13 +56,13 @@ _SECTIONS: dict[str, Sequence[click.Command]] = {
     "Submitting": (submit.submit,),
     "Inspecting": (
         *(queue.queue, show.show, results.results, forecast.why, forecast.forecast, forecast.what_if, history.history),
-        *(advise.advise, events.events, pools.capacity, teams.teams),
+        *(compare.compare, advise.advise, events.events, usage.usage, usage.report, pools.capacity, teams.teams),
     ),
     "Running jobs": (wait.wait, logs.logs, connect.connect),
     "Changing jobs": (update.stop, update.priority, update.change, update.comment, update.hold, update.release),
     "Operating the queue": (
         *(pools.config, pool_operations.pause, pool_operations.resume, pool_operations.drain, pool_operations.resize),
-        *(policy.policy, dlq.dlq),
+        *(policy.policy, dlq.dlq, recount.recount),
     ),
     "Local commands": (
         *(doctor.doctor, version.version, completion.completion),

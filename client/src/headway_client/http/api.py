@@ -21,18 +21,22 @@ from headway_client.models import (
     Configuration,
     DeadLetters,
     DryRun,
+    EndedJob,
     EventPage,
     Explanation,
     Forecast,
+    HistoryPage,
     Job,
     JobDetails,
     MemberPage,
     PoolUse,
+    Recount,
     Redrive,
     RogueJob,
     RogueJobs,
     ServerVersion,
     Submission,
+    Usage,
     WhatIf,
 )
 from headway_client.models.decode import decode
@@ -418,6 +422,67 @@ class HeadwayApi:
     def capacity(self) -> Capacity:
         """Return the pools and the use of their instances."""
         return decode(Capacity, self._transport.send("GET", ["capacity"]).document)
+
+    def ended_jobs(
+        self,
+        since: str,
+        until: str | None = None,
+        *,
+        states: Iterable[str] = (),
+        limit: int | None = None,
+        mine: bool = False,
+        owner: str | None = None,
+        team: str | None = None,
+    ) -> Iterator[EndedJob]:
+        """Yield the jobs that ended in a span of time, the newest first; pages are requested as needed.
+
+        Args:
+            since: a UTC day such as ``2026-11-25``, or a time with its zone such as ``2026-11-25T08:00Z``.
+            until: the same; the jobs ended before. By default up to now.
+            states: only these states.
+            limit: maximum number of jobs; None for all.
+            mine: only jobs that the caller submitted.
+            owner: only jobs that this ARN submitted.
+            team: only jobs of this team.
+        """
+        given = {"since": since, "until": until, "owner": owner, "team": team, "mine": "true" if mine else None}
+        query = [(name, value) for name, value in given.items() if value is not None]
+        query += [("state", state) for state in states]
+        token: str | None = None
+        remaining = limit
+        while remaining is None or remaining > 0:
+            size = PAGE_SIZE if remaining is None else min(PAGE_SIZE, remaining)
+            following = [("nextToken", token)] if token is not None else []
+            answer = self._transport.send("GET", ["history"], query=[*query, ("limit", str(size)), *following])
+            page = decode(HistoryPage, answer.document)
+            yield from page.jobs[:remaining]
+            if page.next_token is None:
+                return
+            if page.next_token == token:
+                raise ServerFaultError("The queue returns the same page again and again. Please report this.")
+            token = page.next_token
+            remaining = None if remaining is None else remaining - len(page.jobs)
+
+    def usage(self, by: str, first: str, last: str | None = None, *, step: str = "total") -> Usage:
+        """Return sums of usage.
+
+        Args:
+            by: ``team``, ``owner``, ``pool``, or ``tag:`` and a tag of the configuration.
+            first: the first UTC day, such as ``2026-11-01``.
+            last: the last UTC day; by default today.
+            step: ``total``, ``month`` or ``day``: what the rows are by.
+        """
+        query = [("by", by), ("from", first), *([("to", last)] if last is not None else []), ("step", step)]
+        return decode(Usage, self._transport.send("GET", ["usage"], query=query).document)
+
+    def recount(self, token: str | None = None) -> Recount:
+        """Compare a page of ended jobs with the sums of usage, and add what these lack. It may be repeated.
+
+        Args:
+            token: where to continue, from the page before.
+        """
+        query = [("nextToken", token)] if token is not None else []
+        return decode(Recount, self._transport.send("POST", ["usage", "recount"], query=query).document)
 
     def pause(self, reason: str, pool: str | None = None) -> Capacity:
         """Pause starts in a pool, or in all pools, until it is resumed. The call is idempotent.

@@ -13,6 +13,7 @@ from headway.api_documents.forecast import Ahead, DryRun, Explanation, Forecast,
 from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
 from headway.api_documents.pools import Capacity, Configuration, Pause, PoolUse, TeamUse
 from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
+from headway.api_documents.usage import Durations, EndedJob, HistoryPage, Recount, Usage, UsageSum
 from headway.api_documents.version import ServerVersion
 from headway_client.job_states import ENDED_STATES, JOB_STATES, LIVE_STATES
 from headway_client.models.submission import BatchResult, Submission
@@ -32,12 +33,15 @@ __all__ = [
     "DeadLetters",
     "Dependency",
     "DryRun",
+    "Durations",
+    "EndedJob",
     "EventPage",
     "Explanation",
     "FeedEvent",
     "Forecast",
     "ForecastEntry",
     "HistoryEntry",
+    "HistoryPage",
     "Job",
     "JobDetails",
     "MedianStopping",
@@ -45,6 +49,7 @@ __all__ = [
     "Pause",
     "PoolUse",
     "Reason",
+    "Recount",
     "Redrive",
     "RedriveFailure",
     "RogueJob",
@@ -53,6 +58,8 @@ __all__ = [
     "Shift",
     "Submission",
     "TeamUse",
+    "Usage",
+    "UsageSum",
     "WatchOf",
     "WhatIf",
 ]

@@ -40,6 +40,16 @@ def on_demand_pool(pool: str) -> str:
     return pool.partition(PLAN_INFIX)[0].removesuffix(SPOT_SUFFIX)
 
 
+def billed_pool(pool: str, *, spot: bool) -> str:
+    """The pool by whose price an instance is billed: spot instances in a pool of on-demand instances have another.
+
+    Args:
+        pool: the pool that the instance is charged to.
+        spot: whether it is a spot instance.
+    """
+    return f"{on_demand_pool(pool)}{SPOT_SUFFIX}" if spot else pool
+
+
 def is_of_plan(pool: str) -> bool:
     """Whether a pool has the instances of a training plan."""
     return PLAN_INFIX in pool

@@ -15,8 +15,11 @@ import botocore
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
+from headway.accounting.prices import Prices
 from headway.api_documents.dead_letters import LetterQueue
 from headway_service import __version__
+from headway_service.accounting.accountant import Accountant
+from headway_service.accounting.consumer import StreamConsumer
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
 from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLetterQueue
@@ -210,6 +213,21 @@ class Container:
             topic=SnsSink(self._sns, self.settings.notification_topic_arn),
             notifications=self._notifications,
         )
+
+    @cached_property
+    def accountant(self) -> Accountant:
+        """Keeps the sums of usage. One for all invocations, as it remembers which names have some."""
+        return Accountant(self.table, self._usage_tags)
+
+    @property
+    def prices(self) -> Prices:
+        """What instances cost, as the configuration in effect says."""
+        return self._configuration().dated_prices()
+
+    @property
+    def stream_consumer(self) -> StreamConsumer:
+        """Handles changes in the table's stream."""
+        return StreamConsumer(self.accountant, self.event_publisher.publish)
 
     @property
     def feed_reader(self) -> FeedReader:
@@ -438,6 +456,11 @@ class Container:
         """The policy on messages; the default before any document was applied, as reading it must write nothing."""
         known = find_applied(self.table)
         return known.configuration.notifications if known else Notifications()
+
+    def _usage_tags(self) -> tuple[str, ...]:
+        """The tags by which the policy wants sums of usage; none before any document was applied."""
+        known = find_applied(self.table)
+        return tuple(known.configuration.usage_tags) if known else ()
 
     def _token(self) -> str:
         return f"{self._random.getrandbits(128):032x}"

@@ -10,11 +10,13 @@ from headway_client.cli.output.jobs import history_rows, job_rows, job_sentence,
 from headway_client.cli.output.policy import rehearsal_sheet
 from headway_client.cli.output.pools import pool_rows, pool_sentence
 from headway_client.cli.output.teams import team_rows
+from headway_client.cli.output.usage.tables import ended_job_rows, usage_rows
 from headway_client.cli.output.values import output_width
 
 __all__ = [
     "dependency_tables",
     "dry_run_sheet",
+    "ended_job_rows",
     "explanation_sheet",
     "forecast_rows",
     "history_rows",
@@ -31,5 +33,6 @@ __all__ = [
     "rogue_sentence",
     "sorted_jobs",
     "team_rows",
+    "usage_rows",
     "what_if_sheet",
 ]

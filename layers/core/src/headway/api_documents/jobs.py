@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from headway.api_documents.arrays import ArrayProgress
 from headway.api_documents.codec import ApiDocument, Member
+from headway.api_documents.usage import Price
 from headway.api_documents.values import Instances, Time
 from headway.dependencies import Condition, Ending
 from headway.lifecycle import TERMINAL, AttemptState, JobState
@@ -147,6 +148,20 @@ class JobDetails(Job):
         Mapping[str, float],
         Member("FinalMetricDataList of the training job that completed the job, as far as the queue has seen it."),
     ] = field(default_factory=dict)
+    lost_seconds: Annotated[
+        int, Member("Instances times seconds that its ended attempts lost by preemptions and failures.")
+    ] = 0
+    billed_seconds: Annotated[Mapping[str, int], Member("Billed instances times seconds of these, per pool.")] = field(
+        default_factory=dict
+    )
+    cost: Annotated[float | None, Member("Of the billed time, at the prices of the day of its end; null without.")] = (
+        None
+    )
+    currency: Annotated[str | None, Member("Of the cost.")] = None
+    prices: Annotated[tuple[Price, ...], Member("The prices of the cost.")] = ()
+    unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
+        field(default_factory=dict)
+    )
     reused_attempt: Annotated[
         str | None, Member("The training job of `reusedFrom` that has made these outputs; null for none.")
     ] = None

@@ -104,6 +104,8 @@ def job_details_document(
         metrics=_numbers(
             member.result.metrics if member is not None and member.result is not None else seen.job.metrics
         ),
+        lost_seconds=seen.job.usage.lost_ms // 1000,
+        billed_seconds={pool: time_ms // 1000 for pool, time_ms in seen.job.usage.billed_ms.items()},
         reused_attempt=seen.job.output_attempt if seen.job.reused_from else None,
         withheld=tuple(shown.withheld),
     )

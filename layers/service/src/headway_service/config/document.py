@@ -18,6 +18,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from headway import policy
+from headway.accounting.prices import Prices
 from headway.jobpolicy.failure_kinds import FailureKind
 from headway.jobpolicy.retry import MAX_BACKOFF_MS
 from headway.jobpolicy.retry import Retry as RetryRule
@@ -32,6 +33,7 @@ from headway_service.config import training_plans, utilization
 from headway_service.config.authorization import Access, People
 from headway_service.config.base import ConfigModel, Name
 from headway_service.config.notifications import Notifications
+from headway_service.config.prices import MAX_PRICED_TYPES, Currency, InstanceType, Listed, prices_of
 from headway_service.config.warm_pools import KeptWarmPools, WarmPoolRules, WarmPools
 from headway_service.errors import FieldError, InvalidConfiguration
 from headway_service.validation_messages import explained, message_of
@@ -54,6 +56,19 @@ MAX_WAITING = 10_000
 
 MAX_QUEUES = 200
 """Pools times teams (and one for jobs without a team): each is a separate queue, which costs a tick one query."""
+
+MAX_USAGE_TAGS = 5
+"""Each tag of ``usageTags`` costs the end of an attempt two writes."""
+
+TagKey = Annotated[
+    str,
+    StringConstraints(
+        pattern=explained(
+            r"^[A-Za-z0-9_.:/=+@-]{1,128}$", "the key of a tag: up to 128 letters, digits and _ . : / = + @ -"
+        )
+    ),
+]
+"""The key of a tag (service model of SageMaker, TagKey, without spaces and letters of other scripts)."""
 
 DEFAULT_TEAM = "default"
 """The team of jobs whose requests name none, if it is configured."""
@@ -274,6 +289,12 @@ class Configuration(ConfigModel):
     #: How long a job may hold instances beyond its own limit: while they are provided, while it stops and uploads.
     overhead_seconds: int = Field(default=1800, ge=0, le=_LONGEST_S)
     rogues: Rogues = Rogues()
+    #: The tags of requests by which usage is summed up, beside teams, owners and pools.
+    usage_tags: list[TagKey] = Field(default_factory=list, max_length=MAX_USAGE_TAGS)
+    #: What instances cost, by instance type: each price from a day on.
+    prices: dict[InstanceType, Listed] = Field(default_factory=dict, max_length=MAX_PRICED_TYPES)
+    #: The currency of all prices.
+    currency: Currency = "USD"
     #: What training jobs have to keep, by name.
     rules: dict[Name, rule_notation.Rule] = Field(default_factory=dict, max_length=rule_notation.MAX_RULES)
 
@@ -306,6 +327,10 @@ class Configuration(ConfigModel):
     def kept_warm_pools(self) -> KeptWarmPools | None:
         """The limits of the warm pools that are kept; None if none is."""
         return self.warm_pools if isinstance(self.warm_pools, KeptWarmPools) else None
+
+    def dated_prices(self) -> Prices:
+        """What instances cost."""
+        return prices_of(self.prices, self.currency)
 
     def retry_rules(self) -> dict[FailureKind, RetryRule]:
         """The kinds of failure after which a job is tried again."""
@@ -390,6 +415,13 @@ def validate(document: Any) -> Configuration:
     fields = [
         FieldError(field=f"pools.{field}".rstrip("."), message=message)
         for field, message in training_plans.problems(configuration.pools)
+    ]
+    if len(set(configuration.usage_tags)) < len(configuration.usage_tags):
+        fields.append(FieldError(field="usageTags", message="names a tag twice: name each tag once"))
+    fields += [
+        FieldError(field=f"prices.{kind}", message="has two prices from the same day: keep one of them")
+        for kind, listed in configuration.prices.items()
+        if len({each.first for each in listed}) < len(listed)
     ]
     fields += [*_team_errors(configuration), *_unknown_teams(configuration), *_open_teams(configuration)]
     if fields:

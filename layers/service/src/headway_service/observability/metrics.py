@@ -79,6 +79,7 @@ UNHEARD = Metric("Unheard")
 UNWATCHED = Metric("Unwatched")
 MEASURES = Metric("Measures")
 UNTOLD = Metric("Untold")
+UNACCOUNTED = Metric("Unaccounted")
 
 OUTCOMES: Mapping[JobTrigger, str] = {
     JobTrigger.COMPLETE: "completed",

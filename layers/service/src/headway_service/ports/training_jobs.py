@@ -28,6 +28,8 @@ class TrainingJobStatus:
     training_since_ms: int | None = None
     #: Once it has ended: for how long it trained, ms.
     trained_ms: int | None = None
+    #: BillableTimeInSeconds, s: what each of its instances is billed for; None if this does not have it.
+    billable_s: int | None = None
     #: Whether it has had instances.
     provisioned: bool = False
     #: Once it has ended: the MaxPendingTimeInSeconds, s, that passed without instances; None if that was not so.

@@ -40,6 +40,7 @@ def parse_status(said: Mapping[str, Any]) -> TrainingJobStatus:
     transitions = said.get("SecondaryStatusTransitions") or []
     secondary_status = said.get("SecondaryStatus", "")
     trained_s = said.get("TrainingTimeInSeconds")
+    billable_s = said.get("BillableTimeInSeconds")
     warm_pool = said.get("WarmPoolStatus") or {}
     passed = {secondary_status, *(each.get("Status") for each in transitions)}
     provisioned = float(trained_s or 0) > 0 or not passed.isdisjoint(PROVISIONED)
@@ -53,6 +54,7 @@ def parse_status(said: Mapping[str, Any]) -> TrainingJobStatus:
         interruptions=sum(each.get("Status") == "Interrupted" for each in transitions),
         training_since_ms=_since(transitions) if secondary_status == "Training" else None,
         trained_ms=None if trained_s is None else int(float(trained_s) * 1000),
+        billable_s=None if billable_s is None else int(float(billable_s)),
         provisioned=provisioned,
         warm_pool=warm_pool.get("Status"),
         reused_by=warm_pool.get("ReusedByJob") or "",

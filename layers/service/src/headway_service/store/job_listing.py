@@ -102,8 +102,53 @@ def list_jobs(table: Table, wanted: JobFilter, limit: int, token: str | None) ->
     return found, _token(position, wanted) if position else None
 
 
-def _token(position: _Position, wanted: JobFilter) -> str:
-    return base64.urlsafe_b64encode(json.dumps([*position, wanted.digest()]).encode()).decode()
+def list_ended(
+    table: Table, wanted: JobFilter, since_ms: int, until_ms: int, limit: int, token: str | None
+) -> tuple[list[JobRecord], str | None]:
+    """A page of the jobs that have ended in a span, the newest first, eventually consistent.
+
+    Only this span of the listing is read, however many jobs are kept.
+
+    Args:
+        table: the table.
+        wanted: which jobs; their states are terminal.
+        since_ms: when the span begins, ms.
+        until_ms: when it ends, ms; a job that ended then is not in it.
+        limit: most jobs in the page. A page may hold fewer, even none, and have a next page.
+        token: where to continue, from the page before.
+
+    Returns:
+        The jobs, and the token of the next page, or None at the end.
+
+    Raises:
+        InvalidRequest: the token is not valid, or belongs to another listing.
+    """
+    digest = f"{wanted.digest()}-{since_ms}-{until_ms}"
+    # No job has this key; all that ended earlier come after it.
+    after: Mapping[str, str] | None = {"listingKey": f"{max(0, until_ms):013d}#", "pk": "job#"}
+    if token:
+        (name, after), other = _parse(token)
+        if (name, other) != ("ended", digest):
+            raise InvalidRequest("nextToken belongs to another listing: pass the same times and filters as before")
+    found: list[JobRecord] = []
+    for _ in range(_MAX_READS):
+        lacking = limit - len(found)
+        if after is None or not lacking:
+            break
+        where = wanted.conditions()
+        read = max(lacking, _FILTERED_READ) if len(where) > 1 else lacking
+        page = table.listing("ended", where=where, after=after, limit=read, descending=True)
+        found += [JobRecord.parse(item) for item in page.items[:lacking]]
+        after = position_of(page.items[lacking - 1]) if len(page.items) > lacking else page.after
+        earliest = f"{max(0, since_ms):013d}"
+        if after is not None and after["listingKey"] < earliest:
+            after = None
+    kept = [job for job in found if (job.ended_ms or 0) >= since_ms]
+    return kept, _token(("ended", after), wanted, digest) if after is not None and len(kept) == len(found) else None
+
+
+def _token(position: _Position, wanted: JobFilter, digest: str = "") -> str:
+    return base64.urlsafe_b64encode(json.dumps([*position, digest or wanted.digest()]).encode()).decode()
 
 
 def _parse(token: str) -> tuple[_Position, str]:

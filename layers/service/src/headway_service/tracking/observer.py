@@ -45,6 +45,9 @@ _BY_POLICY = {
 }
 """The next state of a job whose attempt the policy has stopped."""
 
+LOSING = frozenset({JobTrigger.PREEMPTED_ENDED, JobTrigger.RETRY, JobTrigger.FAIL})
+"""How an attempt ends that loses work: its job runs again, or has failed. A stop on request or at a limit does not."""
+
 
 class StatusOutcome(Enum):
     """The effect of a status that SageMaker reports for a training job."""
@@ -192,6 +195,7 @@ class Observer:
             retry=retry,
             vanished=vanished,
             warm=warm,
+            lost_ms=self._lost_ms(attempt, trigger, now_ms) if sighting else 0,
         )
         self._table.write(writes)
         logger.info(
@@ -199,6 +203,15 @@ class Observer:
             extra={"job": job.job_name, "attempt": attempt.attempt_name, "trigger": trigger, "reason": reason.code},
         )
         record([metrics.ended(trigger)])
+
+    def _lost_ms(self, attempt: AttemptRecord, trigger: JobTrigger, now_ms: int) -> int:
+        """How much of an attempt's time its job has lost, if it failed or runs again: at most since its checkpoint."""
+        if trigger not in LOSING:
+            return 0
+        held_ms = max(0, now_ms - attempt.since_ms)
+        if not attempt.checkpoints:
+            return held_ms
+        return min(held_ms, self._configuration().preemption.checkpoint_interval_seconds * 1000)
 
     def _preemptor(self, attempt: AttemptRecord) -> tuple[JobRecord | None, ReservationRecord | None]:
         """The job that an attempt was stopped for, if it is still queued, and its reservation."""

@@ -12,6 +12,7 @@ from headway_client.cli.columns import column_options, require_rows
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_rows, wants_json
 from headway_client.cli.interruption import UNCHANGED
+from headway_client.errors import UsageError
 from headway_client.job_states import ENDED_STATES
 from headway_client.text import to_stderr
 
@@ -20,18 +21,25 @@ DEFAULT_LIMIT = 50
 
 @click.command("history", cls=Command, rows=True, interrupted=UNCHANGED)
 @click.option("--state", multiple=True, type=click.Choice(ENDED_STATES), help="Only this state; repeatable.")
+@click.option("--since", metavar="TIME", help="Only jobs that ended then or later: 2026-11-25, or 2026-11-25T08:00Z.")
+@click.option("--until", metavar="TIME", help="Only jobs that ended before; needs --since.")
 @job_filters(default_limit=DEFAULT_LIMIT)
 @column_options
 @pass_common
 def history(
     common: CommonOptions,
     state: Sequence[str],
+    since: str | None,
+    until: str | None,
     limit: int,
     columns: Sequence[str],
     sort: Sequence[str],
     **filters: Any,
 ) -> None:
     """Show ended jobs, the newest first, and what they used."""
+    if since is not None or until is not None:
+        _show_span(common, since, until, state, limit, columns or sort, filters)
+        return
     from headway_client.cli.output import history_rows, sorted_jobs
 
     require_rows(columns, common.output)
@@ -40,5 +48,39 @@ def history(
     shown = sorted_jobs(jobs[:limit], sort)
     document = {"jobs": [job.document for job in shown], "truncated": len(jobs) > len(shown)}
     show_rows(common, document, lambda *, wide: history_rows(shown, wide=wide, names=columns), empty="No jobs.")
+    if len(jobs) > len(shown) and not wants_json(common):
+        to_stderr(f"Only the newest {limit} jobs are shown; use --limit to see more.")
+
+
+def _show_span(
+    common: CommonOptions,
+    since: str | None,
+    until: str | None,
+    states: Sequence[str],
+    limit: int,
+    columns: Sequence[str],
+    filters: dict[str, Any],
+) -> None:
+    """Show the jobs that ended in a span of time.
+
+    Args:
+        common: the common options.
+        since: when it begins.
+        until: when it ends.
+        states: the states of the jobs.
+        limit: the most jobs to show.
+        columns: the chosen columns and the order, which are not possible.
+        filters: the filters of a listing.
+    """
+    from headway_client.cli.output import ended_job_rows
+
+    if since is None:
+        raise UsageError("--until needs --since.")
+    if columns or filters.pop("name_contains") is not None:
+        raise UsageError("--columns, --sort and --name are not possible with --since.")
+    jobs = list(open_api(common).ended_jobs(since, until, states=states, limit=limit + 1, **filters))
+    shown = jobs[:limit]
+    document = {"jobs": [job.document for job in shown], "truncated": len(jobs) > len(shown)}
+    show_rows(common, document, lambda *, wide: ended_job_rows(shown, wide=wide), empty="No jobs.")
     if len(jobs) > len(shown) and not wants_json(common):
         to_stderr(f"Only the newest {limit} jobs are shown; use --limit to see more.")

@@ -37,6 +37,7 @@ from headway_service.api.serializers import (
     job_document,
     member_page_document,
 )
+from headway_service.api.usage_documents import with_cost
 from headway_service.api.visible_text import EMPTY_OR_VISIBLE_LINE, VISIBLE_LINE
 from headway_service.errors import (
     ImpossibleDemand,
@@ -269,7 +270,9 @@ def show_job(name: JobName, request: Request) -> JobDetails:
 
     Callers that may not see its hyperparameters and its environment get the request without them.
     """
-    return job_details_document(*container(request).job_queries.show(name, caller(request)))
+    seen, attempt, shown, covered, member = container(request).job_queries.show(name, caller(request))
+    document = job_details_document(seen, attempt, shown, covered, member)
+    return with_cost(document, seen.job, lambda: container(request).prices)
 
 
 @router.call(

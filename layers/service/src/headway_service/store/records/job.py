@@ -13,6 +13,7 @@ from headway.dependencies import Condition, Ending
 from headway.jobpolicy.failure_kinds import LIMITS
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
+from headway.pool_names import billed_pool
 from headway.reasons import ReasonCode
 from headway.sweeps import Sweep
 from headway_service.ports.table import Equals, Item, Key, Put
@@ -39,7 +40,7 @@ SUMMARY = (
     *("startedMs", "instanceMs", "comment", "acceptedMs", "oneOf"),
     *("choices", "alternative", "bound", "waitAtMostS", "portableCheckpoint", "dependsOn"),
     *("array", "memberOf", "index", "isSetAside"),
-    "reuse",
+    *("reuse", "lostMs", "billedMs", "unbilledMs"),
 )
 """Attributes that are stored in the map ``summary``: a listing shows them and does not filter by them.
 
@@ -67,6 +68,40 @@ class EndedAttempt(Record):
     secondary_status: str | None = None
     failure_reason: str | None = None
     reason: ReasonRecord
+    #: The instances that it held.
+    demand: dict[str, int] = Field(default_factory=dict)
+    #: Whether they were spot instances.
+    spot: bool = False
+    #: How much of its time was lost, as its job continues from an earlier checkpoint or has failed, ms.
+    lost_ms: int = 0
+    #: BillableTimeInSeconds, s; None if SageMaker has not reported it.
+    billable_s: int | None = None
+
+    @property
+    def held_ms(self) -> dict[str, int]:
+        """What it held, by pool: instances times ms."""
+        return self._times(max(0, self.ended_ms - self.since_ms))
+
+    @property
+    def billed_ms(self) -> dict[str, int]:
+        """What is billed, by :func:`headway.pool_names.billed_pool`: instances times ms.
+
+        On-demand instances whose billable time is not known count for as long as they were held.
+        """
+        if self.billable_s is not None:
+            return self._priced(self._times(self.billable_s * 1000))
+        return {} if self.spot else self._priced(self.held_ms)
+
+    @property
+    def unbilled_ms(self) -> dict[str, int]:
+        """What it held, the same way, of spot instances whose billable time is not known."""
+        return self._priced(self.held_ms) if self.spot and self.billable_s is None else {}
+
+    def _times(self, time_ms: int) -> dict[str, int]:
+        return {pool: count * time_ms for pool, count in self.demand.items()}
+
+    def _priced(self, times: dict[str, int]) -> dict[str, int]:
+        return {billed_pool(pool, spot=self.spot): time_ms for pool, time_ms in times.items()}
 
 
 class Usage(Record):
@@ -76,6 +111,12 @@ class Usage(Record):
     started_ms: int | None = None
     #: What its ended attempts held, by pool: instances times ms.
     instance_ms: dict[str, int] = Field(default_factory=dict)
+    #: What of this was lost: instances times ms.
+    lost_ms: int = 0
+    #: What is billed of it, by :func:`headway.pool_names.billed_pool`: instances times ms.
+    billed_ms: dict[str, int] = Field(default_factory=dict)
+    #: The spot instances of attempts whose billable time is not known: instances times ms.
+    unbilled_ms: dict[str, int] = Field(default_factory=dict)
 
 
 class JobRecord(Record):

@@ -161,7 +161,7 @@ def defer_launch(
         live_attempt=None,
         not_before_ms=not_before_ms,
         held_by="",
-        usage=_usage_after(job, attempt, None),
+        usage=_usage_after(job, None),
         bound=job.bound or _binds(job, attempt, None, None),
     )
     # It may choose again among its alternatives.
@@ -255,6 +255,7 @@ def end(
     retry: RetryPlan | None,
     vanished: bool,
     warm: WarmPoolRecord | None = None,
+    lost_ms: int = 0,
 ) -> list[Write]:
     """The attempt has ended (or was never launched); its instances become free, or are reserved for the preemptor.
 
@@ -273,7 +274,10 @@ def end(
         vanished: whether SageMaker no longer has the training job, so that its end is unknown.
         warm: the warm pool that it leaves. Its instances stay charged, and what is freed for the preemptor is reserved
             when it is gone.
+        lost_ms: how much of the attempt's time its job has lost.
     """
+    selected = sighting.selected_type if sighting and attempt.one_of else None
+    used = attempt.in_pool(selected) if selected in attempt.demand else attempt
     ended = EndedAttempt(
         attempt_name=attempt.attempt_name,
         number=attempt.number,
@@ -283,10 +287,13 @@ def end(
         secondary_status=sighting.secondary_status if sighting else None,
         failure_reason=sighting.failure_reason if sighting else None,
         reason=ReasonRecord.of(reason),
+        # An attempt that was never launched has used nothing.
+        demand=used.demand if sighting else {},
+        spot=job.on_demand_limit_ms is not None and not attempt.on_demand,
+        lost_ms=lost_ms if sighting else 0,
+        billable_s=sighting.billable_s if sighting else None,
     )
     over = next_job_state(job.job_state, trigger) in TERMINAL
-    selected = sighting.selected_type if sighting and attempt.one_of else None
-    used = attempt.in_pool(selected) if selected in attempt.demand else attempt
     moved = move_job(
         job,
         trigger,
@@ -298,7 +305,7 @@ def end(
         metrics=sighting.metrics if sighting and trigger is JobTrigger.COMPLETE else None,
         preemption_count=job.preemption_count + (trigger is JobTrigger.PREEMPTED_ENDED),
         interruptions=job.interruptions + max(attempt.interruptions, sighting.interruptions if sighting else 0),
-        usage=_usage_after(job, used, now_ms if sighting else None),
+        usage=_usage_after(job, ended if sighting else None),
         lacked_instances=_lacks_instances(job, sighting, retry),
         bound=job.bound or _binds(job, attempt, sighting, retry, vanished=vanished),
         **(retry.changes(job) if retry else {}),
@@ -436,14 +443,19 @@ def _started(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int
     )
 
 
-def _usage_after(job: JobRecord, attempt: AttemptRecord, ended_ms: int | None) -> Usage:
-    """The instance time of a job after the end of an attempt; ``ended_ms`` is None if it was never launched."""
-    if ended_ms is None:
+def _usage_after(job: JobRecord, ended: EndedAttempt | None) -> Usage:
+    """The instance time of a job after the end of an attempt; None if that was never launched."""
+    usage = job.usage
+    if ended is None:
         # If no earlier attempt was launched either, the job has not started yet.
-        return job.usage if job.usage.instance_ms else Usage()
-    ran_ms = max(0, ended_ms - attempt.since_ms)
-    held = {pool: count * ran_ms for pool, count in attempt.demand.items()}
-    return job.usage.model_copy(update={"instance_ms": plus(job.usage.instance_ms, held)})
+        return usage if usage.instance_ms else Usage()
+    changes = {
+        "instance_ms": plus(usage.instance_ms, ended.held_ms),
+        "lost_ms": usage.lost_ms + ended.lost_ms * sum(ended.demand.values()),
+        "billed_ms": plus(usage.billed_ms, ended.billed_ms),
+        "unbilled_ms": plus(usage.unbilled_ms, ended.unbilled_ms),
+    }
+    return usage.model_copy(update=changes)
 
 
 def _lacks_instances(job: JobRecord, sighting: TrainingJobStatus | None, retry: RetryPlan | None) -> bool:

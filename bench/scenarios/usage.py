@@ -1,0 +1,58 @@
+"""How long does the report of a year of a million jobs take, and how much does it read?"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from bench.metering.dynamodb_units import MeteredTable
+from bench.queues.used_year import YEAR, used_year
+from headway.accounting.prices import Prices
+from headway_service.accounting.reader import Step, read_usage
+from headway_service.api.usage_documents import usage_document
+from headway_service.ports.table import Table
+
+JOBS = 1_000_000
+MOST_SECONDS, MOST_READ_UNITS = 2.0, 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """The report of a year by one dimension."""
+
+    by: str
+    rows: int
+    seconds: float
+    read_units: float
+    calls: float
+
+
+def report(table: Table, by: str) -> Report:
+    """Make the report, and count what it reads.
+
+    Args:
+        table: the table.
+        by: ``team``, ``owner`` or ``pool``.
+    """
+    used: Counter[str] = Counter()
+    metered = MeteredTable(table, lambda kind, number: used.update({kind: number}))
+    begun = time.process_time()
+    rows = usage_document(by, *YEAR, Step.TOTAL, read_usage(metered, by, *YEAR, Step.TOTAL), Prices()).rows
+    seconds = time.process_time() - begun - metered.metering_ns / 1e9
+    return Report(by=by, rows=len(rows), seconds=seconds, read_units=used["read units"], calls=used["calls"])
+
+
+def main() -> int:
+    """Print the reports; 1 if one misses its goal."""
+    table = used_year(JOBS)
+    reports = [report(table, by) for by in ("pool", "team", "owner")]
+    print("by      rows  own time, s  read units  calls")
+    for each in reports:
+        print(f"{each.by:6} {each.rows:5} {each.seconds:12.2f} {each.read_units:11.0f} {each.calls:6.0f}")
+    return int(any(each.seconds > MOST_SECONDS or each.read_units > MOST_READ_UNITS for each in reports))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

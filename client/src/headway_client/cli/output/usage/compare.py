@@ -1,0 +1,40 @@
+"""Jobs side by side: time, instance hours, cost, attempts and final metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headway_client.cli.output import times, values
+from headway_client.cli.output.table import NONE, Table
+from headway_client.cli.output.usage.tables import hours, price_notes
+from headway_client.models import JobDetails
+
+_ROWS: Sequence[tuple[str, Callable[[JobDetails], str]]] = (
+    ("State", lambda job: job.state),
+    ("Demand", lambda job: values.demand(job.demand, one_of=job.one_of)),
+    ("Wait", lambda job: times.duration(times.between(job.entry_time, job.started_time))),
+    ("Run", lambda job: times.duration(times.between(job.started_time, job.ended_time))),
+    ("Attempts", lambda job: str(job.attempt_count)),
+    ("Preemptions", lambda job: str(job.preemptions)),
+    ("Instance hours", lambda job: values.total_hours(job.instance_seconds)),
+    ("Hours by pool", lambda job: values.instance_hours(job.instance_seconds)),
+    ("Lost hours", lambda job: hours(job.lost_seconds)),
+    ("Billed hours", lambda job: values.total_hours(job.billed_seconds)),
+    ("Cost", lambda job: NONE if job.cost is None else f"{job.cost:.2f} {job.currency}"),
+    ("Hours without price", lambda job: values.instance_hours(job.unpriced_seconds)),
+)
+
+
+def comparison(jobs: Sequence[JobDetails]) -> Table:
+    """Return a table with a column for each job.
+
+    Args:
+        jobs: the jobs.
+    """
+    rows = [[name, *(cell(job) for job in jobs)] for name, cell in _ROWS]
+    metrics = sorted({name for job in jobs for name in job.metrics})
+    rows += [
+        [f"Metric {name}", *(f"{job.metrics[name]:g}" if name in job.metrics else NONE for job in jobs)]
+        for name in metrics
+    ]
+    return Table(headers=["", *(job.name for job in jobs)], rows=rows, note=price_notes(jobs))

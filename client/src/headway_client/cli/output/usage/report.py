@@ -1,0 +1,157 @@
+"""The report of a month, as a table and as a page of its own: inline SVG, no script, nothing from the network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from html import escape
+
+from headway.sanitize import strip_control_characters
+from headway_client.cli.output.table import NONE, Table
+from headway_client.cli.output.usage.tables import hours, title, usage_rows
+from headway_client.models import Usage, UsageSum
+
+MAX_BARS = 20
+"""Names in one plot: those with the most hours."""
+
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b;"
+    "background:#fff}table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.2rem .6rem;"
+    "border-bottom:1px solid #ccc}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}"
+    ".used{fill:#2b6cb0}.lost{fill:#c05621}text{fill:#1b1b1b;font-size:12px}"
+    "@media (prefers-color-scheme:dark){body{color:#eee;background:#161616}text{fill:#eee}.used{fill:#63a4e0}"
+    ".lost{fill:#f0965a}th,td{border-color:#444}}"
+)
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_NOTE = (
+    "Instance hours of attempts that have ended, in UTC days. Lost hours were lost by preemptions and failures. "
+    "Quantiles of waits are within 5 %."
+)
+_ROW, _LABEL, _BARS = 22, 260, 460
+_WIDTH = _LABEL + _BARS + 120
+_HEIGHT = 140
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """A month.
+
+    Attributes:
+        month: such as ``2026-11``.
+        sums: by team, owner and pool.
+        daily: by pool, day by day.
+    """
+
+    month: str
+    sums: Sequence[Usage]
+    daily: Usage
+
+    def html(self) -> str:
+        """Return the page."""
+        name = f"Usage in {_text(self.month)}"
+        parts = [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            f"<title>{name}</title><style>{_STYLE}</style></head><body>",
+            f"<h1>{name}</h1><p>{_NOTE}</p><h2>Day by day</h2>{self._days()}",
+            *(f"<h2>By {_text(title(usage.by).lower())}</h2>{_bars(usage.rows)}{_table(usage)}" for usage in self.sums),
+        ]
+        return "\n".join([*parts, "</body></html>\n"])
+
+    def _days(self) -> str:
+        found = days_of(self.month)
+        if found is None:
+            return ""
+        first, last = map(date.fromisoformat, found)
+        shown = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
+        used, lost = dict.fromkeys(shown, 0), dict.fromkeys(shown, 0)
+        for row in self.daily.rows:
+            if row.period in used:
+                used[row.period] += _used(row)
+                lost[row.period] += _lost(row)
+        most, each = max([*used.values(), 1]), _WIDTH / len(shown)
+        bars = []
+        for number, day in enumerate(shown):
+            for kind, seconds in (("used", used[day]), ("lost", min(lost[day], used[day]))):
+                height = _HEIGHT * seconds / most
+                bars.append(
+                    f'<rect class="{kind}" x="{number * each + 1:.1f}" y="{_HEIGHT - height:.1f}" '
+                    f'width="{each - 2:.1f}" height="{height:.1f}">'
+                    f"<title>{day}: {hours(seconds)} h {kind}</title></rect>"
+                )
+            bars.append(f'<text x="{number * each + 2:.1f}" y="{_HEIGHT + 15}">{int(day[-2:])}</text>')
+        return _svg(_HEIGHT + 20, "Instance hours by day", bars)
+
+
+def days_of(month: str) -> tuple[str, str] | None:
+    """Return the first and the last day of a month such as ``2026-11``; None if it is none."""
+    try:
+        first = date.fromisoformat(f"{month}-01")
+    except ValueError:
+        return None
+    return first.isoformat(), ((first + timedelta(days=32)).replace(day=1) - timedelta(days=1)).isoformat()
+
+
+def month_rows(report: Report, *, wide: bool = False) -> Table:
+    """Return the sums of a month as one table.
+
+    Args:
+        report: the report.
+        wide: more columns.
+    """
+    tables = [(usage.by, usage_rows(usage, wide=wide)) for usage in report.sums]
+    # By a tag or in an empty dimension nothing may have a price.
+    longest = max((table.headers for _, table in tables), key=len)
+    rows = [[by, *row, *[NONE] * (len(longest) - len(row))] for by, table in tables for row in table.rows]
+    notes = sorted({note for _, table in tables for note in table.note})
+    return Table(headers=["By", "Name", *longest[1:]], rows=rows, note=notes)
+
+
+def _bars(rows: Sequence[UsageSum]) -> str:
+    shown = sorted(rows, key=_used, reverse=True)[:MAX_BARS]
+    most = max([*map(_used, shown), 1])
+    return _svg(_ROW * len(shown), "Instance hours", list(_bar_parts(shown, most))) if shown else ""
+
+
+def _bar_parts(rows: Sequence[UsageSum], most: int) -> Iterator[str]:
+    for number, row in enumerate(rows):
+        top, name = number * _ROW, row.name or "(none)"
+        label = name if len(name) <= _LABEL // 8 else f"…{name[-(_LABEL // 8 - 1) :]}"
+        yield f'<text x="0" y="{top + 15}">{_text(label)}<title>{_text(name)}</title></text>'
+        for kind, seconds in (("used", _used(row)), ("lost", min(_lost(row), _used(row)))):
+            yield f'<rect class="{kind}" x="{_LABEL}" y="{top + 3}" width="{_BARS * seconds / most:.1f}" height="16"/>'
+        told = f"{hours(_used(row))} h, {hours(_lost(row))} lost"
+        yield f'<text x="{_LABEL + _BARS * _used(row) / most + 5:.1f}" y="{top + 15}">{told}</text>'
+
+
+def _table(usage: Usage) -> str:
+    table = usage_rows(usage)
+    numbers = ' class="n"'
+    head = "".join(f"<th{numbers if i else ''}>{_text(cell)}</th>" for i, cell in enumerate(table.headers))
+    rows = "".join(
+        "<tr>" + "".join(f"<td{numbers if i else ''}>{_text(cell)}</td>" for i, cell in enumerate(row)) + "</tr>"
+        for row in table.rows
+    )
+    notes = "".join(f"<li>{_text(note)}</li>" for note in table.note)
+    listed = f"<p>Prices:</p><ul>{notes}</ul>" if notes else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{listed}"
+
+
+def _svg(height: int, label: str, parts: Sequence[str]) -> str:
+    content = "".join(parts)
+    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{_text(label)}">{content}</svg>'
+
+
+def _used(row: UsageSum) -> int:
+    return sum(row.used_seconds.values())
+
+
+def _lost(row: UsageSum) -> int:
+    return sum(row.lost_seconds.values())
+
+
+def _text(value: str) -> str:
+    """Return text as it may stand in the page: names come from other people."""
+    return escape(strip_control_characters(value))

@@ -1,0 +1,139 @@
+"""Format ended jobs with what they used, and sums of usage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from headway_client.cli.output import times, values
+from headway_client.cli.output.table import NONE, Figure, Table
+from headway_client.models import EndedJob, JobDetails, Usage, UsageSum
+
+_SECONDS_PER_HOUR = 3600
+_UNPRICED = "Hours without Price"
+_PRICES = "Prices"
+
+
+def ended_job_rows(jobs: Iterable[EndedJob], *, wide: bool = False) -> Table:
+    """Return ended jobs as a table.
+
+    Args:
+        jobs: the jobs.
+        wide: more columns, and times in full.
+    """
+    headers = ["Job Name", "State", "Ended", *map(_duration_header, ("Wait", "Run")), "Attempts", "Preemptions"]
+    headers += [_hours_header("Hours"), _hours_header("Lost")]
+    if wide:
+        headers += ["Hours by Pool", "Billed Hours by Pool", "Entered", "Started", "Priority", "Team", "Owner"]
+    listed = list(jobs)
+    rows = [_ended_row(job, wide=wide) for job in listed]
+    if any(job.cost is not None for job in listed):
+        headers += [_cost_header({job.currency for job in listed if job.currency}), _UNPRICED]
+        rows = [[*row, *cost_cells(job)] for row, job in zip(rows, listed, strict=True)]
+        if wide:
+            # CSV has no notes.
+            headers.append(_PRICES)
+            rows = [[*row, "; ".join(price_notes([job])) or NONE] for row, job in zip(rows, listed, strict=True)]
+    return Table(headers=headers, rows=rows, note=price_notes(listed))
+
+
+def _ended_row(job: EndedJob, *, wide: bool) -> list[str]:
+    row = [
+        *(job.name, job.state, times.moment(job.ended_time, wide=wide)),
+        *(times.duration(job.wait_seconds), times.duration(job.run_seconds)),
+        *(str(job.attempt_count), str(job.preemptions), values.total_hours(job.used_seconds)),
+        hours(job.lost_seconds),
+    ]
+    if wide:
+        row += [
+            *(values.instance_hours(job.used_seconds), values.instance_hours(job.billed_seconds)),
+            *(times.moment(job.entry_time, wide=True), times.moment(job.started_time, wide=True)),
+            *(str(job.priority), values.optional(job.team), values.optional(job.owner)),
+        ]
+    return row
+
+
+def usage_rows(usage: Usage, *, wide: bool = False) -> Table:
+    """Return sums of usage as a table.
+
+    Args:
+        usage: the sums.
+        wide: more columns.
+    """
+    periods = usage.step != "total"
+    headers = [*(["Period"] if periods else []), title(usage.by), "Jobs", "Attempts", "Preemptions"]
+    headers += [_hours_header("Hours"), _hours_header("Lost"), *map(_duration_header, ("Wait p50", "Wait p90"))]
+    if wide:
+        headers += [*map(_duration_header, ("Run p50", "Run p90")), "Completed", "Failed", "Stopped", "Reused"]
+        headers += ["Hours by Pool", "Lost Hours by Pool", "Billed Hours by Pool", "Unbilled Hours by Pool"]
+    rows = [_usage_row(row, periods=periods, wide=wide) for row in usage.rows]
+    if usage.prices:
+        headers += [_cost_header({usage.currency or ""}), _UNPRICED]
+        rows = [[*cells, *cost_cells(row)] for cells, row in zip(rows, usage.rows, strict=True)]
+        if wide:
+            headers.append(_PRICES)
+            rows = [[*row, "; ".join(price_notes([usage]))] for row in rows]
+    return Table(headers=headers, rows=rows, note=price_notes([usage]))
+
+
+def cost_cells(priced: EndedJob | UsageSum) -> list[str]:
+    """Return the cost, and the hours by pool that it does not have."""
+    return [
+        NONE if priced.cost is None else f"{priced.cost:.2f}",
+        values.instance_hours(priced.unpriced_seconds),
+    ]
+
+
+def price_notes(priced: Iterable[EndedJob | Usage | JobDetails]) -> list[str]:
+    """Return a line for each price that costs were computed with, and its date."""
+    lines = {
+        f"{price.pool}: {price.per_hour:g} {each.currency} an hour from {price.first}"
+        for each in priced
+        for price in each.prices
+    }
+    return sorted(lines)
+
+
+def _cost_header(currencies: Iterable[str]) -> str:
+    return f"Cost ({', '.join(sorted(currencies))})"
+
+
+def _usage_row(row: UsageSum, *, periods: bool, wide: bool) -> list[str]:
+    cells = [
+        *([values.optional(row.period)] if periods else []),
+        *(values.optional(row.name), str(sum(row.jobs.values())), str(row.attempts), str(row.preemptions)),
+        *(_total(row.used_seconds), _total(row.lost_seconds)),
+        *(times.duration(row.wait.p50_seconds), times.duration(row.wait.p90_seconds)),
+    ]
+    if wide:
+        cells += [
+            *(times.duration(row.run.p50_seconds), times.duration(row.run.p90_seconds)),
+            *(str(row.jobs.get(state, 0)) for state in ("completed", "failed", "stopped")),
+            str(row.reused),
+            *map(
+                values.instance_hours,
+                (row.used_seconds, row.lost_seconds, row.billed_seconds, row.unbilled_seconds),
+            ),
+        ]
+    return cells
+
+
+def title(by: str) -> str:
+    """Return the header of the names of sums."""
+    return by.removeprefix("tag:") if by.startswith("tag:") else by.capitalize()
+
+
+def hours(seconds: float) -> str:
+    """Return instance-seconds as hours, with two digits."""
+    return f"{seconds / _SECONDS_PER_HOUR:.2f}"
+
+
+def _total(seconds: Mapping[str, int]) -> str:
+    return hours(sum(seconds.values()))
+
+
+def _hours_header(header: str) -> str:
+    return Figure(header, "Instance Hours" if header == "Hours" else f"{header} Instance Hours")
+
+
+def _duration_header(header: str) -> str:
+    return Figure(header, f"{header} (s)")

@@ -1,0 +1,4 @@
+"""How are usage sums made, merged and divided by days? Pure.
+
+Imported by `headway_service.accounting`, which keeps the sums, and by the client, which shows them.
+"""

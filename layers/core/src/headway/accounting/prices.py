@@ -1,0 +1,111 @@
+"""Dated prices of instances, and the cost of billed time by them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from headway.accounting.days import month_of
+from headway.pool_names import SPOT_SUFFIX
+
+_HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Price:
+    """What an instance costs from a day on.
+
+    Attributes:
+        first: the first day, UTC.
+        on_demand: of an on-demand instance, for an hour.
+        spot: of a spot instance, for an hour; None if it is not known.
+    """
+
+    first: date
+    on_demand: float
+    spot: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AppliedPrice:
+    """A price that a cost has been computed with.
+
+    Attributes:
+        pool: the pool that is priced, such as ``ml.p5.48xlarge`` or ``ml.p5.48xlarge.spot``.
+        first: the first day of the price.
+        per_hour: the price for an hour.
+    """
+
+    pool: str
+    first: date
+    per_hour: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cost:
+    """The cost of billed time.
+
+    Attributes:
+        amount: the cost of what has a price; None if nothing has.
+        unpriced_ms: instances times ms without a price, by pool.
+        prices: the prices that were applied, in order.
+    """
+
+    amount: float | None
+    unpriced_ms: Mapping[str, int]
+    prices: tuple[AppliedPrice, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prices:
+    """The prices of instances.
+
+    Attributes:
+        currency: of all of them.
+        by_type: by instance type, in any order.
+    """
+
+    currency: str = "USD"
+    by_type: Mapping[str, Sequence[Price]] = field(default_factory=dict)
+
+    def of(self, pool: str, day: date) -> AppliedPrice | None:
+        """The price of an instance of a pool on a day; None if it is not known, or is paid for in another way.
+
+        Args:
+            pool: the pool, by :func:`headway.pool_names.billed_pool`.
+            day: the day.
+        """
+        # The pool of a training plan, which is paid for in advance, has no price: it is not named by its type alone.
+        known = [price for price in self.by_type.get(pool.removesuffix(SPOT_SUFFIX), ()) if price.first <= day]
+        if not known:
+            return None
+        price = max(known, key=lambda each: each.first)
+        per_hour = price.spot if pool.endswith(SPOT_SUFFIX) else price.on_demand
+        return None if per_hour is None else AppliedPrice(pool=pool, first=price.first, per_hour=per_hour)
+
+    def changing_months(self) -> frozenset[str]:
+        """The months in which a price changes after the first day, so that not all their days have one price."""
+        days = [price.first for prices in self.by_type.values() for price in prices]
+        return frozenset(month_of(day) for day in days if day.day > 1)
+
+    def cost(self, billed: Iterable[tuple[date, Mapping[str, int]]], unbilled_ms: Mapping[str, int]) -> Cost:
+        """The cost of billed time.
+
+        Args:
+            billed: days, each with instances times ms by pool, at the prices of that day.
+            unbilled_ms: what is not billed by a known time, so that it has no price.
+        """
+        amount: float | None = None
+        unpriced, applied = Counter(unbilled_ms), set[AppliedPrice]()
+        for day, times_ms in billed:
+            for pool, time_ms in times_ms.items():
+                price = self.of(pool, day)
+                if price is None:
+                    unpriced[pool] += time_ms
+                else:
+                    applied.add(price)
+                    amount = (amount or 0.0) + time_ms / _HOUR_MS * price.per_hour
+        ordered = tuple(sorted(applied, key=lambda each: (each.pool, each.first)))
+        return Cost(amount=amount, unpriced_ms={pool: ms for pool, ms in unpriced.items() if ms}, prices=ordered)

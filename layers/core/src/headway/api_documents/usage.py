@@ -1,0 +1,118 @@
+"""Ended jobs and what they used, and sums of usage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from headway.api_documents.codec import ApiDocument, Member
+from headway.api_documents.values import Time
+from headway.lifecycle import JobState
+
+Seconds = Annotated[Mapping[str, int], Member("Instances times seconds, by pool.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price(ApiDocument):
+    """A price that costs were computed with."""
+
+    pool: str
+    first: Annotated[str, Member("The first day of the price.", name="from")]
+    per_hour: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndedJob(ApiDocument):
+    """A job that has ended, and what it used."""
+
+    name: Annotated[str, Member(name="jobName")]
+    state: Annotated[JobState, Member(name="jobState")]
+    team: str | None
+    owner: Annotated[str | None, Member("ARN of who submitted it.")]
+    priority: int
+    entry_time: Annotated[Time, Member("When it was accepted, or when its dependencies were met.")]
+    started_time: Annotated[Time | None, Member("Start of its first attempt.")]
+    ended_time: Time
+    wait_seconds: Annotated[int | None, Member("From its entry to its first start; null if it never started.")]
+    run_seconds: Annotated[int | None, Member("From its first start to its end.")]
+    attempt_count: int
+    preemptions: int
+    reused_from: Annotated[str | None, Member("The equal job whose outputs it has.")] = None
+    used_seconds: Seconds
+    lost_seconds: Annotated[int, Member("Instances times seconds that were lost by preemptions and failures.")]
+    billed_seconds: Seconds
+    unbilled_seconds: Annotated[
+        Mapping[str, int], Member("Of spot instances whose billable time SageMaker has not reported.")
+    ] = field(default_factory=dict)
+    cost: Annotated[float | None, Member("Of the billed time, at the prices of the day of its end; null without.")] = (
+        None
+    )
+    unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
+        field(default_factory=dict)
+    )
+    currency: Annotated[str | None, Member("Of the cost.")] = None
+    prices: Annotated[tuple[Price, ...], Member("The prices of this cost.")] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryPage(ApiDocument):
+    """A page of ended jobs, the newest first."""
+
+    jobs: tuple[EndedJob, ...]
+    next_token: Annotated[str | None, Member("Where the next page begins; null at the end.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Durations(ApiDocument):
+    """Quantiles of durations, within 5 %; null if there are none."""
+
+    count: int
+    p50_seconds: int | None
+    p90_seconds: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageSum(ApiDocument):
+    """What was used under one name."""
+
+    name: Annotated[str | None, Member("The team, owner, pool or value of the tag; null for jobs without one.")]
+    period: Annotated[str | None, Member("The day or the month; null for the whole range.")]
+    jobs: Annotated[Mapping[str, int], Member("Jobs that ended, by state.")]
+    attempts: Annotated[int, Member("Attempts that ended.")]
+    preemptions: int
+    reused: Annotated[int, Member("Jobs that have the outputs of equal ones.")]
+    used_seconds: Seconds
+    lost_seconds: Seconds
+    billed_seconds: Seconds
+    unbilled_seconds: Annotated[
+        Mapping[str, int], Member("Of spot instances whose billable time SageMaker has not reported.")
+    ]
+    wait: Annotated[Durations, Member("From the entry of jobs to their first start.")]
+    run: Annotated[Durations, Member("From the first start of jobs to their end.")]
+    cost: Annotated[float | None, Member("Of the billed time, at the prices of each day; null without.")] = None
+    unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
+        field(default_factory=dict)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage(ApiDocument):
+    """Sums of usage in a range of UTC days."""
+
+    by: str
+    first: Annotated[str, Member("The first day.", name="from")]
+    last: Annotated[str, Member("The last day.", name="to")]
+    step: str
+    rows: tuple[UsageSum, ...]
+    currency: Annotated[str | None, Member("Of the costs.")] = None
+    prices: Annotated[tuple[Price, ...], Member("The prices of these costs.")] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recount(ApiDocument):
+    """The result of comparing a page of ended jobs with the sums."""
+
+    compared: Annotated[int, Member("Jobs that were compared.")]
+    repaired: Annotated[int, Member("Jobs of which the sums lacked something, which they have now.")]
+    next_token: Annotated[str | None, Member("Where the next page begins; null at the end.")]

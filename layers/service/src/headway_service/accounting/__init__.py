@@ -1,0 +1,6 @@
+"""How much was used, by whom, on which day? Daily and monthly sums of ended attempts and jobs.
+
+The consumer of the table's stream keeps them; the API reads them.
+
+Imported by `bootstrap` and `api`.
+"""

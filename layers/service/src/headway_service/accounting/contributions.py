@@ -1,0 +1,135 @@
+"""What a job adds to the sums, and which of it they already have. Pure.
+
+A contribution follows from the job's record alone, and records are cumulative: a later one has the ended attempts of
+all earlier ones. So records may be repeated, skipped or out of order, as long as the mark is kept with the sums.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from headway.accounting.days import day_of, split
+from headway.accounting.histogram import bucket_of
+from headway.lifecycle import TERMINAL
+from headway.pool_names import billed_pool
+from headway.reasons import ReasonCode
+from headway_service.accounting.records import (
+    ATTEMPTS,
+    BILLED,
+    JOBS,
+    LOST,
+    PREEMPTIONS,
+    REUSED,
+    RUN,
+    UNBILLED,
+    USED,
+    WAIT,
+    MarkRecord,
+)
+from headway_service.store.records.job import EndedAttempt, JobRecord
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contribution:
+    """What a job adds to the sums of one day.
+
+    Attributes:
+        day: the day.
+        shared: the figures that the sums of every dimension get.
+        pools: the figures of each pool: those of a pool get its own, those of other dimensions all.
+        mark: what is accounted for with this contribution and those before it.
+    """
+
+    day: date
+    shared: Mapping[str, int]
+    pools: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    mark: MarkRecord
+
+
+def contributions(job: JobRecord, mark: MarkRecord | None) -> list[Contribution]:
+    """What a job adds that is not accounted for, in order.
+
+    Args:
+        job: the job.
+        mark: what is accounted for; None if nothing is.
+    """
+    if job.array is not None:
+        # Its members are jobs.
+        return []
+    if mark is None or mark.accepted_ms < job.accepted_time:
+        version = mark.version if mark else 0
+        mark = MarkRecord(job_name=job.job_name, accepted_ms=job.accepted_time, version=version)
+    elif mark.accepted_ms > job.accepted_time:
+        # A record of an earlier job of that name, which the table has forgotten.
+        return []
+    return list(_missing(job, mark))
+
+
+def _missing(job: JobRecord, mark: MarkRecord) -> Iterator[Contribution]:
+    for ended in job.attempts:
+        if ended.number <= mark.attempts or not ended.demand:
+            continue
+        days = list(_of_attempt(ended))
+        done = mark.days if mark.partial == ended.number else 0
+        for number, (day, shared, pools) in enumerate(days, start=1):
+            if number <= done:
+                continue
+            changes = {"partial": ended.number, "days": number}
+            if number == len(days):
+                changes = {"attempts": ended.number, "partial": 0, "days": 0}
+            mark = mark.model_copy(update=changes)
+            yield Contribution(day=day, shared=shared, pools=pools, mark=mark)
+    if job.job_state in TERMINAL and job.ended_ms is not None and not mark.ended:
+        mark = mark.model_copy(update={"ended": True})
+        pools = {pool: {} for pool in job.demand}
+        yield Contribution(day=day_of(job.ended_ms), shared=_of_job(job, job.ended_ms), pools=pools, mark=mark)
+
+
+def _of_attempt(ended: EndedAttempt) -> Iterator[tuple[date, dict[str, int], dict[str, dict[str, int]]]]:
+    """The figures of an attempt by day: its time is split at midnight, and what was lost and billed was at its end."""
+    shared = {ATTEMPTS: 1}
+    if ended.reason.code is ReasonCode.RETURNED_TO_LINE:
+        shared[PREEMPTIONS] = 1
+    billed_ms = _billed_ms(ended)
+    spans = {
+        USED: split(ended.since_ms, ended.ended_ms),
+        LOST: split(ended.ended_ms - ended.lost_ms, ended.ended_ms),
+        BILLED: split(ended.ended_ms - billed_ms, ended.ended_ms),
+        UNBILLED: split(ended.since_ms, ended.ended_ms) if ended.unbilled_ms else {},
+    }
+    last = day_of(ended.ended_ms)
+    for day in sorted({last, *(day for parts in spans.values() for day in parts)}):
+        pools: dict[str, dict[str, int]] = {}
+        for pool, count in ended.demand.items():
+            priced = billed_pool(pool, spot=ended.spot)
+            figures = {
+                f"{kind}{priced if kind in {BILLED, UNBILLED} else pool}": count * parts[day]
+                for kind, parts in spans.items()
+                if parts.get(day)
+            }
+            pools[pool] = figures
+        yield day, shared if day == last else {}, pools
+
+
+def _billed_ms(ended: EndedAttempt) -> int:
+    """For how long each of its instances is billed."""
+    if ended.billable_s is not None:
+        return ended.billable_s * 1000
+    return 0 if ended.spot else max(0, ended.ended_ms - ended.since_ms)
+
+
+def _of_job(job: JobRecord, ended_ms: int) -> dict[str, int]:
+    figures = Counter({f"{JOBS}{job.job_state}": 1})
+    if job.reused_from:
+        figures[REUSED] = 1
+    if job.usage.started_ms is not None:
+        figures[f"{WAIT}{_bucket(job.usage.started_ms - job.entry_time)}"] += 1
+        figures[f"{RUN}{_bucket(ended_ms - job.usage.started_ms)}"] += 1
+    return dict(figures)
+
+
+def _bucket(duration_ms: int) -> int:
+    return bucket_of(max(0, duration_ms) / 1000)

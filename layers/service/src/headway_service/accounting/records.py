@@ -1,0 +1,130 @@
+"""The sums of usage as items of the table, and the marks of what they contain."""
+
+from __future__ import annotations
+
+import hashlib
+
+from headway.accounting.days import DAY_MS, Period, begin_ms
+from headway_service.ports.table import Absent, Equals, Item, Key, Put
+from headway_service.store.records.base import Record
+
+JOBS, ATTEMPTS, PREEMPTIONS, REUSED = "jobs.", "attempts", "preemptions", "reused"
+"""Figures of sums: ended jobs by state, ended attempts, and those among them that were preempted; reused results."""
+
+USED, LOST, BILLED, UNBILLED = "used.", "lost.", "billed.", "unbilled."
+"""Figures of sums by pool: instances times ms."""
+
+WAIT, RUN = "w.", "r."
+"""Figures of sums: jobs by bucket of how long they waited for their first start, and ran until their end.
+
+They are short, as a month of a busy name has a hundred of them, which are paid for by their size.
+"""
+
+MAX_NAMES = 1000
+"""Names of one dimension in a month that have sums of their own; those of all further names are :data:`OTHER`."""
+
+OTHER = "(other)"
+
+MAX_NAME_BYTES = 900
+"""Longer names are replaced by their digests: a sort key has 1024 bytes."""
+
+DAYS_KEPT = 400
+"""Days for which daily sums are kept."""
+
+MONTHS_KEPT = 3660
+"""Days for which monthly sums are kept."""
+
+MARK_KEPT_S = 7 * 86_400
+"""How much longer than its job a mark is kept, s: the stream repeats a record for a day at most."""
+
+
+class MarkRecord(Record):
+    """What of a job is in the sums. It is written in one transaction with them."""
+
+    job_name: str
+    #: When the job was accepted, ms. A later job of the same name has another mark.
+    accepted_ms: int
+    #: The number of the last ended attempt that is accounted for.
+    attempts: int = 0
+    #: The number of an attempt of which only some days are, and how many; 0 for none.
+    partial: int = 0
+    days: int = 0
+    #: Whether the end of the job is.
+    ended: bool = False
+    #: When the table may forget it, s since the epoch; set when the job has ended.
+    expires_at: int | None = None
+    version: int = 0
+
+    @staticmethod
+    def key(job: str) -> Key:
+        """Where the mark of a job is kept."""
+        return Key(f"job#{job}", "accounted")
+
+    def put(self) -> Put:
+        """The write that stores its next version, on condition that it has not changed."""
+        key = self.key(self.job_name)
+        moved = self.model_copy(update={"version": self.version + 1})
+        requires = Equals("version", self.version) if self.version else Absent()
+        return Put(item={"pk": key.pk, "sk": key.sk, **moved.fields()}, requires=requires)
+
+
+def partition(dimension: str, month: str) -> str:
+    """The partition of the sums of a dimension in a month.
+
+    Args:
+        dimension: ``team``, ``owner``, ``pool`` or ``tag:`` and the key of a tag.
+        month: such as ``2026-11``.
+    """
+    return f"usage#{dimension}#{month}"
+
+
+def prefix(period: Period) -> str:
+    """How the sort keys of the sums of a period begin: with the day, or 00 for the month."""
+    return f"{period.day.day:02d}#" if period.day else "00#"
+
+
+def sum_key(dimension: str, period: Period, name: str) -> Key:
+    """Where the sums of a name are kept.
+
+    Args:
+        dimension: see :func:`partition`.
+        period: the month or the day.
+        name: the team, the owner, the pool or the value of the tag; empty for none.
+    """
+    return Key(partition(dimension, period.month), f"{prefix(period)}{short(name)}")
+
+
+def names_key(dimension: str, month: str) -> Key:
+    """Where the names of a dimension in a month are counted, as ``names``.
+
+    Args:
+        dimension: see :func:`partition`.
+        month: such as ``2026-11``.
+    """
+    return Key(partition(dimension, month), "names")
+
+
+def short(name: str) -> str:
+    """A name as it fits into a sort key."""
+    if len(name.encode()) <= MAX_NAME_BYTES:
+        return name
+    return f"sha256:{hashlib.sha256(name.encode()).hexdigest()}"
+
+
+def expires_at(period: Period) -> int:
+    """When the table may forget the sums of a period, s since the epoch."""
+    kept = DAYS_KEPT if period.day else MONTHS_KEPT
+    return (begin_ms(period.first) + kept * DAY_MS) // 1000
+
+
+def name_in(item: Item) -> str:
+    """The name whose sums an item has."""
+    return str(item["sk"]).partition("#")[2]
+
+
+def figures_in(item: Item) -> dict[str, int]:
+    """The figures of an item."""
+    return {name: value for name, value in item.items() if name not in _OTHERS}
+
+
+_OTHERS = frozenset({"pk", "sk", "schemaVersion", "expiresAt"})

@@ -1,0 +1,142 @@
+"""Ended jobs by time, and sums of usage."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from http import HTTPStatus
+from typing import Annotated
+
+from aws_lambda_powertools.event_handler import Request
+from aws_lambda_powertools.event_handler.openapi.params import Query
+
+from headway.api_documents.usage import HistoryPage, Recount, Usage
+from headway.lifecycle import TERMINAL, JobState
+from headway_service.accounting.reader import Step, read_usage
+from headway_service.accounting.rebuild import rebuild
+from headway_service.accounting.records import DAYS_KEPT
+from headway_service.api.request_context import caller, container
+from headway_service.api.router import DocumentedRouter
+from headway_service.api.routes.jobs import MAX_ARN_CHARS
+from headway_service.api.usage_documents import history_document, usage_document
+from headway_service.errors import InvalidRequest, NotAllowed
+from headway_service.sagemaker_api.names import MAX_NAME_CHARS
+from headway_service.store.job_listing import MAX_LISTED, JobFilter, list_ended
+from headway_service.validation_messages import explained
+
+router = DocumentedRouter("Usage")
+
+MAX_TOKEN_CHARS = 1000
+"""The longest token of a page."""
+
+_TIME = explained(
+    r"^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d))?$",
+    "a UTC day such as 2026-11-25, or a time with its zone such as 2026-11-25T08:00Z",
+)
+_DAY = explained(r"^\d{4}-\d\d-\d\d$", "a day such as 2026-11-25")
+_BY = explained(
+    r"^(team|owner|pool|tag:[A-Za-z0-9_.:/=+@-]{1,128})$", "team, owner, pool, or tag: and the key of a tag"
+)
+
+NextToken = Annotated[
+    str | None, Query(alias="nextToken", max_length=MAX_TOKEN_CHARS, description="The token of the previous page.")
+]
+
+
+@router.call("GET /history", {HTTPStatus.OK: "A page of ended jobs."}, InvalidRequest, NotAllowed)
+def list_history(
+    *,
+    request: Request,
+    since: Annotated[
+        str, Query(pattern=_TIME, description="Only jobs that ended then or later; a day is its first moment, in UTC.")
+    ],
+    until: Annotated[
+        str | None, Query(pattern=_TIME, description="Only jobs that ended before; by default up to now.")
+    ] = None,
+    state: Annotated[list[JobState] | None, Query(description="Only these terminal states; may be repeated.")] = None,
+    mine: Annotated[bool, Query(description="Only the caller's jobs.")] = False,
+    owner: Annotated[
+        str | None, Query(min_length=1, max_length=MAX_ARN_CHARS, description="Only jobs of the owner with this ARN.")
+    ] = None,
+    team: Annotated[
+        str | None, Query(min_length=1, max_length=MAX_NAME_CHARS, description="Only jobs of this team.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="The most entries to return.")] = MAX_LISTED,
+    next_token: NextToken = None,
+) -> HistoryPage:
+    """List jobs that ended in a span of time with what they used, the newest first."""
+    if live := frozenset(state or ()) - TERMINAL:
+        raise InvalidRequest(f"state {min(live)} is of jobs that have not ended: use {', '.join(sorted(TERMINAL))}")
+    given = container(request)
+    owners = [owner] if owner is not None else []
+    if mine:
+        owners.append(caller(request).arn)
+    wanted = JobFilter(states=frozenset(state or TERMINAL), owners=frozenset(owners), team=team)
+    # Without an end, the span is the same for each page: it ends after all jobs.
+    until_ms = _MAX_TIME_MS if until is None else min(_MAX_TIME_MS, _time_ms(until, "until"))
+    page, following = list_ended(given.table, wanted, _time_ms(since, "since"), until_ms, limit, next_token)
+    return history_document(page, following, given.prices)
+
+
+@router.call("GET /usage", {HTTPStatus.OK: "The sums."}, InvalidRequest, NotAllowed)
+def show_usage(
+    *,
+    request: Request,
+    by: Annotated[
+        str, Query(pattern=_BY, description="`team`, `owner`, `pool`, or `tag:` and a tag of the configuration.")
+    ],
+    first: Annotated[str, Query(alias="from", pattern=_DAY, description="The first UTC day.")],
+    last: Annotated[
+        str | None, Query(alias="to", pattern=_DAY, description="The last UTC day, which is included; default today.")
+    ] = None,
+    step: Annotated[
+        Step, Query(description="A row for the whole range, each month, or each day. Default total.")
+    ] = Step.TOTAL,
+) -> Usage:
+    """Show what was used, from daily and monthly sums.
+
+    Attempts are in the sums when they have ended.
+    """
+    given = container(request)
+    today = datetime.fromtimestamp(given.clock() / 1000, UTC).date()
+    begin, end = _day(first, "from"), today if last is None else _day(last, "to")
+    prices = given.prices
+    rows = read_usage(
+        given.table,
+        by,
+        begin,
+        end,
+        step,
+        by_days=prices.changing_months(),
+        kept_since=today - timedelta(days=DAYS_KEPT),
+    )
+    return usage_document(by, begin, end, step, rows, prices)
+
+
+@router.call("POST /usage/recount", {HTTPStatus.OK: "What was compared and repaired."}, InvalidRequest, NotAllowed)
+def recount_usage(request: Request, next_token: NextToken = None) -> Recount:
+    """Compare a page of the jobs that are kept with the sums, and add what these lack.
+
+    Nothing is counted twice: it may be repeated, and interrupted, at any time.
+    """
+    given = container(request)
+    result = rebuild(given.table, lambda: given.accountant, next_token)
+    return Recount(compared=result.compared, repaired=result.repaired, next_token=result.token)
+
+
+_MAX_TIME_MS = 10**13 - 1
+"""The latest time that a key of the listing holds."""
+
+
+def _time_ms(text: str, name: str) -> int:
+    try:
+        at = datetime.fromisoformat(text)
+        return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+    except ValueError:
+        raise InvalidRequest(f"{name}: there is no time {text}") from None
+
+
+def _day(text: str, name: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InvalidRequest(f"{name}: there is no day {text}") from None

@@ -1,0 +1,183 @@
+"""The documents of the HTTP API on ended jobs and on sums of usage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from headway.accounting.days import day_of
+from headway.accounting.histogram import quantile
+from headway.accounting.prices import Cost, Prices
+from headway.api_documents.jobs import JobDetails
+from headway.api_documents.usage import Durations, EndedJob, HistoryPage, Price, Usage, UsageSum
+from headway.lifecycle import TERMINAL
+from headway_service.accounting.reader import Step, UsageRow
+from headway_service.accounting.records import (
+    ATTEMPTS,
+    BILLED,
+    JOBS,
+    LOST,
+    PREEMPTIONS,
+    REUSED,
+    RUN,
+    UNBILLED,
+    USED,
+    WAIT,
+)
+from headway_service.api.serializers import time_text
+from headway_service.store.records.job import JobRecord
+
+
+def history_document(jobs: list[JobRecord], following: str | None, prices: Prices) -> HistoryPage:
+    """A page of ended jobs.
+
+    Args:
+        jobs: the jobs.
+        following: the token of the next page; None at the end.
+        prices: what instances cost.
+    """
+    return HistoryPage(jobs=tuple(ended_job_document(job, prices) for job in jobs), next_token=following)
+
+
+def cost_of(job: JobRecord, prices: Prices) -> Cost:
+    """The cost of the ended attempts of a job, at the prices of the day of its end, or of its first start before that.
+
+    Args:
+        job: the job.
+        prices: what instances cost.
+    """
+    usage = job.usage
+    day = day_of(job.ended_ms or usage.started_ms or 0)
+    return prices.cost([(day, usage.billed_ms)], usage.unbilled_ms)
+
+
+def with_cost(document: JobDetails, job: JobRecord, prices: Callable[[], Prices]) -> JobDetails:
+    """A job's document with what its ended attempts cost.
+
+    Args:
+        document: the document without it.
+        job: the job.
+        prices: returns what instances cost; it is not asked for a job of which nothing has ended.
+    """
+    if not job.usage.billed_ms and not job.usage.unbilled_ms:
+        return document
+    known = prices()
+    cost = cost_of(job, known)
+    return replace(document, cost=amount(cost), unpriced_seconds=seconds(cost.unpriced_ms), **_priced([cost], known))
+
+
+def ended_job_document(job: JobRecord, prices: Prices) -> EndedJob:
+    """A job that has ended, and what it used.
+
+    Args:
+        job: the job.
+        prices: what instances cost.
+    """
+    cost = cost_of(job, prices)
+    usage, ended_ms = job.usage, job.ended_ms or 0
+    started_ms = usage.started_ms
+    return EndedJob(
+        name=job.job_name,
+        state=job.job_state,
+        team=job.team or None,
+        owner=job.owner,
+        priority=job.priority,
+        entry_time=time_text(job.entry_time),
+        started_time=time_text(started_ms),
+        ended_time=time_text(ended_ms),
+        wait_seconds=None if started_ms is None else max(0, started_ms - job.entry_time) // 1000,
+        run_seconds=None if started_ms is None else max(0, ended_ms - started_ms) // 1000,
+        attempt_count=job.attempt_count,
+        preemptions=job.preemption_count,
+        reused_from=job.reused_from or None,
+        used_seconds=seconds(usage.instance_ms),
+        lost_seconds=usage.lost_ms // 1000,
+        billed_seconds=seconds(usage.billed_ms),
+        unbilled_seconds=seconds(usage.unbilled_ms),
+        cost=amount(cost),
+        unpriced_seconds=seconds(cost.unpriced_ms),
+        **_priced([cost], prices),
+    )
+
+
+def usage_document(by: str, first: date, last: date, step: Step, rows: list[UsageRow], prices: Prices) -> Usage:
+    """Sums of usage.
+
+    Args:
+        by: what the rows are by.
+        first: the first day.
+        last: the last day.
+        step: the periods of the rows.
+        rows: the sums.
+        prices: what instances cost.
+    """
+    costs = [_cost(row, prices) for row in rows]
+    return Usage(
+        by=by,
+        first=first.isoformat(),
+        last=last.isoformat(),
+        step=step,
+        rows=tuple(_sum(row, cost) for row, cost in zip(rows, costs, strict=True)),
+        **_priced(costs, prices),
+    )
+
+
+def _priced(costs: list[Cost], prices: Prices) -> dict[str, Any]:
+    """The members on prices: none where nothing has one."""
+    applied = {price for cost in costs for price in cost.prices}
+    if not applied:
+        return {}
+    ordered = sorted(applied, key=lambda each: (each.pool, each.first))
+    listed = tuple(Price(pool=each.pool, first=each.first.isoformat(), per_hour=each.per_hour) for each in ordered)
+    return {"currency": prices.currency, "prices": listed}
+
+
+def amount(cost: Cost) -> float | None:
+    """An amount as documents have it."""
+    return None if cost.amount is None else round(cost.amount, 4)
+
+
+def _cost(row: UsageRow, prices: Prices) -> Cost:
+    billed = [(period.first, _times(figures, BILLED)) for period, figures in row.parts.items()]
+    return prices.cost(billed, _times(row.figures, UNBILLED))
+
+
+def _sum(row: UsageRow, cost: Cost) -> UsageSum:
+    figures = row.figures
+    return UsageSum(
+        name=row.name or None,
+        period=row.period or None,
+        jobs={state: count for state in sorted(TERMINAL) if (count := figures[f"{JOBS}{state}"])},
+        attempts=figures[ATTEMPTS],
+        preemptions=figures[PREEMPTIONS],
+        reused=figures[REUSED],
+        used_seconds=seconds(_times(figures, USED)),
+        lost_seconds=seconds(_times(figures, LOST)),
+        billed_seconds=seconds(_times(figures, BILLED)),
+        unbilled_seconds=seconds(_times(figures, UNBILLED)),
+        wait=_durations(figures, WAIT),
+        run=_durations(figures, RUN),
+        cost=amount(cost),
+        unpriced_seconds=seconds(cost.unpriced_ms),
+    )
+
+
+def _times(figures: Mapping[str, int], kind: str) -> dict[str, int]:
+    return {name.removeprefix(kind): ms for name, ms in sorted(figures.items()) if name.startswith(kind)}
+
+
+def _durations(figures: Mapping[str, int], kind: str) -> Durations:
+    histogram = {int(name.removeprefix(kind)): count for name, count in figures.items() if name.startswith(kind)}
+    p50, p90 = (quantile(histogram, part) for part in (0.5, 0.9))
+    return Durations(
+        count=sum(histogram.values()),
+        p50_seconds=None if p50 is None else round(p50),
+        p90_seconds=None if p90 is None else round(p90),
+    )
+
+
+def seconds(times_ms: Mapping[str, int]) -> dict[str, int]:
+    """Times as documents have them."""
+    return {pool: time_ms // 1000 for pool, time_ms in times_ms.items()}

@@ -1,0 +1,190 @@
+"""Ended jobs and sums of usage as tables, and the page of a month: names of other people do no harm in any of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway_client.cli.output.usage.compare import comparison
+from headway_client.cli.output.usage.report import MAX_BARS, Report, days_of, month_rows
+from headway_client.cli.output.usage.tables import ended_job_rows, usage_rows
+from headway_client.models import HistoryPage, JobDetails, Usage
+from headway_client.models.decode import decode
+from tests.client import contract_usage
+
+HOSTILE = [
+    "=HYPERLINK(1)",
+    "+1+1",
+    "-1+1",
+    "@SUM(1)",
+    "\t=1+1",
+    "\r=1+1",
+    "\x1b[31mred",
+    "<script>alert(1)</script>",
+    '"><svg onload="x">',
+    "abc\u202edef",
+    "&lt;",
+    "\uff1d1",
+]
+
+
+def usage(*names: str | None, step: str = "total", by: str = "owner", period: str | None = None) -> Usage:
+    rows = [contract_usage.row(name, period, usedSeconds={"p": 3600 * (i + 1)}) for i, name in enumerate(names)]
+    return decode(Usage, {"by": by, "from": "2026-11-01", "to": "2026-11-30", "step": step, "rows": rows})
+
+
+def report(*names: str | None) -> Report:
+    days = usage("p", step="day", by="pool", period="2026-11-03")
+    return Report(month="2026-11", sums=(usage(*names),), daily=days)
+
+
+def cells(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+@given(st.sampled_from(HOSTILE) | st.text(min_size=1))
+def test_no_cell_of_csv_is_a_formula(name: str) -> None:
+    job = contract_usage.ended({"jobName": name, "jobState": "failed", "team": name, "owner": name, "priority": 0,
+        "entryTime": "x", "startedTime": None, "endedTime": "x", "attemptCount": 1})  # fmt: skip
+    page = decode(HistoryPage, {"jobs": [job], "nextToken": None})
+    found = usage(name, by=f"tag:{name}")
+    for table in (ended_job_rows(page.jobs, wide=True), usage_rows(found, wide=True), month_rows(report(name))):
+        for row in cells(table.csv()):
+            for cell in row:
+                assert not cell.lstrip(" \t\r\n").startswith(("=", "+", "@", "\uff1d")), cell
+                assert not cell.startswith("-") or re.fullmatch(r"-\d+(\.\d+)?([eE][-+]?\d+)?", cell), cell
+
+
+class Elements(HTMLParser):
+    """The elements and attributes of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    handle_startendtag = handle_starttag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def read(text: str) -> Elements:
+    page = Elements()
+    page.feed(text)
+    return page
+
+
+@given(st.sampled_from(HOSTILE) | st.text(min_size=1))
+def test_a_name_adds_no_element_to_the_page_and_hides_nothing(name: str) -> None:
+    kinds = [tag for tag, _ in read(report("x").html()).found]
+    text = report(name).html()
+    page = read(text)
+    assert [tag for tag, _ in page.found] == kinds
+    assert not {"\u202e", "\x1b", "\x00"} & set(text)
+
+
+def test_the_page_needs_no_network_and_runs_no_script() -> None:
+    page = read(report("a", None).html())
+    tags = {tag for tag, _ in page.found}
+    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "a", "form", "use", "image"}
+    for _, attributes in page.found:
+        assert not {name for name in attributes if name.startswith("on") or name in {"src", "href", "xlink:href"}}
+    (policy,) = [each["content"] for _, each in page.found if each.get("http-equiv") == "Content-Security-Policy"]
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+    assert "url(" not in report("a").html()
+
+
+def test_the_plots_are_svg_with_bars_in_proportion() -> None:
+    plots = re.findall(r"<svg.*?</svg>", report("small", "large").html(), re.DOTALL)
+    days, names = (ET.fromstring(plot) for plot in plots)
+    used = [float(each.attrib["height"]) for each in days.findall("rect[@class='used']")]
+    assert len(used) == 30
+    assert [index for index, height in enumerate(used) if height] == [2]
+    widths = [float(each.attrib["width"]) for each in names.findall("rect[@class='used']")]
+    assert widths[0] == pytest.approx(2 * widths[1])
+
+
+def test_a_plot_has_the_names_with_the_most_hours() -> None:
+    names = [f"n{number}" for number in range(MAX_BARS + 5)]
+    plot = re.findall(r"<svg.*?</svg>", report(*names).html(), re.DOTALL)[1]
+    shown = re.findall(r"<title>(n\d+)</title>", plot)
+    assert shown == names[::-1][:MAX_BARS]
+
+
+def test_a_month_without_usage_is_a_page() -> None:
+    empty = usage()
+    text = Report(month="2026-11", sums=(empty,), daily=usage(step="day", by="pool")).html()
+    assert "<h2>By owner</h2><table>" in text
+
+
+@pytest.mark.parametrize(
+    ("month", "days"),
+    [
+        ("2026-11", ("2026-11-01", "2026-11-30")),
+        ("2024-02", ("2024-02-01", "2024-02-29")),
+        ("2026-12", ("2026-12-01", "2026-12-31")),
+        ("2026-13", None),
+        ("2026", None),
+        ("x", None),
+    ],
+)
+def test_a_month_has_its_first_and_last_day(month: str, days: tuple[str, str] | None) -> None:
+    assert days_of(month) == days
+
+
+PRICE = {"pool": "p", "from": "2026-01-01", "perHour": 36.0}
+
+
+def priced(name: str, **changes: Any) -> JobDetails:
+    """A job with a cost."""
+    job = {"jobName": name, "jobState": "completed", "held": False, "priority": 1, "entryTime": "x", "demand": {"p": 1},
+        "team": None, "owner": None, "place": None, "reason": {"code": "x", "message": "x"}, "attemptCount": 2,
+        "liveAttempt": None, "startedTime": None, "endedTime": None, "attempts": [], "history": [], "watches": [],
+        "request": {}, "instanceSeconds": {"p": 7200}, "lostSeconds": 1800, "billedSeconds": {"p": 3600},
+        "cost": 36.0, "currency": "USD", "prices": [PRICE], **changes}  # fmt: skip
+    return decode(JobDetails, job)
+
+
+def test_jobs_are_compared_by_cost_and_metrics_with_the_dates_of_prices() -> None:
+    other = priced("b", cost=None, currency=None, prices=[], unpricedSeconds={"p": 3600}, metrics={"loss": 0.25})
+    table = comparison([priced("a", metrics={"loss": 0.5, "top1": 0.9}), other])
+    found = {name: cells for name, *cells in table.rows}
+    assert found["Cost"] == ["36.00 USD", "-"]
+    assert found["Hours without price"] == ["-", "1.00 p"]
+    assert (found["Lost hours"], found["Instance hours"]) == (["0.50", "0.50"], ["2.00", "2.00"])
+    assert (found["Metric loss"], found["Metric top1"]) == (["0.5", "0.25"], ["0.9", "-"])
+    assert table.note == ["p: 36 USD an hour from 2026-01-01"]
+
+
+def test_no_cost_is_shown_without_the_dates_of_its_prices() -> None:
+    job = contract_usage.ended({"jobName": "a", "jobState": "failed", "team": None, "owner": None, "priority": 0,
+        "entryTime": "x", "startedTime": None, "endedTime": "x", "attemptCount": 1})  # fmt: skip
+    page = decode(
+        HistoryPage, {"jobs": [{**job, "cost": 1.5, "currency": "USD", "prices": [PRICE]}, job], "nextToken": None}
+    )
+    sums = decode(Usage, {**usage("a").document, "currency": "USD", "prices": [PRICE]})
+    for table, wide in ((ended_job_rows(page.jobs), ended_job_rows(page.jobs, wide=True)),
+        (usage_rows(sums), usage_rows(sums, wide=True))):  # fmt: skip
+        assert "Cost (USD)" in table.headers
+        assert table.note == ["p: 36 USD an hour from 2026-01-01"]
+        assert dict(zip(wide.headers, wide.rows[0], strict=True))["Prices"] == "p: 36 USD an hour from 2026-01-01"
+        assert cells(wide.csv())[1][-1] == "p: 36 USD an hour from 2026-01-01"
+    assert "Cost" not in "".join(ended_job_rows(page.jobs[1:]).headers)
+
+
+def test_the_page_of_a_month_lists_the_prices_with_their_dates() -> None:
+    sums = decode(Usage, {**usage("a").document, "currency": "USD", "prices": [PRICE]})
+    text = Report(month="2026-11", sums=(sums,), daily=usage()).html()
+    assert "<li>p: 36 USD an hour from 2026-01-01</li>" in text

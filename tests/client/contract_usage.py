@@ -1,0 +1,106 @@
+"""The fake's answers on ended jobs and on sums of usage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.client.contract_foresight import ENDED, Reply, problem
+
+HOUR_S = 3600
+
+
+def answer(
+    jobs: Mapping[str, dict[str, Any]], method: str, segments: list[str], query: dict[str, list[str]]
+) -> Reply | None:
+    """The answer; None if the call is another one."""
+    match (method, segments):
+        case ("GET", ["history"]):
+            return 200, history(jobs, query)
+        case ("GET", ["usage"]):
+            return sums(query)
+        case ("POST", ["usage", "recount"]):
+            return 200, recount(query)
+        case _:
+            return None
+
+
+def history(jobs: Mapping[str, dict[str, Any]], query: dict[str, list[str]]) -> dict[str, Any]:
+    """Jobs that have ended: those of the given states, owner and team, one after the other."""
+    wanted = {name: values[0] for name, values in query.items()}
+    chosen = [
+        job
+        for job in jobs.values()
+        if job["jobState"] in query.get("state", ENDED)
+        and job["team"] == wanted.get("team", job["team"])
+        and (job["endedTime"] or "") >= wanted["since"]
+    ]
+    start = int(wanted.get("nextToken", "0"))
+    end = start + min(int(wanted["limit"]), 1)
+    return {
+        "jobs": [ended(job) for job in chosen[start:end]],
+        "nextToken": str(end) if end < len(chosen) else None,
+    }
+
+
+def ended(job: Mapping[str, Any]) -> dict[str, Any]:
+    """An ended job."""
+    kept = ("jobName", "jobState", "team", "owner", "priority", "entryTime", "startedTime", "endedTime")
+    return {
+        **{name: job[name] for name in kept},
+        "attemptCount": job["attemptCount"],
+        "preemptions": 1,
+        "waitSeconds": 90,
+        "runSeconds": 2 * HOUR_S,
+        "reusedFrom": None,
+        "usedSeconds": {"ml.p5.48xlarge": 4 * HOUR_S},
+        "lostSeconds": HOUR_S,
+        "billedSeconds": {"ml.p5.48xlarge": 3 * HOUR_S},
+        "unbilledSeconds": {},
+    }
+
+
+def row(name: str | None, period: str | None = None, **changes: Any) -> dict[str, Any]:
+    """A sum."""
+    durations = {"count": 3, "p50Seconds": 60, "p90Seconds": 7200}
+    return {
+        "name": name,
+        "period": period,
+        "jobs": {"completed": 2, "failed": 1},
+        "attempts": 4,
+        "preemptions": 1,
+        "reused": 0,
+        "usedSeconds": {"ml.p5.48xlarge": 5 * HOUR_S, "ml.g5.xlarge.spot": HOUR_S},
+        "lostSeconds": {"ml.p5.48xlarge": HOUR_S},
+        "billedSeconds": {"ml.p5.48xlarge": 5 * HOUR_S},
+        "unbilledSeconds": {"ml.g5.xlarge.spot": HOUR_S},
+        "wait": durations,
+        "run": durations,
+        **changes,
+    }
+
+
+def sums(query: dict[str, list[str]]) -> Reply:
+    """Sums of two names, of the first day if they are by day."""
+    wanted = {name: values[0] for name, values in query.items()}
+    if wanted["from"] > wanted.get("to", "9999"):
+        return problem(400, "InvalidRequest", "the range is empty: `to` must not be before `from`")
+    period = {"total": None, "month": wanted["from"][:7], "day": wanted["from"]}[wanted["step"]]
+    names = [f"{wanted['by'].removeprefix('tag:')}1", None]
+    price = {"pool": "ml.p5.48xlarge", "from": "2026-01-01", "perHour": 98.32}
+    cost = {"cost": 491.6, "unpricedSeconds": {"ml.g5.xlarge.spot": HOUR_S}} if wanted["by"] == "owner" else {}
+    return 200, {
+        **({"currency": "USD", "prices": [price]} if cost else {}),
+        "by": wanted["by"],
+        "from": wanted["from"],
+        "to": wanted.get("to", wanted["from"]),
+        "step": wanted["step"],
+        "rows": [row(name, period, **cost) for name in names],
+    }
+
+
+def recount(query: dict[str, list[str]]) -> dict[str, Any]:
+    """Two pages."""
+    if "nextToken" in query:
+        return {"compared": 7, "repaired": 1, "nextToken": None}
+    return {"compared": 50, "repaired": 2, "nextToken": "x"}

@@ -1,0 +1,116 @@
+"""Ended jobs and sums of usage, through the handlers of the API and of the stream; moto is the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headway_sandbox.inprocess.lambda_loader import event
+from tests.functions.conftest import ANY_VERSION, Functions
+from tests.service.world import request
+
+ADA = "arn:aws:iam::123456789012:user/ada"
+
+
+def get(functions: Functions, path: str, **query: str) -> Any:
+    status, answer = functions.http("GET", path, query={name.rstrip("_"): [value] for name, value in query.items()})
+    assert status == 200, answer
+    return answer
+
+
+def end(functions: Functions, *names: str) -> None:
+    for name in names:
+        assert functions.http("POST", "/jobs", request(name))[0] == 201
+        assert functions.http("DELETE", f"/jobs/{name}")[0] == 200
+
+
+def test_ended_jobs_are_listed_by_time_page_by_page(functions: Functions) -> None:
+    end(functions, "a", "b", "c")
+    functions.http("POST", "/jobs", request("waits"))
+    found: list[dict[str, Any]] = []
+    token: dict[str, str] = {}
+    for _ in range(4):
+        page = get(functions, "/history", since="2020-01-01", limit="1", **token)
+        found += page["jobs"]
+        if page["nextToken"] is None:
+            break
+        token = {"nextToken": page["nextToken"]}
+    assert sorted(job["jobName"] for job in found) == ["a", "b", "c"]
+    job = found[0]
+    assert (job["jobState"], job["owner"], job["waitSeconds"], job["usedSeconds"]) == ("stopped", ADA, None, {})
+    at = job["endedTime"]
+    earlier = get(functions, "/history", since="2020-01-01", until=at, mine="true")["jobs"]
+    assert [each["jobName"] for each in earlier] == [each["jobName"] for each in found[1:] if each["endedTime"] < at]
+    assert len(get(functions, "/history", since=at[:10], state="stopped")["jobs"]) == 3
+    assert get(functions, "/history", since=at[:10], state="failed")["jobs"] == []
+    assert get(functions, "/history", since=at[:10], team="none")["jobs"] == []
+    assert get(functions, "/history", since="9999-12-31", until="9999-12-31T23:59Z")["jobs"] == []
+
+
+def test_a_recount_adds_to_the_sums_what_they_lack_of_the_jobs_that_are_kept(functions: Functions) -> None:
+    end(functions, "a", "b")
+    assert get(functions, "/usage", by="owner", from_="2026-01-01", to="2027-12-31")["rows"] == []
+    first = functions.http("POST", "/usage/recount")[1]
+    again = functions.http("POST", "/usage/recount")[1]
+    assert (first["compared"], first["repaired"], first["nextToken"]) == (2, 2, None)
+    assert (again["compared"], again["repaired"]) == (2, 0)
+    (row,) = get(functions, "/usage", by="owner", from_="2026-01-01", to="2027-12-31")["rows"]
+    assert (row["name"], row["period"], row["jobs"], row["wait"]["count"]) == (ADA, None, {"stopped": 2}, 0)
+    rows = get(functions, "/usage", by="pool", from_="2026-01-01", to="2027-12-31", step="month")["rows"]
+    assert sum(row["jobs"].get("stopped", 0) for row in rows) == 2
+    assert get(functions, "/usage", by="tag:project", from_="2026-01-01")["rows"] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "named"),
+    [
+        ("/history", {}, "since"),
+        ("/history", {"since": "yesterday"}, "since"),
+        ("/history", {"since": "2026-02-30"}, "since"),
+        ("/history", {"since": "2026-02-01", "until": "2026-02-30"}, "until"),
+        ("/history", {"since": "2026-02-01T10:00"}, "since"),
+        ("/history", {"since": "2026-02-01", "state": "running"}, "running"),
+        ("/history", {"since": "2026-02-01", "nextToken": "x"}, "nextToken"),
+        ("/usage", {"by": "team"}, "from"),
+        ("/usage", {"by": "job", "from": "2026-01-01"}, "by"),
+        ("/usage", {"by": "tag:", "from": "2026-01-01"}, "by"),
+        ("/usage", {"by": "team", "from": "2026-13-01"}, "from"),
+        ("/usage", {"by": "team", "from": "2026-02-02", "to": "2026-02-01"}, "range"),
+        ("/usage", {"by": "team", "from": "2026-02-02", "step": "hour"}, "step"),
+        ("/usage", {"by": "team", "from": "2026-01-01", "to": "2026-12-31", "step": "day"}, "62"),
+    ],
+)
+def test_a_wrong_query_is_refused_with_what_to_change(
+    functions: Functions, path: str, query: dict[str, str], named: str
+) -> None:
+    status, refusal = functions.http("GET", path, query={name: [value] for name, value in query.items()})
+    assert (status, refusal["error"]["code"]) == (400, "InvalidRequest"), refusal
+    assert named in str(refusal["error"])
+
+
+def test_costs_are_of_billed_time_by_the_prices_of_the_configuration(functions: Functions) -> None:
+    prices = {"ml.p5.48xlarge": [{"from": "2020-01-01", "onDemandPerHour": 36}]}
+    document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "prices": prices}
+    functions.http("POST", "/jobs", request("a"))
+    functions.invoke("schedule", event("schedule"))
+    ended = event("observe")
+    ended["detail"] |= {
+        "TrainingJobName": "a", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed",
+        "TrainingTimeInSeconds": 90, "BillableTimeInSeconds": 100,
+    }  # fmt: skip
+    functions.invoke("observe", ended)
+    functions.http("POST", "/usage/recount")
+    (job,) = get(functions, "/history", since="2020-01-01")["jobs"]
+    unpriced = {"ml.p5.48xlarge": 100}
+    assert (job["cost"], job["currency"], job["unpricedSeconds"]) == (None, None, unpriced)
+    assert functions.http("PUT", "/config", document, headers=ANY_VERSION)[0] == 200
+
+    told = [{"pool": "ml.p5.48xlarge", "from": "2020-01-01", "perHour": 36.0}]
+    (job,) = get(functions, "/history", since="2020-01-01")["jobs"]
+    assert (job["cost"], job["currency"], job["prices"], job["unpricedSeconds"]) == (1.0, "USD", told, {})
+    usage = get(functions, "/usage", by="team", from_=job["endedTime"][:10])
+    assert [(row["cost"], row["unpricedSeconds"]) for row in usage["rows"]] == [(1.0, {})]
+    assert (usage["currency"], usage["prices"]) == ("USD", told)
+    shown = get(functions, "/jobs/a")
+    assert (shown["cost"], shown["currency"], shown["billedSeconds"]) == (1.0, "USD", unpriced)
