@@ -40,7 +40,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     ("words", "expected"),
     [
         (["headway", "su"], ["submit"]),
-        (["headway", "co"], ["connect", "comment", "config", "completion"]),
+        (["headway", "co"], ["compare", "connect", "comment", "config", "completion"]),
         (["headway", "config", ""], ["show", "set"]),
         (["headway", "queue", "--mi"], ["--mine"]),
         (["headway", "queue", "--state", "p"], ["preempted", "pending"]),
