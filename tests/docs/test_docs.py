@@ -18,6 +18,7 @@ from headway.api_documents.dead_letters import LetterQueue
 from headway.api_documents.forecast import DryRun, Explanation, Forecast, WhatIf
 from headway.api_documents.jobs import Job
 from headway.api_documents.pools import PoolUse as PoolUseDocument
+from headway.api_documents.summary import Summary
 from headway.lifecycle import ATTEMPT_TRANSITIONS, JOB_TRANSITIONS, TERMINAL, JobState
 from headway.reasons import outside
 from headway_service import errors
@@ -112,7 +113,7 @@ def keys(document: Any) -> set[str]:
 
 
 def test_the_documents_of_the_api_page_have_the_fields_of_the_answers() -> None:
-    _, job, _, _, _, _, _, _, _, rogue, letter, refusal, document = (
+    _, job, _, _, _, _, _, _, _, _, rogue, letter, refusal, document = (
         json.loads(text) for text in blocks("docs/reference/api.md", "json")
     )
     seen = World().submit("a")
@@ -142,6 +143,7 @@ EXAMPLES = [
     Forecast,
     Changes,
     WhatIf,
+    Summary,
 ]
 
 

@@ -24,6 +24,7 @@ ROUTES = {
     ("get", "/jobs/{name}/members"),
     ("post", "/job-batches"),
     ("get", "/forecast"),
+    ("get", "/summary"),
     ("post", "/what-if"),
     ("get", "/capacity"),
     ("get", "/rogue-jobs"),
@@ -143,7 +144,7 @@ def test_the_function_may_be_called_for_these_routes_of_this_api_only(of_type):
 
 OWN_LIMITS = {
     "Submit": {("post", "/jobs"), ("post", "/add-job")},
-    "List": {("get", "/jobs"), ("get", "/rogue-jobs")},
+    "List": {("get", "/jobs"), ("get", "/summary"), ("get", "/rogue-jobs")},
     "Heavy": {
         ("post", "/job-batches"),
         ("get", "/forecast"),

@@ -11,6 +11,15 @@ from headway.api_documents.dead_letters import DeadLetter, DeadLetters, Redrive,
 from headway.api_documents.forecast import Ahead, DryRun, Explanation, Forecast, ForecastEntry, Shift, WhatIf
 from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
 from headway.api_documents.pools import Capacity, Configuration, Pause, PoolUse, TeamUse
+from headway.api_documents.summary import (
+    EndedJob,
+    JobCounts,
+    PoolSummary,
+    RecentEvent,
+    RunningJob,
+    Summary,
+    WaitingHead,
+)
 from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
 from headway.api_documents.version import ServerVersion
 from headway_client.job_states import ENDED_STATES, JOB_STATES, LIVE_STATES
@@ -31,24 +40,31 @@ __all__ = [
     "DeadLetters",
     "Dependency",
     "DryRun",
+    "EndedJob",
     "Explanation",
     "Forecast",
     "ForecastEntry",
     "HistoryEntry",
     "Job",
+    "JobCounts",
     "JobDetails",
     "MemberPage",
     "Pause",
+    "PoolSummary",
     "PoolUse",
     "Reason",
+    "RecentEvent",
     "Redrive",
     "RedriveFailure",
     "RogueJob",
     "RogueJobs",
+    "RunningJob",
     "ServerVersion",
     "Shift",
     "Submission",
+    "Summary",
     "TeamUse",
+    "WaitingHead",
     "WatchOf",
     "WhatIf",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway_service.api.routes import capacity, config, dead_letters, forecast, jobs, pools, version
+from headway_service.api.routes import capacity, config, dead_letters, forecast, jobs, pools, summary, version
 
-NOUNS = tuple(noun.router for noun in (jobs, forecast, capacity, pools, config, dead_letters, version))
+NOUNS = tuple(noun.router for noun in (jobs, summary, forecast, capacity, pools, config, dead_letters, version))
 """In the order of the OpenAPI document."""
