@@ -81,12 +81,12 @@ examples: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs
 	$(VENV)/python -m examples $(EXAMPLE)
 
 .PHONY: setup
-setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/examples/.made .envs/fuzz/.made .envs/template/.made .envs/docs/.made $(COVALENT:%=.envs/%/.made) $(SDKS:%=.envs/%/.made) ## make all environments
+setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/examples/.made .envs/fuzz/.made .envs/template/.made .envs/docs/.made .envs/board/.made $(COVALENT:%=.envs/%/.made) $(SDKS:%=.envs/%/.made) ## make all environments
 
 ##@ Test and check
 
 .PHONY: test
-test: test-core test-unit test-sdk-unit test-e2e ## run all tests
+test: test-core test-unit test-sdk-unit test-board test-e2e ## run all tests
 
 .PHONY: test-core
 test-core: .envs/core/.made ## test the core with no other package installed
@@ -119,6 +119,11 @@ test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made
 .PHONY: test-covalent
 test-covalent: .venv/.made .envs/sandbox/.made .envs/sam/.made $(COVALENT:%=.envs/%/.made) $(COVALENT:%=test-%-unit) ## only workflows of Covalent
 	$(VENV)/python -m pytest tests/e2e/test_covalent.py $(PYTEST)
+
+.PHONY: test-board
+test-board: .venv/.made .envs/board/.made ## only the board in the terminal, and in tmux if the machine has it
+	$(VENV)/python -m pytest tests/client/board tests/client/cli/test_board.py $(PYTEST)
+	PYTHONPATH=$(CLIENT_PATH) .envs/board/bin/python -m pytest tests/client/board/terminal $(PYTEST)
 
 .PHONY: test-training
 test-training: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/training/.made .envs/examples/.made ## only scripts that run in sandboxes, in all isolations, and the examples
@@ -299,6 +304,7 @@ lock: .envs/uv/.made ## pin the packages of the .in files again; UPGRADE=1 takes
 	$(call compile,requirements/sdk2)
 	$(call compile,requirements/sdk3)
 	$(call compile,requirements/training)
+	$(call compile,requirements/board)
 	$(call compile,requirements/covalent)
 	$(call compile,requirements/examples)
 	$(call compile,requirements/torch)

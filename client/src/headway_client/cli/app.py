@@ -9,6 +9,7 @@ import click
 from headway_client import __version__
 from headway_client.cli.command import Group, common_options
 from headway_client.cli.commands.jobs import (
+    board,
     connect,
     forecast,
     history,
@@ -52,7 +53,7 @@ _SECTIONS: dict[str, Sequence[click.Command]] = {
     "Submitting": (submit.submit,),
     "Inspecting": (
         *(queue.queue, show.show, results.results, forecast.why, forecast.forecast, forecast.what_if, history.history),
-        *(pools.capacity, teams.teams),
+        *(pools.capacity, teams.teams, board.board),
     ),
     "Running jobs": (wait.wait, logs.logs, connect.connect),
     "Changing jobs": (update.stop, update.priority, update.change, update.comment, update.hold, update.release),

@@ -1,0 +1,147 @@
+"""Reads the summary again and again: the only part of a board that does so, for all its tabs and screens."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from headway_client.board.budget import CallBudget
+from headway_client.errors import ClientError
+from headway_client.models import Forecast, Summary
+
+VISIBLE_EVERY_S = 10.0
+"""Interval of summaries while somebody looks."""
+
+HIDDEN_EVERY_S = 30.0
+"""Interval of summaries while nobody looks: two calls a minute."""
+
+FORECAST_EVERY_S = 60.0
+"""Interval of forecasts while somebody looks. A forecast takes the queue about a second."""
+
+MAX_BACKOFF_S = 60.0
+"""Longest interval after errors, which doubles with each of them."""
+
+RESERVED_CALLS = 7
+"""Calls of a minute that other parts of a board leave to the poller: six summaries and a forecast."""
+
+
+class Queue(Protocol):
+    """The part of `headway_client.http.api.HeadwayApi` that is polled."""
+
+    def summary(self, known: str | None = None) -> Summary | None:
+        """Return the summary; None if it is the known one."""
+
+    def forecast(self) -> Forecast:
+        """Return the forecast."""
+
+    def now_s(self) -> float:
+        """Return the queue's time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """What a board shows now.
+
+    Attributes:
+        summary: the newest summary; None before the first one.
+        forecast: the newest forecast; None before the first one.
+        read_s: the queue's time at the newest summary, s since 1970.
+        age_s: the time since the last response, seconds.
+        error: why the last call failed; empty if it did not.
+    """
+
+    summary: Summary | None = None
+    forecast: Forecast | None = None
+    read_s: float = 0.0
+    age_s: float = 0.0
+    error: str = ""
+
+
+class Poller:
+    """Calls the queue if a call is due, and keeps the newest responses.
+
+    Args:
+        queue: the queue. One call should make one request: retries are the poller's own.
+        budget: limits all calls of the board.
+        clock: seconds that only increase.
+        on_summary: called with each new summary and the queue's time.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        *,
+        budget: CallBudget | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        on_summary: Callable[[Summary, float], None] | None = None,
+    ) -> None:
+        self._queue = queue
+        self._clock = clock
+        self.budget = budget or CallBudget(clock=clock)
+        self._on_summary = on_summary
+        self._view = View()
+        self._called_s: float | None = None
+        self._answered_s: float | None = None
+        self._forecast_s: float | None = None
+        self._failures = 0
+        self._lock = threading.Lock()
+
+    def poll(self, *, hidden: bool = False) -> View:
+        """Make the calls that are due, and return what is known.
+
+        Several threads may poll: one of them calls, and the others get its result.
+
+        Args:
+            hidden: whether nobody looks.
+        """
+        with self._lock:
+            if self._is_due(hidden=hidden) and self.budget.take():
+                self._read()
+            elif self._forecast_is_due(hidden=hidden) and self.budget.take():
+                self._read_forecast()
+            age_s = 0.0 if self._answered_s is None else self._clock() - self._answered_s
+            return replace(self._view, age_s=age_s)
+
+    def refresh(self) -> None:
+        """Make the next summary due, as after a change."""
+        with self._lock:
+            self._called_s = None
+
+    def _is_due(self, *, hidden: bool) -> bool:
+        if self._called_s is None:
+            return True
+        every_s = HIDDEN_EVERY_S if hidden else VISIBLE_EVERY_S
+        if self._failures:
+            every_s = max(every_s, min(MAX_BACKOFF_S, VISIBLE_EVERY_S * 2.0 ** (self._failures - 1)))
+        return self._clock() - self._called_s >= every_s
+
+    def _forecast_is_due(self, *, hidden: bool) -> bool:
+        if hidden or self._failures or self._view.summary is None or not self._view.summary.waiting:
+            return False
+        return self._forecast_s is None or self._clock() - self._forecast_s >= FORECAST_EVERY_S
+
+    def _read(self) -> None:
+        self._called_s = self._clock()
+        known = self._view.summary
+        try:
+            found = self._queue.summary(known.version if known is not None else None)
+        except ClientError as error:
+            self._failures += 1
+            self._view = replace(self._view, error=str(error))
+            return
+        self._failures = 0
+        self._answered_s = self._clock()
+        self._view = replace(self._view, summary=found or known, read_s=self._queue.now_s(), error="")
+        if found is not None and self._on_summary is not None:
+            self._on_summary(found, self._view.read_s)
+
+    def _read_forecast(self) -> None:
+        self._forecast_s = self._clock()
+        try:
+            self._view = replace(self._view, forecast=self._queue.forecast())
+        except ClientError as error:
+            # A caller may have the right to see the summary only.
+            self._view = replace(self._view, error="" if self._view.summary else str(error))
