@@ -121,9 +121,9 @@ test-covalent: .venv/.made .envs/sandbox/.made .envs/sam/.made $(COVALENT:%=.env
 	$(VENV)/python -m pytest tests/e2e/test_covalent.py $(PYTEST)
 
 .PHONY: test-board
-test-board: .venv/.made .envs/board/.made ## only the board in the terminal, and in tmux if the machine has it
+test-board: .venv/.made .envs/board/.made ## only the board: in the terminal, in tmux and in a Chromium if the machine has them
 	$(VENV)/python -m pytest tests/client/board tests/client/cli/test_board.py $(PYTEST)
-	PYTHONPATH=$(CLIENT_PATH) .envs/board/bin/python -m pytest tests/client/board/terminal $(PYTEST)
+	PYTHONPATH=$(CLIENT_PATH) .envs/board/bin/python -m pytest tests/client/board/terminal tests/client/board/browser $(PYTEST)
 
 .PHONY: test-training
 test-training: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/training/.made .envs/examples/.made ## only scripts that run in sandboxes, in all isolations, and the examples

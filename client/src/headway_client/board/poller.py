@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from headway_client.board.budget import CallBudget
+from headway_client.board.budget import MAX_POLLS, MAX_READS, CallBudget
 from headway_client.errors import ClientError
 from headway_client.models import Forecast, Summary
 
@@ -23,9 +23,6 @@ FORECAST_EVERY_S = 60.0
 
 MAX_BACKOFF_S = 60.0
 """Longest interval after errors, which doubles with each of them."""
-
-RESERVED_CALLS = 7
-"""Calls of a minute that other parts of a board leave to the poller: six summaries and a forecast."""
 
 
 class Queue(Protocol):
@@ -65,22 +62,24 @@ class Poller:
 
     Args:
         queue: the queue. One call should make one request: retries are the poller's own.
-        budget: limits all calls of the board.
         clock: seconds that only increase.
         on_summary: called with each new summary and the queue's time.
+
+    Attributes:
+        reads: limits all other reads of the board.
     """
 
     def __init__(
         self,
         queue: Queue,
         *,
-        budget: CallBudget | None = None,
         clock: Callable[[], float] = time.monotonic,
         on_summary: Callable[[Summary, float], None] | None = None,
     ) -> None:
         self._queue = queue
         self._clock = clock
-        self.budget = budget or CallBudget(clock=clock)
+        self._budget = CallBudget(MAX_POLLS, clock=clock)
+        self.reads = CallBudget(MAX_READS, clock=clock)
         self._on_summary = on_summary
         self._view = View()
         self._called_s: float | None = None
@@ -98,9 +97,9 @@ class Poller:
             hidden: whether nobody looks.
         """
         with self._lock:
-            if self._is_due(hidden=hidden) and self.budget.take():
+            if self._is_due(hidden=hidden) and self._budget.take():
                 self._read()
-            elif self._forecast_is_due(hidden=hidden) and self.budget.take():
+            elif self._forecast_is_due(hidden=hidden) and self._budget.take():
                 self._read_forecast()
             age_s = 0.0 if self._answered_s is None else self._clock() - self._answered_s
             return replace(self._view, age_s=age_s)

@@ -17,7 +17,7 @@ from textual.widgets import DataTable, Footer, Static
 from headway.sanitize import strip_control_characters
 from headway_client.board import rows
 from headway_client.board.changes import CHANGES, JobActions, parsed_priority
-from headway_client.board.poller import RESERVED_CALLS, Poller, Queue, View
+from headway_client.board.poller import Poller, Queue, View
 from headway_client.board.rows import PARTS, Row, Selection
 from headway_client.board.terminal.dialogs import Line, Question, Sheet
 from headway_client.errors import ClientError
@@ -333,7 +333,7 @@ class Board(App[None]):
 
     @work(thread=True, group="call")
     def _open(self, job: str, read: Callable[[], str]) -> None:
-        if not self._poller.budget.take(leave=RESERVED_CALLS):
+        if not self._poller.reads.take():
             self.call_from_thread(self._say, "Too many calls within a minute; try again in a few seconds.", failed=True)
             return
         try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import webbrowser
 from typing import TYPE_CHECKING
 
 import click
 
+from headway_client.cli.arguments.params import WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import connection
 from headway_client.cli.interruption import UNCHANGED
@@ -16,15 +18,48 @@ if TYPE_CHECKING:
 
 
 @click.command("board", cls=Command, interrupted=UNCHANGED)
+@click.option("--web", is_flag=True, help="In a browser on this machine instead of the terminal.")
+@click.option("--allow-changes", is_flag=True, help="With --web: let the pages change jobs.")
+@click.option("--port", type=WholeNumber(0, 65_535), metavar="N", help="With --web: the port (default: a free one).")
+@click.option("--no-browser", is_flag=True, help="With --web: only print the link.")
 @pass_common
-def board(common: CommonOptions) -> None:
+def board(
+    common: CommonOptions,
+    port: int | None,
+    *,
+    web: bool,
+    allow_changes: bool,
+    no_browser: bool,
+) -> None:
     """Show pools, the queue with reasons, running jobs and events, live.
 
     Keys show, explain, hold, release and stop jobs and change priorities; `?` lists them.
     """
+    if not web and (allow_changes or no_browser or port is not None):
+        raise UsageError("Options --allow-changes, --port and --no-browser need --web.")
     if common.output != "table":
         raise UsageError(f"board does not support --output {common.output}; use `headway queue`.")
-    _show_in_terminal(common)
+    if web:
+        _serve(common, port=port or 0, allow_changes=allow_changes, opens=not no_browser)
+    else:
+        _show_in_terminal(common)
+
+
+def _serve(common: CommonOptions, *, port: int, allow_changes: bool, opens: bool) -> None:
+    from headway_client.board.web.server import BoardServer
+
+    api = _open_board_api(common)
+    try:
+        server = BoardServer(api, port=port, allow_changes=allow_changes)
+    except OSError as error:
+        raise UsageError(f"The board can't listen on port {port} of this machine: {error.strerror}.") from error
+    print(f"The board is at {server.url}\nThe link works once. Ctrl-C ends the board.", flush=True)
+    if opens:
+        webbrowser.open(server.url)
+    try:
+        server.serve()
+    finally:
+        server.close()
 
 
 def _show_in_terminal(common: CommonOptions) -> None:
@@ -41,10 +76,12 @@ def _show_in_terminal(common: CommonOptions) -> None:
 
 def _open_board_api(common: CommonOptions) -> HeadwayApi:
     """Return a client that sends one request for each call, as the board itself retries and counts its calls."""
+    from dataclasses import replace
+
     from headway_client.cli.output import times
     from headway_client.http.api import HeadwayApi
     from headway_client.http.transport import Limits
 
-    api = HeadwayApi.connect(connection(common), limits=Limits(tries=1))
+    api = HeadwayApi.connect(connection(common), limits=replace(Limits(), tries=1))
     times.now_s = api.now_s
     return api
