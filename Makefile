@@ -75,6 +75,10 @@ demo-guardrails: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run the guar
 demo-capacity: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run warm pools, alternatives, preferences, sizes by time and training plans in a sandbox: about five minutes
 	$(VENV)/python -m headway_sandbox.demo.capacity
 
+.PHONY: demo-board
+demo-board: .venv/.made .envs/sandbox/.made .envs/sam/.made ## open the board in a browser on a busy queue in a sandbox, until Ctrl-C
+	$(VENV)/python -m headway_sandbox.demo.board
+
 .PHONY: examples
 examples: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/examples/.made ## run the examples in a sandbox: about six minutes; EXAMPLE=sweep runs one
 	-@$(MAKE) --no-print-directory --keep-going $(OPTIONAL:%=.envs/%/.made)
@@ -233,6 +237,10 @@ bench-cost: .venv/.made ## count and price the use of an idle queue and of 1,000
 .PHONY: bench-article
 bench-article: .venv/.made ## count the use of a pass and of a job against the founding article's scheduler; BENCH=--quick
 	$(VENV)/python -m bench.scenarios.article $(BENCH)
+
+.PHONY: bench-board
+bench-board: .venv/.made ## time a summary and a board's refresh with 10,000 waiting and 500 running jobs; BENCH=--quick
+	$(VENV)/python -m bench.scenarios.board $(BENCH)
 
 .PHONY: bench-training
 bench-training: .venv/.made .envs/sandbox/.made ## measure what the sandbox adds to a script, and the work that a preemption loses; BENCH=--quick

@@ -14,6 +14,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from headway_client.board.rows import Selection, event_lines, running_rows, waiting_rows
+from headway_client.board.web.timeline import Timeline
+from headway_client.models import Summary
 from headway_sandbox.inprocess.deployment import SimulatedDeployment
 from headway_sandbox.inprocess.lambda_loader import http_event
 from headway_service.config.authorization import Caller
@@ -126,6 +129,20 @@ def measure(waiting: int, running: int, rounds: int) -> dict[str, float]:
     if queue.summary(etag)["statusCode"] != 304:
         raise RuntimeError("an unchanged summary was sent again")
     shown = json.loads(first["body"])
+    timeline = Timeline()
+
+    def refresh_terminal() -> None:
+        summary = Summary.from_document(json.loads(first["body"]))
+        waiting_rows(summary, Selection(), queue.now_s)
+        running_rows(summary, Selection(), queue.now_s)
+        event_lines(summary)
+
+    def refresh_server() -> None:
+        summary = Summary.from_document(json.loads(first["body"]))
+        timeline.add(summary, queue.now_s)
+        json.dumps({"summary": summary.document})
+        json.dumps(timeline.document)
+
     return {
         "waiting": waiting,
         "running": len(shown["running"]),
@@ -133,6 +150,8 @@ def measure(waiting: int, running: int, rounds: int) -> dict[str, float]:
         "bytes": len(first["body"]),
         "summary_ms": median_ms(queue.summary, rounds),
         "unchanged_ms": median_ms(lambda: queue.summary(etag), rounds),
+        "terminal_ms": median_ms(refresh_terminal, rounds),
+        "server_ms": median_ms(refresh_server, rounds),
     }
 
 
@@ -144,7 +163,8 @@ def main() -> int:
     found = measure(WAITING // part, RUNNING // part, rounds=7)
     for name, figure in found.items():
         sys.stdout.write(f"{name:14} {figure:12,.1f}\n")
-    return int(found["summary_ms"] > GOAL_FIRST_MS)
+    refresh_ms = max(found["terminal_ms"], found["server_ms"])
+    return int(found["summary_ms"] + refresh_ms > GOAL_FIRST_MS or refresh_ms > GOAL_REFRESH_MS)
 
 
 if __name__ == "__main__":

@@ -87,6 +87,15 @@ def test_each_queue_shows_its_own_head_even_if_another_one_is_long() -> None:
     assert found.counts.waiting == MAX_HEADS + 6
 
 
+def test_a_queue_shows_its_first_jobs_only_even_where_a_decision_reads_more() -> None:
+    world = World(pools={P5: MAX_HEADS + 10})
+    for number in range(MAX_HEADS + 5):
+        world.submit(f"fits-{number:02}", 5)
+    found = summary(world)
+    assert names(found.waiting) == [f"fits-{number:02}" for number in range(MAX_HEADS)]
+    assert found.more_waiting
+
+
 def test_all_queues_together_show_no_more_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "MAX_WAITING", 3)
     world = World(pools={P5: 1, G5: 1})
