@@ -53,6 +53,27 @@ def test_many_screens_make_no_more_calls_than_one() -> None:
     assert queue.calls.count("summary") == 1
 
 
+def test_a_call_that_hangs_holds_up_no_other_screen() -> None:
+    clock, begun, may_end = Clock(), threading.Event(), threading.Event()
+
+    class Hanging(ScriptedQueue):
+        def summary(self, known: str | None = None) -> Summary | None:
+            if known is not None:
+                begun.set()
+                may_end.wait()
+            return super().summary(known)
+
+    poller = Poller(Hanging(), clock=clock)
+    first = poller.poll().summary
+    clock.now_s += 10
+    thread = threading.Thread(target=poller.poll)
+    thread.start()
+    begun.wait()
+    assert poller.poll().summary is first
+    may_end.set()
+    thread.join()
+
+
 @given(st.lists(st.sampled_from(["wait", "refresh", "hide", "fail", "work"]), max_size=150))
 def test_whatever_happens_a_minute_has_no_more_than_twelve_calls(steps: Sequence[str]) -> None:
     queue, clock = ScriptedQueue(), Clock()

@@ -339,6 +339,12 @@ def test_a_refusal_of_the_queue_is_passed_on(browser: Browser) -> None:
     assert "unknown" in answer["error"]
 
 
+@pytest.mark.parametrize("name", ["sweep_0", "sweep_9999", "a-b-c"])
+def test_members_of_arrays_are_shown_like_other_jobs(browser: Browser, queue: ContractServer, name: str) -> None:
+    assert browser.get(f"/api/jobs/{name}")[0] == 404
+    assert queue.received[-1].target == f"/v1/jobs/{name}"
+
+
 def test_jobs_are_listed_by_state_team_and_name(browser: Browser, queue: ContractServer) -> None:
     assert browser.get("/api/jobs?state=running")[1]["jobs"][0]["jobName"] == "trains"
     assert "state=running" in queue.received[-1].target

@@ -85,32 +85,36 @@ class Poller:
         self._called_s: float | None = None
         self._answered_s: float | None = None
         self._forecast_s: float | None = None
+        self._is_refreshed = False
         self._failures = 0
         self._lock = threading.Lock()
 
     def poll(self, *, hidden: bool = False) -> View:
         """Make the calls that are due, and return what is known.
 
-        Several threads may poll: one of them calls, and the others get its result.
+        Several threads may poll: one of them calls, and meanwhile the others get what was known before, so that a
+        queue that does not answer holds up one of them only.
 
         Args:
             hidden: whether nobody looks.
         """
-        with self._lock:
-            if self._is_due(hidden=hidden) and self._budget.take():
-                self._read()
-            elif self._forecast_is_due(hidden=hidden) and self._budget.take():
-                self._read_forecast()
-            age_s = 0.0 if self._answered_s is None else self._clock() - self._answered_s
-            return replace(self._view, age_s=age_s)
+        if self._lock.acquire(blocking=self._view.summary is None):
+            try:
+                if self._is_due(hidden=hidden) and self._budget.take():
+                    self._read()
+                elif self._forecast_is_due(hidden=hidden) and self._budget.take():
+                    self._read_forecast()
+            finally:
+                self._lock.release()
+        answered_s = self._answered_s
+        return replace(self._view, age_s=0.0 if answered_s is None else self._clock() - answered_s)
 
     def refresh(self) -> None:
         """Make the next summary due, as after a change."""
-        with self._lock:
-            self._called_s = None
+        self._is_refreshed = True
 
     def _is_due(self, *, hidden: bool) -> bool:
-        if self._called_s is None:
+        if self._called_s is None or self._is_refreshed:
             return True
         every_s = HIDDEN_EVERY_S if hidden else VISIBLE_EVERY_S
         if self._failures:
@@ -124,6 +128,7 @@ class Poller:
 
     def _read(self) -> None:
         self._called_s = self._clock()
+        self._is_refreshed = False
         known = self._view.summary
         try:
             found = self._queue.summary(known.version if known is not None else None)

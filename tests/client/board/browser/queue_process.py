@@ -48,6 +48,12 @@ class Queue(World):
                 tags = [{"Key": "team", "Value": "search"}]
                 depends_on = [{"job": other, "condition": "any"}]
                 self.submitter.submit(Submission(request=request(name, Tags=tags), depends_on=depends_on), ADA)
+            case "sweep":
+                name, count = arguments
+                sweep = {"grid": {"rate": [str((index + 1) / 10) for index in range(int(count))]}}
+                self.submitter.submit(
+                    Submission(request=request(name, Tags=[{"Key": "team", "Value": "search"}]), sweep=sweep), ADA
+                )
             case "tick":
                 self.tick()
             case "pass":

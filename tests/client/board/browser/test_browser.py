@@ -203,6 +203,26 @@ def test_a_job_is_opened_and_stopped_after_a_question(page: Page, queue: Queue, 
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
 
 
+def test_a_job_is_explained_on_request(page: Page, queue: Queue, clock: Clock) -> None:
+    queue.do("submit", "mine", 1, "search", 1)
+    look(page, clock)
+    page.get_by_role("link", name="mine").first.click()
+    page.get_by_role("button", name="Why").click()
+    why = page.get_by_role("region", name="Why")
+    expect(why).to_contain_text("Expected start")
+    expect(why.get_by_role("row", name="low running")).to_be_visible()
+
+
+def test_an_array_shows_its_members(page: Page, queue: Queue, clock: Clock) -> None:
+    queue.do("sweep", "search-rates", 3)
+    page.goto(page.url.partition("#")[0] + "#job/search-rates")
+    members = page.get_by_role("region", name="Members")
+    expect(members.locator("tbody tr")).to_have_count(3)
+    expect(members).to_contain_text("0.1")
+    page.keyboard.press("5")
+    expect(page.get_by_role("row", name="search-rates 3")).to_be_visible()
+
+
 def test_a_priority_is_changed(page: Page, queue: Queue, clock: Clock) -> None:
     queue.do("submit", "mine", 1, "search", 1)
     look(page, clock)

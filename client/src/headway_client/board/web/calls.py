@@ -26,7 +26,7 @@ MAX_KEPT = 200
 LISTED = 100
 """Jobs in a list: one page of the API."""
 
-_NAME = re.compile(r"[A-Za-z0-9](-*[A-Za-z0-9]){0,62}")
+_NAME = re.compile(r"[A-Za-z0-9](-*[A-Za-z0-9]){0,62}(_[0-9]{1,4})?")
 _FILTERS = {"state", "team", "nameContains"}
 
 

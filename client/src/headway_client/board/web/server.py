@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -71,7 +70,6 @@ class BoardServer:
         self._poller = Poller(api, clock=clock, on_summary=self._timeline.add)
         self._calls = Calls(api, self._poller.reads, clock)
         self._visible_s: float | None = None
-        self._lock = threading.Lock()
         self.allows_changes = allow_changes
         self._http = _Http((HOST, port), _handler(self))
         self.gate = Gate(self._http.server_address[1], allow_changes=allow_changes)
@@ -99,20 +97,18 @@ class BoardServer:
         Args:
             hidden: whether the tab that asks is hidden.
         """
-        with self._lock:
-            now_s = self._clock()
-            if not hidden:
-                self._visible_s = now_s
-            nobody_looks = self._visible_s is None or now_s - self._visible_s > SEEN_S
-            view = self._poller.poll(hidden=nobody_looks)
-            document = {
-                "summary": None if view.summary is None else view.summary.document,
-                "forecast": None if view.forecast is None else view.forecast.document,
-                "readTime": view.read_s,
-                "error": view.error,
-                "allowsChanges": self.allows_changes,
-            }
-            return document, view.age_s
+        now_s = self._clock()
+        if not hidden:
+            self._visible_s = now_s
+        view = self._poller.poll(hidden=self._visible_s is None or now_s - self._visible_s > SEEN_S)
+        document = {
+            "summary": None if view.summary is None else view.summary.document,
+            "forecast": None if view.forecast is None else view.forecast.document,
+            "readTime": view.read_s,
+            "error": view.error,
+            "allowsChanges": self.allows_changes,
+        }
+        return document, view.age_s
 
     def read(self, segments: list[str], query: Mapping[str, list[str]]) -> Any:
         """Return the document of a read; arguments and errors are those of `Calls.read`.
@@ -122,8 +118,7 @@ class BoardServer:
             query: of the URL.
         """
         if segments == ["timeline"]:
-            with self._lock:
-                return self._timeline.document
+            return self._timeline.document
         return self._calls.read(segments, query)
 
     def change(self, segments: list[str], body: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -40,9 +41,13 @@ class Bar:
 
 
 class Timeline:
-    """Remembers the attempts of each summary. An attempt that is gone has ended since the summary before."""
+    """Remembers the attempts of each summary. An attempt that is gone has ended since the summary before.
+
+    Several threads may use it.
+    """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._open: dict[tuple[str, str], Bar] = {}
         self._closed: deque[Bar] = deque(maxlen=MAX_BARS)
         self._samples: deque[dict[str, Any]] = deque(maxlen=MAX_SAMPLES)
@@ -55,6 +60,10 @@ class Timeline:
             summary: the summary.
             now_s: the queue's time.
         """
+        with self._lock:
+            self._add(summary, now_s)
+
+    def _add(self, summary: Summary, now_s: float) -> None:
         ended = {job.job_name: job for job in summary.ended}
         live = {(bar.attempt, bar.pool): bar for job in summary.running for bar in _bars(job)}
         # Beyond the limit of a summary, an attempt that is not in it may still run.
@@ -79,7 +88,8 @@ class Timeline:
     @property
     def document(self) -> dict[str, Any]:
         """The bars and the use of the pools, for the pages."""
-        return {"bars": [asdict(bar) for bar in self.bars], "samples": list(self._samples)}
+        with self._lock:
+            return {"bars": [asdict(bar) for bar in self.bars], "samples": list(self._samples)}
 
 
 def _bars(job: RunningJob) -> Iterator[Bar]:

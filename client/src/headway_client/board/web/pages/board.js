@@ -11,7 +11,7 @@ const state = { summary: null, forecast: null, error: "", allowsChanges: false }
 const view = { text: "", states: "live", sort: null };
 const kept = new Map();
 const etags = new Map();
-let readAt = 0, lost = "", timer = 0, listed = { key: "", jobs: [], at: 0 };
+let readAt = 0, lost = "", timer = 0, listed = { key: "", jobs: [], at: 0 }, explained = { name: "", why: null };
 const main = document.getElementById("main");
 
 async function read(path) {
@@ -120,8 +120,20 @@ async function drawJob(name) {
   const { document: job } = await read(`/api/jobs/${encodeURIComponent(name)}`);
   const act = state.allowsChanges
     ? (title, action) => el("button", { type: "button", id: `do-${action}`, onclick: () => change(name, action) }, title) : null;
+  const path = `/api/jobs/${encodeURIComponent(name)}`;
+  const members = job.array ? (await read(`${path}/members`)).document.members : null;
+  // What was explained is shown until another job is opened.
+  if (explained.name !== name) explained = { name, why: null };
+  const onwhy = async () => {
+    try {
+      explained = { name, why: (await read(`${path}/explanation`)).document };
+      await draw();
+    } catch (error) {
+      say(error.message);
+    }
+  };
   const focused = document.activeElement?.id;
-  show(`job/${name}`, jobPage(job, act));
+  show(`job/${name}`, jobPage(job, act, { onwhy, why: explained.why, members }));
   if (focused?.startsWith("do-")) document.getElementById(focused)?.focus();
 }
 

@@ -83,7 +83,7 @@ export function jobsPage(jobs, view, onsort) {
   })), { sort: view.sort, onsort });
 }
 
-export function jobPage(job, act) {
+export function jobPage(job, act, more) {
   const facts = [["State", job.held ? `${job.jobState} (held)` : job.jobState], ["Reason", job.reason.message], ["Priority", job.priority],
     ["Position", job.place ?? ""], ["Team", job.team ?? ""], ["Owner", job.owner ?? ""], ["Needs", demand(job.demand, job.oneOf)],
     ["Limit", job.limitSeconds ? span(job.limitSeconds) : "none"], ["Preemptions", job.preemptions], ["Comment", job.comment ?? ""],
@@ -94,7 +94,10 @@ export function jobPage(job, act) {
   return [
     el("h2", {}, job.jobName),
     act && !ended ? el("p", { class: "tools" }, job.held ? act("Release", "release") : act("Hold", "hold"), act("Priority", "priority"), act("Stop", "stop")) : null,
+    el("p", { class: "tools" }, el("button", { type: "button", id: "do-why", onclick: more.onwhy }, "Why")),
+    more.why ? whySection(more.why) : null,
     table([{ name: "" }, { name: "" }], facts.filter(([, value]) => value !== "").map(([name, value]) => [el("strong", {}, name), value])),
+    more.members ? membersSection(more.members) : null,
     el("section", { "aria-label": "Attempts" }, el("h2", {}, "Attempts"),
       table([{ name: "Training job" }, { name: "Status" }, { name: "Start (UTC)" }, { name: "End (UTC)" }, { name: "Why" }],
         job.attempts.map((each) => [each.attemptName, each.secondaryStatus ?? each.trainingJobStatus ?? each.attemptState,
@@ -104,6 +107,23 @@ export function jobPage(job, act) {
       table([{ name: "Time (UTC)" }, { name: "State" }, { name: "Reason" }],
         job.history.map((step) => [clock(seconds(step.time)), step.jobState, step.reason.message]).reverse())),
   ];
+}
+
+function whySection(found) {
+  return el("section", { "aria-label": "Why" }, el("p", {}, found.reason.message), found.remedy ? el("p", {}, found.remedy) : null,
+    el("p", { class: "soft" }, found.expectedStart ? `Expected start ${clock(seconds(found.expectedStart))} UTC. ` : "",
+      found.expectedEnd ? `Expected end ${clock(seconds(found.expectedEnd))} UTC. ` : "", found.note),
+    found.ahead.length ? table([{ name: "Ahead" }, { name: "State" }, { name: "Priority", number: true }, { name: "Needs" }],
+      found.ahead.map((each) => [jobLink(each.jobName), each.jobState, each.priority, demand(each.demand, each.oneOf)])) : null);
+}
+
+function membersSection(members) {
+  const names = (part) => [...new Set(members.flatMap((each) => Object.keys(each[part] ?? {})))].sort();
+  const parameters = names("parameters"), metrics = names("metrics");
+  return el("section", { "aria-label": "Members" }, el("h2", {}, "Members"),
+    table([{ name: "#", number: true }, { name: "Job" }, { name: "State" }, ...[...parameters, ...metrics].map((name) => ({ name }))],
+      members.map((each) => [each.index, each.made ? jobLink(each.jobName) : each.jobName, each.jobState,
+        ...parameters.map((name) => each.parameters[name] ?? ""), ...metrics.map((name) => each.metrics[name] ?? "")])));
 }
 
 export function teamsPage(summary) {

@@ -16,6 +16,9 @@ from headway_client.errors import UsageError
 if TYPE_CHECKING:
     from headway_client.http.api import HeadwayApi
 
+_READ_TIMEOUT_S = 15.0
+"""Of one call: a board shows a lost connection rather than wait for it."""
+
 
 @click.command("board", cls=Command, interrupted=UNCHANGED)
 @click.option("--web", is_flag=True, help="In a browser on this machine instead of the terminal.")
@@ -82,6 +85,6 @@ def _open_board_api(common: CommonOptions) -> HeadwayApi:
     from headway_client.http.api import HeadwayApi
     from headway_client.http.transport import Limits
 
-    api = HeadwayApi.connect(connection(common), limits=replace(Limits(), tries=1))
+    api = HeadwayApi.connect(connection(common), limits=replace(Limits(), tries=1, read_timeout_s=_READ_TIMEOUT_S))
     times.now_s = api.now_s
     return api
