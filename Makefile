@@ -79,18 +79,22 @@ demo-capacity: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run warm pools
 demo-workflow: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run a workflow in a sandbox, and again with everything reused: about two minutes
 	$(VENV)/python -m headway_sandbox.demo.workflow
 
+.PHONY: demo-board
+demo-board: .venv/.made .envs/sandbox/.made .envs/sam/.made ## open the board in a browser on a busy queue in a sandbox, until Ctrl-C
+	$(VENV)/python -m headway_sandbox.demo.board
+
 .PHONY: examples
 examples: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/examples/.made ## run the examples in a sandbox: about six minutes; EXAMPLE=sweep runs one
 	-@$(MAKE) --no-print-directory --keep-going $(OPTIONAL:%=.envs/%/.made)
 	$(VENV)/python -m examples $(EXAMPLE)
 
 .PHONY: setup
-setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/examples/.made .envs/fuzz/.made .envs/template/.made .envs/docs/.made $(COVALENT:%=.envs/%/.made) $(SDKS:%=.envs/%/.made) ## make all environments
+setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/examples/.made .envs/fuzz/.made .envs/template/.made .envs/docs/.made .envs/board/.made $(COVALENT:%=.envs/%/.made) $(SDKS:%=.envs/%/.made) ## make all environments
 
 ##@ Test and check
 
 .PHONY: test
-test: test-core test-unit test-sdk-unit test-e2e ## run all tests
+test: test-core test-unit test-sdk-unit test-board test-e2e ## run all tests
 
 .PHONY: test-core
 test-core: .envs/core/.made ## test the core with no other package installed
@@ -123,6 +127,11 @@ test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made
 .PHONY: test-covalent
 test-covalent: .venv/.made .envs/sandbox/.made .envs/sam/.made $(COVALENT:%=.envs/%/.made) $(COVALENT:%=test-%-unit) ## only workflows of Covalent
 	$(VENV)/python -m pytest tests/e2e/test_covalent.py $(PYTEST)
+
+.PHONY: test-board
+test-board: .venv/.made .envs/board/.made ## only the board: in the terminal, in tmux and in a Chromium if the machine has them
+	$(VENV)/python -m pytest tests/client/board tests/client/cli/test_board.py $(PYTEST)
+	PYTHONPATH=$(CLIENT_PATH) .envs/board/bin/python -m pytest tests/client/board/terminal tests/client/board/browser $(PYTEST)
 
 .PHONY: test-training
 test-training: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/training/.made .envs/examples/.made ## only scripts that run in sandboxes, in all isolations, and the examples
@@ -233,6 +242,10 @@ bench-cost: .venv/.made ## count and price the use of an idle queue and of 1,000
 bench-article: .venv/.made ## count the use of a pass and of a job against the founding article's scheduler; BENCH=--quick
 	$(VENV)/python -m bench.scenarios.article $(BENCH)
 
+.PHONY: bench-board
+bench-board: .venv/.made ## time a summary and a board's refresh with 10,000 waiting and 500 running jobs; BENCH=--quick
+	$(VENV)/python -m bench.scenarios.board $(BENCH)
+
 .PHONY: bench-training
 bench-training: .venv/.made .envs/sandbox/.made ## measure what the sandbox adds to a script, and the work that a preemption loses; BENCH=--quick
 	$(VENV)/python -m bench.scenarios.training $(BENCH)
@@ -303,6 +316,7 @@ lock: .envs/uv/.made ## pin the packages of the .in files again; UPGRADE=1 takes
 	$(call compile,requirements/sdk2)
 	$(call compile,requirements/sdk3)
 	$(call compile,requirements/training)
+	$(call compile,requirements/board)
 	$(call compile,requirements/covalent)
 	$(call compile,requirements/examples)
 	$(call compile,requirements/torch)

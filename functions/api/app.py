@@ -17,6 +17,7 @@ from aws_lambda_powertools.logging import correlation_paths
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from headway_service import __version__
+from headway_service.api.conditional import NotModified
 from headway_service.api.openapi import ROUTERS
 from headway_service.api.request_body import document_in
 from headway_service.api.request_context import SUBMITTED
@@ -64,6 +65,11 @@ def _answer(error: RequestError) -> Response[str]:
 @app.exception_handler(RequestError)  # type: ignore[untyped-decorator]
 def _refuse(error: RequestError) -> Response[str]:
     return _answer(error)
+
+
+@app.exception_handler(NotModified)  # type: ignore[untyped-decorator]
+def _not_modified(unchanged: NotModified) -> Response[str]:
+    return Response(status_code=HTTPStatus.NOT_MODIFIED, body="", headers=unchanged.headers)
 
 
 @app.exception_handler(RequestValidationError)  # type: ignore[untyped-decorator]

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, unquote
 
 from tests.client import contract_arrays as arrays
 from tests.client import contract_foresight as foresight
+from tests.client import contract_summary as summaries
 from tests.client import contract_usage as usage
 from tests.client.contract_events import Feed
 from tests.client.contract_foresight import ENDED, Reply, problem
@@ -52,7 +53,8 @@ class Queue:
         key, match = ((headers or {}).get(name) for name in ("idempotency-key", "if-match"))
         segments = [unquote(part) for part in path.strip("/").split("/")]
         if self.server_version is not None:
-            reply = self._answer_new(method, segments, parse_qs(query), document, key)
+            reply = summaries.answer(self, method, segments, headers or {})
+            reply = reply or self._answer_new(method, segments, parse_qs(query), document, key)
             if reply is not None:
                 return reply
         return self._answer_old(method, segments, parse_qs(query), document, key, match)

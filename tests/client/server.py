@@ -126,9 +126,8 @@ def _handler(server: ContractServer) -> type[BaseHTTPRequestHandler]:
                 fault = server.faults.popleft() if server.faults else None
             if fault is None or fault.after:
                 status, document = self._answer(headers, body)
-                fault = fault or Fault(
-                    status=status, body=json.dumps(document).encode(), headers=_own_headers(server.queue, document)
-                )
+                content = b"" if status == 304 else json.dumps(document).encode()
+                fault = fault or Fault(status=status, body=content, headers=_own_headers(server.queue, document))
             if fault.drop or fault.hang_s:
                 server.stopped.wait(fault.hang_s)
                 self.close_connection = True

@@ -159,6 +159,16 @@ def test_capacity_and_configuration_are_read_and_set(real_api: HeadwayApi):
     assert real_api.get_config().version == 2
 
 
+def test_a_summary_is_read_and_one_that_is_known_is_not_sent_again(real_api: HeadwayApi, handler: ModuleType):
+    real_api.submit(request("job1"))
+    found = real_api.summary()
+    assert found is not None
+    assert [each.job_name for each in found.waiting] == ["job1"]
+    assert (found.pools[0].pool, found.counts.waiting) == ("ml.p5.48xlarge", 1)
+    assert real_api.summary(found.version) is None
+    assert real_api.capacity().pools
+
+
 def test_a_configuration_that_has_changed_is_not_replaced(real_api: HeadwayApi):
     shown = real_api.get_config().settings
     real_api.resize("ml.p5.48xlarge", 3)

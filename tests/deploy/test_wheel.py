@@ -51,6 +51,13 @@ def test_it_ships_no_verification_no_tests_and_no_settings_of_tools(wheel):
     assert [name for name in wheel.namelist() if unwanted.search(name)] == []
 
 
+def test_it_ships_the_pages_of_the_board(wheel):
+    folder = ROOT / "client/src/headway_client/board"
+    files = [path for path in folder.rglob("*") if path.suffix in {".css", ".html", ".js", ".tcss"}]
+    assert len(files) >= 6
+    assert {f"headway_client/board/{path.relative_to(folder).as_posix()}" for path in files} <= set(wheel.namelist())
+
+
 def test_the_client_alone_needs_six_packages(wheel):
     needed = {re.split(r"[<>=~!]", entry)[0] for entry in requirements(wheel) if "extra ==" not in entry}
     assert needed == {"boto3", "botocore", "click", "pyyaml", "requests", "tabulate"}

@@ -21,6 +21,7 @@ from headway.api_documents.events import EventPage
 from headway.api_documents.forecast import DryRun, Explanation, Forecast, WhatIf
 from headway.api_documents.jobs import Job
 from headway.api_documents.pools import PoolUse as PoolUseDocument
+from headway.api_documents.summary import Summary
 from headway.api_documents.usage import HistoryPage, Usage
 from headway.lifecycle import ATTEMPT_TRANSITIONS, JOB_TRANSITIONS, TERMINAL, JobState
 from headway.reasons import outside
@@ -121,7 +122,7 @@ def keys(document: Any) -> set[str]:
 
 
 def test_the_documents_of_the_api_page_have_the_fields_of_the_answers() -> None:
-    _, job, history, usage, _, _, _, _, _, _, _, _, rogue, letter, refusal, document = (
+    _, job, history, usage, _, _, _, _, _, _, _, _, _, rogue, letter, refusal, document = (
         json.loads(text) for text in blocks("docs/reference/api.md", "json")
     )
     seen = World().submit("a")
@@ -157,6 +158,7 @@ EXAMPLES = [
     Changes,
     WhatIf,
     EventPage,
+    Summary,
 ]
 
 

@@ -94,3 +94,14 @@ def test_the_demo_fails_if_the_queue_behaves_differently(
     captured = capsys.readouterr()
     assert f"✗ SageMaker runs 3 {P5}, but there are 2" in captured.err
     assert "All jobs have ended" not in captured.out
+
+
+def test_the_board_opens_on_a_busy_queue_and_ends_by_itself(tmp_path: Path):
+    command = [sys.executable, "-m", "headway_sandbox.demo.board", "--no-browser", "--seconds", "15"]
+    done = subprocess.run(
+        command, env={**os.environ, "TMPDIR": str(tmp_path)}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert "open http://127.0.0.1:" in done.stdout
+    assert left_behind(tmp_path) == []

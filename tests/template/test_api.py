@@ -24,6 +24,7 @@ ROUTES = {
     ("get", "/jobs/{name}/members"),
     ("post", "/job-batches"),
     ("get", "/forecast"),
+    ("get", "/summary"),
     ("post", "/what-if"),
     ("get", "/capacity"),
     ("get", "/history"),
@@ -147,7 +148,13 @@ def test_the_function_may_be_called_for_these_routes_of_this_api_only(of_type):
 
 OWN_LIMITS = {
     "Submit": {("post", "/jobs"), ("post", "/add-job")},
-    "List": {("get", "/jobs"), ("get", "/rogue-jobs"), ("get", "/events"), ("get", "/history")},
+    "List": {
+        ("get", "/jobs"),
+        ("get", "/summary"),
+        ("get", "/rogue-jobs"),
+        ("get", "/events"),
+        ("get", "/history"),
+    },
     "Heavy": {
         ("post", "/job-batches"),
         ("get", "/forecast"),

@@ -42,6 +42,8 @@ BREACHES = {
     "advice": ("layers/core/src/headway/advice/outcome.py", "headway.advice.rules"),
     "service": ("layers/service/src/headway_service/settings.py", "headway_service.store"),
     "client": ("client/src/headway_client/errors.py", "headway_client.cli"),
+    "board": ("client/src/headway_client/board/budget.py", "headway_client.board.poller"),
+    "only the board in the terminal needs textual": ("client/src/headway_client/board/poller.py", "textual"),
     "executor of Covalent": ("client/src/headway_covalent/errors.py", "headway_covalent.storage"),
     "the executor of Covalent needs the client only": ("client/src/headway_covalent/errors.py", "headway_service"),
     "a task runs with the standard library only": ("client/src/headway_covalent/run_task.py", "boto3"),

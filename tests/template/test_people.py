@@ -19,6 +19,7 @@ WHO = {
     ("get", "/jobs/{name}/explanation"): USER,
     ("get", "/jobs/{name}/members"): USER,
     ("get", "/forecast"): USER,
+    ("get", "/summary"): USER,
     ("post", "/what-if"): USER,
     ("get", "/capacity"): USER,
     ("get", "/rogue-jobs"): USER,

@@ -248,6 +248,33 @@ def test_capacity_and_configuration_are_read_and_put(api: HeadwayApi):
     assert caught.value.fields[0].field == "pools"
 
 
+def test_a_summary_is_read_and_one_that_is_known_is_not_sent_again(api: HeadwayApi, server: ContractServer):
+    server.queue.add("job1", jobState="running")
+    server.queue.add("job2")
+    found = api.summary()
+    assert found is not None
+    assert [each.job_name for each in found.running] == ["job1"]
+    assert [each.job_name for each in found.waiting] == ["job2"]
+    assert api.summary(found.version) is None
+    assert server.received[-1].headers["if-none-match"] == f'"{found.version}"'
+    server.queue.add("job3")
+    again = api.summary(found.version)
+    assert again is not None
+    assert again.version != found.version
+
+
+def test_a_response_of_unchanged_to_an_unconditional_request_is_an_error(api: HeadwayApi, server: ContractServer):
+    server.fail(Fault(status=304))
+    with pytest.raises(ClientError):
+        api.summary()
+
+
+def test_a_queue_without_summaries_is_too_old(api: HeadwayApi, server: ContractServer):
+    server.queue.server_version = None
+    with pytest.raises(ServerTooOldError):
+        api.summary()
+
+
 SETTINGS: dict[str, Any] = {"pools": {"ml.g5.xlarge": {"size": 3}}}
 
 

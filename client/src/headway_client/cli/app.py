@@ -10,6 +10,7 @@ from headway_client import __version__
 from headway_client.cli.command import Group, common_options
 from headway_client.cli.commands.jobs import (
     advise,
+    board,
     compare,
     connect,
     events,
@@ -57,6 +58,7 @@ _SECTIONS: dict[str, Sequence[click.Command]] = {
     "Inspecting": (
         *(queue.queue, show.show, results.results, forecast.why, forecast.forecast, forecast.what_if, history.history),
         *(compare.compare, advise.advise, events.events, usage.usage, usage.report, pools.capacity, teams.teams),
+        board.board,
     ),
     "Running jobs": (wait.wait, logs.logs, connect.connect),
     "Changing jobs": (update.stop, update.priority, update.change, update.comment, update.hold, update.release),

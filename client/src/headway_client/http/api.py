@@ -13,7 +13,7 @@ from headway_client.alternatives import is_item
 from headway_client.errors import ClientError, RefusedError, ServerFaultError
 from headway_client.http import error_mapping
 from headway_client.http.batch_submit import Batch
-from headway_client.http.transport import Answer, CredentialsSource, Limits, Transport
+from headway_client.http.transport import IF_NONE_MATCH_HEADER, Answer, CredentialsSource, Limits, Transport
 from headway_client.models import (
     ArrayMember,
     BatchResult,
@@ -36,6 +36,7 @@ from headway_client.models import (
     RogueJobs,
     ServerVersion,
     Submission,
+    Summary,
     Usage,
     WhatIf,
 )
@@ -531,6 +532,19 @@ class HeadwayApi:
         if pool is None:
             return decode(Capacity, self._send_new("POST", [action], body=body).document)
         return _capacity(self._send_new("POST", ["pools", pool, action], body=body).document)
+
+    def summary(self, known: str | None = None) -> Summary | None:
+        """Return one picture of the queue, at most a second old.
+
+        Args:
+            known: the version of a summary that the caller has.
+
+        Returns:
+            The summary; None if it is the known one.
+        """
+        headers = {IF_NONE_MATCH_HEADER: f'"{known}"'} if known is not None else {}
+        answer = self._send_new("GET", ["summary"], headers=headers)
+        return None if answer.document is None else decode(Summary, answer.document)
 
     def rogue_jobs(self) -> RogueJobs:
         """Return the unmanaged training jobs, the first hundred by name."""

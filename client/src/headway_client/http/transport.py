@@ -46,6 +46,12 @@ RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 """Statuses that do not depend on the request itself. 500 is not among them: a bug fails the same way again."""
 
 
+UNCHANGED = 304
+"""The status of a response to a conditional request: what the caller has is what the server has (RFC 9110)."""
+
+IF_NONE_MATCH_HEADER = "If-None-Match"
+
+
 class CredentialsSource(Protocol):
     """The part of botocore's `Credentials` that signing needs; refreshable credentials renew themselves."""
 
@@ -76,7 +82,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A successful response: its status (2xx) and its JSON document."""
+    """A successful response: its status (2xx, or 304 without a document) and its JSON document."""
 
     status: int
     document: Any
@@ -156,6 +162,8 @@ class Transport:
                 raise error_mapping.not_reached(self.endpoint, error) from error
             if 200 <= response.status_code < 300:
                 return Answer(status=response.status_code, document=self._parse(response, content))
+            if response.status_code == UNCHANGED and IF_NONE_MATCH_HEADER in (headers or {}):
+                return Answer(status=UNCHANGED, document=None)
             pause_s = self._pause_before_retry_s(response, attempt)
             if may_retry and pause_s is not None:
                 self._pause(pause_s)

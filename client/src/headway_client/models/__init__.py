@@ -12,6 +12,15 @@ from headway.api_documents.events import EventPage, FeedEvent
 from headway.api_documents.forecast import Ahead, DryRun, Explanation, Forecast, ForecastEntry, Shift, WhatIf
 from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
 from headway.api_documents.pools import Capacity, Configuration, Pause, PoolUse, TeamUse
+from headway.api_documents.summary import (
+    JobCounts,
+    PoolSummary,
+    RecentEvent,
+    RecentlyEnded,
+    RunningJob,
+    Summary,
+    WaitingHead,
+)
 from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
 from headway.api_documents.usage import Durations, EndedJob, HistoryPage, Recount, Usage, UsageSum
 from headway.api_documents.version import ServerVersion
@@ -43,23 +52,30 @@ __all__ = [
     "HistoryEntry",
     "HistoryPage",
     "Job",
+    "JobCounts",
     "JobDetails",
     "MedianStopping",
     "MemberPage",
     "Pause",
+    "PoolSummary",
     "PoolUse",
     "Reason",
+    "RecentEvent",
+    "RecentlyEnded",
     "Recount",
     "Redrive",
     "RedriveFailure",
     "RogueJob",
     "RogueJobs",
+    "RunningJob",
     "ServerVersion",
     "Shift",
     "Submission",
+    "Summary",
     "TeamUse",
     "Usage",
     "UsageSum",
+    "WaitingHead",
     "WatchOf",
     "WhatIf",
 ]

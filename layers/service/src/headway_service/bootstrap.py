@@ -68,6 +68,9 @@ from headway_service.scheduling.launcher import LEASE_MARGIN_MS, Launcher
 from headway_service.scheduling.tick import Scheduler
 from headway_service.settings import Settings
 from headway_service.store.marks import Marks
+from headway_service.summary.cache import SummaryCache
+from headway_service.summary.reader import read_picture
+from headway_service.summary.results import Picture
 from headway_service.tracking.observer import Observer
 from headway_service.tracking.unmanaged_jobs import UnmanagedJobs
 from headway_service.tracking.unmanaged_scan import scan_unmanaged_jobs
@@ -374,6 +377,14 @@ class Container:
     def capacity(self) -> Capacity:
         """How the pools are used now, by pool and by team."""
         return read_capacity(self.table, self._configuration)
+
+    @cached_property
+    def summaries(self) -> SummaryCache:
+        """Gives summaries. One for all invocations, as it keeps the last one for a moment."""
+        return SummaryCache(self._picture, self.machine_clock)
+
+    def _picture(self) -> Picture:
+        return read_picture(self.table, self._configuration, self.clock(), self.machine_clock())
 
     @property
     def pool_operations(self) -> PoolOperations:

@@ -64,7 +64,9 @@ class DocumentedRouter(Router):
         """
         method, path = call.split()
         own = {name: {"description": text, "schema": {"type": "string"}} for name, text in (headers or {}).items()}
-        responses = {status: _success(text, (models or {}).get(status), own) for status, text in succeeds.items()}
+        responses = {
+            status: _success(status, text, (models or {}).get(status), own) for status, text in succeeds.items()
+        }
         for status, errors in _by_status(refusals).items():
             responses[status] = _refusal("\n\n".join(f"`{error.code}`: {_first_line(error)}" for error in errors))
         forbidden = responses.get(HTTPStatus.FORBIDDEN)
@@ -96,9 +98,12 @@ def _by_status(refusals: tuple[type[RequestError], ...]) -> dict[int, list[type[
     return found
 
 
-def _success(text: str, model: Any, headers: Any) -> OpenAPIResponse:
+def _success(status: int, text: str, model: Any, headers: Any) -> OpenAPIResponse:
     response: OpenAPIResponse = {"description": text, "headers": {**_HEADERS, **headers}}
-    if model is not None:
+    if status == HTTPStatus.NOT_MODIFIED:
+        # Without a content of its own, Powertools adds that of the handler's return type.
+        response["content"] = {}
+    elif model is not None:
         response["content"] = {"application/json": {"model": model}}
     return response
 

@@ -85,7 +85,17 @@ def read_capacity(table: Table, configuration: Callable[[], Configuration]) -> C
     """
     # Before the first tick or submission, this puts the configured pools into the ledger.
     policy = configuration().policy()
-    ledger = read_ledger_for_display(table)
+    return capacity_of(table, read_ledger_for_display(table), policy)
+
+
+def capacity_of(table: Table, ledger: Ledger, policy: Policy) -> Capacity:
+    """How the pools of a ledger are used; the numbers of waiting jobs are eventually consistent.
+
+    Args:
+        table: the table.
+        ledger: the ledger as just read.
+        policy: the policy in effect.
+    """
     waiting = {pool.pool: _waiting(table, pool.pool, ledger) for pool in ledger.pools}
     return Capacity(pools=_pools(ledger, waiting), teams=_teams(ledger, policy, waiting))
 

@@ -112,7 +112,11 @@ def forecast_starts(
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="The most entries to return.")] = MAX_LISTED,
 ) -> Forecast:
     """Forecast when waiting jobs start."""
-    return forecast_document(request_context.forecast_service(request).forecast(job, limit))
+    found = request_context.forecast_service(request).forecast(job, limit)
+    if job is None:
+        starts = {each.seen.job.job_name: each.start_ms for each in found.jobs}
+        request_context.container(request).summaries.keep_forecast(found.as_of_ms, starts)
+    return forecast_document(found)
 
 
 @router.call(

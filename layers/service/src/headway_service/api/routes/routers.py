@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from headway_service.api.routes import capacity, config, dead_letters, events, forecast, jobs, pools, usage, version
+from headway_service.api.routes import (
+    capacity,
+    config,
+    dead_letters,
+    events,
+    forecast,
+    jobs,
+    pools,
+    summary,
+    usage,
+    version,
+)
 
-NOUNS = tuple(noun.router for noun in (jobs, events, forecast, capacity, usage, pools, config, dead_letters, version))
+_ALL = (jobs, events, summary, forecast, capacity, usage, pools, config, dead_letters, version)
+NOUNS = tuple(noun.router for noun in _ALL)
 """In the order of the OpenAPI document."""

@@ -1,0 +1,171 @@
+"""How long a summary takes, and how long a board takes to show it: 10,000 waiting and 500 running jobs.
+
+The table is in memory, so this is the time of Headway's own code without DynamoDB's. Each figure is the median.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from headway_client.board.rows import Selection, event_lines, running_rows, waiting_rows
+from headway_client.board.web.timeline import Timeline
+from headway_client.models import Summary
+from headway_sandbox.inprocess.deployment import SimulatedDeployment
+from headway_sandbox.inprocess.lambda_loader import http_event
+from headway_service.config.authorization import Caller
+from headway_service.store import transitions
+from headway_service.store.records.job import JobRecord, request_key
+from headway_service.testing.memory_table import MemoryTable
+
+WAITING, RUNNING, TEAMS = 10_000, 500, 10
+GOAL_FIRST_MS, GOAL_REFRESH_MS = 1000.0, 200.0
+
+_POOLS = ("ml.p5.48xlarge", "ml.g5.xlarge")
+_ROOT = Caller(arn="arn:aws:iam::123456789012:root", account="123456789012")
+
+
+class FullQueue(SimulatedDeployment[MemoryTable]):
+    """A queue whose instances are in use, behind which jobs wait.
+
+    Args:
+        waiting: how many wait.
+        running: how many run.
+    """
+
+    def __init__(self, waiting: int, running: int) -> None:
+        pools = {pool: {"size": running // len(_POOLS)} for pool in _POOLS}
+        teams: dict[str, Any] = {f"team{number}": {} for number in range(TEAMS)}
+        limits = {"waitingPerTeam": 10_000, "waitingPerOwner": 10_000}
+        super().__init__(MemoryTable(), {"pools": pools, "teams": teams, "limits": limits})
+        for number in range(running):
+            self._submit(f"running-{number:05}", 9, number)
+        while any(pool.free for pool in self.container.capacity().pools):
+            self.container.tick(25_000)
+        for pool in range(len(_POOLS)):
+            self._submit(f"pattern-{pool}", 1, pool)
+        self._enqueue(waiting)
+
+    def _submit(self, name: str, priority: int, number: int) -> None:
+        request = {
+            "TrainingJobName": name,
+            "RoleArn": "arn:aws:iam::123456789012:role/HeadwayTrainingRole",
+            "AlgorithmSpecification": {
+                "TrainingImage": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/t:1",
+                "TrainingInputMode": "File",
+            },
+            "OutputDataConfig": {"S3OutputPath": "s3://jobs/output"},
+            "ResourceConfig": {
+                "InstanceType": _POOLS[number % len(_POOLS)],
+                "InstanceCount": 1,
+                "VolumeSizeInGB": 30,
+            },
+            "StoppingCondition": {"MaxRuntimeInSeconds": 3600 + number},
+            "Tags": [
+                {"Key": "priority", "Value": str(priority)},
+                {"Key": "team", "Value": f"team{number % TEAMS}"},
+            ],
+        }
+        self.container.submitter.submit(request, _ROOT)
+
+    def _enqueue(self, waiting: int) -> None:
+        """Add jobs without the checks of admission, which take long."""
+        rng = Random(1)
+        patterns = [f"pattern-{pool}" for pool in range(len(_POOLS))]
+        jobs = [JobRecord.parse(self.table.get(JobRecord.key(name)) or {}) for name in patterns]
+        requests = [(self.table.get(request_key(name)) or {})["jobDetails"] for name in patterns]
+        for number in range(waiting - len(patterns)):
+            changes = {"job_name": f"waiting-{number:05}", "priority": rng.choice((1, 2, 5))}
+            changes |= {"team": f"team{rng.randrange(TEAMS)}"}
+            job = jobs[number % len(jobs)].model_copy(update=changes)
+            self.table.write(transitions.enqueue(job, requests[number % len(jobs)]))
+
+    def summary(self, known: str | None = None) -> dict[str, Any]:
+        """The response to a call of the summary that reads the table.
+
+        Args:
+            known: the version that the caller has.
+        """
+        self.now_s += 2
+        headers = {"If-None-Match": known} if known is not None else {}
+        answer: dict[str, Any] = self.invoke("api", http_event("GET", "/summary", headers=headers))
+        return answer
+
+
+def median_ms(act: Callable[[], object], rounds: int) -> float:
+    """The median time of an action, ms.
+
+    Args:
+        act: the action.
+        rounds: how often.
+    """
+    taken: list[float] = []
+    for _ in range(rounds):
+        begun_ns = time.process_time_ns()
+        act()
+        taken.append((time.process_time_ns() - begun_ns) / 1e6)
+    return statistics.median(taken)
+
+
+def measure(waiting: int, running: int, rounds: int) -> dict[str, float]:
+    """The figures.
+
+    Args:
+        waiting: how many jobs wait.
+        running: how many run.
+        rounds: how often each is measured.
+    """
+    queue = FullQueue(waiting, running)
+    first = queue.summary()
+    if first["statusCode"] != 200:
+        raise RuntimeError(f"no summary: {first}")
+    etag = first["multiValueHeaders"]["ETag"][0]
+    if queue.summary(etag)["statusCode"] != 304:
+        raise RuntimeError("an unchanged summary was sent again")
+    shown = json.loads(first["body"])
+    timeline = Timeline()
+
+    def refresh_terminal() -> None:
+        summary = Summary.from_document(json.loads(first["body"]))
+        waiting_rows(summary, Selection(), queue.now_s)
+        running_rows(summary, Selection(), queue.now_s)
+        event_lines(summary)
+
+    def refresh_server() -> None:
+        summary = Summary.from_document(json.loads(first["body"]))
+        timeline.add(summary, queue.now_s)
+        json.dumps({"summary": summary.document})
+        json.dumps(timeline.document)
+
+    return {
+        "waiting": waiting,
+        "running": len(shown["running"]),
+        "heads": len(shown["waiting"]),
+        "bytes": len(first["body"]),
+        "summary_ms": median_ms(queue.summary, rounds),
+        "unchanged_ms": median_ms(lambda: queue.summary(etag), rounds),
+        "terminal_ms": median_ms(refresh_terminal, rounds),
+        "server_ms": median_ms(refresh_server, rounds),
+    }
+
+
+def main() -> int:
+    """Measure, print the figures, and return 1 if one of them misses its goal."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the jobs")
+    part = 10 if parser.parse_args().quick else 1
+    found = measure(WAITING // part, RUNNING // part, rounds=7)
+    for name, figure in found.items():
+        sys.stdout.write(f"{name:14} {figure:12,.1f}\n")
+    refresh_ms = max(found["terminal_ms"], found["server_ms"])
+    return int(found["summary_ms"] + refresh_ms > GOAL_FIRST_MS or refresh_ms > GOAL_REFRESH_MS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,216 @@
+// The board: which page is shown, reading from the local server, keys and changes.
+
+import { clock, el, safe } from "./dom.js";
+import { jobPage, jobsPage, nowPage, teamsPage, workflowsPage } from "./pages.js";
+import { timelinePage } from "./timeline.js";
+
+const VISIBLE_MS = 2000, HIDDEN_MS = 30000, LIST_MS = 20000;
+const PAGES = [["now", "Now"], ["timeline", "Timeline"], ["jobs", "Jobs"], ["teams", "Teams"], ["workflows", "Workflows"]];
+
+const state = { summary: null, forecast: null, error: "", allowsChanges: false };
+const view = { text: "", states: "live", sort: null };
+const kept = new Map();
+const etags = new Map();
+let readAt = 0, lost = "", timer = 0, listed = { key: "", jobs: [], at: 0 }, explained = { name: "", why: null };
+const main = document.getElementById("main");
+
+async function read(path) {
+  const known = kept.get(path);
+  const answer = await fetch(path, { headers: known ? { "If-None-Match": etags.get(path) } : {}, credentials: "same-origin", cache: "no-store" });
+  const age = Number(answer.headers.get("Headway-Board-Age") ?? 0);
+  if (answer.status === 304) return { document: known, age };
+  const document = await answer.json();
+  if (!answer.ok) throw new Error(document.error);
+  kept.set(path, document);
+  etags.set(path, answer.headers.get("ETag"));
+  return { document, age };
+}
+
+async function poll() {
+  clearTimeout(timer);
+  try {
+    const { document: found, age } = await read(`/api/board?hidden=${document.hidden ? 1 : 0}`);
+    Object.assign(state, found);
+    readAt = Date.now() - age * 1000;
+    lost = found.error;
+  } catch (error) {
+    lost = error.message || "the board's server does not respond";
+  }
+  await draw();
+  timer = setTimeout(poll, document.hidden ? HIDDEN_MS : VISIBLE_MS);
+}
+
+function now() {
+  return state.readTime + (Date.now() - readAt) / 1000;
+}
+
+function route() {
+  const [page, name] = location.hash.replace(/^#/, "").split("/");
+  if (page === "job" && name) return { page, name: decodeURIComponent(name) };
+  return { page: PAGES.some(([each]) => each === page) ? page : "now" };
+}
+
+async function draw() {
+  const { page, name } = route();
+  drawHead(page);
+  if (!state.summary) return;
+  try {
+    if (page === "now") show(page, nowPage(state, now()));
+    else if (page === "timeline") show(page, timelinePage(state, (await read("/api/timeline")).document, now()));
+    else if (page === "teams") show(page, teamsPage(state.summary));
+    else if (page === "workflows") show(page, workflowsPage(await jobs("live")));
+    else if (page === "jobs") await drawJobs();
+    else await drawJob(name);
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+function drawHead(page) {
+  const nav = document.getElementById("nav");
+  nav.replaceChildren(...PAGES.map(([each, title]) => el("a", { href: `#${each}`, "aria-current": each === page ? "page" : null }, title)));
+  const status = document.getElementById("state");
+  status.className = lost ? "lost" : "";
+  if (lost) status.textContent = safe(`Not connected${readAt ? `, as of ${Math.round((Date.now() - readAt) / 1000)} s ago` : ""}: ${lost}`);
+  else if (state.summary) {
+    const { running, stopping, waiting } = state.summary.counts;
+    status.textContent = `${running} running, ${stopping} stopping, ${waiting} waiting, ${clock(now())} UTC`;
+  }
+}
+
+// Replaces the page, unless somebody is about to choose something in it. The focus stays on the same link.
+function show(key, children) {
+  const focused = main.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  main.dataset.page = key;
+  main.replaceChildren(...children.flat().filter(Boolean));
+  if (focused) [...main.querySelectorAll("a")].find((each) => each.getAttribute("href") === focused)?.focus();
+}
+
+async function jobs(states) {
+  const query = states === "live" ? "" : `?${states.split(" ").map((each) => `state=${each}`).join("&")}`;
+  if (listed.key === query && Date.now() - listed.at < LIST_MS) return listed.jobs;
+  const { document: found } = await read(`/api/jobs${query}`);
+  listed = { key: query, jobs: found.jobs, at: Date.now() };
+  return listed.jobs;
+}
+
+async function drawJobs() {
+  const found = await jobs(view.states);
+  const onsort = (place) => {
+    view.sort = { place, down: view.sort?.place === place && !view.sort.down };
+    drawJobs().then(() => main.querySelectorAll("th button")[place].focus());
+  };
+  const rows = jobsPage(found, view, onsort);
+  const old = main.dataset.page === "jobs" ? main.querySelector("table") : null;
+  if (old) {
+    const focused = old.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+    old.replaceWith(rows);
+    if (focused) [...rows.querySelectorAll("a")].find((each) => each.getAttribute("href") === focused)?.focus();
+    return;
+  }
+  const filter = el("input", { id: "filter", type: "search", value: view.text, oninput: (event) => { view.text = event.target.value; drawJobs(); } });
+  const choice = el("select", { id: "states", onchange: (event) => { view.states = event.target.value; drawJobs(); } },
+    [["live", "not ended"], ["running stopping", "running"], ["pending preempted", "waiting"], ["completed failed stopped", "ended"]]
+      .map(([value, text]) => el("option", { value, selected: value === view.states }, text)));
+  show("jobs", [el("div", { class: "tools" }, el("label", { for: "filter" }, "Filter"), filter, el("label", { for: "states" }, "State"), choice,
+    el("span", { class: "soft" }, "the first 100; `headway queue` lists all")), rows]);
+}
+
+async function drawJob(name) {
+  const { document: job } = await read(`/api/jobs/${encodeURIComponent(name)}`);
+  const act = state.allowsChanges
+    ? (title, action) => el("button", { type: "button", id: `do-${action}`, onclick: () => change(name, action) }, title) : null;
+  const path = `/api/jobs/${encodeURIComponent(name)}`;
+  const members = job.array ? (await read(`${path}/members`)).document.members : null;
+  // What was explained is shown until another job is opened.
+  if (explained.name !== name) explained = { name, why: null };
+  const onwhy = async () => {
+    try {
+      explained = { name, why: (await read(`${path}/explanation`)).document };
+      await draw();
+    } catch (error) {
+      say(error.message);
+    }
+  };
+  const focused = document.activeElement?.id;
+  show(`job/${name}`, jobPage(job, act, { onwhy, why: explained.why, members }));
+  if (focused?.startsWith("do-")) document.getElementById(focused)?.focus();
+}
+
+const QUESTIONS = { hold: "Hold", release: "Release", stop: "Stop" };
+
+async function change(name, action) {
+  let body = null;
+  if (action === "priority") {
+    const text = await ask(`Priority of ${name}, 0 to 9999`, { input: true });
+    if (text === null) return;
+    if (!/^[0-9]{1,4}$/.test(text.trim())) return say("A priority is a whole number from 0 to 9999.");
+    body = JSON.stringify({ priority: Number(text) });
+  } else if (!(await ask(`${QUESTIONS[action]} ${name}?`))) return;
+  const headers = { "X-Headway-Board": "change", ...(body ? { "Content-Type": "application/json" } : {}) };
+  try {
+    const answer = await fetch(`/api/jobs/${encodeURIComponent(name)}/${action}`, { method: "POST", headers, body, credentials: "same-origin" });
+    const found = await answer.json();
+    say(answer.ok ? `${found.jobName}: ${found.jobState}, ${found.reason.message}` : found.error);
+  } catch {
+    say("The board's server does not respond; the request may still be carried out.");
+  }
+  listed.at = 0;
+  await poll();
+}
+
+function ask(question, { input = false } = {}) {
+  const dialog = document.getElementById("question");
+  const line = input ? el("input", { type: "text", inputmode: "numeric", "aria-labelledby": "question-text" }) : null;
+  document.getElementById("question-text").textContent = safe(question);
+  dialog.querySelector("input")?.remove();
+  if (line) document.getElementById("question-text").after(line);
+  return new Promise((resolve) => {
+    const done = (answer) => { dialog.close(); resolve(answer); };
+    document.getElementById("question-yes").onclick = () => done(line ? line.value : true);
+    document.getElementById("question-no").onclick = () => done(line ? null : false);
+    dialog.oncancel = () => resolve(line ? null : false);
+    if (line) line.onkeydown = (event) => { if (event.key === "Enter") done(line.value); };
+    dialog.showModal();
+    (line ?? document.getElementById("question-no")).focus();
+  });
+}
+
+function say(text) {
+  const message = document.getElementById("message");
+  message.textContent = safe(text);
+  clearTimeout(say.timer);
+  say.timer = setTimeout(() => { message.textContent = ""; }, 8000);
+}
+
+function help() {
+  const dialog = document.getElementById("help");
+  const keys = [["1 to 5", "the pages"], ["/", "filter the jobs"], ["j, k", "the next, the previous job"], ["Enter", "open the job"],
+    ["Tab", "the next control"], ["?", "these keys"], ["Escape", "close"]];
+  dialog.replaceChildren(el("h2", {}, "Keys"), ...keys.map(([key, text]) => el("p", {}, el("strong", {}, key), ` ${text}`)),
+    el("button", { type: "button", onclick: () => dialog.close() }, "Close"));
+  dialog.showModal();
+}
+
+function step(by) {
+  const links = [...main.querySelectorAll("tbody a")];
+  const place = links.indexOf(document.activeElement);
+  links[place < 0 ? 0 : Math.min(links.length - 1, Math.max(0, place + by))]?.focus();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input, select") || document.querySelector("dialog[open]")) return;
+  const place = "12345".indexOf(event.key);
+  if (event.key.length === 1 && place >= 0) location.hash = `#${PAGES[place][0]}`;
+  else if (event.key === "?") help();
+  else if (event.key === "j") step(1);
+  else if (event.key === "k") step(-1);
+  else if (event.key === "/") {
+    event.preventDefault();
+    location.hash = "#jobs";
+    draw().then(() => document.getElementById("filter")?.focus());
+  }
+});
+document.addEventListener("visibilitychange", () => { if (!document.hidden) poll(); });
+window.addEventListener("hashchange", draw);
+poll();

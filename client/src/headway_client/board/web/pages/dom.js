@@ -1,0 +1,69 @@
+// Elements, and text of other people made safe to show. Nothing here parses HTML.
+
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]/gu;
+const SPACES = /[\t\n\r\v\f\u2028\u2029\u0085]/g;
+
+// As headway.sanitize does: no character can reorder, hide or move what is shown.
+export function safe(text) {
+  return String(text ?? "").replace(SPACES, " ").replace(HIDDEN, (each) => {
+    const code = each.codePointAt(0).toString(16);
+    return code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u${code.padStart(4, "0")}`;
+  });
+}
+
+export function el(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+export function svg(name, attributes = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children.flat()) {
+    if (child === null || child === undefined) continue;
+    element.append(child instanceof Node ? child : document.createTextNode(safe(child)));
+  }
+  return element;
+}
+
+export function jobLink(name) {
+  return el("a", { href: `#job/${encodeURIComponent(name)}` }, name);
+}
+
+export function table(columns, rows, { sort = null, onsort = null } = {}) {
+  const heads = columns.map((column, place) => {
+    const order = sort && sort.place === place ? (sort.down ? "descending" : "ascending") : null;
+    const mark = order ? (sort.down ? " ▼" : " ▲") : "";
+    const inner = onsort ? el("button", { type: "button", onclick: () => onsort(place) }, column.name + mark) : column.name;
+    return el("th", { scope: "col", class: column.number ? "number" : null, "aria-sort": order }, inner);
+  });
+  const body = rows.map((row) =>
+    el("tr", {}, row.map((cell, place) => el("td", { class: columns[place].number ? "number" : null }, cell))));
+  return el("table", {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, body));
+}
+
+export function seconds(time) {
+  return time ? Date.parse(time) / 1000 : null;
+}
+
+export function span(value) {
+  if (value < 0) return "over";
+  const minutes = Math.floor(value / 60), hours = Math.floor(minutes / 60), days = Math.floor(hours / 24);
+  if (days) return `${days}d ${hours % 24}h`;
+  if (hours) return `${hours}h ${String(minutes % 60).padStart(2, "0")}m`;
+  return `${minutes}m ${String(Math.floor(value % 60)).padStart(2, "0")}s`;
+}
+
+export function clock(value) {
+  return new Date(value * 1000).toISOString().slice(5, 19).replace("T", " ");
+}
+
+export function demand(of, oneOf = false) {
+  const parts = Object.entries(of ?? {}).sort().map(([pool, count]) => `${count} ${pool.replace(/^ml\./, "")}`);
+  return parts.join(oneOf ? " or " : " + ");
+}

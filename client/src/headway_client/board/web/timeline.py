@@ -1,0 +1,136 @@
+"""What ran where and when, as far as the board has seen it: the attempts of each pool over time."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from headway_client.models import RecentlyEnded, RunningJob, Summary
+
+MAX_BARS = 2000
+"""Bars that are kept, the newest."""
+
+MAX_SAMPLES = 1000
+"""Moments at which the use of the pools is kept, the newest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """Instances of a pool that an attempt held.
+
+    Attributes:
+        attempt: the attempt; the job, if its attempts were not seen.
+        start_s, end_s: when, s since 1970; None while it holds them.
+        outcome: ``running``, ``stopping``, ``preempted``, the state of the ended job, or ``ended``.
+    """
+
+    job: str
+    attempt: str
+    pool: str
+    count: int
+    team: str
+    priority: int
+    start_s: float
+    end_s: float | None
+    outcome: str
+    by: str = ""
+
+
+class Timeline:
+    """Remembers the attempts of each summary. An attempt that is gone has ended since the summary before.
+
+    Several threads may use it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[tuple[str, str], Bar] = {}
+        self._closed: deque[Bar] = deque(maxlen=MAX_BARS)
+        self._samples: deque[dict[str, Any]] = deque(maxlen=MAX_SAMPLES)
+        self._known: set[str] = set()
+
+    def add(self, summary: Summary, now_s: float) -> None:
+        """Take a summary into account.
+
+        Args:
+            summary: the summary.
+            now_s: the queue's time.
+        """
+        with self._lock:
+            self._add(summary, now_s)
+
+    def _add(self, summary: Summary, now_s: float) -> None:
+        ended = {job.job_name: job for job in summary.ended}
+        live = {(bar.attempt, bar.pool): bar for job in summary.running for bar in _bars(job)}
+        # Beyond the limit of a summary, an attempt that is not in it may still run.
+        for key in [] if summary.more_running else [key for key in self._open if key not in live]:
+            self._closed.append(_closed(self._open.pop(key), ended, now_s))
+        self._open |= live
+        self._known |= {bar.job for bar in live.values()}
+        for job in summary.ended:
+            if job.job_name not in self._known:
+                self._known.add(job.job_name)
+                self._closed.extend(_of_ended(job))
+        use = {pool.pool: [pool.allocated, pool.reserved, pool.size] for pool in summary.pools}
+        self._samples.append({"time": now_s, "use": use})
+        if len(self._known) > 2 * MAX_BARS:
+            self._known = {bar.job for bar in (*self._closed, *self._open.values())}
+
+    @property
+    def bars(self) -> list[Bar]:
+        """The bars, by their start."""
+        return sorted([*self._closed, *self._open.values()], key=lambda bar: (bar.start_s, bar.attempt, bar.pool))
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The bars and the use of the pools, for the pages."""
+        with self._lock:
+            return {"bars": [asdict(bar) for bar in self.bars], "samples": list(self._samples)}
+
+
+def _bars(job: RunningJob) -> Iterator[Bar]:
+    for pool, count in job.demand.items():
+        yield Bar(
+            job=job.job_name,
+            attempt=job.attempt_name,
+            pool=pool,
+            count=count,
+            team=job.team or "",
+            priority=job.priority,
+            start_s=_seconds(job.started_time),
+            end_s=None,
+            outcome="preempted" if job.stop_cause == "preemption" else str(job.job_state),
+            by=job.stops_for or "",
+        )
+
+
+def _closed(bar: Bar, ended: dict[str, RecentlyEnded], now_s: float) -> Bar:
+    job = ended.get(bar.job)
+    if job is not None:
+        return replace(bar, end_s=min(now_s, _seconds(job.ended_time)), outcome=str(job.job_state))
+    return replace(bar, end_s=now_s, outcome="preempted" if bar.outcome == "preempted" else "ended")
+
+
+def _of_ended(job: RecentlyEnded) -> Iterator[Bar]:
+    if job.started_time is None:
+        return
+    for pool, count in job.demand.items():
+        yield Bar(
+            job=job.job_name,
+            attempt=job.job_name,
+            pool=pool,
+            count=count,
+            team=job.team or "",
+            priority=job.priority,
+            start_s=_seconds(job.started_time),
+            end_s=_seconds(job.ended_time),
+            outcome=str(job.job_state),
+        )
+
+
+def _seconds(time: str) -> float:
+    return datetime.fromisoformat(time).timestamp()

@@ -1,0 +1,90 @@
+"""The command board: a live picture of the queue."""
+
+from __future__ import annotations
+
+import webbrowser
+from typing import TYPE_CHECKING
+
+import click
+
+from headway_client.cli.arguments.params import WholeNumber
+from headway_client.cli.command import Command, CommonOptions, pass_common
+from headway_client.cli.context import connection
+from headway_client.cli.interruption import UNCHANGED
+from headway_client.errors import UsageError
+
+if TYPE_CHECKING:
+    from headway_client.http.api import HeadwayApi
+
+_READ_TIMEOUT_S = 15.0
+"""Of one call: a board shows a lost connection rather than wait for it."""
+
+
+@click.command("board", cls=Command, interrupted=UNCHANGED)
+@click.option("--web", is_flag=True, help="In a browser on this machine instead of the terminal.")
+@click.option("--allow-changes", is_flag=True, help="With --web: let the pages change jobs.")
+@click.option("--port", type=WholeNumber(0, 65_535), metavar="N", help="With --web: the port (default: a free one).")
+@click.option("--no-browser", is_flag=True, help="With --web: only print the link.")
+@pass_common
+def board(
+    common: CommonOptions,
+    port: int | None,
+    *,
+    web: bool,
+    allow_changes: bool,
+    no_browser: bool,
+) -> None:
+    """Show pools, the queue with reasons, running jobs and events, live.
+
+    Keys show, explain, hold, release and stop jobs and change priorities; `?` lists them.
+    """
+    if not web and (allow_changes or no_browser or port is not None):
+        raise UsageError("Options --allow-changes, --port and --no-browser need --web.")
+    if common.output != "table":
+        raise UsageError(f"board does not support --output {common.output}; use `headway queue`.")
+    if web:
+        _serve(common, port=port or 0, allow_changes=allow_changes, opens=not no_browser)
+    else:
+        _show_in_terminal(common)
+
+
+def _serve(common: CommonOptions, *, port: int, allow_changes: bool, opens: bool) -> None:
+    from headway_client.board.web.server import BoardServer
+
+    api = _open_board_api(common)
+    try:
+        server = BoardServer(api, port=port, allow_changes=allow_changes)
+    except OSError as error:
+        raise UsageError(f"The board can't listen on port {port} of this machine: {error.strerror}.") from error
+    print(f"The board is at {server.url}\nThe link works once. Ctrl-C ends the board.", flush=True)
+    if opens:
+        webbrowser.open(server.url)
+    try:
+        server.serve()
+    finally:
+        server.close()
+
+
+def _show_in_terminal(common: CommonOptions) -> None:
+    try:
+        from headway_client.board.terminal.app import Board, Sheets
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in {"textual", "rich"}:
+            raise
+        raise UsageError("The board in the terminal needs textual: pip install 'headway[board]'.") from error
+    from headway_client.cli.output import explanation_sheet, job_sheet
+
+    Board(_open_board_api(common), Sheets(job=job_sheet, explanation=explanation_sheet)).run()
+
+
+def _open_board_api(common: CommonOptions) -> HeadwayApi:
+    """Return a client that sends one request for each call, as the board itself retries and counts its calls."""
+    from dataclasses import replace
+
+    from headway_client.cli.output import times
+    from headway_client.http.api import HeadwayApi
+    from headway_client.http.transport import Limits
+
+    api = HeadwayApi.connect(connection(common), limits=replace(Limits(), tries=1, read_timeout_s=_READ_TIMEOUT_S))
+    times.now_s = api.now_s
+    return api

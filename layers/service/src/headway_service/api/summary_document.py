@@ -1,0 +1,114 @@
+"""The document of a summary, and the version by which an unchanged one is recognized."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+
+from pydantic import TypeAdapter
+
+from headway.api_documents.jobs import Reason
+from headway.api_documents.summary import (
+    JobCounts,
+    PoolSummary,
+    RecentEvent,
+    RecentlyEnded,
+    RunningJob,
+    Summary,
+    WaitingHead,
+)
+from headway.lifecycle import JobState
+from headway_service.api.serializers import capacity_document, time_text
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.summary.reader import ends_by_ms
+from headway_service.summary.results import ForecastStarts, Head, Picture
+
+_summaries = TypeAdapter(Summary)
+
+
+def summary_document(picture: Picture, forecast: ForecastStarts | None) -> Summary:
+    """A summary.
+
+    Args:
+        picture: the queue.
+        forecast: the starts of a forecast; None if none was made lately.
+    """
+    capacity = capacity_document(picture.capacity)
+    counted = sum(use.waiting for use in picture.capacity.pools)
+    summary = Summary(
+        version="",
+        pools=tuple(PoolSummary(**vars(use), by_team=picture.by_team.get(use.pool, {})) for use in capacity.pools),
+        teams=capacity.teams,
+        counts=JobCounts(
+            waiting=counted,
+            depending=picture.depending,
+            running=picture.attempt_count - picture.stopping_count,
+            stopping=picture.stopping_count,
+        ),
+        running=tuple(map(_running, picture.attempts)),
+        more_running=picture.attempt_count - len(picture.attempts),
+        waiting=tuple(_head(each, forecast) for each in picture.heads),
+        more_waiting=picture.more_waiting,
+        ended=tuple(map(_ended, picture.ended)),
+        events=tuple(
+            RecentEvent(time=time_text(each.time_ms), kind=each.kind, job_name=each.job, message=each.message)
+            for each in picture.events
+        ),
+        forecast_time=time_text(forecast.as_of_ms) if forecast else None,
+    )
+    return replace(summary, version=_version(summary))
+
+
+def _version(summary: Summary) -> str:
+    text = json.dumps(_summaries.dump_python(summary, mode="json"), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _running(attempt: AttemptRecord) -> RunningJob:
+    return RunningJob(
+        job_name=attempt.job_name,
+        attempt_name=attempt.attempt_name,
+        job_state=JobState.RUNNING if attempt.stop_cause is None else JobState.STOPPING,
+        status=attempt.secondary_status,
+        team=attempt.team or None,
+        priority=attempt.priority,
+        demand=attempt.demand,
+        one_of=attempt.one_of,
+        started_time=time_text(attempt.since_ms),
+        ends_by=time_text(ends_by_ms(attempt)),
+        stopping_since=time_text(attempt.stopping_since_ms),
+        stop_cause=attempt.stop_cause,
+        stops_for=attempt.freed_for,
+    )
+
+
+def _head(head: Head, forecast: ForecastStarts | None) -> WaitingHead:
+    job = head.job
+    return WaitingHead(
+        job_name=job.name,
+        team=job.team or None,
+        priority=job.priority,
+        demand=job.demand,
+        one_of=job.one_of,
+        entry_time=time_text(job.entry_time_ms),
+        place=head.place,
+        reason=Reason(code=head.reason.code, message=head.reason.message),
+        start_by=time_text(head.start_by_ms),
+        expected_start=time_text(forecast.starts.get(job.name)) if forecast else None,
+    )
+
+
+def _ended(job: JobRecord) -> RecentlyEnded:
+    return RecentlyEnded(
+        job_name=job.job_name,
+        job_state=job.job_state,
+        team=job.team or None,
+        priority=job.priority,
+        demand=job.demand,
+        started_time=time_text(job.usage.started_ms),
+        ended_time=time_text(job.ended_ms or 0),
+        preemptions=job.preemption_count,
+        reason=Reason(code=job.reason.code, message=job.reason.message),
+    )

@@ -1,0 +1,3 @@
+"""The summary: one cheap picture of the queue, for boards that show it again and again."""
+
+from __future__ import annotations

@@ -1,0 +1,348 @@
+"""The board in a real Chromium, on a queue on virtual time with the real handlers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.credentials import Credentials
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from headway_client.board.web.server import BoardServer
+from headway_client.http.api import HeadwayApi
+from headway_client.http.transport import Limits
+from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY
+
+ROOT = Path(__file__).parents[4]
+SERVICE_PYTHON = ROOT / ".venv/bin/python"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = [
+    *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+]
+PICTURES = os.environ.get("HEADWAY_BOARD_PICTURES")
+"""A folder for screenshots; none are taken without it."""
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="the machine has no Chromium"),
+    pytest.mark.skipif(not SERVICE_PYTHON.exists(), reason="`make .venv/.made` has not made the service's environment"),
+]
+
+
+class Queue:
+    """A queue in a process of its own."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [SERVICE_PYTHON, "-m", "tests.client.board.browser.queue_process"],
+            cwd=ROOT, env={**os.environ, "PYTHONPATH": ""}, text=True, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )  # fmt: skip
+        self.endpoint = self._line("http")
+
+    def _line(self, begin: str) -> str:
+        assert self._process.stderr is not None
+        said = []
+        for line in self._process.stderr:
+            if line.startswith(begin):
+                return line.strip()
+            said.append(line)
+        raise AssertionError("".join(said))
+
+    def do(self, *words: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(" ".join(map(str, words)) + "\n")
+        self._process.stdin.flush()
+        self._line("done")
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=10)
+        assert self._process.stderr is not None
+        self._process.stderr.close()
+
+
+class Clock:
+    """The board's clock, which tests move so that the next call is due."""
+
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def queue() -> Iterator[Queue]:
+    started = Queue()
+    started.do("submit", "low", 1, "vision", 2)
+    started.do("tick")
+    started.do("pass", 120)
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def board(queue: Queue, clock: Clock) -> Iterator[BoardServer]:
+    credentials = Credentials(ACCESS_KEY, SECRET_KEY)
+    api = HeadwayApi(queue.endpoint, region=REGION, credentials=credentials, limits=Limits(tries=1))
+    server = BoardServer(api, allow_changes=True, clock=clock)
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    yield server
+    server.stop()
+    server.close()
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        # Chromium's own sandbox does not start as root.
+        flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium: Browser, board: BoardServer) -> Iterator[Page]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    opened = context.new_page()
+    problems: list[str] = []
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.on("console", lambda each: problems.append(each.text) if "Content Security Policy" in each.text else None)
+    opened.goto(board.url)
+    yield opened
+    context.close()
+    assert problems == []
+
+
+def look(page: Page, clock: Clock) -> None:
+    """Let the board read the queue again: its next call is due, and the page asks within two seconds."""
+    clock.now_s += 61
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def picture(page: Page, name: str) -> None:
+    if PICTURES:
+        page.screenshot(path=f"{PICTURES}/{name}.png")
+
+
+def test_it_opens_without_the_token_in_its_address_and_shows_the_queue(page: Page, board: BoardServer) -> None:
+    expect(page.get_by_role("region", name="Running")).to_contain_text("low")
+    assert page.url == board.url.partition("?")[0]
+    assert page.evaluate("document.cookie") == ""
+    expect(page.locator("#state")).to_contain_text("1 running")
+
+
+def test_a_preemption_is_seen_as_it_happens(page: Page, queue: Queue, clock: Clock) -> None:
+    running = page.get_by_role("region", name="Running")
+    expect(running).to_contain_text("low")
+    queue.do("submit", "urgent", 9, "search", 1)
+    queue.do("tick")
+    look(page, clock)
+    expect(running).to_contain_text("preempted for urgent")
+    expect(page.get_by_role("region", name="Waiting")).to_contain_text("starts on 1 ml.p5.48xlarge as soon as")
+    picture(page, "board-now")
+    queue.do("pass", 200)
+    queue.do("tick")
+    look(page, clock)
+    expect(running.get_by_role("row", name="urgent")).to_be_visible()
+    expect(page.get_by_role("region", name="Waiting")).to_contain_text("low")
+    page.keyboard.press("2")
+    attempts = page.get_by_role("img", name="Attempts of ml.p5.48xlarge")
+    expect(attempts.locator("rect.preempted")).not_to_have_count(0)
+    expect(attempts.locator("rect.planned")).to_have_count(1)
+    expect(attempts).to_contain_text("urgent")
+    picture(page, "board-timeline")
+
+
+def test_jobs_are_filtered_and_sorted_by_keyboard(page: Page, queue: Queue, clock: Clock) -> None:
+    for number in range(4):
+        queue.do("submit", f"job-{number}", number, "search" if number % 2 else "vision", 1)
+    expect(page.locator("#state")).to_contain_text("running")
+    page.keyboard.press("3")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(5)
+    page.get_by_role("button", name="Priority").click()
+    expect(rows.first).to_contain_text("job-0")
+    page.get_by_role("button", name="Priority").click()
+    expect(rows.first).to_contain_text("job-3")
+    expect(page.get_by_role("columnheader", name="Priority")).to_have_attribute("aria-sort", "descending")
+    page.keyboard.press("/")
+    page.keyboard.type("search")
+    expect(rows).to_have_count(2)
+    picture(page, "board-jobs")
+
+
+def test_a_job_is_opened_and_stopped_after_a_question(page: Page, queue: Queue, clock: Clock) -> None:
+    queue.do("submit", "mine", 1, "search", 1)
+    look(page, clock)
+    page.get_by_role("link", name="mine").first.click()
+    expect(page.get_by_role("heading", name="mine")).to_be_visible()
+    expect(page.get_by_role("region", name="History")).to_contain_text("pending")
+    picture(page, "board-job")
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="No").click()
+    expect(page.locator("#message")).to_be_empty()
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="Yes").click()
+    expect(page.locator("#message")).to_contain_text("mine: stopped")
+    expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+def test_a_job_is_explained_on_request(page: Page, queue: Queue, clock: Clock) -> None:
+    queue.do("submit", "mine", 1, "search", 1)
+    look(page, clock)
+    page.get_by_role("link", name="mine").first.click()
+    page.get_by_role("button", name="Why").click()
+    why = page.get_by_role("region", name="Why")
+    expect(why).to_contain_text("Expected start")
+    expect(why.get_by_role("row", name="low running")).to_be_visible()
+
+
+def test_an_array_shows_its_members(page: Page, queue: Queue, clock: Clock) -> None:
+    queue.do("sweep", "search-rates", 3)
+    page.goto(page.url.partition("#")[0] + "#job/search-rates")
+    members = page.get_by_role("region", name="Members")
+    expect(members.locator("tbody tr")).to_have_count(3)
+    expect(members).to_contain_text("0.1")
+    page.keyboard.press("5")
+    expect(page.get_by_role("row", name="search-rates 3")).to_be_visible()
+
+
+def test_a_priority_is_changed(page: Page, queue: Queue, clock: Clock) -> None:
+    queue.do("submit", "mine", 1, "search", 1)
+    look(page, clock)
+    page.get_by_role("link", name="mine").first.click()
+    page.get_by_role("button", name="Priority").click()
+    page.keyboard.type("7")
+    page.keyboard.press("Enter")
+    expect(page.locator("#message")).to_contain_text("mine: pending")
+    expect(page.get_by_role("row", name="Priority 7")).to_be_visible()
+
+
+def test_a_lost_connection_is_shown_and_comes_back(page: Page, queue: Queue, clock: Clock) -> None:
+    expect(page.locator("#state")).to_contain_text("1 running")
+    queue.do("refuse", "on")
+    look(page, clock)
+    expect(page.locator("#state")).to_contain_text("Not connected")
+    expect(page.get_by_role("region", name="Running")).to_contain_text("low")
+    queue.do("refuse", "off")
+    look(page, clock)
+    expect(page.locator("#state")).to_contain_text("1 running")
+
+
+def test_teams_and_workflows_are_shown(page: Page, queue: Queue) -> None:
+    queue.do("after", "train", "low")
+    queue.do("after", "evaluate", "train")
+    expect(page.locator("#state")).to_contain_text("running")
+    page.keyboard.press("4")
+    expect(page.get_by_role("row", name="vision ml.g5.xlarge 2")).to_be_visible()
+    picture(page, "board-teams")
+    page.keyboard.press("5")
+    graph = page.get_by_role("group", name="Dependencies")
+    expect(graph).to_contain_text("evaluate")
+    expect(graph.locator("path.edge")).to_have_count(2)
+    picture(page, "board-workflows")
+
+
+def test_hostile_text_is_shown_as_text(page: Page, queue: Queue, clock: Clock) -> None:
+    hostile = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>\u202eevil"
+    queue.do("submit", "mine", 1, "search", 1)
+    page.route("**/api/jobs/mine", lambda route: route.fulfill(json={**route.fetch().json(), "comment": hostile}))
+    page.goto(page.url.partition("#")[0] + "#job/mine")
+    expect(page.get_by_role("row", name="Comment")).to_contain_text("<img src=x")
+    expect(page.get_by_role("row", name="Comment")).to_contain_text("\\u202eevil")
+    assert page.title() == "Headway"
+    assert page.locator("main img, main script").count() == 0
+
+
+def test_the_pages_load_nothing_from_elsewhere(chromium: Browser, board: BoardServer) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(board.url)
+    for key in "12345":
+        page.keyboard.press(key)
+        page.wait_for_timeout(100)
+    context.close()
+    origin = board.url.partition("/?")[0]
+    assert asked
+    assert all(each.startswith(origin) for each in asked)
+
+
+CONTRAST = """(names) => {
+  const style = getComputedStyle(document.documentElement);
+  const light = (name) => {
+    const hex = style.getPropertyValue(name).trim();
+    const parts = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255);
+    const [r, g, b] = parts.map((each) => (each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  return names.map(([a, b]) => {
+    const [low, high] = [light(a), light(b)].sort((x, y) => x - y);
+    return (high + 0.05) / (low + 0.05);
+  });
+}"""
+"""The contrast of pairs of colors (WCAG 2.2, contrast ratio)."""
+
+TEXTS = ["--text", "--soft", "--link", "--failed"]
+MARKS = ["--busy", "--stopping", "--reserved", "--warm", "--outside", "--completed", "--stopped", "--planned"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colors_have_the_contrast_of_level_aa(chromium: Browser, board: BoardServer, scheme: Any) -> None:
+    context = chromium.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.goto(board.url)
+    expect(page.get_by_role("region", name="Running")).to_contain_text("low")
+    pairs = [(name, back) for name in TEXTS for back in ("--back", "--panel")]
+    assert min(page.evaluate(CONTRAST, pairs)) >= 4.5
+    marks = [(name, back) for name in MARKS for back in ("--back", "--panel")]
+    assert min(page.evaluate(CONTRAST, marks)) >= 3
+    # The names of jobs are written on the bars of the timeline.
+    assert min(page.evaluate(CONTRAST, [(name, "--back") for name in MARKS])) >= 4.5
+    picture(page, f"board-{scheme}")
+    context.close()
+
+
+def test_another_browser_that_knows_the_address_or_the_used_link_is_refused(
+    chromium: Browser, page: Page, board: BoardServer
+) -> None:
+    expect(page.locator("#state")).to_contain_text("running")
+    context = chromium.new_context()
+    other = context.new_page()
+    for address in (board.url, board.url.partition("?")[0]):
+        response = other.goto(address)
+        assert response is not None
+        assert response.status == 403
+    context.close()
+
+
+def test_a_page_of_another_site_reads_and_changes_nothing(page: Page, board: BoardServer, chromium: Browser) -> None:
+    origin = board.url.partition("/?")[0]
+    foreign = page.context.new_page()
+    foreign.route("http://evil.example/**", lambda route: route.fulfill(body="<p>evil", content_type="text/html"))
+    foreign.goto("http://evil.example/")
+    tried = """async (url) => {
+      const headers = {"X-Headway-Board": "change"};
+      try { await fetch(url, {method: "POST", credentials: "include", headers}); return "sent"; }
+      catch { return "blocked"; }
+    }"""
+    assert foreign.evaluate(tried, f"{origin}/api/jobs/low/stop") == "blocked"
+    page.reload()
+    expect(page.get_by_role("region", name="Running")).to_contain_text("low")

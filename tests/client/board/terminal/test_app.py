@@ -1,0 +1,265 @@
+"""The board in the terminal, driven by textual's Pilot on the fake API."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from textual.widgets import DataTable, Input, Static
+
+from headway_client.board.poller import Poller
+from headway_client.board.terminal.app import Board, Sheets
+from headway_client.board.terminal.dialogs import Question, Sheet
+from headway_client.http.api import HeadwayApi
+from tests.client.server import ContractServer, Fault
+
+SIZES = [(80, 24), (200, 50)]
+HOSTILE = "\x1b[31mred\u202e[bold]x[/]"
+
+
+def board(api: HeadwayApi, poller: Poller | None = None) -> Board:
+    sheets = Sheets(job=lambda details: f"{details.name} is {details.state}", explanation=lambda found: found.note)
+    return Board(api, sheets, poller)
+
+
+def run(app: Board, act: Callable[[Any], Coroutine[Any, Any, None]], size: tuple[int, int] = (80, 24)) -> None:
+    async def steps() -> None:
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, lambda: app._view.summary is not None or bool(app._view.error))
+            await act(pilot)
+
+    asyncio.run(steps())
+
+
+async def until(pilot: Any, holds: Callable[[], bool]) -> None:
+    """Wait for what threads do."""
+    for _ in range(400):
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        if holds():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
+def names(app: Board, table: str) -> list[str]:
+    found: DataTable[Any] = app.screen_stack[0].query_one(f"#{table}", DataTable)
+    return [str(key.value) for key in found.rows]
+
+
+def text(app: Board, part: str) -> str:
+    shown = app.screen_stack[0].query_one(f"#{part}", Static).visual
+    return str(shown)
+
+
+@pytest.fixture
+def busy(server: ContractServer) -> ContractServer:
+    server.queue.add("trains", jobState="running", priority=9)
+    server.queue.add("first", priority=5, team="vision")
+    server.queue.add("second", priority=3, team="search")
+    return server
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_the_board_shows_pools_tables_and_events_at_each_size(
+    busy: ContractServer, api: HeadwayApi, size: tuple[int, int]
+) -> None:
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        assert names(app, "waiting") == ["first", "second"]
+        assert names(app, "running") == ["trains"]
+        assert "p5.48xlarge" in text(app, "pools")
+        assert "1 running" in text(app, "head")
+        assert all(app.query_one(part).size.height > 0 for part in ("#pools", "#waiting", "#running", "#events"))
+        assert app.has_class("wide") is (size[0] >= 140)
+
+    run(app, act, size)
+
+
+CHANGES = [
+    ("h", "POST", "/v1/jobs/first/hold"),
+    ("r", "POST", "/v1/jobs/first/release"),
+    ("x", "DELETE", "/v1/jobs/first"),
+]
+
+
+@pytest.mark.parametrize(("key", "method", "target"), CHANGES, ids=[row[0] for row in CHANGES])
+def test_a_change_is_made_after_a_question_and_not_before(
+    busy: ContractServer, api: HeadwayApi, key: str, method: str, target: str
+) -> None:
+    app = board(api)
+
+    def made() -> bool:
+        return any((each.method, each.target) == (method, target) for each in busy.received)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press(key)
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        assert not made()
+        await pilot.press("n")
+        await pilot.pause()
+        assert not made()
+        await pilot.press(key, "y")
+        await until(pilot, made)
+
+    run(app, act)
+
+
+def test_a_priority_is_changed_after_a_question(busy: ContractServer, api: HeadwayApi) -> None:
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press("p")
+        await until(pilot, lambda: bool(app.screen.query(Input)))
+        await pilot.press("4", "2", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        await pilot.press("y")
+        await until(pilot, lambda: busy.queue.jobs["first"]["priority"] == 42)
+
+    run(app, act)
+
+
+def test_a_priority_that_is_none_is_refused_without_a_call(busy: ContractServer, api: HeadwayApi) -> None:
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press("p", "x", "enter")
+        await pilot.pause()
+        assert not isinstance(app.screen, Question)
+        assert not any(each.method == "PATCH" for each in busy.received)
+
+    run(app, act)
+
+
+def test_a_refused_change_is_reported_and_the_board_stays(busy: ContractServer, api: HeadwayApi) -> None:
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        refusal = {"error": {"code": "NotAllowed", "message": "only its owner may", "fields": []}}
+        busy.fail(Fault(status=403, body=json.dumps(refusal).encode()))
+        await pilot.press("x", "y")
+        await until(pilot, lambda: any("only its owner may" in each.message for each in app._notifications))
+        assert names(app, "waiting") == ["first", "second"]
+
+    run(app, act)
+
+
+def test_keys_show_a_job_and_why_it_waits(busy: ContractServer, api: HeadwayApi) -> None:
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press("s")
+        await until(pilot, lambda: isinstance(app.screen, Sheet))
+        assert "first is pending" in str(app.screen.query_one("#sheet-text", Static).visual)
+        await pilot.press("escape", "tab", "s")
+        await until(pilot, lambda: isinstance(app.screen, Sheet))
+        assert "trains is running" in str(app.screen.query_one("#sheet-text", Static).visual)
+        await pilot.press("escape", "w")
+        await until(pilot, lambda: any("/explanation" in each.target for each in busy.received))
+
+    run(app, act)
+
+
+def test_a_job_that_is_in_no_table_is_reached_by_its_name(busy: ContractServer, api: HeadwayApi) -> None:
+    busy.queue.add("kept", held=True)
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press("g", *"kept", "enter", "r", "y")
+        await until(pilot, lambda: busy.queue.jobs["kept"]["held"] is False)
+
+    run(app, act)
+
+
+def test_rows_are_filtered_and_sorted(busy: ContractServer, api: HeadwayApi) -> None:
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press("slash", *"SEARCH", "enter")
+        await until(pilot, lambda: names(app, "waiting") == ["second"])
+        await pilot.press("slash", *(["backspace"] * 6), "enter")
+        await until(pilot, lambda: names(app, "waiting") == ["first", "second"])
+        # By priority, then by team.
+        await pilot.press("o", "o")
+        await until(pilot, lambda: names(app, "waiting") == ["second", "first"])
+
+    run(app, act)
+
+
+def test_the_selected_job_stays_selected_when_others_come(busy: ContractServer, api: HeadwayApi) -> None:
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press("down")
+        busy.queue.jobs = {"zero": busy.queue.add("zero", priority=9), **busy.queue.jobs}
+        await pilot.press("f5")
+        await until(pilot, lambda: len(names(app, "waiting")) == 3)
+        assert app._job() == "second"
+
+    run(app, act)
+
+
+def test_a_lost_connection_is_shown_and_the_last_picture_stays_until_it_is_back(
+    busy: ContractServer, api: HeadwayApi
+) -> None:
+    api._transport._limits = type(api._transport._limits)(tries=1)
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        busy.fail(Fault(drop=True))
+        await pilot.press("f5")
+        await until(pilot, lambda: "NOT CONNECTED" in text(app, "head"))
+        assert names(app, "waiting") == ["first", "second"]
+        await pilot.press("f5")
+        await until(pilot, lambda: "NOT CONNECTED" not in text(app, "head"))
+
+    run(app, act)
+
+
+def test_hostile_names_and_messages_do_not_reach_the_terminal(server: ContractServer, api: HeadwayApi) -> None:
+    server.queue.add("evil", team=HOSTILE, reason={"code": "X", "message": HOSTILE})
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        table: DataTable[Any] = app.query_one("#waiting", DataTable)
+        shown = " ".join(str(cell) for cell in table.get_row_at(0))
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
+        assert "[bold]x[/]" in shown
+
+    run(app, act)
+
+
+def test_the_help_names_every_key(busy: ContractServer, api: HeadwayApi) -> None:
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, Sheet))
+        shown = str(app.screen.query_one("#sheet-text", Static).visual)
+        for binding in app.BINDINGS:
+            key = binding.key_display or binding.key
+            assert f" {key.upper() if len(key) == 2 else key} " in f" {shown} ".replace(",", " ").replace("\n", " ")
+
+    run(app, act)
+
+
+def test_a_board_without_focus_calls_twice_a_minute(busy: ContractServer, api: HeadwayApi) -> None:
+    now = [1000.0]
+    poller = Poller(api, clock=lambda: now[0])
+    app = board(api, poller)
+
+    async def act(pilot: Any) -> None:
+        app.on_app_blur()
+        before = len(busy.received)
+        for _ in range(60):
+            now[0] += 1
+            app._read()
+            await pilot.app.workers.wait_for_complete()
+        assert len(busy.received) - before == 2
+
+    run(app, act)

@@ -1,0 +1,361 @@
+"""The local server of the board, over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from headway_client.board.web.access import CHANGE_HEADER, CHANGE_VALUE
+from headway_client.board.web.server import AGE_HEADER, BoardServer
+from headway_client.http.api import HeadwayApi
+from tests.client.server import ContractServer, Fault
+
+
+class Browser:
+    """A browser: keeps the cookie, and sends what browsers send.
+
+    Args:
+        server: the board's server.
+    """
+
+    def __init__(self, server: BoardServer) -> None:
+        self.server = server
+        self.origin, _, self.link = server.url.partition("/?")
+        self.host = self.origin.removeprefix("http://")
+        self.cookie = ""
+
+    def open(self) -> http.client.HTTPResponse:
+        response, _ = self.send("GET", f"/?{self.link}")
+        self.cookie = (response.headers["Set-Cookie"] or "").partition(";")[0]
+        return response
+
+    def send(
+        self, method: str, path: str, body: bytes | None = None, /, **headers: Any
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        sent = {
+            "Host": self.host,
+            "Cookie": self.cookie,
+            **{name.replace("_", "-"): each for name, each in headers.items()},
+        }
+        connection = http.client.HTTPConnection(self.host, timeout=10)
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in sent.items():
+                if value is not None:
+                    connection.putheader(name, value)
+            if body is not None:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            response = connection.getresponse()
+            return response, response.read()
+        finally:
+            connection.close()
+
+    def get(self, path: str) -> tuple[int, Any]:
+        response, content = self.send("GET", path)
+        return response.status, json.loads(content)
+
+    def change(self, path: str, body: Any = None, **headers: str | None) -> tuple[int, Any]:
+        content = None if body is None else json.dumps(body).encode()
+        own: dict[str, str | None] = {
+            "Origin": self.origin,
+            CHANGE_HEADER: CHANGE_VALUE,
+            "Content-Type": "application/json" if body is not None else None,
+        }
+        response, answer = self.send("POST", path, content, **{**own, **headers})
+        return response.status, json.loads(answer)
+
+
+@contextmanager
+def serving(api: HeadwayApi, **options: Any) -> Iterator[Browser]:
+    server = BoardServer(api, **options)
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    try:
+        yield Browser(server)
+    finally:
+        server.stop()
+        server.close()
+        thread.join()
+
+
+class Clock:
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def queue(server: ContractServer) -> ContractServer:
+    server.queue.add("trains", jobState="running", priority=9, team="vision")
+    server.queue.add("first", priority=5)
+    return server
+
+
+@pytest.fixture
+def browser(queue: ContractServer, api: HeadwayApi, clock: Clock) -> Iterator[Browser]:
+    api._transport._limits = type(api._transport._limits)(tries=1)
+    with serving(api, clock=clock, allow_changes=True) as opened:
+        opened.open()
+        yield opened
+
+
+def test_the_link_becomes_a_cookie_and_leaves_the_address(browser: Browser) -> None:
+    with serving(browser.server._calls._api) as other:  # type: ignore[arg-type]
+        response = other.open()
+        assert (response.status, response.headers["Location"]) == (303, "/")
+        assert "SameSite=Strict" in response.headers["Set-Cookie"]
+        assert "HttpOnly" in response.headers["Set-Cookie"]
+        assert other.open().status == 403
+
+
+def test_the_pages_and_the_picture_are_served(browser: Browser) -> None:
+    for path in ("/", "/board.css", "/board.js", "/dom.js", "/pages.js", "/timeline.js"):
+        response, content = browser.send("GET", path)
+        assert (response.status, bool(content)) == (200, True)
+    status, picture = browser.get("/api/board")
+    assert status == 200
+    assert [each["jobName"] for each in picture["summary"]["waiting"]] == ["first"]
+    assert picture["allowsChanges"] is True
+
+
+def test_every_response_forbids_what_the_pages_do_not_need(browser: Browser) -> None:
+    for path in ("/", "/board.js", "/api/board", "/nothing"):
+        headers = browser.send("GET", path)[0].headers
+        policy = headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Cache-Control"] == "no-store"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert not [name for name in headers if name.lower().startswith("access-control")]
+
+
+WRONG = [
+    ("another host", {"Host": "evil.example"}, 421),
+    ("another origin", {"Origin": "http://evil.example"}, 403),
+    ("no cookie", {"Cookie": None}, 403),
+    ("a wrong cookie", {"Cookie": "headway-board=x"}, 403),
+    ("another site", {"Sec-Fetch-Site": "cross-site"}, 403),
+]
+
+
+@pytest.mark.parametrize("path", ["/", "/board.js", "/api/board", "/api/timeline", "/api/jobs/first"])
+@pytest.mark.parametrize(("headers", "status"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
+def test_a_stranger_reads_nothing_and_causes_no_call(
+    browser: Browser, queue: ContractServer, path: str, headers: dict[str, str | None], status: int
+) -> None:
+    before = len(queue.received)
+    assert browser.send("GET", path, **headers)[0].status == status
+    assert len(queue.received) == before
+
+
+CHANGES = [
+    ("hold", "/api/jobs/first/hold", None, ("POST", "/v1/jobs/first/hold")),
+    ("release", "/api/jobs/first/release", None, ("POST", "/v1/jobs/first/release")),
+    ("stop", "/api/jobs/first/stop", None, ("DELETE", "/v1/jobs/first")),
+    ("priority", "/api/jobs/first/priority", {"priority": 7}, ("PATCH", "/v1/jobs/first")),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "call"), [row[1:] for row in CHANGES], ids=[row[0] for row in CHANGES])
+def test_a_change_of_its_own_page_is_made_with_the_users_signature(
+    browser: Browser, queue: ContractServer, path: str, body: Any, call: tuple[str, str]
+) -> None:
+    assert browser.change(path, body)[0] == 200
+    assert (queue.received[-1].method, queue.received[-1].target) == call
+
+
+STRANGE = [
+    *WRONG,
+    ("no origin", {"Origin": None}, 403),
+    ("no header of its own", {CHANGE_HEADER: None}, 403),
+    ("a form", {CHANGE_HEADER: None, "Content-Type": "application/x-www-form-urlencoded"}, 403),
+]
+
+
+@pytest.mark.parametrize(("headers", "status"), [row[1:] for row in STRANGE], ids=[row[0] for row in STRANGE])
+def test_a_stranger_changes_nothing(
+    browser: Browser, queue: ContractServer, headers: dict[str, str | None], status: int
+) -> None:
+    before = len(queue.received)
+    assert browser.change("/api/jobs/first/stop", **headers)[0] == status
+    assert len(queue.received) == before
+
+
+def test_a_read_only_board_changes_nothing(queue: ContractServer, api: HeadwayApi) -> None:
+    with serving(api) as browser:
+        browser.open()
+        before = len(queue.received)
+        status, answer = browser.change("/api/jobs/first/stop")
+        assert (status, len(queue.received)) == (403, before)
+        assert "--allow-changes" in answer["error"]
+        assert browser.get("/api/board")[1]["allowsChanges"] is False
+
+
+ELSEWHERE = [
+    "/nothing", "/../board.py", "/api", "/api/config", "/api/capacity", "/api/dead-letters", "/api/jobs/..",
+    "/api/jobs/a%2Fb", "/api/jobs/first/logs", "/api/jobs?owner=x", "/api/jobs/first?x=1", "/api/openapi.json",
+    "/pages/board.js", "//evil.example",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ELSEWHERE)
+def test_only_listed_reads_are_passed_on(browser: Browser, queue: ContractServer, path: str) -> None:
+    before = len(queue.received)
+    assert browser.send("GET", path)[0].status == 404
+    assert len(queue.received) == before
+
+
+NO_CHANGES = [
+    ("/api/jobs/first/comment", {"comment": "x"}, 404),
+    ("/api/jobs", {"TrainingJobName": "x"}, 404),
+    ("/api/config", {}, 404),
+    ("/api/pools/ml.p5.48xlarge/pause", None, 404),
+    ("/api/jobs/first/stop", {"reason": "x"}, 404),
+    ("/api/jobs/first/priority", {"priority": True}, 404),
+    ("/api/jobs/first/priority", {"priority": 10_000}, 404),
+    ("/api/jobs/first/priority", {"priority": 1, "more": 1}, 404),
+    ("/api/jobs/first/priority", "x" * 2000, 413),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "status"), NO_CHANGES)
+def test_only_listed_changes_are_passed_on(
+    browser: Browser, queue: ContractServer, path: str, body: Any, status: int
+) -> None:
+    before = len(queue.received)
+    assert browser.change(path, body)[0] == status
+    assert len(queue.received) == before
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE"])
+def test_no_other_method_is_answered(browser: Browser, queue: ContractServer, method: str) -> None:
+    before = len(queue.received)
+    response, _ = browser.send(method, "/api/jobs/first")
+    assert response.status == 501
+    assert len(queue.received) == before
+
+
+def test_a_body_that_is_no_json_is_refused(browser: Browser) -> None:
+    own: dict[str, str | None] = {"Origin": browser.origin, CHANGE_HEADER: CHANGE_VALUE}
+    wrong = [(b"{", "application/json", 400), (b"{}", "text/plain", 415)]
+    for body, kind, status in wrong:
+        response, _ = browser.send("POST", "/api/jobs/first/priority", body, **own, Content_Type=kind)
+        assert response.status == status
+
+
+def test_all_tabs_share_one_poller_and_a_minute_has_few_calls(
+    browser: Browser, queue: ContractServer, clock: Clock
+) -> None:
+    browser.get("/api/board")
+    for _ in range(3):
+        before = len(queue.received)
+        for _ in range(60):
+            clock.now_s += 1
+            for _ in range(3):
+                browser.get("/api/board")
+        assert 1 <= len(queue.received) - before <= 7
+
+
+def test_hidden_tabs_cause_two_calls_a_minute(browser: Browser, queue: ContractServer, clock: Clock) -> None:
+    browser.get("/api/board")
+    clock.now_s += 60
+    browser.get("/api/board?hidden=1")
+    before = len(queue.received)
+    for _ in range(60):
+        clock.now_s += 1
+        browser.get("/api/board?hidden=1")
+    assert len(queue.received) - before == 2
+
+
+def test_whatever_a_user_clicks_a_minute_has_no_more_than_twelve_calls(
+    browser: Browser, queue: ContractServer, clock: Clock
+) -> None:
+    names = [f"job-{number}" for number in range(20)]
+    for name in names:
+        queue.queue.add(name)
+    before, statuses = len(queue.received), []
+    for name in names:
+        clock.now_s += 2
+        browser.get("/api/board")
+        statuses.append(browser.get(f"/api/jobs/{name}")[0])
+    assert len(queue.received) - before <= 12
+    assert statuses[:5] == [200] * 5
+    assert 429 in statuses
+
+
+def test_a_read_is_kept_for_all_tabs_until_a_change(browser: Browser, queue: ContractServer) -> None:
+    def shown() -> int:
+        return sum(each.target == "/v1/jobs/first" and each.method == "GET" for each in queue.received)
+
+    for _ in range(3):
+        assert browser.get("/api/jobs/first")[0] == 200
+    assert shown() == 1
+    browser.change("/api/jobs/first/hold")
+    assert browser.get("/api/jobs/first")[1]["held"] is True
+    assert shown() == 2
+
+
+def test_an_unchanged_picture_is_not_sent_again(browser: Browser) -> None:
+    browser.get("/api/board")
+    # The second one has the forecast.
+    response, _ = browser.send("GET", "/api/board")
+    again, content = browser.send("GET", "/api/board", If_None_Match=response.headers["ETag"])
+    assert (again.status, content) == (304, b"")
+    assert float(again.headers[AGE_HEADER]) == 0
+
+
+def test_a_lost_connection_is_reported_and_the_last_picture_stays(
+    browser: Browser, queue: ContractServer, clock: Clock
+) -> None:
+    browser.get("/api/board")
+    queue.fail(Fault(drop=True))
+    clock.now_s += 10
+    status, picture = browser.get("/api/board")
+    assert status == 200
+    assert picture["error"]
+    assert picture["summary"]["waiting"]
+    clock.now_s += 10
+    assert browser.get("/api/board")[1]["error"] == ""
+
+
+def test_a_refusal_of_the_queue_is_passed_on(browser: Browser) -> None:
+    status, answer = browser.get("/api/jobs/unknown")
+    assert status == 404
+    assert "unknown" in answer["error"]
+
+
+@pytest.mark.parametrize("name", ["sweep_0", "sweep_9999", "a-b-c"])
+def test_members_of_arrays_are_shown_like_other_jobs(browser: Browser, queue: ContractServer, name: str) -> None:
+    assert browser.get(f"/api/jobs/{name}")[0] == 404
+    assert queue.received[-1].target == f"/v1/jobs/{name}"
+
+
+def test_jobs_are_listed_by_state_team_and_name(browser: Browser, queue: ContractServer) -> None:
+    assert browser.get("/api/jobs?state=running")[1]["jobs"][0]["jobName"] == "trains"
+    assert "state=running" in queue.received[-1].target
+    assert "limit=100" in queue.received[-1].target
+
+
+def test_the_timeline_has_the_attempts_that_were_seen(browser: Browser) -> None:
+    browser.get("/api/board")
+    (bar,) = browser.get("/api/timeline")[1]["bars"]
+    assert (bar["job"], bar["pool"], bar["outcome"]) == ("trains", "ml.p5.48xlarge", "running")
+
+
+def test_the_server_listens_on_this_machine_only(browser: Browser) -> None:
+    assert browser.server._http.server_address[0] == "127.0.0.1"

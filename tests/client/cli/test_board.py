@@ -1,0 +1,82 @@
+"""The command board."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import socket
+import sys
+import webbrowser
+from typing import Any
+
+import pytest
+
+from headway_client.board.web.server import BoardServer
+from headway_client.cli.command import CommonOptions
+from headway_client.cli.commands.jobs import board as command
+from tests.client.conftest import Outcome
+
+
+def test_without_textual_it_says_what_to_install(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    _without(monkeypatch, "textual")
+    outcome: Outcome = run("board")
+    assert outcome == (2, "", "headway: The board in the terminal needs textual: pip install 'headway[board]'.\n")
+
+
+def test_another_missing_module_is_not_taken_for_textual(monkeypatch: pytest.MonkeyPatch) -> None:
+    _without(monkeypatch, "headway_client.board.terminal.app")
+    with pytest.raises(ModuleNotFoundError, match="terminal"):
+        command._show_in_terminal(CommonOptions())
+
+
+@pytest.mark.parametrize("option", ["--allow-changes", "--no-browser", "--port=8000"])
+def test_options_of_the_browser_need_it(run: Any, option: str) -> None:
+    code, _, said = run("board", option)
+    assert (code, "need --web" in said) == (2, True)
+
+
+def test_a_port_that_is_in_use_is_reported(run: Any) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        code, _, said = run("board", "--web", "--no-browser", "--port", str(taken.getsockname()[1]))
+    assert code == 2
+    assert "can't listen on port" in said
+
+
+def test_it_prints_its_link_opens_it_and_ends_with_ctrl_c(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+
+    def interrupt(_: BoardServer) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(BoardServer, "serve", interrupt)
+    code, said, _ = run("board", "--web")
+    assert code == 130
+    assert opened
+    assert opened[0] in said
+    run("board", "--web", "--no-browser")
+    assert len(opened) == 1
+
+
+def test_it_has_no_other_output_than_the_screen(run: Any) -> None:
+    code, _, said = run("board", "-o", "json")
+    assert code == 2
+    assert "headway queue" in said
+
+
+def _without(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    """Let the import of a package fail as if it was not installed."""
+    for name in list(sys.modules):
+        if name.startswith(("textual", "headway_client.board.terminal")):
+            monkeypatch.delitem(sys.modules, name)
+    real = builtins.__import__
+
+    def find(name: str, *args: Any, **others: Any) -> Any:
+        if name == missing or name.startswith(missing + "."):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return real(name, *args, **others)
+
+    monkeypatch.setattr(builtins, "__import__", find)
+    importlib.invalidate_caches()
