@@ -93,6 +93,35 @@ def test_advice_has_findings_remedies_options_figures_and_confidence(run: Run):
     ]
 
 
+PRICES = {
+    "ml.g5.xlarge": [{"from": "2020-01-01", "onDemandPerHour": 1.0}, {"from": "2999-01-01", "onDemandPerHour": 9.0}],
+    "ml.g5.4xlarge": [{"from": "2020-01-01", "onDemandPerHour": 9.0}, {"from": "2021-01-01", "onDemandPerHour": 2.0}],
+}
+
+
+@pytest.mark.usefixtures("starved")
+def test_costs_are_compared_by_the_prices_of_the_day_which_are_listed(run: Run, server: ContractServer):
+    server.queue.settings |= {"prices": PRICES, "currency": "EUR"}
+    lines = run("advise", "job1")[1].splitlines()
+    assert "   - 1 ml.g5.4xlarge, estimated 4.0 times as fast, at 0.5 times the cost" in lines
+    assert "   - 2 ml.c5.2xlarge and 1 ml.g5.xlarge, estimated 4.0 times as fast" in lines, "one has no price"
+    assert lines[-1] == (
+        "Prices of an on-demand instance for an hour, in EUR: ml.g5.4xlarge 2 since 2021-01-01, "
+        "ml.g5.xlarge 1 since 2020-01-01."
+    )
+    document = json.loads(run("advise", "job1", "-o", "json")[1])
+    assert document["currency"] == "EUR"
+    assert document["prices"][0] == {"instanceType": "ml.g5.4xlarge", "from": "2021-01-01", "onDemandPerHour": 2.0}
+
+
+@pytest.mark.usefixtures("starved")
+def test_without_a_price_of_the_instances_of_the_job_no_cost_is_shown(run: Run, server: ContractServer):
+    server.queue.settings |= {"prices": {"ml.g5.4xlarge": PRICES["ml.g5.4xlarge"]}}
+    out = run("advise", "job1")[1]
+    assert "cost" not in out
+    assert "Prices" not in out
+
+
 @pytest.mark.usefixtures("starved")
 def test_programs_get_a_document_with_the_figures_of_each_host(run: Run):
     document = json.loads(run("advise", "job1", "-o", "json")[1])

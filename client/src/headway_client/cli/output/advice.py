@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from headway.accounting.prices import AppliedPrice
 from headway.advice import Advice, Option, Report
 from headway.sanitize import strip_control_characters
 from headway.vectors import describe
@@ -50,3 +51,14 @@ def _option(option: Option) -> str:
     if option.cost is not None:
         parts.append(f"at {option.cost:.1f} times the cost")
     return ", ".join(parts)
+
+
+def price_line(prices: Sequence[AppliedPrice], currency: str) -> str:
+    """Return the line with the prices that costs were compared by.
+
+    Args:
+        prices: the prices, each with its first day.
+        currency: of all of them.
+    """
+    listed = [f"{each.pool} {each.per_hour:g} since {each.first.isoformat()}" for each in prices]
+    return strip_control_characters(f"Prices of an on-demand instance for an hour, in {currency}: {', '.join(listed)}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ from headway_client.cli.context import connection, show_json, wants_json
 from headway_client.cli.interruption import UNCHANGED
 
 if TYPE_CHECKING:
+    from headway.accounting.prices import AppliedPrice
     from headway.advice import Advice, Host, Option, Report
     from headway_client.job_figures.read import ReadFigures
     from headway_client.models import PoolUse
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
 def advise(common: CommonOptions, name: str) -> None:
     """Show what would make a job faster or cheaper, and on which figures that rests."""
     from headway.advice import advise as advise_on
-    from headway_client.cli.output.advice import advice_lines
+    from headway_client.cli.output.advice import advice_lines, price_line
     from headway_client.http.api import HeadwayApi
+    from headway_client.job_figures.prices import PriceList
     from headway_client.job_figures.read import read_figures
 
     found = connection(common)
@@ -33,12 +36,27 @@ def advise(common: CommonOptions, name: str) -> None:
     job = api.get_job(name)
     sagemaker, cloudwatch = (found.aws_client(service) for service in ("sagemaker", "cloudwatch"))
     read = read_figures(job, sagemaker=sagemaker, cloudwatch=cloudwatch, now_s=api.now_s())
-    report = advise_on(read.figures, data_types=_pools(api.capacity().pools))
+    prices = PriceList(api.get_config().settings, datetime.fromtimestamp(api.now_s(), UTC).date())
+    report = advise_on(read.figures, price_of=prices.per_hour, data_types=_pools(api.capacity().pools))
+    applied = [price for kind in _compared(read, report) if (price := prices.of(kind)) is not None]
     if wants_json(common):
-        show_json(_document(name, read, report))
+        show_json({**_document(name, read, report), "currency": prices.currency, "prices": list(map(_price, applied))})
         return
     for line in advice_lines(name, read.attempt, report, read.refused):
         print(line)
+    if applied:
+        print(price_line(applied, prices.currency))
+
+
+def _compared(read: ReadFigures, report: Report) -> list[str]:
+    """Return the instance types whose costs the report compares."""
+    options = [option for each in report.advice for option in each.options if option.cost is not None]
+    kinds = {kind for option in options for kind in option.instances}
+    return sorted(kinds | {host.instance_type for host in read.figures.hosts}) if options else []
+
+
+def _price(price: AppliedPrice) -> dict[str, Any]:
+    return {"instanceType": price.pool, "from": price.first.isoformat(), "onDemandPerHour": price.per_hour}
 
 
 def _pools(pools: Sequence[PoolUse]) -> list[str]:
