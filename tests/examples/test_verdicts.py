@@ -38,7 +38,7 @@ def resumed_at(step: int) -> Callable[..., Any]:
 
 def images_per_s(alone: float, together: float) -> Callable[..., Any]:
     values = {"alone": alone, "with-data-hosts": together, "with-ray": together}
-    return lambda _account, name, *_: {"images_per_s": values[name], "waiting": 0.5}
+    return lambda _account, name, *_: {"images_per_s": values[name], "waiting": 0.75}
 
 
 def losses(one: float, two: float, *weights: str) -> Callable[..., Any]:

@@ -16,6 +16,7 @@ from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_verification.soak.faults.injection import FaultInjector, client_error
 from headway_verification.soak.faults.plan import FaultPlan
 from headway_verification.soak.feed_invariants import check_feed
+from headway_verification.soak.usage_invariants import check_usage
 from headway_verification.soak.violations import Violated
 
 BATCH = 100
@@ -173,7 +174,7 @@ class StreamConsumers:
         """Check that every transition was published, and that a message was sent where required.
 
         Raises:
-            Violated: an event or a message is missing, or the feed is wrong.
+            Violated: an event or a message is missing, or the feed or the sums of usage are wrong.
         """
         published = []
         for key, before, after in self._table.written:
@@ -188,3 +189,4 @@ class StreamConsumers:
             if code in NOTIFIED_BY_DEFAULT and f"{name}/{version}" not in self._mail:
                 raise Violated(f"no message for {name}/{version}: {code}")
         check_feed(self._table, published)
+        check_usage(self._table)

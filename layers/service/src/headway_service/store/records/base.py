@@ -33,7 +33,7 @@ class Record(BaseModel):
     def fields(self) -> dict[str, Any]:
         """The attributes of the item without keys, omitting attributes equal to their defaults.
 
-        An item is paid for by its size: a usual job that has ended just so keeps within the kilobyte of a write unit.
+        An item is paid for by its size: a usual job keeps within the kilobyte of a write unit until it ends.
         """
         said = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
         fields = vars(self)
