@@ -20,7 +20,7 @@ from bench.queues.warm import percentile
 from bench.scenarios.cost import ASSUMED_CALL_MS
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_service.config.document import MAX_WAITING
-from headway_verification.soak.invariants import Invariants
+from headway_verification.soak.invariants.queue import Invariants
 
 WITHIN_S, MINUTE_S = 60.0, 60.0
 WAKES_A_PASS = 10

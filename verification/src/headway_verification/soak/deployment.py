@@ -46,7 +46,7 @@ from headway_verification.soak.faults.plan import FaultPlan
 from headway_verification.soak.faults.sagemaker import FaultySageMaker
 from headway_verification.soak.faults.table import FaultyTable
 from headway_verification.soak.faults.tempers import Temper
-from headway_verification.soak.invariants import Invariants
+from headway_verification.soak.invariants.queue import Invariants
 from headway_verification.soak.stream_consumers import Batch, StreamConsumers
 from headway_verification.soak.violations import Violated
 

@@ -15,8 +15,8 @@ from headway.reasons.remedies import NOTIFIED_BY_DEFAULT
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_verification.soak.faults.injection import FaultInjector, client_error
 from headway_verification.soak.faults.plan import FaultPlan
-from headway_verification.soak.feed_invariants import check_feed
-from headway_verification.soak.usage_invariants import check_usage
+from headway_verification.soak.invariants.feed import check_feed
+from headway_verification.soak.invariants.usage import check_usage
 from headway_verification.soak.violations import Violated
 
 BATCH = 100

@@ -18,7 +18,7 @@ from headway_service.sagemaker_api.launch_request import MIN_PENDING_TIME_S
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_verification.soak.deployment import Deployment
-from headway_verification.soak.invariants import FORGED
+from headway_verification.soak.invariants.queue import FORGED
 from headway_verification.soak.training_plan import INSTANCES, PLAN_POOL, SoldPlan
 
 T = TypeVar("T")

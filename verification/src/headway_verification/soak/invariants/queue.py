@@ -21,11 +21,11 @@ from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store.marks import KEY as MARK_KEY
 from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable
-from headway_verification.soak.array_invariants import check_arrays, is_array, is_set_aside
-from headway_verification.soak.dependency_invariants import awaited, check_dependencies, check_inputs
-from headway_verification.soak.pause_invariants import LONGEST_INVOCATION_S, PauseInvariants
-from headway_verification.soak.reuse_invariants import check_reuse, reused_from
-from headway_verification.soak.size_invariants import SizeInvariants, runs_on
+from headway_verification.soak.invariants.arrays import check_arrays, is_array, is_set_aside
+from headway_verification.soak.invariants.dependencies import awaited, check_dependencies, check_inputs
+from headway_verification.soak.invariants.pauses import LONGEST_INVOCATION_S, PauseInvariants
+from headway_verification.soak.invariants.reuse import check_reuse, reused_from
+from headway_verification.soak.invariants.sizes import SizeInvariants, runs_on
 from headway_verification.soak.violations import require
 
 _WAITING = frozenset({"pending", "preempted"})

@@ -8,7 +8,7 @@ import pytest
 
 from headway_service.ports.table import Put
 from headway_service.testing.memory_table import MemoryTable
-from headway_verification.soak.usage_invariants import DIMENSIONS, check_usage
+from headway_verification.soak.invariants.usage import DIMENSIONS, check_usage
 from headway_verification.soak.violations import Violated
 
 P5 = "ml.p5.48xlarge"
