@@ -12,6 +12,7 @@ from headway.lifecycle import JobState
 from headway.reasons import ReasonCode
 from headway_service.admission.submission import Submission
 from headway_service.arrays import comparing, turn
+from headway_service.arrays.advance import ArrayAdvancer
 from headway_service.config.authorization import Caller
 from headway_service.errors import Conflict
 from headway_service.jobs.position import JobView
@@ -238,6 +239,29 @@ def test_all_shared_inputs_are_read_once_in_a_tick(world: World):
         world.tick()
     assert [call.args[1] for call in listed.call_args_list].count("data") == 1
     assert numbers(world, "second").completed == 6
+
+
+def test_shared_inputs_are_read_again_in_the_next_round_of_a_tick(world: World):
+    sweep(world, "first", 2)
+    run(world, "first")
+    advancer = ArrayAdvancer(
+        world.table,
+        clock=world.clock,
+        machine_clock=world.machine_clock,
+        has_time=lambda: True,
+        retention_s=3600,
+        reserved_heads=1,
+        metrics_of=lambda _: {},
+        reuse=world.container.reuse,
+        access=world.configured().access_rules,
+    )
+    sweep(world, "second", 2)
+    advancer.advance(read_ledger(world.table))
+    assert states(world, "second", 2) == ["completed", "completed"]
+    world.objects.put("data", "train/a", b"2")
+    sweep(world, "third", 2)
+    advancer.advance(read_ledger(world.table))
+    assert states(world, "third", 2) == ["pending", "pending"]
 
 
 def test_an_input_that_is_written_again_between_the_reading_and_the_end_is_noticed(world: World):
