@@ -15,14 +15,12 @@ from covalent.executor.base import AsyncBaseExecutor
 
 from headway.lifecycle import TERMINAL, JobState
 from headway_client.errors import (
-    BusyError,
     ClientError,
     JobNotFoundError,
-    NotReachableError,
-    ServerFaultError,
 )
 from headway_client.http.api import HeadwayApi
 from headway_client.http.connect import configured_connection
+from headway_client.http.outage import NO_RESPONSE
 from headway_client.models import JobDetails
 from headway_covalent.errors import ExecutorError
 from headway_covalent.request import job_name, training_request
@@ -44,7 +42,7 @@ _EXECUTOR_PLUGIN_DEFAULTS = {
 MAX_UNREACHABLE_S = 900.0
 """For how long a task goes on while the queue does not answer, s. Its job is not stopped then."""
 
-_TRANSIENT = (BusyError, NotReachableError, ServerFaultError, TimeoutError)
+_TRANSIENT = (*NO_RESPONSE, TimeoutError)
 """The queue, or Covalent's own database, does not answer now."""
 
 

@@ -21,7 +21,8 @@ from headway_client.errors import (
     WaitTimeoutError,
 )
 from headway_client.http.api import HeadwayApi
-from headway_client.sagemaker_sdk.queued_job import MAX_OUTAGE_S, POLL_S, QueuedJob
+from headway_client.http.outage import MAX_OUTAGE_S
+from headway_client.sagemaker_sdk.queued_job import POLL_S, QueuedJob
 from tests.client.server import ContractServer, Fault
 
 # The message for a missing SDK can only be tested without an SDK, as in the environment of the quick tests.

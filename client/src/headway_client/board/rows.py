@@ -101,8 +101,8 @@ def running_rows(summary: Summary, selection: Selection, now_s: float) -> list[R
             str(job.priority),
             job.team or "",
             instances(job.demand, one_of=job.one_of),
-            span(now_s - _seconds(job.started_time)),
-            "" if job.ends_by is None else span(_seconds(job.ends_by) - now_s),
+            span(now_s - seconds_of(job.started_time)),
+            "" if job.ends_by is None else span(seconds_of(job.ends_by) - now_s),
             _status(job),
         )
         for job in sorted(summary.running, key=RUNNING_ORDERS.get(selection.order, RUNNING_ORDERS["end"]))
@@ -210,11 +210,12 @@ def _status(job: RunningJob) -> str:
 def _until(time: str | None, now_s: float) -> str:
     if time is None:
         return ""
-    left_s = _seconds(time) - now_s
+    left_s = seconds_of(time) - now_s
     return "now" if left_s <= 0 else f"in {span(left_s)}"
 
 
-def _seconds(time: str) -> float:
+def seconds_of(time: str) -> float:
+    """Return a time of a document, s since 1970."""
     return datetime.fromisoformat(time).timestamp()
 
 

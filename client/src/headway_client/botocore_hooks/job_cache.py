@@ -10,12 +10,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from headway_client.errors import (
-    BusyError,
     ClientError,
     JobNotFoundError,
-    NotReachableError,
-    ServerFaultError,
 )
+from headway_client.http.outage import NO_RESPONSE
 from headway_client.job_states import ENDED_STATES
 from headway_client.models import Job, JobDetails, Submission
 from headway_client.ttl_cache import TtlCache
@@ -107,7 +105,7 @@ class QueueJobs:
             if not recent:
                 self._foreign.put(name, name)
             return None
-        except (BusyError, NotReachableError, ServerFaultError) as error:
+        except NO_RESPONSE as error:
             last = self._last.get(name)
             if last is None:
                 raise

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 from headway.sanitize import strip_control_characters
 from headway_client.botocore_hooks.progress import Notify, Progress
 from headway_client.errors import (
-    BusyError,
     ConflictError,
     JobFailedError,
     JobStoppedError,
     NoTrainingJobError,
-    NotReachableError,
-    ServerFaultError,
     UsageError,
     WaitTimeoutError,
 )
+from headway_client.http.outage import NO_RESPONSE, Outage
 from headway_client.job_sentences import end_sentence
 from headway_client.models import Job, JobDetails
 from headway_client.text import to_stderr
@@ -36,9 +34,6 @@ POLL_S = 5.0
 
 MAX_STOP_REASON_CHARS = 256
 """The longest reason for a stop that the queue takes."""
-
-MAX_OUTAGE_S = 900.0
-"""How long waiting continues while the queue does not respond: jobs take days, and networks fail for some time."""
 
 
 class QueuedJob:
@@ -96,7 +91,7 @@ class QueuedJob:
         """
         until = None if timeout is None else self._clock() + timeout
         details = self.describe()
-        answered_at, in_outage = self._clock(), False
+        outage = Outage(self._clock)
         progress = Progress(tell)
         while True:
             progress.update(details.job)
@@ -106,13 +101,10 @@ class QueuedJob:
             self._pause(poll_s if until is None else min(poll_s, until - now))
             try:
                 details = self.describe()
-                answered_at, in_outage = self._clock(), False
-            except (BusyError, NotReachableError, ServerFaultError) as error:
-                if self._clock() - answered_at > MAX_OUTAGE_S:
-                    raise
-                if tell is not None and not in_outage:
+                outage.over()
+            except NO_RESPONSE as error:
+                if outage.tolerate(error) and tell is not None:
                     tell(f"The queue does not respond; retrying: {error}")
-                in_outage = True
 
     def result(
         self, timeout: float | None = None, *, poll_s: float = POLL_S, tell: Notify | None = to_stderr

@@ -6,9 +6,9 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 from typing import Any
 
+from headway_client.board.rows import seconds_of
 from headway_client.models import RecentlyEnded, RunningJob, Summary
 
 MAX_BARS = 2000
@@ -93,44 +93,36 @@ class Timeline:
 
 
 def _bars(job: RunningJob) -> Iterator[Bar]:
-    for pool, count in job.demand.items():
-        yield Bar(
-            job=job.job_name,
-            attempt=job.attempt_name,
-            pool=pool,
-            count=count,
-            team=job.team or "",
-            priority=job.priority,
-            start_s=_seconds(job.started_time),
-            end_s=None,
-            outcome="preempted" if job.stop_cause == "preemption" else str(job.job_state),
-            by=job.stops_for or "",
-        )
+    outcome = "preempted" if job.stop_cause == "preemption" else str(job.job_state)
+    yield from _held(job, job.attempt_name, job.started_time, None, outcome, by=job.stops_for or "")
 
 
 def _closed(bar: Bar, ended: dict[str, RecentlyEnded], now_s: float) -> Bar:
     job = ended.get(bar.job)
     if job is not None:
-        return replace(bar, end_s=min(now_s, _seconds(job.ended_time)), outcome=str(job.job_state))
+        return replace(bar, end_s=min(now_s, seconds_of(job.ended_time)), outcome=str(job.job_state))
     return replace(bar, end_s=now_s, outcome="preempted" if bar.outcome == "preempted" else "ended")
 
 
 def _of_ended(job: RecentlyEnded) -> Iterator[Bar]:
-    if job.started_time is None:
-        return
+    if job.started_time is not None:
+        yield from _held(job, job.job_name, job.started_time, seconds_of(job.ended_time), str(job.job_state))
+
+
+def _held(
+    job: RunningJob | RecentlyEnded, attempt: str, started: str, end_s: float | None, outcome: str, *, by: str = ""
+) -> Iterator[Bar]:
+    """The instances that an attempt, or a job whose attempts were not seen, held in each pool."""
     for pool, count in job.demand.items():
         yield Bar(
             job=job.job_name,
-            attempt=job.job_name,
+            attempt=attempt,
             pool=pool,
             count=count,
             team=job.team or "",
             priority=job.priority,
-            start_s=_seconds(job.started_time),
-            end_s=_seconds(job.ended_time),
-            outcome=str(job.job_state),
+            start_s=seconds_of(started),
+            end_s=end_s,
+            outcome=outcome,
+            by=by,
         )
-
-
-def _seconds(time: str) -> float:
-    return datetime.fromisoformat(time).timestamp()

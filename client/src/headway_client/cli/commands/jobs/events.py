@@ -17,7 +17,7 @@ from headway_client.cli.arguments.params import Duration
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, wants_json
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
-from headway_client.errors import BusyError, NotReachableError, ServerFaultError
+from headway_client.http.outage import NO_RESPONSE, Outage
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ DEFAULT_SINCE_S = 3600
 FIRST_PAUSE_S = 1.0
 MAX_PAUSE_S = 10.0
 """The longest pause between two requests while nothing happens, s; each pause is twice as long as the one before."""
-
-MAX_OUTAGE_S = 900.0
-"""How long `--follow` continues without a response, s."""
 
 _pause = time.sleep
 _clock = time.monotonic
@@ -120,14 +117,13 @@ class _Reader:
 
 def _follow(reader: _Reader, show: Show) -> None:
     pause_s = FIRST_PAUSE_S
-    answered_at = _clock()
+    outage = Outage(_clock)
     while True:
         try:
             page = reader.next()
-            answered_at = _clock()
-        except (BusyError, NotReachableError, ServerFaultError) as error:
-            if _clock() - answered_at > MAX_OUTAGE_S:
-                raise
+            outage.over()
+        except NO_RESPONSE as error:
+            outage.tolerate(error)
             to_stderr(f"There is no response; retrying: {error}")
             _pause(MAX_PAUSE_S)
             continue

@@ -18,7 +18,7 @@ from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import connection, wants_json
 from headway_client.cli.hosts import Host, require_host
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
-from headway_client.errors import BusyError, NotReachableError, ServerFaultError
+from headway_client.http.outage import NO_RESPONSE, Outage
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
@@ -82,18 +82,15 @@ def logs(common: CommonOptions, name: str, host: int | None, tail: int | None, *
 
 
 def _follow(api: HeadwayApi, name: str, reader: JobLogs, progress: Progress, show: Show) -> None:
-    from headway_client.sagemaker_sdk.queued_job import MAX_OUTAGE_S
-
     polls_left = LAST_POLLS
-    answered_at = _clock()
+    outage = Outage(_clock)
     while polls_left:
         try:
             details = api.get_job(name)
             events = reader.new_events(details)
-            answered_at = _clock()
-        except (BusyError, NotReachableError, ServerFaultError) as error:
-            if _clock() - answered_at > MAX_OUTAGE_S:
-                raise
+            outage.over()
+        except NO_RESPONSE as error:
+            outage.tolerate(error)
             to_stderr(f"There is no response; retrying: {error}")
             _pause(POLL_S)
             continue

@@ -18,7 +18,8 @@ from headway_client.cli.columns import column_options, require_rows
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_rows
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
-from headway_client.errors import BusyError, NotReachableError, ServerFaultError, UsageError
+from headway_client.errors import UsageError
+from headway_client.http.outage import NO_RESPONSE
 from headway_client.job_states import ENDED_STATES, HELD, JOB_STATES, WAITING_STATES
 from headway_client.text import to_stderr
 
@@ -104,7 +105,7 @@ def _watch(common: CommonOptions, api: HeadwayApi, listing: _Listing, every_s: i
         print(f"{datetime.now(UTC).astimezone():%Y-%m-%d %H:%M:%S %Z}, every {every_s} s")
         try:
             _show(common, api, listing)
-        except (BusyError, NotReachableError, ServerFaultError) as error:
+        except NO_RESPONSE as error:
             to_stderr(f"The queue does not respond; retrying: {error}")
         print(flush=True)
         _pause(every_s)

@@ -1,4 +1,4 @@
-"""The commands usage and report: what was used, by whom, and when."""
+"""The commands usage and report: usage by team, owner, pool or tag, in days, months or a range."""
 
 from __future__ import annotations
 

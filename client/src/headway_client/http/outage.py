@@ -1,0 +1,47 @@
+"""Gets something that polls the queue over a time without responses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headway_client.errors import BusyError, NotReachableError, ServerFaultError
+
+NO_RESPONSE = (BusyError, NotReachableError, ServerFaultError)
+"""The errors of calls that the queue did not respond to: the next call may succeed."""
+
+MAX_OUTAGE_S = 900.0
+"""How long polling continues without a response, s: jobs take days, and networks fail for some time."""
+
+
+class Outage:
+    """A time without responses.
+
+    Args:
+        clock: a monotonic clock, s.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._answered_at = clock()
+        self._lasts = False
+
+    def over(self) -> None:
+        """The queue has responded."""
+        self._answered_at, self._lasts = self._clock(), False
+
+    def tolerate(self, error: Exception) -> bool:
+        """The queue has not responded to a call.
+
+        Args:
+            error: the error of the call, one of `NO_RESPONSE`.
+
+        Returns:
+            Whether it responded to the call before.
+
+        Raises:
+            Exception: the error, if the queue has not responded for longer than `MAX_OUTAGE_S`.
+        """
+        if self._clock() - self._answered_at > MAX_OUTAGE_S:
+            raise error
+        begins, self._lasts = not self._lasts, True
+        return begins
