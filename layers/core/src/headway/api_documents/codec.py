@@ -3,8 +3,8 @@
 A member's JSON name is its attribute's name in camelCase, unless :class:`Member` gives another one. The service encodes
 them with pydantic, which reads the names from here.
 
-No library does all that the two sides need: msgspec renames members of its own classes only, and pydantic would add its
-import time to each command of the client. Neither keeps members that this version does not know.
+No library does all that the two sides need: msgspec renames members of its own classes only, and pydantic takes too
+long to import for each command of the client. Neither keeps members that this version does not know.
 """
 
 from __future__ import annotations

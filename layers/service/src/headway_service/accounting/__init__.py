@@ -1,4 +1,4 @@
-"""How much was used, by whom, on which day? Daily and monthly sums of ended attempts and jobs.
+"""How much did each team, owner, pool and tag use? Daily and monthly sums of ended attempts and jobs.
 
 The consumer of the table's stream keeps them; the API reads them.
 

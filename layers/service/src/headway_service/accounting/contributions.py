@@ -93,12 +93,11 @@ def _of_attempt(ended: EndedAttempt) -> Iterator[tuple[date, dict[str, int], dic
     shared = {ATTEMPTS: 1}
     if ended.reason.code is ReasonCode.RETURNED_TO_LINE:
         shared[PREEMPTIONS] = 1
-    billed_ms = _billed_ms(ended)
     spans = {
         USED: split(ended.since_ms, ended.ended_ms),
         LOST: split(ended.ended_ms - ended.lost_ms, ended.ended_ms),
-        BILLED: split(ended.ended_ms - billed_ms, ended.ended_ms),
-        UNBILLED: split(ended.since_ms, ended.ended_ms) if ended.unbilled_ms else {},
+        BILLED: split(ended.ended_ms - ended.each_billed_ms, ended.ended_ms),
+        UNBILLED: {} if ended.is_billed else split(ended.since_ms, ended.ended_ms),
     }
     last = day_of(ended.ended_ms)
     for day in sorted({last, *(day for parts in spans.values() for day in parts)}):
@@ -112,13 +111,6 @@ def _of_attempt(ended: EndedAttempt) -> Iterator[tuple[date, dict[str, int], dic
             }
             pools[pool] = figures
         yield day, shared if day == last else {}, pools
-
-
-def _billed_ms(ended: EndedAttempt) -> int:
-    """For how long each of its instances is billed."""
-    if ended.billable_s is not None:
-        return ended.billable_s * 1000
-    return 0 if ended.spot else max(0, ended.ended_ms - ended.since_ms)
 
 
 def _of_job(job: JobRecord, ended_ms: int) -> dict[str, int]:

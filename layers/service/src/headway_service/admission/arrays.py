@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,12 +44,26 @@ def sweep_of(submission: Submission) -> Sweep | None:
     try:
         return Sweep.parse(submission.sweep)
     except InvalidSweep as error:
-        fields = [_field_error(each) for each in error.problems]
-        raise InvalidRequest(f"{fields[0].field} {fields[0].message}", fields) from None
+        raise _invalid("sweep", error.problems) from None
 
 
-def _field_error(problem: Problem) -> FieldError:
-    return FieldError(field=f"sweep.{problem.path}" if problem.path else "sweep", message=problem.message)
+def _invalid(member: str, problems: Iterable[Problem]) -> InvalidRequest:
+    fields = [FieldError(field=f"{member}.{each.path}".rstrip("."), message=each.message) for each in problems]
+    return InvalidRequest(f"{fields[0].field} {fields[0].message}", fields)
+
+
+def early_stopping_of(submission: Submission) -> EarlyStopping | None:
+    """The early stopping of a submission; None for none.
+
+    Raises:
+        InvalidRequest: it is none.
+    """
+    if submission.early_stopping is None:
+        return None
+    try:
+        return EarlyStopping.parse(submission.early_stopping)
+    except InvalidEarlyStopping as error:
+        raise _invalid("earlyStopping", error.problems) from None
 
 
 def array_of(submission: Submission, sweep: Sweep) -> AdmittedArray:
@@ -58,6 +72,9 @@ def array_of(submission: Submission, sweep: Sweep) -> AdmittedArray:
     Args:
         submission: the submission.
         sweep: what the members differ in.
+
+    Raises:
+        InvalidRequest: its early stopping is none.
     """
     return AdmittedArray(
         # The order of the names is part of a grid.
@@ -65,16 +82,8 @@ def array_of(submission: Submission, sweep: Sweep) -> AdmittedArray:
         count=sweep.count,
         at_once=submission.at_once,
         max_failures=submission.max_failures,
-        early_stopping=_early_stopping(submission.early_stopping),
+        early_stopping=early_stopping_of(submission),
     )
-
-
-def _early_stopping(document: Any) -> EarlyStopping | None:
-    """The early stopping that a document describes; None for none, and for one with errors."""
-    try:
-        return None if document is None else EarlyStopping.parse(document)
-    except InvalidEarlyStopping:
-        return None
 
 
 def errors(submission: Submission) -> Iterator[FieldError]:
@@ -96,12 +105,7 @@ def _early_stopping_errors(submission: Submission) -> Iterator[FieldError]:
     if submission.sweep is None:
         yield FieldError(field="earlyStopping", message="is for arrays: add a sweep, or remove it")
         return
-    try:
-        settings = EarlyStopping.parse(submission.early_stopping)
-    except InvalidEarlyStopping as error:
-        for problem in error.problems:
-            yield FieldError(field=f"earlyStopping.{problem.path}".rstrip("."), message=problem.message)
-        return
+    settings = EarlyStopping.parse(submission.early_stopping)
     # Images of SageMaker's own algorithms define their metrics themselves, so none in a request proves nothing.
     defined = _metrics_of(submission.request)
     for member, metric in (("metric", settings.metric), ("stepMetric", settings.step_metric)):

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from headway.jobpolicy.utilization import TRAINING_JOBS
 from headway_service.aws.transient_errors import raise_retry_later
 from headway_service.observability.logging import logger
 from headway_service.ports.training_metrics import MAX_METRICS, JobMetric, Series
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_cloudwatch.type_defs import MetricDataQueryTypeDef, MetricDataResultTypeDef
 
-_NAMESPACE = "/aws/sagemaker/TrainingJobs"
 _DIMENSION = "TrainingJobName"
 
 MAX_PAGES = 5
@@ -74,7 +74,7 @@ def _query(key: str, metric: JobMetric, period_s: int) -> MetricDataQueryTypeDef
         "Id": key,
         "MetricStat": {
             "Metric": {
-                "Namespace": _NAMESPACE,
+                "Namespace": TRAINING_JOBS,
                 "MetricName": metric.metric,
                 "Dimensions": [{"Name": _DIMENSION, "Value": metric.training_job}],
             },

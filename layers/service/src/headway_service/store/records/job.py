@@ -80,7 +80,24 @@ class EndedAttempt(Record):
     @property
     def held_ms(self) -> dict[str, int]:
         """What it held, by pool: instances times ms."""
-        return self._times(max(0, self.ended_ms - self.since_ms))
+        return self._times(self.each_held_ms)
+
+    @property
+    def is_billed(self) -> bool:
+        """Whether it is known for how long it is billed."""
+        return self.billable_s is not None or not self.spot
+
+    @property
+    def each_billed_ms(self) -> int:
+        """For how long each of its instances is billed, ms; 0 if that is not known."""
+        if self.billable_s is not None:
+            return self.billable_s * 1000
+        return 0 if self.spot else self.each_held_ms
+
+    @property
+    def each_held_ms(self) -> int:
+        """For how long it held each of its instances, ms."""
+        return max(0, self.ended_ms - self.since_ms)
 
     @property
     def billed_ms(self) -> dict[str, int]:
@@ -88,14 +105,12 @@ class EndedAttempt(Record):
 
         On-demand instances whose billable time is not known count for as long as they were held.
         """
-        if self.billable_s is not None:
-            return self._priced(self._times(self.billable_s * 1000))
-        return {} if self.spot else self._priced(self.held_ms)
+        return self._priced(self._times(self.each_billed_ms)) if self.is_billed else {}
 
     @property
     def unbilled_ms(self) -> dict[str, int]:
         """What it held, the same way, of spot instances whose billable time is not known."""
-        return self._priced(self.held_ms) if self.spot and self.billable_s is None else {}
+        return {} if self.is_billed else self._priced(self.held_ms)
 
     def _times(self, time_ms: int) -> dict[str, int]:
         return {pool: count * time_ms for pool, count in self.demand.items()}
