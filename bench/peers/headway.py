@@ -97,8 +97,12 @@ class Headway(DeployedQueue):
 
     def submit_array(self, members: int) -> float:
         """See :class:`bench.peers.side.Side`. All is in one call; members become jobs in turn."""
-        array = with_sweep(self.request(), sweep_of(members))
-        return seconds(lambda: self._api.submit(array))
+        request = self.request()
+        array = with_sweep(request, sweep_of(members))
+        taken_s = seconds(lambda: self._api.submit(array))
+        # It may not hold instances yet, so `clear` would not find it, and its members would come later.
+        self._api.stop_job(request["TrainingJobName"])
+        return taken_s
 
     def lengthen(self, waiting: int) -> None:
         """See :class:`bench.peers.side.Side`. Put into the table: to submit ten thousand would take half an hour."""

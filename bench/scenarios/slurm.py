@@ -36,7 +36,7 @@ from headway_sandbox.emulator.patches import VERSION
 RESULT = Path(__file__).parents[1] / "results" / "slurm.json"
 FULL = Sizes(nodes=16, jobs=100, members=10_000, drained=1_000, lengths=(1_000, 10_000), churn_s=15)
 """A quarter of an hour. --nodes and --jobs take more."""
-QUICK = Sizes(nodes=4, jobs=16, members=200, drained=8, lengths=(50, 150), runs=1, listings=3, churn_s=4)
+QUICK = Sizes(nodes=4, jobs=16, members=10_000, drained=8, lengths=(50, 150), runs=1, listings=3, churn_s=4)
 GRACE_S = 2
 """How long a job takes to stop: Slurm's KillWait, and SANDBOX_STOP_SECONDS of the training job."""
 HANDLER, HANDLER_GOAL_MS = "handler of a warm submission, ms", 5.0
