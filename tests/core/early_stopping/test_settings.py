@@ -65,6 +65,11 @@ def test_without_a_step_metric_time_counts(changes: dict[str, Any], path: str) -
     assert [each.path for each in caught.value.problems] == [path]
 
 
+def test_a_member_that_is_missing_is_named() -> None:
+    with pytest.raises(InvalidEarlyStopping, match=r"metric is missing; write .*goal is missing; write minimize"):
+        EarlyStopping.parse({})
+
+
 def test_all_problems_are_reported() -> None:
     with pytest.raises(InvalidEarlyStopping, match=r"goal is 'best'.*minMembers is 0"):
         EarlyStopping.parse({"metric": "loss", "goal": "best", "minMembers": 0})

@@ -45,5 +45,5 @@ def _progress(job: Job) -> list[tuple[str, str]]:
     if job.array.max_failures is not None:
         lines.append(("Failures", f"no member starts after more than {job.array.max_failures}"))
     if job.array.early_stopping is not None:
-        lines.append(("Early Stop", _early_stopping(job.array.early_stopping)))
+        lines.append(("Early End", _early_stopping(job.array.early_stopping)))
     return lines

@@ -36,7 +36,7 @@ def explanation_sheet(explanation: Explanation, *, width: int | None = None, col
     lines.append(("Assumed", explanation.note))
     if explanation.remedy is not None:
         lines.append(("To do", explanation.remedy))
-    parts = ["\n".join(f"{name:<10}{strip_control_characters(value)}" for name, value in lines)]
+    parts = ["\n".join(f"{name:<9} {strip_control_characters(value)}" for name, value in lines)]
     if explanation.ahead:
         more = f"\nand {explanation.more} more" if explanation.more else ""
         parts.append("Ahead\n" + _ahead_rows(explanation.ahead).text(width=width, colour=colour) + more)

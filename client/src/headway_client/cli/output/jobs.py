@@ -85,7 +85,7 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         lines.insert(3, ("Reused", f"the outputs of {job.reused_from}"))
     if details.withheld:
         lines.append(("Withheld", f"{' and '.join(details.withheld)} of the request"))
-    parts = ["\n".join(f"{name:<10}{strip_control_characters(value)}" for name, value in lines)]
+    parts = ["\n".join(f"{name:<9} {strip_control_characters(value)}" for name, value in lines)]
     if details.attempts:
         headers = ["Attempt", "Training Job", "State", "SageMaker", "Started", "Ended", "Why"]
         rows = [_attempt_row(attempt) for attempt in details.attempts]

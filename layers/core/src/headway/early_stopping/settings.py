@@ -81,7 +81,7 @@ class EarlyStopping:
         step_metric = _name(document, "stepMetric", problems) if "stepMetric" in document else ""
         goal = document.get("goal")
         if goal not in list(Goal):
-            problems.append(Problem("goal", f"is {goal!r:.40}; write {' or '.join(Goal)}"))
+            problems.append(Problem("goal", f"{_given(document, 'goal')}; write {' or '.join(Goal)}"))
         if metric and metric == step_metric:
             problems.append(Problem("stepMetric", "is the metric that is compared; name the one that counts the steps"))
         min_members = _number(document, "minMembers", DEFAULT_MIN_MEMBERS, (1, MAX_COMPARED), problems)
@@ -127,8 +127,13 @@ def _name(document: Mapping[str, Any], member: str, problems: list[Problem]) -> 
     name = document.get(member)
     if isinstance(name, str) and 1 <= len(name) <= MAX_METRIC_CHARACTERS:
         return name
-    problems.append(Problem(member, f"is {name!r:.40}; write the name of a metric of MetricDefinitions"))
+    message = f"{_given(document, member)}; write the name of a metric of MetricDefinitions"
+    problems.append(Problem(member, message))
     return ""
+
+
+def _given(document: Mapping[str, Any], member: str) -> str:
+    return f"is {document[member]!r:.40}" if member in document else "is missing"
 
 
 def _number(
