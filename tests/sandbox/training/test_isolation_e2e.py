@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -237,6 +238,9 @@ print(forked)
 
 
 def test_files_of_the_machine_are_as_before(isolated: Jobs):
-    isolated.run("writes", "import os; os.makedirs('/opt/ml/new'); open('/tmp/new', 'w').close()")
-    assert not Path("/opt/ml/new").exists()
-    assert not Path("/tmp/new").exists()
+    # A name of its own: other programs leave files in the machine's folder of temporary files.
+    name = f"headway-{uuid4().hex}"
+    written = (f"/opt/ml/{name}", f"/tmp/{name}")
+    isolated.run("writes", f"for path in {written}: open(path, 'w').close()\nprint('written')")
+    assert isolated.log("writes") == ["written"]
+    assert [path for path in written if Path(path).exists()] == []
