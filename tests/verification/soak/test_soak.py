@@ -21,11 +21,22 @@ from headway_verification.soak.faults.plan import Fault
 from headway_verification.soak.faults.tempers import ADVERSE
 from headway_verification.soak.random_run import Outcome, make_run
 from headway_verification.soak.safeguards.removing import removed
-from headway_verification.soak.trials.crash_points import AFTER_EFFECT, BESIDE_EACH, crash, interleave
+from headway_verification.soak.trials import crash_points
+from headway_verification.soak.trials.crash_points import (
+    AFTER_EFFECT,
+    BESIDE_EACH,
+    Way,
+    crash,
+    crashes,
+    interleave,
+    undisturbed,
+)
 from headway_verification.soak.trials.interleavings import INTERLEAVINGS
 from headway_verification.soak.trials.scenarios import SITUATIONS
 
 SEEDS = 30
+EVERY = 3
+"""These tests try a third of the ways of each trial; `make trials` tries all."""
 PROCESSES = 2
 
 
@@ -101,19 +112,39 @@ def test_shrinking_ends_if_every_happening_is_needed() -> None:
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_invariants_hold_after_a_crash_at_any_call(name: str) -> None:
-    trial = crash(name)
+    trial = crash(name, every=EVERY)
     assert trial.calls > 2
     # Adverse behavior may change the number of calls to SageMaker, but there are some.
     adverse = len(AFTER_EFFECT) * len(ADVERSE) if trial.asks_sagemaker else 0
-    assert trial.ways >= len(BESIDE_EACH) * trial.calls + adverse
+    assert trial.ways >= (len(BESIDE_EACH) * trial.calls + adverse) // EVERY
     assert trial.violations == {}
 
 
 @pytest.mark.parametrize("name", INTERLEAVINGS)
 def test_invariants_hold_with_other_actors_between_two_calls(name: str) -> None:
-    trial = interleave(name)
+    # Two that are suspended meet in as many ways as the product of their calls.
+    trial = interleave(name, every=EVERY if INTERLEAVINGS[name].rival else 1)
     assert trial.ways > trial.calls > 2
     assert trial.violations == {}
+
+
+@pytest.mark.parametrize("name", ["jobs start", "a waiting job is stopped"])
+def test_a_part_of_the_trials_still_has_a_fault_at_each_call_and_each_fault(name: str) -> None:
+    ways = [way for way in crashes(undisturbed(name, SITUATIONS[name])) if not way.temper]
+    for first in range(EVERY):
+        part = ways[first::EVERY]
+        assert {way.at for way in part} == {way.at for way in ways}
+        assert {way.fault for way in part} == set(BESIDE_EACH)
+
+
+def test_the_parts_of_a_trial_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "jobs start"
+    tried: list[Way] = []
+    monkeypatch.setattr(crash_points, "_try", lambda _, way: tried.append(way))
+    for first in range(EVERY):
+        monkeypatch.setattr(crash_points, "crc32", lambda _, first=first: first)
+        crash(name, every=EVERY)
+    assert Counter(tried) == Counter(crashes(undisturbed(name, SITUATIONS[name])))
 
 
 def test_a_process_runs_until_it_pauses_and_a_killed_process_never_resumes() -> None:
