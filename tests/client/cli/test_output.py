@@ -128,6 +128,28 @@ def test_a_jobs_sheet_has_the_elapsed_time_of_its_live_attempt_of_the_limit():
     assert "Limit     2 h" in waits.splitlines()
 
 
+def test_the_instances_of_attempts_are_shown_if_the_server_names_them():
+    attempt = {
+        "attemptName": "job1", "number": 1, "attemptState": "ended", "trainingJobStatus": "Stopped",
+        "secondaryStatus": None, "startedTime": None, "endedTime": None, "failureReason": None, "reason": None,
+    }  # fmt: skip
+    old = output.job_sheet(JobDetails.from_document(details_document(attempts=[attempt])))
+    assert "SageMaker  Started" in old
+    named = details_document(attempts=[{**attempt, "demand": {"ml.g5.xlarge": 2}}, attempt])
+    lines = output.job_sheet(JobDetails.from_document(named)).splitlines()
+    assert [line.split()[4:6] for line in lines if line.startswith("1 ")] == [["2", "ml.g5.xlarge"], ["-", "-"]]
+
+
+@pytest.mark.parametrize(
+    ("unpriced", "left_out"), [({}, ""), ({"ml.x": 3600}, ", without 1.00 ml.x (instance-hours) of unknown price")]
+)
+def test_a_job_is_shown_with_its_cost_if_it_is_known(unpriced: dict[str, int], left_out: str):
+    priced = details_document(cost=12.5, currency="USD", unpricedSeconds=unpriced)
+    lines = output.job_sheet(JobDetails.from_document(priced)).splitlines()
+    assert f"Cost      12.50 USD for ended attempts{left_out}" in lines
+    assert "Cost" not in output.job_sheet(JobDetails.from_document(details_document()))
+
+
 def test_a_job_is_shown_with_its_attempts_and_history_in_order():
     entered = {"code": "Entered", "message": "Accepted."}
     preempted = {"code": "Preempted", "message": "Made room for job9."}

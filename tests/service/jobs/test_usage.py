@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from headway.lifecycle import JobState
 from headway_sandbox.errors import AwsError
+from headway_sandbox.inprocess.lambda_loader import http_event
 from headway_service.api.serializers import job_document
 from headway_service.ports.table import LISTED
 from headway_service.store.job_listing import JobFilter
@@ -54,6 +57,20 @@ def test_instances_are_counted_from_the_start_to_the_end_of_each_attempt(world: 
     _, again = world.seen("low").job.attempts
     held_s += (again.ended_ms - again.since_ms) // 1000
     assert told(world, "low") == (first, 1, {P5: 2 * held_s})
+
+
+def test_a_document_has_the_instances_that_each_attempt_holds_or_held(world: World) -> None:
+    def attempts() -> list[tuple[str, dict[str, int]]]:
+        document = json.loads(world.invoke("api", http_event("GET", "/jobs/low"))["body"])
+        return [(each["attemptState"], each["demand"]) for each in document["attempts"]]
+
+    world.submit("low", 1, ResourceConfig=on(2), Environment=LONG)
+    world.tick()
+    assert attempts() == [("live", {P5: 2})]
+    world.submit("high", 5)
+    world.tick()
+    world.pass_time(200)
+    assert attempts() == [("ended", {P5: 2})]
 
 
 def test_each_pool_of_a_cluster_is_counted() -> None:

@@ -78,6 +78,8 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         ("Preempted", f"{job.preemptions} time{'' if job.preemptions == 1 else 's'}"),
         ("Used", f"{values.instance_hours(job.instance_seconds)} (instance-hours)" if job.instance_seconds else NONE),
     ]
+    if details.cost is not None:
+        lines.append(("Cost", _cost(details)))
     lines[3:3] = arrays.array_lines(details)
     if job.comment:
         lines.insert(3, ("Comment", job.comment))
@@ -87,8 +89,11 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         lines.append(("Withheld", f"{' and '.join(details.withheld)} of the request"))
     parts = ["\n".join(f"{name:<9} {strip_control_characters(value)}" for name, value in lines)]
     if details.attempts:
-        headers = ["Attempt", "Training Job", "State", "SageMaker", "Started", "Ended", "Why"]
-        rows = [_attempt_row(attempt) for attempt in details.attempts]
+        # An older server does not say what an attempt held.
+        held = any(attempt.demand for attempt in details.attempts)
+        headers = ["Attempt", "Training Job", "State", "SageMaker", *(["Demand"] if held else [])]
+        headers += ["Started", "Ended", "Why"]
+        rows = [_attempt_row(attempt, held=held) for attempt in details.attempts]
         parts.append("Attempts\n" + Table(headers=headers, rows=rows).text(width=width, colour=colour))
     if details.watches:
         rows = [[each.watch, str(each.hosts), values.optional(each.note)] for each in details.watches]
@@ -115,6 +120,13 @@ def _state(job: Job) -> str:
     return f"{job.state} (held)" if job.held else job.state
 
 
+def _cost(details: JobDetails) -> str:
+    """Return the cost of the billed time, with what it leaves out."""
+    unpriced = values.instance_hours(details.unpriced_seconds)
+    left_out = f", without {unpriced} (instance-hours) of unknown price" if details.unpriced_seconds else ""
+    return f"{details.cost:.2f} {details.currency} for ended attempts{left_out}"
+
+
 def _time_spent(details: JobDetails) -> tuple[str, str]:
     """Return for how long the live attempt runs, of its limit; or the limit if there is none."""
     job = details.job
@@ -126,7 +138,7 @@ def _time_spent(details: JobDetails) -> tuple[str, str]:
     return "Elapsed", times.length(seconds) + ("" if limit == NONE else f" of {limit}")
 
 
-def _attempt_row(attempt: Attempt) -> list[str]:
+def _attempt_row(attempt: Attempt, *, held: bool) -> list[str]:
     why = [attempt.reason.message if attempt.reason else None, attempt.failure_reason]
     seen = " / ".join(dict.fromkeys(part for part in (attempt.status, attempt.secondary_status) if part))
     return [
@@ -134,6 +146,7 @@ def _attempt_row(attempt: Attempt) -> list[str]:
         attempt.name,
         attempt.state,
         seen or NONE,
+        *([values.demand(attempt.demand)] if held else []),
         times.local(attempt.started_time),
         times.local(attempt.ended_time),
         " ".join(part for part in why if part) or NONE,

@@ -103,6 +103,7 @@ class Attempt(ApiDocument):
     ended_time: Time | None
     failure_reason: str | None
     reason: Reason | None
+    demand: Annotated[Instances, Member("The instances that it holds, or held.")] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -445,6 +445,7 @@ def _ended_attempt(ended: EndedAttempt) -> Attempt:
         ended_time=time_text(ended.ended_ms),
         failure_reason=ended.failure_reason,
         reason=_reason(ended.reason),
+        demand=ended.demand,
     )
 
 
@@ -459,6 +460,7 @@ def _live_attempt(attempt: AttemptRecord) -> Attempt:
         ended_time=None,
         failure_reason=None,
         reason=None,
+        demand=attempt.demand,
     )
 
 
