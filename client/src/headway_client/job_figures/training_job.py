@@ -53,7 +53,7 @@ def figures_of(described: Mapping[str, Any], now_s: float) -> TrainingJobFigures
     trains = [phase["StartTime"].timestamp() for phase in phases if phase["Status"] == _TRAINING]
     copied = [_duration_s(phase, now_s) for phase in phases if phase["Status"] == _DOWNLOADING]
     return TrainingJobFigures(
-        types=_types(described["ResourceConfig"]),
+        types=types_of(described["ResourceConfig"]),
         start_s=min(started, default=None),
         training_s=min(trains, default=None),
         end_s=None if ended is None else ended.timestamp(),
@@ -70,7 +70,8 @@ def _duration_s(phase: Mapping[str, Any], now_s: float) -> float:
     return max(0.0, (now_s if end is None else end.timestamp()) - start_s)
 
 
-def _types(resources: Mapping[str, Any]) -> tuple[str, ...]:
+def types_of(resources: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the instance type of each host of a ResourceConfig, in the order in which SageMaker numbers them."""
     groups = resources.get("InstanceGroups") or ([resources] if "InstanceType" in resources else [])
     return tuple(group["InstanceType"] for group in groups for _ in range(group["InstanceCount"]))
 

@@ -1,18 +1,16 @@
 """The utilization of the hosts of a training job, from CloudWatch.
 
-Sources: SageMaker guide, "Amazon SageMaker AI metrics in Amazon CloudWatch"; CloudWatch API reference, GetMetricData.
+Source: SageMaker guide, "Amazon SageMaker AI metrics in Amazon CloudWatch".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from itertools import islice
-from math import ceil
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway.advice import Host
-from headway.jobpolicy.utilization import HOST, PUBLISHED_EVERY_S, TRAINING_JOBS
+from headway.jobpolicy.utilization import PUBLISHED_EVERY_S
+from headway_client.job_figures.metric_data import metric_query, metric_results, period_of
 
 MAX_HOSTS = 100
 """Maximum number of hosts whose metrics are read: four metrics each, and GetMetricData takes 500 in a call."""
@@ -22,11 +20,6 @@ MAX_POINTS = 200
 
 MAX_PAGES = 20
 """Maximum number of pages of one answer."""
-
-_DAY_S = 86_400
-_KEPT = ((PUBLISHED_EVERY_S, 15 * _DAY_S), (300, 63 * _DAY_S))
-_LONGEST_S = 3600
-"""How long CloudWatch keeps values of a period; after that only longer ones (API reference, MetricStat: Period)."""
 
 # Field of `Host`, metric, statistic.
 _READ = (
@@ -54,38 +47,16 @@ def read_hosts(
         botocore.exceptions.ClientError: AWS refuses the call.
     """
     read = types[:MAX_HOSTS]
-    period_s = _period_s(start_s, end_s, now_s)
+    period_s = period_of(start_s, end_s, now_s, points=MAX_POINTS)
     queries = [
-        _query(f"{training_job}/algo-{number}", f"h{number}m{which}", metric, statistic, period_s)
+        metric_query(f"{training_job}/algo-{number}", f"h{number}m{which}", metric, statistic, period_s)
         for number in range(1, len(read) + 1)
         for which, (_, metric, statistic) in enumerate(_READ)
     ]
     values: dict[str, list[float]] = {query["Id"]: [] for query in queries}
-    for result in _results(cloudwatch, queries, start_s, end_s):
+    for result in metric_results(cloudwatch, queries, start_s=start_s, end_s=end_s, pages=MAX_PAGES):
         values[result["Id"]] += result["Values"]
     return tuple(_host(each, number, values, period_s) for number, each in enumerate(read, start=1))
-
-
-def _period_s(start_s: float, end_s: float, now_s: float) -> int:
-    age_s = now_s - start_s
-    shortest_s = next((period_s for period_s, kept_s in _KEPT if age_s <= kept_s), _LONGEST_S)
-    return shortest_s * max(1, ceil((end_s - start_s) / shortest_s / MAX_POINTS))
-
-
-def _query(host: str, query_id: str, metric: str, statistic: str, period_s: int) -> dict[str, Any]:
-    named = {"Namespace": TRAINING_JOBS, "MetricName": metric, "Dimensions": [{"Name": HOST, "Value": host}]}
-    return {"Id": query_id, "MetricStat": {"Metric": named, "Period": period_s, "Stat": statistic}}
-
-
-def _results(
-    cloudwatch: Any, queries: Sequence[Mapping[str, Any]], start_s: float, end_s: float
-) -> Iterator[Mapping[str, Any]]:
-    if not queries:
-        return
-    times = {"StartTime": datetime.fromtimestamp(start_s, UTC), "EndTime": datetime.fromtimestamp(end_s, UTC)}
-    pages = cloudwatch.get_paginator("get_metric_data").paginate(MetricDataQueries=queries, **times)
-    for page in islice(pages, MAX_PAGES):
-        yield from page["MetricDataResults"]
 
 
 def _host(instance_type: str, number: int, values: Mapping[str, Sequence[float]], period_s: int) -> Host:

@@ -6,14 +6,11 @@ Each attempt is a training job with its own name and its own log streams.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
-
-from headway_client.errors import BusyError, NotAllowedError, NotReachableError, ServerFaultError
+from headway_client.logs.aws_errors import as_own_errors
 from headway_client.logs.streams import LOG_GROUP, LogStream, LogStreams
 from headway_client.models import Attempt, JobDetails
 
@@ -77,7 +74,7 @@ class JobLogs:
         """
         events: list[LogEvent] = []
         pages_left = MAX_PAGES_PER_READ
-        with _as_own_errors():
+        with as_own_errors():
             for attempt in sorted(details.attempts, key=lambda attempt: attempt.number):
                 if attempt.name in self._read:
                     continue
@@ -121,31 +118,3 @@ class JobLogs:
         self._tokens[stream.name] = page["nextForwardToken"]
         # Only an unchanged token means the end, not an empty page (source: API reference).
         return page["events"], page["nextForwardToken"] == token
-
-
-@contextmanager
-def _as_own_errors() -> Iterator[None]:
-    try:
-        yield
-    except NoCredentialsError as error:
-        raise NotAllowedError(
-            "There are no AWS credentials for reading logs. Set AWS_PROFILE, or run `aws configure sso`.",
-            code="NoCredentials",
-        ) from error
-    except BotoCoreError as error:
-        raise NotReachableError(
-            f"CloudWatch Logs does not respond: {error} Check the region and the network to its endpoint."
-        ) from error
-    except ClientError as error:
-        problem = error.response["Error"]
-        cause = f"{problem.get('Code')}: {problem.get('Message')}"
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-        if "AccessDenied" in cause:
-            raise NotAllowedError(
-                f"Reading the logs is not allowed ({cause}). Allow logs:DescribeLogStreams and logs:GetLogEvents on "
-                f"the log group {LOG_GROUP}.",
-                status=status,
-            ) from error
-        if "Throttling" in cause or "LimitExceeded" in cause:
-            raise BusyError(f"CloudWatch Logs is busy ({cause}). Try again later.", status=status) from error
-        raise ServerFaultError(f"CloudWatch Logs refuses the request ({cause}).", status=status) from error

@@ -52,6 +52,7 @@ class LogStreams:
         describe: the original ``describe_log_streams`` of a boto3 client.
         monotonic_s: the clock of the cache.
         now_s: the queue's time in seconds since 1970.
+        pages: maximum number of pages of streams that are read for one attempt.
     """
 
     def __init__(
@@ -60,8 +61,10 @@ class LogStreams:
         *,
         monotonic_s: Callable[[], float] = time.monotonic,
         now_s: Callable[[], float] = time.time,
+        pages: int = MAX_PAGES,
     ) -> None:
         self._describe = describe
+        self._pages = pages
         self._monotonic_s = monotonic_s
         self._now_s = now_s
         self._listed: dict[str, tuple[float, tuple[LogStream, ...]]] = {}
@@ -88,7 +91,7 @@ class LogStreams:
 
     def _list(self, attempt_name: str) -> Iterator[LogStream]:
         where = {"logGroupName": LOG_GROUP, "logStreamNamePrefix": f"{attempt_name}/", "limit": STREAMS_PER_PAGE}
-        for _ in range(MAX_PAGES):
+        for _ in range(self._pages):
             try:
                 page = self._describe(**where)
             except ClientError as error:
