@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway_client.models import ArrayProgress, Job
+from headway_client.models import ArrayProgress, Job, JobDetails
 
 _ENDS = {"failed": "has failed", "stopped": "was stopped"}
 
@@ -26,6 +26,20 @@ def end_sentence(job: Job, reason: str | None = None) -> str:
         reused = f", with the outputs of {job.reused_from}" if job.reused_from is not None else ""
         return f"{job.name} has completed{reused}"
     return _once(f"{job.name} {_ENDS[job.state]}", job.state, why(job) if reason is None else reason)
+
+
+def cost_sentence(job: JobDetails) -> str | None:
+    """Return the cost of a job's ended attempts with what it leaves out; None if it has none."""
+    if job.cost is None:
+        return None
+    hours = sum(job.unpriced_seconds.values()) / 3600
+    left_out = f", without {hours:.2f} instance hours of unknown price" if job.unpriced_seconds else ""
+    return f"{job.cost:.2f} {job.currency} for ended attempts{left_out}"
+
+
+def price_sentences(job: JobDetails) -> list[str]:
+    """Return a line for each price that a job's cost was computed with, and its date."""
+    return [f"{price.pool}: {price.per_hour:g} {job.currency} an hour from {price.first}" for price in job.prices]
 
 
 def progress_sentence(job: Job) -> str:

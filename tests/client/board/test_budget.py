@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from headway_client.board.budget import WINDOW_S, CallBudget
 
 
-@given(st.lists(st.integers(0, 30), max_size=200))
-def test_no_window_of_a_minute_has_more_than_the_limit(pauses: list[int]) -> None:
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=200))
+def test_no_window_of_a_minute_has_more_than_the_limit(asked: list[tuple[int, int]]) -> None:
     now = [0.0]
     budget = CallBudget(7, clock=lambda: now[0])
     taken: list[float] = []
-    for pause in pauses:
+    for pause, calls in asked:
         now[0] += pause
-        if budget.take():
-            taken.append(now[0])
+        if budget.take(calls):
+            taken += [now[0]] * calls
     for start in taken:
         assert sum(start <= each < start + WINDOW_S for each in taken) <= 7
 
@@ -29,3 +29,10 @@ def test_a_call_is_possible_again_when_the_window_has_passed() -> None:
     assert not budget.take()
     now[0] = WINDOW_S
     assert budget.take()
+
+
+def test_several_calls_are_taken_together_or_not_at_all() -> None:
+    budget = CallBudget(3, clock=lambda: 0.0)
+    assert budget.take(2)
+    assert not budget.take(2)
+    assert budget.take(1)

@@ -141,7 +141,7 @@ def test_the_instances_of_attempts_are_shown_if_the_server_names_them():
 
 
 @pytest.mark.parametrize(
-    ("unpriced", "left_out"), [({}, ""), ({"ml.x": 3600}, ", without 1.00 ml.x (instance-hours) of unknown price")]
+    ("unpriced", "left_out"), [({}, ""), ({"ml.x": 3600}, ", without 1.00 instance hours of unknown price")]
 )
 def test_a_job_is_shown_with_its_cost_if_it_is_known(unpriced: dict[str, int], left_out: str):
     priced = details_document(cost=12.5, currency="USD", unpricedSeconds=unpriced)

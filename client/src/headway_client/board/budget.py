@@ -13,6 +13,9 @@ MAX_POLLS = 7
 MAX_READS = 5
 """Other reads within a window, such as of a job that the user opens. Changes come on top of them."""
 
+MAX_AWS_CALLS = 14
+"""Calls of CloudWatch within a window, for the pages of all jobs: two tails of logs, and curves of two jobs."""
+
 WINDOW_S = 60.0
 """Length of the window, seconds."""
 
@@ -33,13 +36,13 @@ class CallBudget:
         self._calls: deque[float] = deque()
         self._lock = threading.Lock()
 
-    def take(self) -> bool:
-        """Count a call, and return True, if there is room for it."""
+    def take(self, calls: int = 1) -> bool:
+        """Count calls, and return True, if there is room for all of them."""
         with self._lock:
             now_s = self._clock()
             while self._calls and now_s - self._calls[0] >= self._window_s:
                 self._calls.popleft()
-            if len(self._calls) >= self._limit:
+            if len(self._calls) + calls > self._limit:
                 return False
-            self._calls.append(now_s)
+            self._calls.extend([now_s] * calls)
             return True

@@ -78,8 +78,8 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         ("Preempted", f"{job.preemptions} time{'' if job.preemptions == 1 else 's'}"),
         ("Used", f"{values.instance_hours(job.instance_seconds)} (instance-hours)" if job.instance_seconds else NONE),
     ]
-    if details.cost is not None:
-        lines.append(("Cost", _cost(details)))
+    if (cost := sentences.cost_sentence(details)) is not None:
+        lines.append(("Cost", cost))
     lines[3:3] = arrays.array_lines(details)
     if job.comment:
         lines.insert(3, ("Comment", job.comment))
@@ -118,13 +118,6 @@ def rogue_sentence(rogue: RogueJob) -> str:
 
 def _state(job: Job) -> str:
     return f"{job.state} (held)" if job.held else job.state
-
-
-def _cost(details: JobDetails) -> str:
-    """Return the cost of the billed time, with what it leaves out."""
-    unpriced = values.instance_hours(details.unpriced_seconds)
-    left_out = f", without {unpriced} (instance-hours) of unknown price" if details.unpriced_seconds else ""
-    return f"{details.cost:.2f} {details.currency} for ended attempts{left_out}"
 
 
 def _time_spent(details: JobDetails) -> tuple[str, str]:
