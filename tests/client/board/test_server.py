@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,9 @@ import pytest
 
 from headway_client.board.web.access import CHANGE_HEADER, CHANGE_VALUE
 from headway_client.board.web.server import AGE_HEADER, BoardServer
+from headway_client.errors import NotAllowedError
 from headway_client.http.api import HeadwayApi
+from tests.client.log_store import LogStore
 from tests.client.server import ContractServer, Fault
 
 
@@ -72,9 +74,13 @@ class Browser:
         return response.status, json.loads(answer)
 
 
+def without_aws(_: str) -> Any:
+    raise NotAllowedError("There are no AWS credentials.")
+
+
 @contextmanager
-def serving(api: HeadwayApi, **options: Any) -> Iterator[Browser]:
-    server = BoardServer(api, **options)
+def serving(api: HeadwayApi, client_of: Callable[[str], Any] = without_aws, **options: Any) -> Iterator[Browser]:
+    server = BoardServer(api, client_of, **options)
     thread = threading.Thread(target=server.serve)
     thread.start()
     try:
@@ -122,7 +128,7 @@ def test_the_link_becomes_a_cookie_and_leaves_the_address(browser: Browser) -> N
 
 
 def test_the_pages_and_the_picture_are_served(browser: Browser) -> None:
-    for path in ("/", "/board.css", "/board.js", "/dom.js", "/pages.js", "/timeline.js"):
+    for path in ("/", "/board.css", "/board.js", "/dom.js", "/job.js", "/pages.js", "/timeline.js"):
         response, content = browser.send("GET", path)
         assert (response.status, bool(content)) == (200, True)
     status, picture = browser.get("/api/board")
@@ -153,7 +159,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("path", ["/", "/board.js", "/api/board", "/api/timeline", "/api/jobs/first"])
+@pytest.mark.parametrize(
+    "path", ["/", "/board.js", "/api/board", "/api/timeline", "/api/jobs/first", "/api/jobs/trains/figures"]
+)
 @pytest.mark.parametrize(("headers", "status"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
 def test_a_stranger_reads_nothing_and_causes_no_call(
     browser: Browser, queue: ContractServer, path: str, headers: dict[str, str | None], status: int
@@ -161,6 +169,7 @@ def test_a_stranger_reads_nothing_and_causes_no_call(
     before = len(queue.received)
     assert browser.send("GET", path, **headers)[0].status == status
     assert len(queue.received) == before
+    assert browser.server._calls._figures._clients == {}
 
 
 CHANGES = [
@@ -208,8 +217,8 @@ def test_a_read_only_board_changes_nothing(queue: ContractServer, api: HeadwayAp
 
 ELSEWHERE = [
     "/nothing", "/../board.py", "/api", "/api/config", "/api/capacity", "/api/dead-letters", "/api/jobs/..",
-    "/api/jobs/a%2Fb", "/api/jobs/first/logs", "/api/jobs?owner=x", "/api/jobs/first?x=1", "/api/openapi.json",
-    "/pages/board.js", "//evil.example",
+    "/api/jobs/a%2Fb", "/api/jobs/first/logs", "/api/jobs/first/figures?x=1", "/api/jobs/a%2Fb/figures", "/api/figures",
+    "/api/jobs?owner=x", "/api/jobs/first?x=1", "/api/openapi.json", "/pages/board.js", "//evil.example",
 ]  # fmt: skip
 
 
@@ -308,6 +317,80 @@ def test_a_read_is_kept_for_all_tabs_until_a_change(browser: Browser, queue: Con
     browser.change("/api/jobs/first/hold")
     assert browser.get("/api/jobs/first")[1]["held"] is True
     assert shown() == 2
+
+
+class Aws:
+    """CloudWatch with a line in the log of a host, and without metrics; counts what is made and called."""
+
+    def __init__(self) -> None:
+        self.services: list[str] = []
+        self.metric_calls = 0
+        self.logs = LogStore()
+        self.logs.write("trains/algo-1-1", 1_767_335_000_000, "<b>epoch 1</b>\u202e")
+
+    def client_of(self, service: str) -> Any:
+        self.services.append(service)
+        return self.logs if service == "logs" else self
+
+    def get_paginator(self, _: str) -> Any:
+        return self
+
+    def paginate(self, **arguments: Any) -> list[dict[str, Any]]:
+        self.metric_calls += 1
+        results = [{"Id": each["Id"], "Timestamps": [], "Values": []} for each in arguments["MetricDataQueries"]]
+        return [{"MetricDataResults": results}]
+
+
+ATTEMPT = {
+    "attemptName": "trains", "number": 1, "attemptState": "live", "trainingJobStatus": "InProgress",
+    "secondaryStatus": "Training", "startedTime": "2026-01-02T06:00:00.000Z", "endedTime": None, "failureReason": None,
+    "reason": None, "demand": {"ml.p5.48xlarge": 1},
+}  # fmt: skip
+
+
+def test_the_figures_of_a_job_are_read_with_the_callers_credentials_and_shared_by_all_tabs(
+    queue: ContractServer, api: HeadwayApi, clock: Clock
+) -> None:
+    queue.queue.jobs["trains"]["attempts"] = [ATTEMPT]
+    aws = Aws()
+    with serving(api, aws.client_of, clock=clock) as browser:
+        browser.open()
+        browser.get("/api/jobs/trains")
+        before = len(queue.received)
+        answers = [browser.get("/api/jobs/trains/figures") for _ in range(3)]
+        assert {status for status, _ in answers} == {200}
+        figures = answers[-1][1]
+        assert [line["text"] for line in figures["lines"]] == ["<b>epoch 1</b>\\u202e"]
+        assert (figures["attempt"], figures["notes"]) == ("trains", [])
+        assert (aws.metric_calls, len(aws.logs.calls), aws.services) == (1, 2, ["cloudwatch", "logs"])
+        # The job that the page has is used.
+        assert len(queue.received) == before
+
+
+def test_an_open_page_of_a_job_takes_three_reads_a_minute(
+    browser: Browser, queue: ContractServer, clock: Clock
+) -> None:
+    browser.get("/api/jobs/trains")
+    before = len(queue.received)
+    for _ in range(60):
+        clock.now_s += 1
+        browser.get("/api/jobs/trains")
+        assert browser.get("/api/jobs/trains/figures")[0] == 200
+    assert len(queue.received) - before == 3
+
+
+def test_missing_credentials_are_a_sentence_on_the_page(browser: Browser, queue: ContractServer) -> None:
+    queue.queue.jobs["trains"]["attempts"] = [ATTEMPT]
+    status, figures = browser.get("/api/jobs/trains/figures")
+    assert (status, figures["notes"]) == (200, ["There are no AWS credentials."] * 2)
+
+
+def test_the_figures_of_a_job_that_may_not_be_read_are_not_read(queue: ContractServer, api: HeadwayApi) -> None:
+    aws = Aws()
+    with serving(api, aws.client_of) as browser:
+        browser.open()
+        assert browser.get("/api/jobs/unknown/figures")[0] == 404
+        assert aws.services == []
 
 
 def test_an_unchanged_picture_is_not_sent_again(browser: Browser) -> None:

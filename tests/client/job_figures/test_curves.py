@@ -70,7 +70,7 @@ def test_a_value_is_the_share_of_what_the_host_has():
         Curve(name="GPU", percent=(50, 100, None)),
         Curve(name="GPU memory", percent=(25, None, None)),
         Curve(name="CPU", percent=(None, 10, None)),
-        Curve(name="memory", percent=(30, 31, 32)),
+        Curve(name="Memory", percent=(30, 31, 32)),
     )
 
 
@@ -96,12 +96,12 @@ def test_without_values_there_are_no_curves_and_of_an_unknown_type_values_stay_a
 def test_a_period_that_has_begun_before_the_attempt_is_its_first():
     points = {("a/algo-1", "MemoryUtilization"): [(0, 5), (60, 6)]}
     found = curves(points, G5, offset_s=59)
-    assert (found.start_s, found.curves) == (START_S, (Curve(name="memory", percent=(5, 6, None)),))
+    assert (found.start_s, found.curves) == (START_S, (Curve(name="Memory", percent=(5, 6, None)),))
 
 
 def test_values_outside_of_the_attempt_are_left_out():
     points = {("a/algo-1", "MemoryUtilization"): [(-60, 5), (60, 6), (240, 7)]}
-    assert curves(points, G5).curves == (Curve(name="memory", percent=(None, 6, None)),)
+    assert curves(points, G5).curves == (Curve(name="Memory", percent=(None, 6, None)),)
 
 
 def test_only_the_first_hosts_are_read_and_it_is_known_how_many():

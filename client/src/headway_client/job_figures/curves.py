@@ -28,7 +28,7 @@ _CURVES = (
     ("GPU", "GPUUtilization", "gpus"),
     ("GPU memory", "GPUMemoryUtilization", "gpus"),
     ("CPU", "CPUUtilization", "vcpus"),
-    ("memory", "MemoryUtilization", ""),
+    ("Memory", "MemoryUtilization", ""),
 )
 
 

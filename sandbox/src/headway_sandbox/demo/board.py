@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         def connect(limits: Limits) -> HeadwayApi:
             return HeadwayApi(sandbox.endpoint, region=sandbox.info.region, credentials=credentials, limits=limits)
 
-        board = BoardServer(connect(Limits(tries=1)), allow_changes=True)
+        board = BoardServer(connect(Limits(tries=1)), sandbox.client, allow_changes=True)
         stopped = threading.Event()
         threads = [
             threading.Thread(target=play, args=(connect(Limits()), stopped, random.Random(1))),

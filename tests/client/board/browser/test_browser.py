@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
 import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,10 @@ from botocore.credentials import Credentials
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from headway_client.board.web.server import BoardServer
+from headway_client.errors import NotAllowedError
 from headway_client.http.api import HeadwayApi
 from headway_client.http.transport import Limits
+from tests.client.log_store import LogStore
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY
 
 ROOT = Path(__file__).parents[4]
@@ -93,11 +98,46 @@ def clock() -> Clock:
     return Clock()
 
 
+class Aws:
+    """The metrics and the logs of training jobs.
+
+    Attributes:
+        logs: the logs.
+        values: by metric, a value for each minute since the start of the attempt; None where there is none.
+    """
+
+    def __init__(self) -> None:
+        self.logs = LogStore()
+        self.values: dict[str, list[float | None]] = {}
+
+    def client_of(self, service: str) -> Any:
+        if service == "cloudwatch" and not self.values:
+            raise NotAllowedError("The utilization can't be read (AccessDenied); allow cloudwatch:GetMetricData.")
+        return self.logs if service == "logs" else self
+
+    def get_paginator(self, _: str) -> Aws:
+        return self
+
+    def paginate(self, *, MetricDataQueries: Any, StartTime: Any, **_: Any) -> list[dict[str, Any]]:  # noqa: N803
+        results = []
+        for query in MetricDataQueries:
+            values = self.values.get(query["MetricStat"]["Metric"]["MetricName"], [])
+            known = [(StartTime + timedelta(minutes=place), value) for place, value in enumerate(values) if value]
+            times, found = [each[0] for each in known], [each[1] for each in known]
+            results.append({"Id": query["Id"], "Timestamps": times, "Values": found})
+        return [{"MetricDataResults": results}]
+
+
 @pytest.fixture
-def board(queue: Queue, clock: Clock) -> Iterator[BoardServer]:
+def aws() -> Aws:
+    return Aws()
+
+
+@pytest.fixture
+def board(queue: Queue, clock: Clock, aws: Aws) -> Iterator[BoardServer]:
     credentials = Credentials(ACCESS_KEY, SECRET_KEY)
     api = HeadwayApi(queue.endpoint, region=REGION, credentials=credentials, limits=Limits(tries=1))
-    server = BoardServer(api, allow_changes=True, clock=clock)
+    server = BoardServer(api, aws.client_of, allow_changes=True, clock=clock)
     thread = threading.Thread(target=server.serve)
     thread.start()
     yield server
@@ -135,9 +175,9 @@ def look(page: Page, clock: Clock) -> None:
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 
-def picture(page: Page, name: str) -> None:
+def picture(page: Page, name: str, *, full: bool = False) -> None:
     if PICTURES:
-        page.screenshot(path=f"{PICTURES}/{name}.png")
+        page.screenshot(path=f"{PICTURES}/{name}.png", full_page=full)
 
 
 def test_it_opens_without_the_token_in_its_address_and_shows_the_queue(page: Page, board: BoardServer) -> None:
@@ -193,7 +233,6 @@ def test_a_job_is_opened_and_stopped_after_a_question(page: Page, queue: Queue, 
     page.get_by_role("link", name="mine").first.click()
     expect(page.get_by_role("heading", name="mine")).to_be_visible()
     expect(page.get_by_role("region", name="History")).to_contain_text("pending")
-    picture(page, "board-job")
     page.get_by_role("button", name="Stop").click()
     page.get_by_role("button", name="No").click()
     expect(page.locator("#message")).to_be_empty()
@@ -201,6 +240,95 @@ def test_a_job_is_opened_and_stopped_after_a_question(page: Page, queue: Queue, 
     page.get_by_role("button", name="Yes").click()
     expect(page.locator("#message")).to_contain_text("mine: stopped")
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+def open_job(page: Page, name: str) -> None:
+    page.goto(page.url.partition("#")[0] + f"#job/{name}")
+    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+
+
+def test_the_page_of_a_job_shows_its_attempts_utilization_and_log(
+    page: Page, board: BoardServer, queue: Queue, aws: Aws
+) -> None:
+    queue.do("submit", "urgent", 9, "search", 1)
+    queue.do("tick")
+    queue.do("pass", 1500)
+    wave = [50 + 40 * math.sin(minute / 2) for minute in range(11)]
+    aws.values = {
+        "GPUUtilization": [None, *(8 * each for each in wave)],
+        "GPUMemoryUtilization": [None, *(8 * 71.0 for _ in wave)],
+        "CPUUtilization": [*(192 * each / 5 for each in wave[:5]), None, None, *(192 * each / 4 for each in wave[:4])],
+        "MemoryUtilization": [20.0 + minute / 2 for minute in range(12)],
+    }
+    attempt = f"low-{hashlib.sha256(b'low').hexdigest()[:8]}-2"
+    now_ms = int(board.picture(hidden=False)[0]["readTime"] * 1000)
+    for epoch in range(60):
+        line = f"epoch {epoch}: loss 0.{999 - 9 * epoch}"
+        aws.logs.write(f"{attempt}/algo-{1 + epoch % 2}-1", now_ms + 9000 * (epoch - 60), line)
+    open_job(page, "low")
+    attempts = page.get_by_role("region", name="Attempts").locator("tbody tr")
+    expect(attempts).to_have_count(2)
+    expect(attempts.first).to_contain_text("2 p5.48xlarge")
+    expect(attempts.first).to_contain_text("was preempted for `urgent`")
+    curves = page.get_by_role("region", name="Utilization")
+    expect(curves.get_by_role("img")).to_have_count(4)
+    expect(curves.get_by_role("img", name="GPU memory: last 71 %, average 71 %")).to_be_visible()
+    # The curve of the CPU is interrupted.
+    expect(curves.get_by_role("img", name="CPU:").locator("polyline")).to_have_count(2)
+    log = page.get_by_role("log")
+    expect(log.locator("p")).to_have_count(60)
+    log.scroll_into_view_if_needed()
+    expect(log.locator("p").last).to_be_in_viewport()
+    picture(page, "board-job", full=True)
+    # Somebody who reads back in the log is not moved to its end.
+    log.evaluate("(each) => { each.scrollTop = 0; }")
+    with page.expect_response("**/figures"):
+        page.evaluate("window.dispatchEvent(new Event('hashchange'))")
+    expect(log.locator("p").first).to_be_in_viewport()
+
+
+def test_what_a_caller_may_not_read_is_a_sentence_on_the_page_of_a_job(page: Page) -> None:
+    open_job(page, "low")
+    missing = page.get_by_role("region", name="Not shown")
+    expect(missing).to_contain_text("allow cloudwatch:GetMetricData")
+    expect(page.get_by_role("region", name="Attempts").locator("tbody tr")).to_have_count(1)
+
+
+def test_hostile_lines_of_a_log_are_shown_as_text(page: Page, aws: Aws) -> None:
+    line = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>\x1b[31m\u202eevil"
+    aws.logs.write("low/algo-1-1", 1_767_335_400_000, line)
+    open_job(page, "low")
+    shown = page.get_by_role("log")
+    expect(shown).to_contain_text("<img src=x onerror=")
+    expect(shown).to_contain_text("\\x1b[31m\\u202eevil")
+    assert page.title() == "Headway"
+    assert page.locator("main img, main script").count() == 0
+
+
+def test_a_hidden_tab_with_an_open_job_causes_no_calls_but_those_of_the_poller(
+    page: Page, clock: Clock, board: BoardServer
+) -> None:
+    open_job(page, "low")
+    expect(page.get_by_role("region", name="Not shown")).to_be_visible()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.evaluate("Object.defineProperty(document, 'hidden', {get: () => true})")
+    page.evaluate("window.dispatchEvent(new Event('hashchange'))")
+    with page.expect_response("**/api/board?hidden=1"):
+        pass
+    page.evaluate("window.dispatchEvent(new Event('hashchange'))")
+    page.wait_for_timeout(200)
+    assert {each.rpartition("/")[2] for each in asked} == {"board?hidden=1"}
+
+
+def test_a_selection_in_the_log_stays_while_the_page_is_drawn_again(page: Page, aws: Aws, clock: Clock) -> None:
+    aws.logs.write("low/algo-1-1", 1_767_335_400_000, "loss 0.25")
+    open_job(page, "low")
+    page.get_by_text("loss 0.25").select_text()
+    with page.expect_response("**/api/board*"):
+        look(page, clock)
+    page.evaluate("window.dispatchEvent(new Event('hashchange'))")
+    assert page.evaluate("document.getSelection().toString()") == "loss 0.25"
 
 
 def test_a_job_is_explained_on_request(page: Page, queue: Queue, clock: Clock) -> None:

@@ -54,7 +54,7 @@ def test_a_page_has_facts_attempts_figures_and_history():
         " 2  2 p5.48xlarge  Training  01-02 06:00:00 to now, 30m00s",
         "",
         "UTILIZATION",
-        "GPU        ▁·█▅  50 % now, 50 % on average",
+        "GPU        ▁·█▅  last 50 %, average 50 %",
         "from 01-02 06:00:00 UTC, a value each 1m00s, 8 of 9 hosts",
         "",
         "LAST LINES OF THE LOG OF job1-2 (UTC)",

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from botocore.credentials import Credentials
 
-from headway_client.board.terminal.app import Board, Sheets
+from headway_client.board.terminal.app import Board
+from headway_client.errors import NotAllowedError
 from headway_client.http.api import HeadwayApi
+from tests.client.log_store import LogStore
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
+
+
+def client_of(service: str) -> LogStore:
+    if service != "logs":
+        raise NotAllowedError("There are no AWS credentials.")
+    return LogStore()
 
 
 def main() -> None:
@@ -15,7 +23,7 @@ def main() -> None:
         for number in range(30):
             server.queue.add(f"waits-{number:02}", priority=5, team="search")
         api = HeadwayApi(server.endpoint, region=REGION, credentials=Credentials(ACCESS_KEY, SECRET_KEY))
-        Board(api, Sheets(job=lambda details: details.name, explanation=lambda found: found.note)).run()
+        Board(api, client_of, lambda found: found.note).run()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
@@ -12,20 +13,27 @@ import pytest
 from textual.widgets import DataTable, Input, Static
 from textual.worker import WorkerCancelled
 
+from headway_client.board.budget import MAX_READS
 from headway_client.board.poller import Poller
 from headway_client.board.terminal import app as terminal
-from headway_client.board.terminal.app import Board, Sheets
+from headway_client.board.terminal.app import Board
 from headway_client.board.terminal.dialogs import Question, Sheet
+from headway_client.board.terminal.job_screen import JobScreen
+from headway_client.errors import NotAllowedError
 from headway_client.http.api import HeadwayApi
+from tests.client.log_store import LogStore
 from tests.client.server import ContractServer, Fault
 
 SIZES = [(80, 24), (200, 50)]
 HOSTILE = "\x1b[31mred\u202e[bold]x[/]"
 
 
-def board(api: HeadwayApi, poller: Poller | None = None) -> Board:
-    sheets = Sheets(job=lambda details: f"{details.name} is {details.state}", explanation=lambda found: found.note)
-    return Board(api, sheets, poller)
+def without_aws(_: str) -> Any:
+    raise NotAllowedError("There are no AWS credentials.")
+
+
+def board(api: HeadwayApi, poller: Poller | None = None, client_of: Callable[[str], Any] = without_aws) -> Board:
+    return Board(api, client_of, lambda found: found.note, poller)
 
 
 def run(app: Board, act: Callable[[Any], Coroutine[Any, Any, None]], size: tuple[int, int] = (80, 24)) -> None:
@@ -158,13 +166,131 @@ def test_keys_show_a_job_and_why_it_waits(busy: ContractServer, api: HeadwayApi)
 
     async def act(pilot: Any) -> None:
         await pilot.press("s")
-        await until(pilot, lambda: isinstance(app.screen, Sheet))
-        assert "first is pending" in str(app.screen.query_one("#sheet-text", Static).visual)
+        await until(pilot, lambda: "state      pending" in page(app))
         await pilot.press("escape", "tab", "s")
-        await until(pilot, lambda: isinstance(app.screen, Sheet))
-        assert "trains is running" in str(app.screen.query_one("#sheet-text", Static).visual)
+        await until(pilot, lambda: "state      running" in page(app))
         await pilot.press("escape", "w")
         await until(pilot, lambda: any("/explanation" in each.target for each in busy.received))
+
+    run(app, act)
+
+
+def page(app: Board) -> str:
+    """The text of the open page of a job; empty if none is open."""
+    return str(app.screen.query_one("#job-text", Static).visual) if isinstance(app.screen, JobScreen) else ""
+
+
+ATTEMPT = {
+    "attemptName": "trains", "number": 1, "attemptState": "live", "trainingJobStatus": "InProgress",
+    "secondaryStatus": "Training", "startedTime": "2026-01-02T06:00:00.000Z", "endedTime": None, "failureReason": None,
+    "reason": None, "demand": {"ml.p5.48xlarge": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_the_page_of_a_job_has_its_attempts_and_the_last_lines_of_its_log(
+    busy: ContractServer, api: HeadwayApi, size: tuple[int, int]
+) -> None:
+    busy.queue.jobs["trains"]["attempts"] = [ATTEMPT]
+    store = LogStore()
+    store.write("trains/algo-1-1", 1_767_335_400_000, HOSTILE)
+
+    def client_of(service: str) -> Any:
+        return store if service == "logs" else without_aws(service)
+
+    app = board(api, client_of=client_of)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press("tab", "enter")
+        await until(pilot, lambda: "LAST LINES OF THE LOG OF trains" in page(app))
+        assert "1 p5.48xlarge  Training  01-02 06:00:00 to now" in page(app)
+        assert "\\x1b[31mred\\u202e[bold]x[/]" in page(app)
+        assert "There are no AWS credentials." in page(app)
+        assert max(map(len, page(app).splitlines())) <= size[0]
+
+    run(app, act, size)
+
+
+def test_a_page_of_a_job_is_read_again_while_somebody_looks_and_within_the_limit(
+    busy: ContractServer, api: HeadwayApi
+) -> None:
+    app = board(api)
+
+    def reads() -> int:
+        return sum(each.target == "/v1/jobs/first" for each in busy.received)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press("s")
+        await until(pilot, lambda: "priority   5" in page(app))
+        busy.queue.jobs["first"]["priority"] = 7
+        await pilot.press("f5")
+        await until(pilot, lambda: "priority   7" in page(app))
+        before = reads()
+        app.on_app_blur()
+        await pilot.press("f5")
+        await until(pilot, lambda: True)
+        assert reads() == before
+        app.on_app_focus()
+        for _ in range(10):
+            await pilot.press("f5")
+            await until(pilot, lambda: True)
+        assert reads() == MAX_READS
+
+    run(app, act)
+
+
+def test_a_page_that_waits_for_cloudwatch_is_not_read_again_and_can_be_closed(
+    busy: ContractServer, api: HeadwayApi
+) -> None:
+    busy.queue.jobs["trains"]["attempts"] = [ATTEMPT]
+    answered = threading.Event()
+
+    def client_of(service: str) -> Any:
+        answered.wait(10)
+        return without_aws(service)
+
+    app = board(api, client_of=client_of)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press("tab", "s")
+        for _ in range(400):
+            await pilot.pause(0.01)
+            if "are read …" in page(app):
+                break
+        await pilot.press("f5", "f5")
+        await pilot.pause(0.2)
+        assert sum(each.target == "/v1/jobs/trains" for each in busy.received) == 1
+        await pilot.press("escape")
+        answered.set()
+        await until(pilot, lambda: not isinstance(app.screen, JobScreen))
+
+    run(app, act)
+
+
+def test_a_page_of_a_job_that_cannot_be_read_again_stays_and_says_so(busy: ContractServer, api: HeadwayApi) -> None:
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press("s")
+        await until(pilot, lambda: "priority   5" in page(app))
+        refusal = {"error": {"code": "NotAllowed", "message": "no longer yours", "fields": []}}
+        busy.fail(Fault(status=403, body=json.dumps(refusal).encode()))
+        await pilot.press("f5")
+        await until(pilot, lambda: "no longer yours" in str(app.screen.query_one("#job-head", Static).visual))
+        assert "priority   5" in page(app)
+
+    run(app, act)
+
+
+def test_keys_of_the_board_do_nothing_on_the_page_of_a_job(busy: ContractServer, api: HeadwayApi) -> None:
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press("s")
+        await until(pilot, lambda: bool(page(app)))
+        await pilot.press("x", "h")
+        await pilot.pause()
+        assert isinstance(app.screen, JobScreen)
 
     run(app, act)
 

@@ -66,7 +66,7 @@ def _level(group: Sequence[float | None]) -> str:
 def curve_note(curve: Curve) -> str:
     """Return the newest and the average value of a curve."""
     known = [value for value in curve.percent if value is not None]
-    return f"{known[-1]:.0f} % now, {sum(known) / len(known):.0f} % on average"
+    return f"last {known[-1]:.0f} %, average {sum(known) / len(known):.0f} %"
 
 
 def _facts(job: JobDetails) -> Iterator[str]:

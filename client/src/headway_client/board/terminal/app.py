@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from rich.text import Text
 from textual import events, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Static
 
 from headway.sanitize import strip_control_characters
 from headway_client.board import rows
 from headway_client.board.changes import CHANGES, JobActions, parsed_priority
+from headway_client.board.job_page.reader import FigureReader
 from headway_client.board.poller import Poller, Queue, View
 from headway_client.board.rows import PARTS, Row, Selection
 from headway_client.board.terminal.dialogs import Line, Question, Sheet
+from headway_client.board.terminal.job_screen import JobScreen
 from headway_client.errors import ClientError
 from headway_client.models import Explanation, Job, JobDetails, PoolSummary
 
@@ -65,25 +68,13 @@ class BoardApi(Queue, JobActions, Protocol):
         """Return why a job is in its state."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sheets:
-    """Formats responses as text.
-
-    Attributes:
-        job: a job with its attempts and its history.
-        explanation: why a job is in its state.
-    """
-
-    job: Callable[[JobDetails], str]
-    explanation: Callable[[Explanation], str]
-
-
 class Board(App[None]):
     """The board.
 
     Args:
         api: the queue.
-        sheets: formats what a job's keys show.
+        client_of: returns a boto3 client of a service with the caller's credentials, which tries each call once.
+        explained: formats why a job is in its state.
         poller: reads the summary; by default one of its own.
     """
 
@@ -105,10 +96,17 @@ class Board(App[None]):
         Binding("q", "quit", "Quit", show=False),
     ]
 
-    def __init__(self, api: BoardApi, sheets: Sheets, poller: Poller | None = None) -> None:
+    def __init__(
+        self,
+        api: BoardApi,
+        client_of: Callable[[str], Any],
+        explained: Callable[[Explanation], str],
+        poller: Poller | None = None,
+    ) -> None:
         super().__init__()
         self._api = api
-        self._sheets = sheets
+        self._figures = FigureReader(client_of, now_s=api.now_s)
+        self._explained = explained
         self._poller = poller or Poller(api)
         self._view = View()
         self._hidden = False
@@ -250,12 +248,12 @@ class Board(App[None]):
     def action_show(self) -> None:
         """Show the selected job."""
         if job := self._job():
-            self._open(job, lambda: self._sheets.job(self._api.get_job(job)))
+            self._open(lambda: self._job_screen(self._api.get_job(job)))
 
     def action_why(self) -> None:
         """Show why the selected job is where it is."""
         if job := self._job():
-            self._open(job, lambda: self._sheets.explanation(self._api.explain(job)))
+            self._open(lambda: Sheet(job, self._explained(self._api.explain(job))))
 
     def action_change(self, name: str) -> None:
         """Make a change of the selected job, after a question.
@@ -332,16 +330,22 @@ class Board(App[None]):
     # ------------------------------------------------------------------------------------------------------- calls
 
     @work(thread=True, group="call")
-    def _open(self, job: str, read: Callable[[], str]) -> None:
+    def _open(self, read: Callable[[], Screen[None]]) -> None:
         if not self._poller.reads.take():
             self.call_from_thread(self._say, "Too many calls within a minute; try again in a few seconds.", failed=True)
             return
         try:
-            text = read()
+            screen = read()
         except ClientError as error:
             self.call_from_thread(self._say, str(error), failed=True)
             return
-        self.call_from_thread(self.push_screen, Sheet(job, text))
+        self.call_from_thread(self.push_screen, screen)
+
+    def _job_screen(self, job: JobDetails) -> JobScreen:
+        def read_again() -> JobDetails | None:
+            return None if self._hidden or not self._poller.reads.take() else self._api.get_job(job.name)
+
+        return JobScreen(job, read_job=read_again, read_figures=self._figures.read, now_s=self._now_s)
 
     @work(thread=True, group="call")
     def _change(self, job: str, make: Callable[[], Job]) -> None:

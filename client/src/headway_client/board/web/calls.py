@@ -6,12 +6,13 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any, Protocol
 
 from headway_client.board.budget import CallBudget
 from headway_client.board.changes import CHANGES, MAX_PRIORITY, JobActions
+from headway_client.board.job_page.reader import FigureReader
 from headway_client.board.poller import Queue
 from headway_client.board.web.access import Refused
 from headway_client.errors import ClientError
@@ -19,6 +20,9 @@ from headway_client.models import ArrayMember, Explanation, Job, JobDetails
 
 KEPT_S = 10.0
 """For how long the response to a read is given again, to all tabs."""
+
+KEPT_JOB_S = 20.0
+"""For how long a job is given again. An open page asks for it all the time, and leaves room for other reads."""
 
 MAX_KEPT = 200
 """Responses that are kept, the newest."""
@@ -65,11 +69,20 @@ class Calls:
     Args:
         api: the queue.
         budget: limits the reads.
+        figures: reads the figures of jobs that are not the queue's.
         clock: seconds that only increase.
     """
 
-    def __init__(self, api: BoardApi, budget: CallBudget, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        api: BoardApi,
+        budget: CallBudget,
+        *,
+        figures: FigureReader,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._api = api
+        self._figures = figures
         self._budget = budget
         self._clock = clock
         self._kept: dict[tuple[str, ...], _Kept] = {}
@@ -86,11 +99,21 @@ class Calls:
             Refused: the pages have no such read, or too many calls were made within a minute.
             ClientError: the queue has refused it, or was not reached.
         """
+        match segments:
+            case ["jobs", name, "figures"] if _is_name(name) and not query:
+                # Without the lock: other pages do not wait for CloudWatch.
+                job = JobDetails.from_document(self._read(["jobs", name], {}))
+                return asdict(self._figures.read(job))
+            case _:
+                return self._read(segments, query)
+
+    def _read(self, segments: list[str], query: Mapping[str, list[str]]) -> Any:
         call = self._reader(segments, query)
+        kept_s = KEPT_JOB_S if len(segments) == 2 else KEPT_S
         key = (*segments, *(f"{name}={value}" for name in sorted(query) for value in query[name]))
         with self._lock:
             kept = self._kept.get(key)
-            if kept is not None and self._clock() - kept.read_s < KEPT_S:
+            if kept is not None and self._clock() - kept.read_s < kept_s:
                 return kept.document
             if not self._budget.take():
                 if kept is not None:

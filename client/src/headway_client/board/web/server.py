@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from headway_client.board.job_page.reader import FigureReader
 from headway_client.board.poller import Poller
 from headway_client.board.web.access import HOST, TOKEN_PARAMETER, Gate, Refused
 from headway_client.board.web.calls import BoardApi, Calls, status_of
@@ -32,6 +33,7 @@ _PAGES = {
     "/board.css": ("board.css", "text/css; charset=utf-8"),
     "/board.js": ("board.js", "text/javascript; charset=utf-8"),
     "/dom.js": ("dom.js", "text/javascript; charset=utf-8"),
+    "/job.js": ("job.js", "text/javascript; charset=utf-8"),
     "/pages.js": ("pages.js", "text/javascript; charset=utf-8"),
     "/timeline.js": ("timeline.js", "text/javascript; charset=utf-8"),
 }
@@ -57,18 +59,26 @@ class BoardServer:
 
     Args:
         api: the queue. One call should make one request.
+        client_of: returns a boto3 client of a service with the caller's credentials, which tries each call once.
         port: the port; 0 for any that is free.
         allow_changes: whether the pages can change jobs.
         clock: seconds that only increase.
     """
 
     def __init__(
-        self, api: BoardApi, *, port: int = 0, allow_changes: bool = False, clock: Callable[[], float] = time.monotonic
+        self,
+        api: BoardApi,
+        client_of: Callable[[str], Any],
+        *,
+        port: int = 0,
+        allow_changes: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
         self._timeline = Timeline()
         self._poller = Poller(api, clock=clock, on_summary=self._timeline.add)
-        self._calls = Calls(api, self._poller.reads, clock)
+        figures = FigureReader(client_of, now_s=api.now_s, clock=clock)
+        self._calls = Calls(api, self._poller.reads, figures=figures, clock=clock)
         self._visible_s: float | None = None
         self.allows_changes = allow_changes
         self._http = _Http((HOST, port), _handler(self))

@@ -1,7 +1,8 @@
 // The board: which page is shown, reading from the local server, keys and changes.
 
 import { clock, el, safe } from "./dom.js";
-import { jobPage, jobsPage, nowPage, teamsPage, workflowsPage } from "./pages.js";
+import { jobPage } from "./job.js";
+import { jobsPage, nowPage, teamsPage, workflowsPage } from "./pages.js";
 import { timelinePage } from "./timeline.js";
 
 const VISIBLE_MS = 2000, HIDDEN_MS = 30000, LIST_MS = 20000;
@@ -11,7 +12,7 @@ const state = { summary: null, forecast: null, error: "", allowsChanges: false }
 const view = { text: "", states: "live", sort: null };
 const kept = new Map();
 const etags = new Map();
-let readAt = 0, lost = "", timer = 0, listed = { key: "", jobs: [], at: 0 }, explained = { name: "", why: null };
+let readAt = 0, lost = "", timer = 0, listed = { key: "", jobs: [], at: 0 }, explained = { name: "", why: null }, figured = { name: "", figures: null, isRead: false };
 const main = document.getElementById("main");
 
 async function read(path) {
@@ -53,14 +54,15 @@ function route() {
 async function draw() {
   const { page, name } = route();
   drawHead(page);
-  if (!state.summary) return;
+  // A tab that nobody sees causes no calls but those of the poller.
+  if (!state.summary || document.hidden) return;
   try {
     if (page === "now") show(page, nowPage(state, now()));
     else if (page === "timeline") show(page, timelinePage(state, (await read("/api/timeline")).document, now()));
     else if (page === "teams") show(page, teamsPage(state.summary));
     else if (page === "workflows") show(page, workflowsPage(await jobs("live")));
     else if (page === "jobs") await drawJobs();
-    else await drawJob(name);
+    else drawJob(name).catch((error) => say(error.message));
   } catch (error) {
     say(error.message);
   }
@@ -78,8 +80,10 @@ function drawHead(page) {
   }
 }
 
-// Replaces the page, unless somebody is about to choose something in it. The focus stays on the same link.
+// Replaces the page, unless somebody has selected text of it. The focus stays on the same link.
 function show(key, children) {
+  const selection = document.getSelection();
+  if (main.dataset.page === key && !selection.isCollapsed && main.contains(selection.anchorNode)) return;
   const focused = main.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
   main.dataset.page = key;
   main.replaceChildren(...children.flat().filter(Boolean));
@@ -132,9 +136,34 @@ async function drawJob(name) {
       say(error.message);
     }
   };
-  const focused = document.activeElement?.id;
-  show(`job/${name}`, jobPage(job, act, { onwhy, why: explained.why, members }));
-  if (focused?.startsWith("do-")) document.getElementById(focused)?.focus();
+  if (figured.name !== name) figured = { name, figures: null, isRead: false };
+  const current = figured;
+  const redraw = () => {
+    const focused = document.activeElement?.id, log = scrolled();
+    show(`job/${name}`, jobPage(job, act, { onwhy, why: explained.why, members, figures: current.figures, now: now() }));
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    scrollTo(log);
+  };
+  redraw();
+  if (current.isRead) return;
+  // CloudWatch may take seconds, for which the rest of the page does not wait.
+  current.isRead = true;
+  const found = await read(`${path}/figures`).then((answer) => answer.document,
+    (error) => ({ curves: null, lines: [], notes: [error.message] })).finally(() => { current.isRead = false; });
+  const isNew = current.figures !== found;
+  current.figures = found;
+  if (isNew && figured === current && route().name === name) redraw();
+}
+
+// The log shows its end, unless somebody has scrolled back in it.
+function scrolled() {
+  const log = main.querySelector(".log");
+  return log && log.scrollTop + log.clientHeight < log.scrollHeight - 4 ? log.scrollTop : null;
+}
+
+function scrollTo(place) {
+  const log = main.querySelector(".log");
+  if (log) log.scrollTop = place ?? log.scrollHeight;
 }
 
 const QUESTIONS = { hold: "Hold", release: "Release", stop: "Stop" };

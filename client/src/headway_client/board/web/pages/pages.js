@@ -1,4 +1,4 @@
-// The pages now, jobs, one job, teams and workflows: functions from documents to elements.
+// The pages now, jobs, teams and workflows: functions from documents to elements.
 
 import { clock, demand, el, jobLink, seconds, span, svg, table } from "./dom.js";
 
@@ -81,49 +81,6 @@ export function jobsPage(jobs, view, onsort) {
     if (column.name.startsWith("Accepted")) return clock(seconds(job.entryTime));
     return column.of(job);
   })), { sort: view.sort, onsort });
-}
-
-export function jobPage(job, act, more) {
-  const facts = [["State", job.held ? `${job.jobState} (held)` : job.jobState], ["Reason", job.reason.message], ["Priority", job.priority],
-    ["Position", job.place ?? ""], ["Team", job.team ?? ""], ["Owner", job.owner ?? ""], ["Needs", demand(job.demand, job.oneOf)],
-    ["Limit", job.limitSeconds ? span(job.limitSeconds) : "none"], ["Preemptions", job.preemptions], ["Comment", job.comment ?? ""],
-    ["Instance time of ended attempts", Object.entries(job.instanceSeconds).map(([name, time]) => `${name}: ${span(time)}`).join(", ")],
-    ["Watches", job.watches.map((each) => `${each.watch} (${each.hosts} hosts)${each.note ? `: ${each.note}` : ""}`).join(", ")],
-    ["After", job.dependsOn.map((each) => `${each.job} (${each.condition})${each.ended ? `: ${each.ended}` : ""}`).join(", ")]];
-  const ended = ["completed", "failed", "stopped"].includes(job.jobState);
-  return [
-    el("h2", {}, job.jobName),
-    act && !ended ? el("p", { class: "tools" }, job.held ? act("Release", "release") : act("Hold", "hold"), act("Priority", "priority"), act("Stop", "stop")) : null,
-    el("p", { class: "tools" }, el("button", { type: "button", id: "do-why", onclick: more.onwhy }, "Why")),
-    more.why ? whySection(more.why) : null,
-    table([{ name: "" }, { name: "" }], facts.filter(([, value]) => value !== "").map(([name, value]) => [el("strong", {}, name), value])),
-    more.members ? membersSection(more.members) : null,
-    el("section", { "aria-label": "Attempts" }, el("h2", {}, "Attempts"),
-      table([{ name: "Training job" }, { name: "Status" }, { name: "Start (UTC)" }, { name: "End (UTC)" }, { name: "Why" }],
-        job.attempts.map((each) => [each.attemptName, each.secondaryStatus ?? each.trainingJobStatus ?? each.attemptState,
-          each.startedTime ? clock(seconds(each.startedTime)) : "", each.endedTime ? clock(seconds(each.endedTime)) : "",
-          each.failureReason ?? each.reason?.message ?? ""]))),
-    el("section", { "aria-label": "History" }, el("h2", {}, "History"),
-      table([{ name: "Time (UTC)" }, { name: "State" }, { name: "Reason" }],
-        job.history.map((step) => [clock(seconds(step.time)), step.jobState, step.reason.message]).reverse())),
-  ];
-}
-
-function whySection(found) {
-  return el("section", { "aria-label": "Why" }, el("p", {}, found.reason.message), found.remedy ? el("p", {}, found.remedy) : null,
-    el("p", { class: "soft" }, found.expectedStart ? `Expected start ${clock(seconds(found.expectedStart))} UTC. ` : "",
-      found.expectedEnd ? `Expected end ${clock(seconds(found.expectedEnd))} UTC. ` : "", found.note),
-    found.ahead.length ? table([{ name: "Ahead" }, { name: "State" }, { name: "Priority", number: true }, { name: "Needs" }],
-      found.ahead.map((each) => [jobLink(each.jobName), each.jobState, each.priority, demand(each.demand, each.oneOf)])) : null);
-}
-
-function membersSection(members) {
-  const names = (part) => [...new Set(members.flatMap((each) => Object.keys(each[part] ?? {})))].sort();
-  const parameters = names("parameters"), metrics = names("metrics");
-  return el("section", { "aria-label": "Members" }, el("h2", {}, "Members"),
-    table([{ name: "#", number: true }, { name: "Job" }, { name: "State" }, ...[...parameters, ...metrics].map((name) => ({ name }))],
-      members.map((each) => [each.index, each.made ? jobLink(each.jobName) : each.jobName, each.jobState,
-        ...parameters.map((name) => each.parameters[name] ?? ""), ...metrics.map((name) => each.metrics[name] ?? "")])));
 }
 
 export function teamsPage(summary) {

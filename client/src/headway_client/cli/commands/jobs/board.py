@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import webbrowser
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -51,9 +52,9 @@ def board(
 def _serve(common: CommonOptions, *, port: int, allow_changes: bool, opens: bool) -> None:
     from headway_client.board.web.server import BoardServer
 
-    api = _open_board_api(common)
+    api, client_of = _open(common)
     try:
-        server = BoardServer(api, port=port, allow_changes=allow_changes)
+        server = BoardServer(api, client_of, port=port, allow_changes=allow_changes)
     except OSError as error:
         raise UsageError(f"The board can't listen on port {port} of this machine: {error.strerror}.") from error
     print(f"The board is at {server.url}\nThe link works once. Ctrl-C ends the board.", flush=True)
@@ -67,24 +68,30 @@ def _serve(common: CommonOptions, *, port: int, allow_changes: bool, opens: bool
 
 def _show_in_terminal(common: CommonOptions) -> None:
     try:
-        from headway_client.board.terminal.app import Board, Sheets
+        from headway_client.board.terminal.app import Board
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in {"textual", "rich"}:
             raise
         raise UsageError("The board in the terminal needs textual: pip install 'headway[board]'.") from error
-    from headway_client.cli.output import explanation_sheet, job_sheet
+    from headway_client.cli.output import explanation_sheet
 
-    Board(_open_board_api(common), Sheets(job=job_sheet, explanation=explanation_sheet)).run()
+    api, client_of = _open(common)
+    Board(api, client_of, explanation_sheet).run()
 
 
-def _open_board_api(common: CommonOptions) -> HeadwayApi:
-    """Return a client that sends one request for each call, as the board itself retries and counts its calls."""
+def _open(common: CommonOptions) -> tuple[HeadwayApi, Callable[[str], Any]]:
+    """Return the queue, and what makes clients of AWS services with the caller's credentials.
+
+    Both send one request for each call, as the board itself retries and counts its calls.
+    """
     from dataclasses import replace
+    from functools import partial
 
     from headway_client.cli.output import times
     from headway_client.http.api import HeadwayApi
     from headway_client.http.transport import Limits
 
-    api = HeadwayApi.connect(connection(common), limits=replace(Limits(), tries=1, read_timeout_s=_READ_TIMEOUT_S))
+    found = connection(common)
+    api = HeadwayApi.connect(found, limits=replace(Limits(), tries=1, read_timeout_s=_READ_TIMEOUT_S))
     times.now_s = api.now_s
-    return api
+    return api, partial(found.aws_client, tries=1)
