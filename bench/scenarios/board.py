@@ -141,7 +141,7 @@ def measure(waiting: int, running: int, rounds: int) -> dict[str, float]:
         summary = Summary.from_document(json.loads(first["body"]))
         timeline.add(summary, queue.now_s)
         json.dumps({"summary": summary.document})
-        json.dumps(timeline.document)
+        json.dumps(timeline.document())
 
     return {
         "waiting": waiting,

@@ -72,7 +72,7 @@ def test_an_attempt_beyond_the_limit_of_a_summary_may_still_run() -> None:
 def test_the_use_of_the_pools_is_kept_for_each_summary() -> None:
     timeline = Timeline()
     timeline.add(running("a"), NOW_S)
-    (sample,) = timeline.document["samples"]
+    (sample,) = timeline.document()["samples"]
     assert sample == {"time": NOW_S, "use": {"ml.p5.48xlarge": [1, 0, 2]}}
 
 
@@ -90,4 +90,4 @@ def test_no_more_is_kept_than_the_limit(monkeypatch: object) -> None:
     for number in range(module.MAX_BARS + 50):
         timeline.add(running(f"j{number}"), NOW_S + number)
     assert len(timeline.bars) <= module.MAX_BARS + 1
-    assert len(timeline.document["samples"]) == module.MAX_SAMPLES
+    assert len(timeline.document()["samples"]) == module.MAX_SAMPLES

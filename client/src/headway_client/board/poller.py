@@ -109,6 +109,11 @@ class Poller:
         answered_s = self._answered_s
         return replace(self._view, age_s=0.0 if answered_s is None else self._clock() - answered_s)
 
+    @property
+    def view(self) -> View:
+        """What is known, without a call."""
+        return self._view
+
     def refresh(self) -> None:
         """Make the next summary due, as after a change."""
         self._is_refreshed = True

@@ -452,10 +452,7 @@ class HeadwayApi:
         token: str | None = None
         remaining = limit
         while remaining is None or remaining > 0:
-            size = PAGE_SIZE if remaining is None else min(PAGE_SIZE, remaining)
-            following = [("nextToken", token)] if token is not None else []
-            answer = self._transport.send("GET", ["history"], query=[*query, ("limit", str(size)), *following])
-            page = decode(HistoryPage, answer.document)
+            page = self._history(query, PAGE_SIZE if remaining is None else min(PAGE_SIZE, remaining), token)
             yield from page.jobs[:remaining]
             if page.next_token is None:
                 return
@@ -463,6 +460,19 @@ class HeadwayApi:
                 raise ServerFaultError("The queue returns the same page again and again. Please report this.")
             token = page.next_token
             remaining = None if remaining is None else remaining - len(page.jobs)
+
+    def newest_ended_jobs(self, since: str) -> HistoryPage:
+        """Return the newest jobs that ended since a time, at most 100, in one request.
+
+        Args:
+            since: as for `ended_jobs`.
+        """
+        return self._history([("since", since)], PAGE_SIZE, None)
+
+    def _history(self, query: Sequence[tuple[str, str]], size: int, token: str | None) -> HistoryPage:
+        following = [("nextToken", token)] if token is not None else []
+        sent = [*query, ("limit", str(size)), *following]
+        return decode(HistoryPage, self._send_new("GET", ["history"], query=sent).document)
 
     def usage(self, by: str, first: str, last: str | None = None, *, step: str = "total") -> Usage:
         """Return sums of usage.

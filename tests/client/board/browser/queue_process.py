@@ -1,7 +1,8 @@
 """A queue on virtual time behind HTTP, which tests control by lines on standard input.
 
 It runs in the environment with the service, and the tests in the one with the browser. Lines: ``submit NAME PRIORITY
-TEAM COUNT``, ``after NAME OTHER``, ``tick``, ``pass SECONDS``, ``refuse on|off``; each is answered with a line.
+TEAM COUNT``, ``hold NAME``, ``after NAME OTHER``, ``tick``, ``pass SECONDS``, ``refuse on|off``; each is answered with
+a line.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class Queue(World):
                 self.submitter.submit(
                     Submission(request=request(name, Tags=[{"Key": "team", "Value": "search"}]), sweep=sweep), ADA
                 )
+            case "hold":
+                self.commands.hold(arguments[0], ADA)
             case "tick":
                 self.tick()
             case "pass":

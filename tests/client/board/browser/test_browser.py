@@ -209,6 +209,19 @@ def test_a_preemption_is_seen_as_it_happens(page: Page, queue: Queue, clock: Clo
     picture(page, "board-timeline")
 
 
+def test_the_timeline_shows_what_ended_before_the_board_has_seen_it(page: Page, queue: Queue) -> None:
+    expect(page.get_by_role("region", name="Running")).to_contain_text("low")
+    # The board's clock stands still, so it does not read the summary again.
+    queue.do("pass", 3000)
+    queue.do("submit", "quick", 3, "search", 1)
+    queue.do("tick")
+    queue.do("pass", 3000)
+    page.keyboard.press("2")
+    attempts = page.get_by_role("img", name="Attempts of ml.p5.48xlarge")
+    expect(attempts.locator("rect.completed")).to_have_count(1)
+    expect(attempts.locator("title", has_text="quick: 1 instances, priority 3, search, completed")).to_have_count(1)
+
+
 def test_jobs_are_filtered_and_sorted_by_keyboard(page: Page, queue: Queue, clock: Clock) -> None:
     for number in range(4):
         queue.do("submit", f"job-{number}", number, "search" if number % 2 else "vision", 1)
@@ -225,6 +238,23 @@ def test_jobs_are_filtered_and_sorted_by_keyboard(page: Page, queue: Queue, cloc
     page.keyboard.type("search")
     expect(rows).to_have_count(2)
     picture(page, "board-jobs")
+
+
+def test_held_jobs_are_shown_on_request_and_counted_as_far_as_they_were_read(page: Page, queue: Queue) -> None:
+    for name in ("one", "two"):
+        queue.do("submit", name, 1, "search", 1)
+    queue.do("hold", "two")
+    expect(page.locator("#state")).to_contain_text("running")
+    page.keyboard.press("3")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(3)
+    page.get_by_label("State").select_option("held")
+    expect(rows).to_have_count(1)
+    expect(rows.first).to_contain_text("two")
+    expect(page.locator("#list-note")).to_have_text("1 held of the 2 that wait")
+    page.get_by_label("State").select_option("waiting")
+    expect(rows).to_have_count(2)
+    expect(page.locator("#list-note")).to_have_text("2 jobs")
 
 
 def test_a_job_is_opened_and_stopped_after_a_question(page: Page, queue: Queue, clock: Clock) -> None:

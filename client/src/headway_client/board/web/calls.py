@@ -15,6 +15,7 @@ from headway_client.board.changes import CHANGES, MAX_PRIORITY, JobActions
 from headway_client.board.job_page.reader import FigureReader
 from headway_client.board.poller import Queue
 from headway_client.board.web.access import Refused
+from headway_client.board.web.past import PastApi
 from headway_client.errors import ClientError
 from headway_client.models import ArrayMember, Explanation, Job, JobDetails
 
@@ -34,7 +35,7 @@ _NAME = re.compile(r"[A-Za-z0-9](-*[A-Za-z0-9]){0,62}(_[0-9]{1,4})?")
 _FILTERS = {"state", "team", "nameContains"}
 
 
-class BoardApi(Queue, JobActions, Protocol):
+class BoardApi(Queue, JobActions, PastApi, Protocol):
     """The part of `headway_client.http.api.HeadwayApi` that the board calls."""
 
     def list_jobs(

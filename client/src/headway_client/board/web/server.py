@@ -16,6 +16,7 @@ from headway_client.board.job_page.reader import FigureReader
 from headway_client.board.poller import Poller
 from headway_client.board.web.access import HOST, TOKEN_PARAMETER, Gate, Refused
 from headway_client.board.web.calls import BoardApi, Calls, status_of
+from headway_client.board.web.past import Past
 from headway_client.board.web.timeline import Timeline
 from headway_client.errors import ClientError
 
@@ -79,6 +80,7 @@ class BoardServer:
         self._poller = Poller(api, clock=clock, on_summary=self._timeline.add)
         figures = FigureReader(client_of, now_s=api.now_s, clock=clock)
         self._calls = Calls(api, self._poller.reads, figures=figures, clock=clock)
+        self._past = Past(api, self._poller.reads)
         self._visible_s: float | None = None
         self.allows_changes = allow_changes
         self._http = _Http((HOST, port), _handler(self))
@@ -128,7 +130,8 @@ class BoardServer:
             query: of the URL.
         """
         if segments == ["timeline"]:
-            return self._timeline.document
+            self._past.read_on()
+            return self._timeline.document(self._past.bars(self._poller.view.summary), self._past.note)
         return self._calls.read(segments, query)
 
     def change(self, segments: list[str], body: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ class Bar:
     Attributes:
         attempt: the attempt; the job, if its attempts were not seen.
         start_s, end_s: when, s since 1970; None while it holds them.
+        is_attempt: whether an attempt was seen, and not only its ended job.
         outcome: ``running``, ``stopping``, ``preempted``, the state of the ended job, or ``ended``.
     """
 
@@ -38,6 +39,7 @@ class Bar:
     end_s: float | None
     outcome: str
     by: str = ""
+    is_attempt: bool = True
 
 
 class Timeline:
@@ -85,11 +87,32 @@ class Timeline:
         """The bars, by their start."""
         return sorted([*self._closed, *self._open.values()], key=lambda bar: (bar.start_s, bar.attempt, bar.pool))
 
-    @property
-    def document(self) -> dict[str, Any]:
-        """The bars and the use of the pools, for the pages."""
+    def document(self, past: Sequence[Bar] = (), note: str = "") -> dict[str, Any]:
+        """Return the bars and the use of the pools, for the pages.
+
+        Args:
+            past: what ran before the first summary.
+            note: what is not known of that.
+        """
         with self._lock:
-            return {"bars": [asdict(bar) for bar in self.bars], "samples": list(self._samples)}
+            bars, samples = self.bars, list(self._samples)
+        return {"bars": [asdict(bar) for bar in merged(bars, past)], "samples": samples, "note": note}
+
+
+def merged(bars: Sequence[Bar], past: Sequence[Bar]) -> list[Bar]:
+    """Return what the board has seen, and what it was told of the time before.
+
+    Args:
+        bars: of the summaries.
+        past: of ended jobs and events.
+    """
+    told = {bar.job for bar in past}
+    # A job whose attempts were not seen is one bar, under its own name, until its attempts are known.
+    kept = [bar for bar in bars if bar.job not in told or bar.is_attempt]
+    seen = {(bar.attempt, bar.pool) for bar in kept}
+    jobs = {bar.job for bar in kept}
+    new = [bar for bar in past if (bar.attempt, bar.pool) not in seen and (bar.is_attempt or bar.job not in jobs)]
+    return sorted([*kept, *new], key=lambda bar: (bar.start_s, bar.attempt, bar.pool))
 
 
 def _bars(job: RunningJob) -> Iterator[Bar]:
@@ -106,7 +129,8 @@ def _closed(bar: Bar, ended: dict[str, RecentlyEnded], now_s: float) -> Bar:
 
 def _of_ended(job: RecentlyEnded) -> Iterator[Bar]:
     if job.started_time is not None:
-        yield from _held(job, job.job_name, job.started_time, seconds_of(job.ended_time), str(job.job_state))
+        for bar in _held(job, job.job_name, job.started_time, seconds_of(job.ended_time), str(job.job_state)):
+            yield replace(bar, is_attempt=False)
 
 
 def _held(

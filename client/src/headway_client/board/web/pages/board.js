@@ -5,7 +5,9 @@ import { jobPage } from "./job.js";
 import { jobsPage, nowPage, teamsPage, workflowsPage } from "./pages.js";
 import { timelinePage } from "./timeline.js";
 
-const VISIBLE_MS = 2000, HIDDEN_MS = 30000, LIST_MS = 20000;
+const VISIBLE_MS = 2000, HIDDEN_MS = 30000, LIST_MS = 20000, LISTED = 100;
+// To the queue a held job is a waiting one.
+const HELD = "pending preempted held";
 const PAGES = [["now", "Now"], ["timeline", "Timeline"], ["jobs", "Jobs"], ["teams", "Teams"], ["workflows", "Workflows"]];
 
 const state = { summary: null, forecast: null, error: "", allowsChanges: false };
@@ -91,7 +93,7 @@ function show(key, children) {
 }
 
 async function jobs(states) {
-  const query = states === "live" ? "" : `?${states.split(" ").map((each) => `state=${each}`).join("&")}`;
+  const query = states === "live" ? "" : `?${states.replace(" held", "").split(" ").map((each) => `state=${each}`).join("&")}`;
   if (listed.key === query && Date.now() - listed.at < LIST_MS) return listed.jobs;
   const { document: found } = await read(`/api/jobs${query}`);
   listed = { key: query, jobs: found.jobs, at: Date.now() };
@@ -99,7 +101,11 @@ async function jobs(states) {
 }
 
 async function drawJobs() {
-  const found = await jobs(view.states);
+  const all = await jobs(view.states);
+  const found = view.states === HELD ? all.filter((job) => job.held) : all;
+  const told = listNote(all.length, found.length);
+  const note = document.getElementById("list-note");
+  if (note) note.textContent = told;
   const onsort = (place) => {
     view.sort = { place, down: view.sort?.place === place && !view.sort.down };
     drawJobs().then(() => main.querySelectorAll("th button")[place].focus());
@@ -114,10 +120,16 @@ async function drawJobs() {
   }
   const filter = el("input", { id: "filter", type: "search", value: view.text, oninput: (event) => { view.text = event.target.value; drawJobs(); } });
   const choice = el("select", { id: "states", onchange: (event) => { view.states = event.target.value; drawJobs(); } },
-    [["live", "not ended"], ["running stopping", "running"], ["pending preempted", "waiting"], ["completed failed stopped", "ended"]]
+    [["live", "not ended"], ["running stopping", "running"], ["pending preempted", "waiting"], [HELD, "held"], ["completed failed stopped", "ended"]]
       .map(([value, text]) => el("option", { value, selected: value === view.states }, text)));
   show("jobs", [el("div", { class: "tools" }, el("label", { for: "filter" }, "Filter"), filter, el("label", { for: "states" }, "State"), choice,
-    el("span", { class: "soft" }, "the first 100; `headway queue` lists all")), rows]);
+    el("span", { class: "soft", id: "list-note", role: "status" }, told)), rows]);
+}
+
+function listNote(read, held) {
+  const isAll = read < LISTED, more = isAll ? "" : `; \`headway queue${view.states === HELD ? " --state held" : ""}\` lists all`;
+  if (view.states === HELD) return `${held} held of the ${isAll ? "" : "first "}${read} that wait${more}`;
+  return `${isAll ? "" : "the first "}${read} job${read === 1 ? "" : "s"}${more}`;
 }
 
 async function drawJob(name) {

@@ -22,7 +22,7 @@ export function timelinePage(state, timeline, now) {
       picture(pool, bars, own, timeline.samples, { begin, end, now, x }));
   });
   return [legend(), ...pools, el("p", { class: "soft" },
-    `From ${clock(begin)} to ${clock(end)} UTC; the past and the future have scales of their own. Attempts are shown from when the board has seen them; jobs that ended before as one bar.`)];
+    `From ${clock(begin)} to ${clock(end)} UTC; the past and the future have scales of their own. ${timeline.note}`)];
 }
 
 function plans(state, now) {
