@@ -67,6 +67,7 @@ PARTS = (
     Part(name="kueue", module="bench.scenarios.kueue", full=("--runs", "3"), timeout_s=600),
     Part(name="reaction", module="bench.scenarios.reaction", timeout_s=900),
     Part(name="article", module="bench.scenarios.article", timeout_s=1200),
+    Part(name="board", module="bench.scenarios.board", timeout_s=300),
     Part(name="training", module="bench.scenarios.training", timeout_s=1200),
     Part(name="cost", module="bench.scenarios.cost", quick=("--print",), takes_path=False, timeout_s=300),
     Part(name="scale", module="bench.scenarios.scale", timeout_s=1800),

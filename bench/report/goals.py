@@ -10,6 +10,8 @@ from bench.report.kueue_figures import WORK_S
 from bench.report.markdown import Figures, in_three_figures
 from bench.scenarios.article import ENDS, PASSES
 from bench.scenarios.article import Goal as Counted
+from bench.scenarios.board import GOAL_FIRST_MS, GOAL_REFRESH_MS, first_ms, refresh_ms
+from bench.scenarios.board import WAITING as BOARD_WAITING
 from bench.scenarios.cli_help import GOAL_S as HELP_GOAL_S
 from bench.scenarios.decision import GOAL_MS, GOAL_WAITING, STORMS
 from bench.scenarios.kueue import GOAL_S as KUEUE_GOAL_S
@@ -149,6 +151,15 @@ def _of_help(help_: Figures) -> Iterator[Goal]:
     yield _less("`headway --help`", ms["headway --help"], HELP_GOAL_S * 1000, "ms", why=why)
 
 
+def _of_board(board: Figures) -> Iterator[Goal]:
+    if board["waiting"] < BOARD_WAITING:
+        return
+    why = "of the processor's time, which depends on the machine"
+    size = f"{board['waiting']:,} waiting"
+    yield _less(f"the first picture of a board, {size}", first_ms(board["ms"]), GOAL_FIRST_MS, "ms", why=why)
+    yield _less(f"a refresh of a board, {size}", refresh_ms(board["ms"]), GOAL_REFRESH_MS, "ms", why=why)
+
+
 def _of_training(training: Figures) -> Iterator[Goal]:
     problems = too_much(training)
     yield Goal(
@@ -172,6 +183,7 @@ _GOALS: Mapping[str, tuple[str, Callable[[Figures], Iterator[Goal]]]] = {
     "reaction": ("figures", _of_reaction),
     "kueue": ("runs", _of_kueue),
     "schedule": ("ms", _of_schedule),
+    "board": ("ms", _of_board),
     "training": ("hosts", _of_training),
     "help": ("ms", _of_help),
 }

@@ -84,6 +84,17 @@ def help_table(help_: Figures) -> str:
     return table((f"ms, {runs_told(len(next(iter(help_['ms'].values()))))}", ""), rows)
 
 
+def board_table(board: Figures) -> str:
+    """What a board costs the queue, and the machine that it runs on."""
+    rows = [(name, values_cell(times)) for name, times in board["ms"].items()]
+    head = (f"ms, {runs_told(len(next(iter(board['ms'].values()))))}", "")
+    told = (
+        f"{board['waiting']:,} waiting jobs, of which a summary has {board['heads']}, and {board['running']:,} running "
+        f"ones: {board['bytes'] / 1000:,.0f} KB."
+    )
+    return f"{table(head, rows)}\n\n{told}"
+
+
 def training_table(training: Figures) -> str:
     """Scripts that run in the sandbox: beside the same processes by themselves, and after a preemption."""
     hosts = [

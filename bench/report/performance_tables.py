@@ -8,6 +8,7 @@ from bench.report.goals import goals_of
 from bench.report.history import history_table
 from bench.report.markdown import Figures, spread_cell, table
 from bench.report.own_tables import (
+    board_table,
     cold_table,
     decision_table,
     help_table,
@@ -30,6 +31,7 @@ PLACES: Mapping[str, tuple[str, str, Callable[[Figures], str]]] = {
     "one decision": ("schedule", "ms", decision_table),
     "scale": ("scale", "in memory", scale_table),
     "training": ("training", "hosts", training_table),
+    "board": ("board", "ms", board_table),
     "help": ("help", "ms", help_table),
 }
 """By place on the page: which part it is of, without which of its figures it was not measured, and its table."""

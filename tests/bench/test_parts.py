@@ -16,7 +16,7 @@ from bench.peers.side import Sizes
 from bench.peers.slurm import Slurm, SlurmMissing
 from bench.queues.timed_training_jobs import BrokenPromiseError
 from bench.report.performance_tables import tables_of
-from bench.scenarios import cli_help, decision, kueue, reaction, slurm, training
+from bench.scenarios import board, cli_help, decision, kueue, reaction, slurm, training
 from bench.scenarios.kueue_replay import Replay
 from headway_sandbox.training.container.isolation import CannotIsolate
 
@@ -74,6 +74,21 @@ def test_each_start_of_the_command_line_is_written(monkeypatch, tmp_path):
     found = written(path)
     assert found["ms"] == {"python -c pass": [250.0] * 3, "headway --help": [250.0] * 3}
     assert "| `headway --help` | 250 |" in tables_of({"help": found}, {})["help"]
+
+
+def test_what_a_board_costs_is_written_and_missed_goals_fail(monkeypatch, tmp_path):
+    for name, value in {"WAITING": 30, "RUNNING": 4, "ROUNDS": 2, "GOAL_FIRST_MS": 1e6, "GOAL_REFRESH_MS": 1e6}.items():
+        monkeypatch.setattr(board, name, value)
+    path = tmp_path / "board.json"
+    assert board.main(["--json", str(path)]) == 0
+    found = written(path)
+    assert (found["waiting"], found["running"]) == (30, 4)
+    assert all(len(times) == 2 for times in found["ms"].values())
+    assert "30 waiting jobs" in tables_of({"board": found}, {})["board"]
+    for goal in ("GOAL_FIRST_MS", "GOAL_REFRESH_MS"):
+        with monkeypatch.context() as missed:
+            missed.setattr(board, goal, -1.0)
+            assert board.main([]) == 1
 
 
 @pytest.mark.parametrize(

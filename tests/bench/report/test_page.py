@@ -15,6 +15,7 @@ from bench.report.page import BEFORE, PAGE, PLOTS, RESULTS, read
 from bench.report.peer_tables import articles_lead
 from bench.report.performance_tables import NOT_MEASURED, PLACES, tables_of
 from bench.report.plots import plots
+from bench.scenarios.board import SERVER, SUMMARY, TERMINAL, UNCHANGED
 from bench.scenarios.decision import SCENES
 from bench.scenarios.slurm import BOTO3, HANDLER
 
@@ -129,6 +130,14 @@ def results() -> dict[str, Any]:
                 {"every": 10, "handlesSigterm": False, "steps": [3, 10], "seconds": [0.1, 0.2]},
                 {"every": 10, "handlesSigterm": True, "steps": [0, 0], "seconds": [0.0, 0.0]},
             ],
+            "run": run(),
+        },
+        "board": {
+            "waiting": 10_000,
+            "running": 500,
+            "heads": 200,
+            "bytes": 200_000,
+            "ms": {SUMMARY: [30.0, 40.0, 50.0], UNCHANGED: [20.0], TERMINAL: [900.0, 950.0], SERVER: [7.0]},
             "run": run(),
         },
         "help": {"ms": {"python -c pass": [20.0, 21.0], "headway --help": [130.0, 150.0]}, "run": run()},
@@ -276,6 +285,7 @@ def test_a_missed_goal_is_told_with_its_reason():
     assert missed.keys() == {
         "ahead of Slurm in each figure, the emulator included",
         "a job that trains 3600 s takes few calls",
+        "a refresh of a board, 10,000 waiting: under 200 ms",
         "a warm reaction, p99, 100 waiting: under 150 ms",
         "a warm submission, p50, 100 waiting: under 5 ms",
         "the API's function ready, cold, sources: under 1000 ms",
