@@ -5,39 +5,28 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.credentials import Credentials
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from headway_client.board.web.server import BoardServer
-from headway_client.errors import NotAllowedError
 from headway_client.http.api import HeadwayApi
 from headway_client.http.transport import Limits
-from tests.client.log_store import LogStore
+from tests.client.board.browser.pictures import picture
+from tests.client.board.fake_aws import Aws
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY
 
 ROOT = Path(__file__).parents[4]
 SERVICE_PYTHON = ROOT / ".venv/bin/python"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = [
-    *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-]
-PICTURES = os.environ.get("HEADWAY_BOARD_PICTURES")
-"""A folder for screenshots; none are taken without it."""
-
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="the machine has no Chromium"),
-    pytest.mark.skipif(not SERVICE_PYTHON.exists(), reason="`make .venv/.made` has not made the service's environment"),
-]
+pytestmark = pytest.mark.skipif(
+    not SERVICE_PYTHON.exists(), reason="`make .venv/.made` has not made the service's environment"
+)
 
 
 class Queue:
@@ -98,36 +87,6 @@ def clock() -> Clock:
     return Clock()
 
 
-class Aws:
-    """The metrics and the logs of training jobs.
-
-    Attributes:
-        logs: the logs.
-        values: by metric, a value for each minute since the start of the attempt; None where there is none.
-    """
-
-    def __init__(self) -> None:
-        self.logs = LogStore()
-        self.values: dict[str, list[float | None]] = {}
-
-    def client_of(self, service: str) -> Any:
-        if service == "cloudwatch" and not self.values:
-            raise NotAllowedError("The utilization can't be read (AccessDenied); allow cloudwatch:GetMetricData.")
-        return self.logs if service == "logs" else self
-
-    def get_paginator(self, _: str) -> Aws:
-        return self
-
-    def paginate(self, *, MetricDataQueries: Any, StartTime: Any, **_: Any) -> list[dict[str, Any]]:  # noqa: N803
-        results = []
-        for query in MetricDataQueries:
-            values = self.values.get(query["MetricStat"]["Metric"]["MetricName"], [])
-            known = [(StartTime + timedelta(minutes=place), value) for place, value in enumerate(values) if value]
-            times, found = [each[0] for each in known], [each[1] for each in known]
-            results.append({"Id": query["Id"], "Timestamps": times, "Values": found})
-        return [{"MetricDataResults": results}]
-
-
 @pytest.fixture
 def aws() -> Aws:
     return Aws()
@@ -144,16 +103,6 @@ def board(queue: Queue, clock: Clock, aws: Aws) -> Iterator[BoardServer]:
     server.stop()
     server.close()
     thread.join()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        # Chromium's own sandbox does not start as root.
-        flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -173,11 +122,6 @@ def look(page: Page, clock: Clock) -> None:
     """Let the board read the queue again: its next call is due, and the page asks within two seconds."""
     clock.now_s += 61
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-
-
-def picture(page: Page, name: str, *, full: bool = False) -> None:
-    if PICTURES:
-        page.screenshot(path=f"{PICTURES}/{name}.png", full_page=full)
 
 
 def test_it_opens_without_the_token_in_its_address_and_shows_the_queue(page: Page, board: BoardServer) -> None:

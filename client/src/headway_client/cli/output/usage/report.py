@@ -16,9 +16,10 @@ MAX_BARS = 20
 """Names in one plot: those with the most hours."""
 
 _STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b;"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b;"
     "background:#fff}table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.2rem .6rem;"
-    "border-bottom:1px solid #ccc}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}"
+    "border-bottom:1px solid #ccc;overflow-wrap:anywhere}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;"
+    "overflow-wrap:normal}td.n{white-space:nowrap}"
     ".used{fill:#2b6cb0}.lost{fill:#c05621}text{fill:#1b1b1b;font-size:12px}"
     "@media (prefers-color-scheme:dark){body{color:#eee;background:#161616}text{fill:#eee}.used{fill:#63a4e0}"
     ".lost{fill:#f0965a}th,td{border-color:#444}}"
@@ -28,8 +29,8 @@ _NOTE = (
     "Instance hours of attempts that have ended, in UTC days. Lost hours were lost by preemptions and failures. "
     "Quantiles of waits are within 5 %."
 )
-_ROW, _LABEL, _BARS = 22, 260, 460
-_WIDTH = _LABEL + _BARS + 120
+_ROW, _LABEL, _BARS, _FIGURES = 22, 260, 400, 200
+_WIDTH = _LABEL + _BARS + _FIGURES
 _HEIGHT = 140
 
 
