@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headway.sanitize import strip_control_characters
 from headway_client.board.job_page.figures import Figures, LogLine
-from headway_client.board.job_page.text import MAX_STEPS, page_lines, sparkline
+from headway_client.board.job_page.text import MAX_STEPS, page_sections, sparkline
 from headway_client.job_figures.curves import Curve, Curves
 from headway_client.models import JobDetails
 from tests.client.board.job_page.builders import NOW_S, attempt, details
@@ -21,7 +21,8 @@ LINES = (LogLine(host=1, time_ms=int(NOW_S * 1000), text="epoch 1"),)
 
 
 def lines(job: JobDetails, figures: Figures | None = None, width: int = 200) -> list[str]:
-    return page_lines(job, figures, now_s=NOW_S, width=width)
+    sections = page_sections(job, figures, now_s=NOW_S, width=width)
+    return [line for each in sections for line in ("", *([each.title] if each.title else []), *each.lines)][1:]
 
 
 def test_a_page_has_facts_attempts_figures_and_history():

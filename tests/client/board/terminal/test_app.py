@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
+import os
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
 import pytest
+from textual.containers import VerticalScroll
 from textual.widgets import DataTable, Input, Static
 from textual.worker import WorkerCancelled
 
@@ -21,10 +24,14 @@ from headway_client.board.terminal.dialogs import Question, Sheet
 from headway_client.board.terminal.job_screen import JobScreen
 from headway_client.errors import NotAllowedError
 from headway_client.http.api import HeadwayApi
+from tests.client.board.fake_aws import Aws
 from tests.client.log_store import LogStore
 from tests.client.server import ContractServer, Fault
 
 SIZES = [(80, 24), (200, 50)]
+PICTURES = os.environ.get("HEADWAY_BOARD_PICTURES")
+"""A folder for screenshots; none are taken without it."""
+
 HOSTILE = "\x1b[31mred\u202e[bold]x[/]"
 
 
@@ -68,6 +75,12 @@ def text(app: Board, part: str) -> str:
     return str(shown)
 
 
+def picture(app: Board, name: str) -> None:
+    """Save the screen as an SVG, to be looked at and for the docs."""
+    if PICTURES:
+        app.save_screenshot(f"board-{name}-{app.size.width}x{app.size.height}.svg", PICTURES)
+
+
 @pytest.fixture
 def busy(server: ContractServer) -> ContractServer:
     server.queue.add("trains", jobState="running", priority=9)
@@ -89,6 +102,7 @@ def test_the_board_shows_pools_tables_and_events_at_each_size(
         assert "1 running" in text(app, "head")
         assert all(app.query_one(part).size.height > 0 for part in ("#pools", "#waiting", "#running", "#events"))
         assert app.has_class("wide") is (size[0] >= 140)
+        picture(app, "terminal")
 
     run(app, act, size)
 
@@ -207,6 +221,50 @@ def test_the_page_of_a_job_has_its_attempts_and_the_last_lines_of_its_log(
         assert "\\x1b[31mred\\u202e[bold]x[/]" in page(app)
         assert "There are no AWS credentials." in page(app)
         assert max(map(len, page(app).splitlines())) <= size[0]
+
+    run(app, act, size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_the_page_of_a_job_has_its_utilization_as_lines(
+    busy: ContractServer, api: HeadwayApi, size: tuple[int, int]
+) -> None:
+    reason = {"code": "ReturnedToLine", "message": "was preempted for `urgent` and waits again in its old place"}
+    ended = {"secondaryStatus": "Stopped", "startedTime": "2026-01-02T04:00:00.000Z", "reason": reason}
+    ended["endedTime"] = "2026-01-02T05:10:00.000Z"
+    busy.queue.jobs["trains"].update(
+        attempts=[{**ATTEMPT, **ended}, {**ATTEMPT, "attemptName": "trains-2", "number": 2}],
+        reason={"code": "Started", "message": "started on 1 ml.p5.48xlarge"},
+        team="vision",
+        limitSeconds=36_000,
+        preemptions=1,
+        cost=64.21,
+        currency="USD",
+        prices=[{"pool": "ml.p5.48xlarge", "from": "2026-01-01", "perHour": 55.04}],
+    )
+    aws = Aws()
+    aws.values = {
+        "GPUUtilization": [None, None, *(8 * (50 + 45 * math.sin(minute / 3)) for minute in range(28))],
+        "GPUMemoryUtilization": [None, None, *(8 * 71.0 for _ in range(28))],
+        "CPUUtilization": [192 * (10.0 + minute) for minute in range(30)],
+    }
+    for epoch in range(8):
+        aws.logs.write(
+            "trains-2/algo-1-1", 1_767_335_000_000 + 40_000 * epoch, f"epoch {epoch}: loss 0.{99 - 7 * epoch}"
+        )
+    app = board(api, client_of=aws.client_of)
+
+    async def act(pilot: Any) -> None:
+        await pilot.press("tab", "enter")
+        await until(pilot, lambda: "GPU memory" in page(app))
+        assert "last 71 %, average 71 %" in page(app)
+        assert "█" in page(app)
+        assert max(map(len, page(app).splitlines())) <= size[0]
+        picture(app, "terminal-job")
+        if size == SIZES[0]:
+            app.screen.query_one(VerticalScroll).scroll_end(animate=False)
+            await pilot.pause()
+            picture(app, "terminal-job-end")
 
     run(app, act, size)
 

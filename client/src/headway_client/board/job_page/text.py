@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from headway.sanitize import strip_control_characters
@@ -21,8 +22,21 @@ _NO_VALUE = "·"
 _LABEL = 11
 
 
-def page_lines(job: JobDetails, figures: Figures | None, *, now_s: float, width: int) -> list[str]:
-    """Return the lines of the page; they are not longer than the width.
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A part of the page.
+
+    Attributes:
+        title: its title; empty for the first one.
+        lines: its lines; at least one.
+    """
+
+    title: str
+    lines: tuple[str, ...]
+
+
+def page_sections(job: JobDetails, figures: Figures | None, *, now_s: float, width: int) -> list[Section]:
+    """Return the parts of the page; no title and no line is longer than the width.
 
     Args:
         job: the job.
@@ -36,11 +50,15 @@ def page_lines(job: JobDetails, figures: Figures | None, *, now_s: float, width:
         *_figure_sections(figures, width),
         ("HISTORY (UTC)", list(_steps(job))),
     ]
-    lines: list[str] = []
-    for title, content in sections:
-        if content:
-            lines += ["", *([title] if title else []), *content]
-    return [shorten(strip_control_characters(line), width) for line in lines[1:]]
+    return [
+        Section(title=_shown(title, width), lines=tuple(_shown(line, width) for line in lines))
+        for title, lines in sections
+        if lines
+    ]
+
+
+def _shown(line: str, width: int) -> str:
+    return shorten(strip_control_characters(line), width)
 
 
 def sparkline(values: Sequence[float | None], cells: int) -> str:

@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from headway.sanitize import strip_control_characters
 from headway_client.board.job_page.figures import Figures
-from headway_client.board.job_page.text import page_lines
+from headway_client.board.job_page.text import Section, page_sections
 from headway_client.errors import ClientError
 from headway_client.models import JobDetails
 
@@ -106,5 +106,10 @@ class JobScreen(ModalScreen[None]):
             head.append(f"   NOT READ AGAIN: {strip_control_characters(self._error)}", style="bold red")
         self.query_one("#job-head", Static).update(head)
         width = max(20, self.size.width - _MARGIN)
-        lines = page_lines(self._job, self._figures, now_s=self._now_s(), width=width)
-        self.query_one("#job-text", Static).update(Text("\n".join(lines)))
+        sections = page_sections(self._job, self._figures, now_s=self._now_s(), width=width)
+        self.query_one("#job-text", Static).update(Text("\n\n").join(map(_text, sections)))
+
+
+def _text(section: Section) -> Text:
+    lines = "\n".join(section.lines)
+    return Text.assemble((section.title, "bold"), "\n", lines) if section.title else Text(lines)

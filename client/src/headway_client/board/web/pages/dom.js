@@ -64,6 +64,6 @@ export function clock(value) {
 }
 
 export function demand(of, oneOf = false) {
-  const parts = Object.entries(of ?? {}).sort().map(([pool, count]) => `${count} ${pool.replace(/^ml\./, "")}`);
+  const parts = Object.entries(of ?? {}).sort().map(([pool, count]) => `${count}\u00a0${pool.replace(/^ml\./, "")}`);
   return parts.join(oneOf ? " or " : " + ");
 }
