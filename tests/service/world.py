@@ -115,6 +115,7 @@ class World(SimulatedDeployment[Table]):
             deadline_ms=self.machine_clock() + INVOCATION_S * 1000,
             retention_s=self.container.settings.retention_s,
             reuse=self.container.reuse,
+            note_idle=self.container.idle_time.note,
         )
 
     def executor(self) -> Executor:

@@ -20,6 +20,7 @@ from headway.api_documents.dead_letters import LetterQueue
 from headway_service import __version__
 from headway_service.accounting.accountant import Accountant
 from headway_service.accounting.consumer import StreamConsumer
+from headway_service.accounting.idle import IdleTime
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
 from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLetterQueue
@@ -221,6 +222,11 @@ class Container:
     def accountant(self) -> Accountant:
         """Keeps the sums of usage. One for all invocations, as it remembers which names have some."""
         return Accountant(self.table, self._usage_tags)
+
+    @cached_property
+    def idle_time(self) -> IdleTime:
+        """Keeps the sums of idle time. One for all invocations, for the same reason."""
+        return IdleTime(self.table)
 
     @property
     def prices(self) -> Prices:
@@ -454,6 +460,7 @@ class Container:
             deadline_ms=deadline_ms,
             retention_s=self.settings.retention_s,
             reuse=self.reuse,
+            note_idle=self.idle_time.note,
         )
         return ticker.run()
 

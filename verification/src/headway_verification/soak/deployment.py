@@ -22,7 +22,6 @@ from headway_sandbox.inprocess.deployment import (
 )
 from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
 from headway_sandbox.inprocess.lambda_loader import event, http_event
-from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
@@ -46,6 +45,7 @@ from headway_verification.soak.faults.plan import FaultPlan
 from headway_verification.soak.faults.sagemaker import FaultySageMaker
 from headway_verification.soak.faults.table import FaultyTable
 from headway_verification.soak.faults.tempers import Temper
+from headway_verification.soak.invariants.idle import IdleWatchedTable
 from headway_verification.soak.invariants.queue import Invariants
 from headway_verification.soak.stream_consumers import Batch, StreamConsumers
 from headway_verification.soak.violations import Violated
@@ -84,7 +84,7 @@ class _Delivery:
     poison: bool = False
 
 
-class Deployment(SimulatedDeployment[StreamedTable]):
+class Deployment(SimulatedDeployment[IdleWatchedTable]):
     """A queue in which every call can fail and every message can be lost.
 
     Args:
@@ -102,7 +102,7 @@ class Deployment(SimulatedDeployment[StreamedTable]):
     def __init__(self, random: Random, pools: Mapping[str, int], faults: FaultPlan | None = None) -> None:
         document = {"pools": {pool: {"size": size} for pool, size in pools.items()}}
         super().__init__(
-            StreamedTable(),
+            IdleWatchedTable(),
             document,
             fleet=FakeSageMaker(rng=random),
             random=random,

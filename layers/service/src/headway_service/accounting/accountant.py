@@ -9,12 +9,11 @@ from headway.accounting.days import Period, month_of
 from headway.jobpolicy.rules import tags_in
 from headway_service.accounting.contributions import Contribution, contributions
 from headway_service.accounting.names import Names
-from headway_service.accounting.records import MARK_KEPT_S, MarkRecord, expires_at, sum_key
+from headway_service.accounting.records import MARK_KEPT_S, MarkRecord, add_figures
 from headway_service.errors import Conflict, RetryLater
-from headway_service.ports.table import MAX_TRANSACTION_WRITES, Key, Table, Update, Write
+from headway_service.ports.table import MAX_TRANSACTION_WRITES, Table, Write
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_request, retry_on_conflict
-from headway_service.store.schema_version import stamp
 
 MAX_TOGETHER = 100
 """Jobs whose contributions are added in one transaction."""
@@ -143,7 +142,7 @@ class _Adding:
         if not self._marks:
             return
         writes: list[Write] = [mark.put() for mark in self._marks.values()]
-        writes += [_update(sum_key(*kept), kept[1], figures) for kept, figures in self._sums.items()]
+        writes += [add_figures(*kept, figures) for kept, figures in self._sums.items()]
         writes += self._new.writes()
         self._table.write(writes)
         self._names.keep(self._new)
@@ -153,10 +152,6 @@ class _Adding:
     @property
     def _size(self) -> int:
         return len(self._marks) + len(self._sums) + len(self._new.writes())
-
-
-def _update(key: Key, period: Period, figures: Counter[str]) -> Update:
-    return Update(key=key, sets=stamp({"expiresAt": expires_at(period)}), adds=dict(figures))
 
 
 def _newest(jobs: Iterable[JobRecord]) -> list[JobRecord]:

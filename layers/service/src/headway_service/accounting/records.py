@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 from headway.accounting.days import DAY_MS, Period, begin_ms
-from headway_service.ports.table import Absent, Equals, Item, Key, Put
+from headway_service.ports.table import Absent, Equals, Item, Key, Put, Update
 from headway_service.store.records.base import Record
+from headway_service.store.schema_version import stamp
 
 JOBS, ATTEMPTS, PREEMPTIONS, REUSED = "jobs.", "attempts", "preemptions", "reused"
 """Figures of sums: ended jobs by state, ended attempts, and those among them that were preempted; reused results."""
 
 USED, LOST, BILLED, UNBILLED = "used.", "lost.", "billed.", "unbilled."
 """Figures of sums by pool: instances times ms."""
+
+IDLE, IDLE_RESERVED = "idle.", "idleReserved."
+"""Figures of the sums of pools, instances times ms: idle while jobs waited, and the reserved part of it."""
 
 WAIT, RUN = "w.", "r."
 """Figures of sums: jobs by bucket of how long they waited for their first start, and ran until their end.
@@ -115,6 +120,19 @@ def expires_at(period: Period) -> int:
     """When the table may forget the sums of a period, s since the epoch."""
     kept = DAYS_KEPT if period.day else MONTHS_KEPT
     return (begin_ms(period.first) + kept * DAY_MS) // 1000
+
+
+def add_figures(dimension: str, period: Period, name: str, figures: Mapping[str, int]) -> Update:
+    """The write that adds figures to the sums of a name.
+
+    Args:
+        dimension: see :func:`partition`.
+        period: the month or the day.
+        name: see :func:`sum_key`.
+        figures: the figures.
+    """
+    sets = stamp({"expiresAt": expires_at(period)})
+    return Update(key=sum_key(dimension, period, name), sets=sets, adds=dict(figures))
 
 
 def name_in(item: Item) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headway.model import Snapshot
+from headway.plan import Plan
 from headway.scheduling.invariants import check_plan
 from headway.vectors import free
 from headway_service.arrays.advance import ArrayAdvancer
@@ -39,6 +40,8 @@ class Scheduler:
         deadline_ms: when this invocation ends, machine time, ms.
         retention_s: how long an ended job is kept, s.
         reuse: has jobs answered by equal ones.
+        note_idle: notes what a plan that was carried out leaves idle: of the ledger and the snapshot that it was made
+            from, and the machine time, ms.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Scheduler:
         deadline_ms: int,
         retention_s: int,
         reuse: ReuseEntry,
+        note_idle: Callable[[Ledger, Snapshot, Plan, int], None],
     ) -> None:
         self._table = table
         self._store = store
@@ -63,6 +67,7 @@ class Scheduler:
         self._deadline_ms = deadline_ms
         self._retention_s = retention_s
         self._reuse = reuse
+        self._note_idle = note_idle
 
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
@@ -108,8 +113,8 @@ class Scheduler:
                     continue
                 if executor.recover(ledger) or arrays.advance(ledger):
                     continue
-                now_ms = self._clock()
-                at_now = ledger.in_training_time(now_ms, self._machine_clock())
+                now_ms, machine_ms = self._clock(), self._machine_clock()
+                at_now = ledger.in_training_time(now_ms, machine_ms)
                 snapshot, plan = decide(self._table, at_now, now_ms, policy=policy)
                 _check_ledger(ledger, snapshot)
                 check_plan(snapshot, plan)
@@ -117,6 +122,8 @@ class Scheduler:
                 waiting = {job.name: job for job in snapshot.waiting}
                 if executor.apply(Decision(plan=plan, ledger=ledger, waiting=waiting, decided_ms=now_ms)):
                     # All went as decided: another decision at this moment would find nothing more to do.
+                    if executor.has_time():
+                        self._note_idle(ledger, snapshot, plan, machine_ms)
                     break
         finally:
             record(executor.figures)

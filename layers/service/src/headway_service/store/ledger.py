@@ -12,6 +12,7 @@ from headway_service.store.records.array import OpenArrayRecord
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER, Record
 from headway_service.store.records.dependency import EndedJobRecord
+from headway_service.store.records.idle import IdleRecord
 from headway_service.store.records.ledger import (
     CalendarRecord,
     PauseRecord,
@@ -33,6 +34,7 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "attempt": ("attempts", AttemptRecord),
     "calendar": ("calendars", CalendarRecord),
     "ended": ("ended", EndedJobRecord),
+    "idle": ("idle", IdleRecord),
     "pause": ("pauses", PauseRecord),
     "plan": ("plans", PlanRecord),
     "pool": ("pools", PoolRecord),
@@ -62,6 +64,8 @@ class Ledger:
     ended: tuple[EndedJobRecord, ...] = ()
     #: Arrays that have members left.
     arrays: tuple[OpenArrayRecord, ...] = ()
+    #: Instances that are idle while jobs wait, as far as that is not counted.
+    idle: tuple[IdleRecord, ...] = ()
     #: One item at most.
     all_spot_scores: tuple[SpotScoresRecord, ...] = ()
 

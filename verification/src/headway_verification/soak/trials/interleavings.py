@@ -168,6 +168,11 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         rival=deliver_changes(1, 2),
         meanwhile=run_steps(),
     ),
+    "two schedulers, and one finds instances idle that the other one finds no longer idle": _interleaving(
+        "instances become idle", tick, wait(20), ask("DELETE", "/jobs/wide"), tick
+    ),
+    "two schedulers that count idle time": _interleaving("instances are idle for some minutes", tick),
+    "two schedulers that find nothing idle": _interleaving("instances are no longer idle", tick),
     "two schedulers, and one stops the other's victims": _interleaving("two are preempted for one", tick),
     "a start of a team, and of its other job": Interleaving(
         situation=Scenario(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from headway.accounting.idle import COUNTED_EACH_S
 from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
 from headway_sandbox.sagemaker.request_builder import G5, P5
@@ -190,6 +191,9 @@ CHANGE_HIGH = ask("POST", "/jobs/high/change", {"instances": 1})
 
 _COMPARED: dict[str, Any] = {"reuse": True, "reuseUnpinned": True}
 
+_ONE_IDLE = (submit("low", run_s=5000), tick, wait(300), deliver_events, submit("wide", (P5, 2)))
+"""One of two instances is used, and a job waits for both."""
+
 SITUATIONS: dict[str, Scenario] = {
     "a job is submitted": Scenario(prepare=run_steps(), begin=submit("j", (P5, 1), (G5, 1))),
     "a job is submitted after another": Scenario(prepare=run_steps(submit("a")), begin=submit_after("j", "a")),
@@ -314,6 +318,13 @@ SITUATIONS: dict[str, Scenario] = {
     "jobs start": Scenario(
         prepare=run_steps(submit("a"), wait(5), submit("b", (P5, 1), (G5, 2)), wait(5), submit("c", (G5, 1))),
         begin=tick,
+    ),
+    "instances become idle": Scenario(prepare=run_steps(*_ONE_IDLE), begin=tick),
+    "instances are idle for some minutes": Scenario(
+        prepare=run_steps(*_ONE_IDLE, tick, wait(COUNTED_EACH_S)), begin=tick
+    ),
+    "instances are no longer idle": Scenario(
+        prepare=run_steps(*_ONE_IDLE, tick, wait(100), ask("DELETE", "/jobs/wide")), begin=tick
     ),
     "two are preempted for one": Scenario(
         prepare=run_steps(*_BOTH_RUN, submit("high", (P5, 2), priority=9)), begin=tick
