@@ -76,6 +76,8 @@ def row(name: str | None, period: str | None = None, **changes: Any) -> dict[str
         "unbilledSeconds": {"ml.g5.xlarge.spot": HOUR_S},
         "wait": durations,
         "run": durations,
+        "idleSeconds": {},
+        "idleReservedSeconds": {},
         **changes,
     }
 

@@ -8,7 +8,7 @@ import pytest
 
 from headway_sandbox.inprocess.lambda_loader import event
 from tests.functions.conftest import ANY_VERSION, Functions
-from tests.service.world import request
+from tests.service.world import on, request
 
 ADA = "arn:aws:iam::123456789012:user/ada"
 
@@ -60,6 +60,29 @@ def test_a_recount_adds_to_the_sums_what_they_lack_of_the_jobs_that_are_kept(fun
     rows = get(functions, "/usage", by="pool", from_="2026-01-01", to="2027-12-31", step="month")["rows"]
     assert sum(row["jobs"].get("stopped", 0) for row in rows) == 2
     assert get(functions, "/usage", by="tag:project", from_="2026-01-01")["rows"] == []
+
+
+def test_idle_instances_are_in_the_sums_of_their_pool(functions: Functions) -> None:
+    assert functions.http("POST", "/jobs", request("runs"))[0] == 201
+    functions.invoke("schedule", event("schedule"))
+    assert functions.http("POST", "/jobs", request("wide", ResourceConfig=on(2)))[0] == 201
+    functions.invoke("schedule", event("schedule"))
+    (found,) = functions.dynamodb.query(
+        TableName="queue",
+        KeyConditionExpression="pk = :pk AND begins_with(sk, :sk)",
+        ExpressionAttributeValues={":pk": {"S": "ledger"}, ":sk": {"S": "idle#"}},
+    )["Items"]
+    assert found["count"] == {"N": "1"}
+    # As if that had been four minutes ago.
+    for name in ("sinceMs", "notedMs"):
+        found[name] = {"N": str(int(found[name]["N"]) - 240_000)}
+    functions.dynamodb.put_item(TableName="queue", Item=found)
+    functions.http("DELETE", "/jobs/wide")
+    functions.invoke("schedule", event("schedule"))
+    rows = get(functions, "/usage", by="pool", from_="2026-01-01", to="2027-12-31")["rows"]
+    ((pool, idle_s),) = rows[0]["idleSeconds"].items()
+    assert (len(rows), rows[0]["name"], rows[0]["idleReservedSeconds"]) == (1, pool, {})
+    assert idle_s >= 240
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,49 @@ def test_the_plots_are_svg_with_bars_in_proportion() -> None:
     assert widths[0] == pytest.approx(2 * widths[1])
 
 
+IDLE = {"idleSeconds": {"p": 2 * 3600}, "idleReservedSeconds": {"p": 1800}}
+
+
+def idle_usage(by: str, day: str | None = None, *, priced: bool = False) -> Usage:
+    row = contract_usage.row("p", day, usedSeconds={"p": 3600}, **(IDLE if by == "pool" else {}))
+    prices = {"currency": "USD", "prices": [{"pool": "p", "from": "2026-01-01", "perHour": 1.0}]} if priced else {}
+    step = "day" if day else "total"
+    return decode(Usage, {"by": by, "from": "2026-11-01", "to": "2026-11-30", "step": step, "rows": [row], **prices})
+
+
+@pytest.mark.parametrize(
+    ("by", "wide", "shown"),
+    [
+        ("pool", False, {"Idle": "2.00"}),
+        ("pool", True, {"Idle": "2.00", "Idle Reserved": "0.50"}),
+        ("team", True, {}),
+    ],
+)
+def test_only_the_sums_of_pools_have_idle_hours(by: str, wide: bool, shown: dict[str, str]) -> None:
+    table = usage_rows(idle_usage(by), wide=wide)
+    (row,) = table.rows
+    assert {name: cell for name, cell in zip(table.headers, row, strict=True) if "Idle" in name} == shown
+
+
+@pytest.mark.parametrize("priced", ["team", "pool"])
+def test_a_month_has_the_idle_hours_of_pools_beside_what_teams_used(priced: str) -> None:
+    sums = tuple(idle_usage(by, priced=by == priced) for by in ("team", "pool"))
+    table = month_rows(Report(month="2026-11", sums=sums, daily=idle_usage("pool", "2026-11-03")))
+    team, pool = (dict(zip(table.headers, row, strict=True)) for row in table.rows)
+    assert (team["Idle"], pool["Idle"]) == ("-", "2.00")
+    assert team["Wait p90"] == pool["Wait p90"] != "-"
+    assert {"Cost (USD)"} < set(table.headers)
+
+
+def test_idle_hours_stand_above_the_used_ones_of_their_day() -> None:
+    page = Report(month="2026-11", sums=(), daily=idle_usage("pool", "2026-11-03")).html()
+    days = ET.fromstring(re.findall(r"<svg.*?</svg>", page, re.DOTALL)[0])
+    used, idle = (days.findall(f"rect[@class='{kind}']")[2].attrib for kind in ("used", "idle"))
+    assert float(idle["height"]) == pytest.approx(2 * float(used["height"]), abs=0.2)
+    assert float(idle["y"]) == pytest.approx(0, abs=0.1)
+    assert float(idle["y"]) + float(idle["height"]) == pytest.approx(float(used["y"]), abs=0.1)
+
+
 def test_a_plot_has_the_names_with_the_most_hours() -> None:
     names = [f"n{number}" for number in range(MAX_BARS + 5)]
     plot = re.findall(r"<svg.*?</svg>", report(*names).html(), re.DOTALL)[1]

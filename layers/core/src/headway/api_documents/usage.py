@@ -94,6 +94,13 @@ class UsageSum(ApiDocument):
     unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
         field(default_factory=dict)
     )
+    idle_seconds: Annotated[
+        Mapping[str, int],
+        Member("By pool only: instances times seconds in which instances were idle while jobs waited for the pool."),
+    ] = field(default_factory=dict)
+    idle_reserved_seconds: Annotated[
+        Mapping[str, int], Member("The part of them in which the instances were reserved for a waiting job.")
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,8 @@ from headway_service.accounting.reader import Step, UsageRow
 from headway_service.accounting.records import (
     ATTEMPTS,
     BILLED,
+    IDLE,
+    IDLE_RESERVED,
     JOBS,
     LOST,
     PREEMPTIONS,
@@ -161,6 +163,8 @@ def _sum(row: UsageRow, cost: Cost) -> UsageSum:
         run=_durations(figures, RUN),
         cost=amount(cost),
         unpriced_seconds=seconds(cost.unpriced_ms),
+        idle_seconds=seconds(_times(figures, IDLE)),
+        idle_reserved_seconds=seconds(_times(figures, IDLE_RESERVED)),
     )
 
 

@@ -52,20 +52,23 @@ def _ended_row(job: EndedJob, *, wide: bool) -> list[str]:
     return row
 
 
-def usage_rows(usage: Usage, *, wide: bool = False) -> Table:
+def usage_rows(usage: Usage, *, wide: bool = False, idle: bool = False) -> Table:
     """Return sums of usage as a table.
 
     Args:
         usage: the sums.
         wide: more columns.
+        idle: whether there are columns on idle time, which only the sums of pools have, in any case.
     """
-    periods = usage.step != "total"
+    periods, idle = usage.step != "total", idle or usage.by == "pool"
     headers = [*(["Period"] if periods else []), title(usage.by), "Jobs", "Attempts", "Preemptions"]
-    headers += [_hours_header("Hours"), _hours_header("Lost"), *map(_duration_header, ("Wait p50", "Wait p90"))]
+    headers += [_hours_header("Hours"), _hours_header("Lost"), *([_hours_header("Idle")] if idle else [])]
+    headers += [*map(_duration_header, ("Wait p50", "Wait p90"))]
     if wide:
+        headers += [_hours_header("Idle Reserved")] if idle else []
         headers += [*map(_duration_header, ("Run p50", "Run p90")), "Completed", "Failed", "Stopped", "Reused"]
         headers += ["Hours by Pool", "Lost Hours by Pool", "Billed Hours by Pool", "Unbilled Hours by Pool"]
-    rows = [_usage_row(row, periods=periods, wide=wide) for row in usage.rows]
+    rows = [_usage_row(usage.by, row, periods=periods, idle=idle, wide=wide) for row in usage.rows]
     if usage.prices:
         headers += [_cost_header({usage.currency or ""}), _UNPRICED]
         rows = [[*cells, *cost_cells(row)] for cells, row in zip(rows, usage.rows, strict=True)]
@@ -97,15 +100,18 @@ def _cost_header(currencies: Iterable[str]) -> str:
     return f"Cost ({', '.join(sorted(currencies))})"
 
 
-def _usage_row(row: UsageSum, *, periods: bool, wide: bool) -> list[str]:
+def _usage_row(by: str, row: UsageSum, *, periods: bool, idle: bool, wide: bool) -> list[str]:
+    idle_cells = [_total(each) if by == "pool" else NONE for each in (row.idle_seconds, row.idle_reserved_seconds)]
     cells = [
         *([values.optional(row.period)] if periods else []),
         *(values.optional(row.name), str(sum(row.jobs.values())), str(row.attempts), str(row.preemptions)),
         *(_total(row.used_seconds), _total(row.lost_seconds)),
+        *(idle_cells[:1] if idle else []),
         *(times.duration(row.wait.p50_seconds), times.duration(row.wait.p90_seconds)),
     ]
     if wide:
         cells += [
+            *(idle_cells[1:] if idle else []),
             *(times.duration(row.run.p50_seconds), times.duration(row.run.p90_seconds)),
             *(str(row.jobs.get(state, 0)) for state in ("completed", "failed", "stopped")),
             str(row.reused),
