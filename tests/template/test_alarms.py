@@ -30,6 +30,7 @@ ALARMS: dict[str, tuple[str, dict[str, Any], int]] = {
     "WatchFunctionErrorsAlarm": ("Errors", {"Ref": "WatchFunction"}, 0),
     "UnwatchedAlarm": ("Unwatched", {"Ref": "AWS::StackName"}, 0),
     "UntoldAlarm": ("Untold", {"Ref": "AWS::StackName"}, 0),
+    "UnaccountedAlarm": ("Unaccounted", {"Ref": "AWS::StackName"}, 0),
     "ReconcileMissingAlarm": ("Invocations", {"Ref": "ReconcileFunction"}, 1),
     "PatrolMissingAlarm": ("Invocations", {"Ref": "PatrolFunction"}, 1),
     "WatchMissingAlarm": ("Invocations", {"Ref": "WatchFunction"}, 1),
