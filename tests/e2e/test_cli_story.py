@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from headway_client.cli.exit_codes import EXIT_CONFLICT, EXIT_JOB_FAILED, EXIT_JOB_NOT_FOUND, EXIT_REFUSED, EXIT_TIMEOUT
 from headway_sandbox.local.sandbox import Sandbox
-from tests.e2e.queue_view import QueueView
-from tests.service.world import P5
+from tests.e2e.queue_view import ENDLESS, QueueView
+from tests.e2e.waiting import eventually
+from tests.service.world import P5, on
 
 pytestmark = pytest.mark.e2e
 
 MANY = 50
+G5, C5 = "ml.g5.xlarge", "ml.c5.2xlarge"
 
 
 def names(queue: QueueView, entries: list[dict[str, Any]]) -> list[str]:
@@ -143,6 +147,97 @@ def test_a_user_follows_a_job_through_a_preemption_to_its_end(sb: Sandbox, queue
     assert job["startedTime"] is not None
     assert job["instanceSeconds"].keys() == {P5}
     assert job["instanceSeconds"][P5] > 0
+
+
+def test_usage_and_history_have_what_sagemaker_has_billed_what_was_lost_and_what_was_idle(
+    sb: Sandbox, queue: QueueView
+):
+    cli, prefix = queue.cli, queue.prefix
+    queue.api.put_config({"pools": {P5: {"size": 2}, G5: {"size": 1}}, "usageTags": ["story"]}, force=True)
+    day = datetime.fromtimestamp(queue.api.now_s(), UTC).date().isoformat()
+
+    def submit(name: str, priority: int, count: int) -> None:
+        tags = [{"Key": "priority", "Value": str(priority)}, {"Key": "story", "Value": prefix}]
+        queue.submit(name, Tags=tags, ResourceConfig=on(count))
+
+    def usage(by: str) -> dict[str | None, dict[str, Any]]:
+        rows = cli("usage", "--by", by, "--from", day, "-o", "json").document["rows"]
+        return {row["name"]: row for row in rows}
+
+    idle_before_s = usage("pool").get(P5, {}).get("idleSeconds", {}).get(P5, 0)
+    submit("low", 1, 1)
+    queue.wait_until_training("low")
+    # One instance is idle while this one waits for two.
+    submit("wide", 1, 2)
+    queue.wait_for(wide="pending")
+    submit("urgent", 9, 2)
+    queue.wait_for(low="preempted", urgent="running", wide="pending")
+    queue.wait_until_training("urgent")
+    cli("stop", f"{prefix}wide")
+    queue.finish("urgent")
+    queue.wait_for(urgent="completed", low="running")
+    queue.wait_until_training("low")
+    queue.finish("low")
+    queue.wait_for(low="completed", wide="stopped")
+
+    tag = "tag:story"
+    eventually(lambda: sum(usage(tag).get(prefix, {}).get("jobs", {}).values()) == 3, lambda: str(usage(tag)))
+    total = usage(tag)[prefix]
+    assert (total["jobs"], total["attempts"], total["preemptions"]) == ({"completed": 2, "stopped": 1}, 3, 1)
+    billed_s = {
+        each["TrainingJobName"]: each["Instances"][P5]
+        * sb.client("sagemaker").describe_training_job(TrainingJobName=each["TrainingJobName"])["BillableTimeInSeconds"]
+        for each in queue.training_jobs()
+    }
+    assert len(billed_s) == 3
+    assert total["billedSeconds"] == {P5: sum(billed_s.values())}
+
+    history = cli("history", "--since", day, "--mine", "-o", "json").document["jobs"]
+    ended = {each["jobName"].removeprefix(prefix): each for each in history if each["jobName"].startswith(prefix)}
+    assert {name: each["jobState"] for name, each in ended.items()} == {
+        "low": "completed",
+        "urgent": "completed",
+        "wide": "stopped",
+    }
+    assert ended["wide"]["usedSeconds"] == {}
+    assert sum(each["billedSeconds"].get(P5, 0) for each in ended.values()) == sum(billed_s.values())
+    lengths_s = [
+        (
+            datetime.fromisoformat(each.ended_time or "") - datetime.fromisoformat(each.started_time or "")
+        ).total_seconds()
+        for name in ("low", "urgent")
+        for each in queue.details(name).attempts
+    ]
+    held_s = [each * count for each, count in zip(lengths_s, (1, 1, 2), strict=True)]
+    assert total["usedSeconds"] == {P5: pytest.approx(sum(held_s), abs=1)}
+    # Without checkpoints, all of the preempted attempt.
+    assert ended["low"]["lostSeconds"] == total["lostSeconds"][P5] == int(held_s[0])
+
+    pool = usage("pool")[P5]
+    assert pool["idleSeconds"][P5] > idle_before_s
+    report = csv.DictReader(cli("report", "--month", day[:7], "-o", "csv").out.splitlines())
+    (row,) = [each for each in report if (each["By"], each["Name"]) == ("pool", P5)]
+    shown = [row["Attempts"], row["Lost Instance Hours"], row["Idle Instance Hours"]]
+    figures_s = [pool["lostSeconds"][P5], pool["idleSeconds"][P5]]
+    assert shown == [str(pool["attempts"]), *(f"{each / 3600:.2f}" for each in figures_s)]
+
+
+def test_a_job_whose_gpus_wait_for_data_gets_the_advice_at_the_speed_of_the_sandbox(queue: QueueView):
+    queue.api.put_config({"pools": {G5: {"size": 1}, C5: {"size": 2}}}, force=True)
+    # Four full vCPUs, and a GPU that is busy a quarter of the time.
+    starved = {**ENDLESS, "SANDBOX_CPU_UTILIZATION": "0:400", "SANDBOX_GPU_UTILIZATION": "0:25"}
+    queue.submit("starved", Environment=starved, ResourceConfig=on(1, G5))
+    queue.wait_until_training("starved")
+
+    def advice() -> dict[str, Any]:
+        return queue.cli("advise", f"{queue.prefix}starved", "-o", "json").document
+
+    eventually(lambda: any(each["code"] == "StarvedGpus" for each in advice()["advice"]), lambda: str(advice()))
+    found = advice()
+    (host,) = found["hosts"]
+    assert (host["instanceType"], host["cpuPercent"], host["gpuPercent"]) == (G5, 400, 25)
+    (starved_gpus,) = [each for each in found["advice"] if each["code"] == "StarvedGpus"]
+    assert {C5: 2, G5: 1} in [option["instances"] for option in starved_gpus["options"]]
 
 
 def test_many_requests_are_submitted_at_once_and_each_is_accepted_or_refused_separately(queue: QueueView):

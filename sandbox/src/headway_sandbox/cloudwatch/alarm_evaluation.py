@@ -61,6 +61,19 @@ _STATISTICS: Mapping[str, Callable[[Sequence[Sample]], float]] = {
 }
 
 
+STATISTICS = frozenset(_STATISTICS)
+
+
+def statistic_of(statistic: str, samples: Sequence[Sample]) -> float:
+    """Return a statistic of samples.
+
+    Args:
+        statistic: One of `STATISTICS`.
+        samples: One or more.
+    """
+    return _STATISTICS[statistic](samples)
+
+
 class Metric(NamedTuple):
     """A metric. Dimensions are part of its identity: a metric with other or fewer dimensions is another (guide)."""
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from headway_sandbox.cloudwatch import alarm_requests
+from headway_sandbox.cloudwatch import alarm_requests, host_metrics
 from headway_sandbox.cloudwatch.alarm_evaluation import (
     AlarmSettings,
     Metric,
@@ -25,6 +25,7 @@ from headway_sandbox.cloudwatch.alarm_evaluation import (
 )
 from headway_sandbox.emulator.patches import module
 from headway_sandbox.errors import AwsError
+from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.token_bucket import Throttle
 
 # CloudWatch keeps two weeks of history; here the latest entries.
@@ -40,14 +41,19 @@ class AlarmKey(NamedTuple):
     name: str
 
 
-def prepare() -> None:
-    """Apply the patches. Called once, after `patches.prepare`."""
+def prepare(clock: Clock) -> None:
+    """Apply the patches. Called once, after `patches.prepare`.
+
+    Args:
+        clock: Of the training jobs whose utilization is read.
+    """
     cloudwatch = module("services.cloudwatch")
     cloudwatch._evaluate_alarm = lambda _alarm: None
     cloudwatch._evaluate_all_alarms = lambda: None
     # It scans all data points at each call; `evict` does so once a minute.
     cloudwatch._evict_old_metrics = lambda: None
     _count_every_invocation()
+    _answer_in_training_time(clock)
     _refuse_bad_requests()
     _authorize_by_name()
     _keep_metric_math_of_stacks()
@@ -231,6 +237,38 @@ def _refuse_bad_requests() -> None:
     cloudwatch._describe_alarms = strict("DescribeAlarms", cloudwatch._describe_alarms)
     cloudwatch._delete_alarms = strict("DeleteAlarms", cloudwatch._delete_alarms)
     cloudwatch._get_metric_data = strict("GetMetricData", cloudwatch._get_metric_data)
+
+
+def _answer_in_training_time(clock: Clock) -> None:
+    """Answer queries of the utilization of training jobs' hosts in training time, as `host_metrics` says.
+
+    Only calls whose queries are all of that, in JSON; ministack answers others, in machine time.
+    """
+    cloudwatch = module("services.cloudwatch")
+    original = cloudwatch._get_metric_data
+
+    def get_metric_data(params: Any, document: Any, is_cbor: bool, is_json: bool = False) -> _Response:  # noqa: FBT001, FBT002
+        queries = document["MetricDataQueries"] if is_json else []
+        metrics = host_metrics.metrics_in(queries)
+        if not metrics:
+            answer: _Response = original(params, document, is_cbor, is_json)
+            return answer
+        start_s, end_s = (cloudwatch._parse_ts(document[name]) for name in ("StartTime", "EndTime"))
+        results = []
+        for query, metric in zip(queries, metrics, strict=True):
+            found = host_metrics.series(
+                map(_sample, cloudwatch._metrics.get(_metric_key(metric)) or []),
+                clock,
+                start_s=start_s,
+                end_s=end_s,
+                period_s=int(query["MetricStat"]["Period"]),
+                statistic=query["MetricStat"]["Stat"],
+            )
+            results.append(host_metrics.result(query, found))
+        encoded: _Response = cloudwatch._json_ok({"MetricDataResults": results})
+        return encoded
+
+    cloudwatch._get_metric_data = get_metric_data
 
 
 class _Resources(str):

@@ -181,7 +181,7 @@ async def _serve(
     behind = patches.prepare()
     service_state.prepare(journal)
     api_gateway.prepare()
-    cloudwatch.prepare()
+    cloudwatch.prepare(fleet.settings.clock)
     alarm_actions.prepare()
     logs.prepare()
     lambda_runtime.prepare()
