@@ -13,10 +13,11 @@ from headway.plan import Plan
 from headway_service.accounting.records import IDLE, IDLE_RESERVED, figures_in, name_in
 from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.table import Update, Write
+from headway_service.scheduling.executor import RESERVED_MS
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records.idle import IdleRecord
 from headway_service.store.records.ledger import PoolRecord, ReservationRecord
-from tests.service.world import P5, ROOT, World, on
+from tests.service.world import INVOCATION_S, P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"
 
@@ -113,6 +114,31 @@ def test_a_pause_of_the_scheduler_is_not_counted(world: World) -> None:
     assert sums(world) == {}
     later(world, COUNTED_EACH_S)
     assert sums(world) == {f"{IDLE}{P5}": 3 * COUNTED_EACH_S}
+
+
+def test_a_tick_that_has_no_time_left_notes_nothing(world: World) -> None:
+    world.submit("wide", ResourceConfig=on(4))
+
+    def take_long() -> None:
+        world.now_s += INVOCATION_S - RESERVED_MS / 1000
+
+    world.interrupted_tick(take_long)
+    assert read_ledger(world.table).idle == ()
+
+
+def test_a_plan_that_could_not_be_carried_out_is_not_noted(world: World) -> None:
+    world.submit("wide", ResourceConfig=on(4))
+    world.submit("next", 9)
+    real = world.table.write
+
+    def write(writes: Sequence[Write]) -> None:
+        if any(each.key.sk.startswith("attempt#") for each in writes):
+            raise Conflict([0])
+        real(writes)
+
+    world.table.write = write  # type: ignore[method-assign]
+    world.tick()
+    assert read_ledger(world.table).idle == ()
 
 
 def test_of_two_passes_at_once_one_counts(world: World) -> None:

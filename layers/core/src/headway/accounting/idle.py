@@ -7,7 +7,7 @@ change to the pass that follows it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
 
@@ -21,7 +21,8 @@ COUNTED_EACH_S = 300
 """Idle time is added to the sums this often at least, machine time, so that a gap without passes is noticed."""
 
 MAX_GAP_S = 600
-"""Longer times without a pass are not counted, machine time: while the scheduler fails, nobody knows what is idle."""
+"""Longer spans are not counted, machine time. There was no pass in the last minutes of them, from
+:data:`COUNTED_EACH_S` on: while the scheduler fails, nobody knows what is idle."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,19 +83,28 @@ def idle_after(snapshot: Snapshot, plan: Plan) -> dict[str, Idle]:
         return {}
     settled = started.keys() | {action.job for action in plan.actions if isinstance(action, Release)}
     reserved = total(each.demand for each in snapshot.reservations if each.job not in settled)
-    waited_for = {
-        pool
-        for job in snapshot.waiting
-        if job.name not in started
-        for demand in demands(job)
-        if all(snapshot.pools.get(each, 0) >= count and each not in snapshot.pauses for each, count in demand.items())
-        for pool in demand
-    }
+    waited_for = _waited_for(snapshot, started.keys(), unused.keys())
     return {
         pool: Idle(count=count, reserved=min(count, reserved.get(pool, 0)))
         for pool, count in unused.items()
         if pool in waited_for
     }
+
+
+def _waited_for(snapshot: Snapshot, started: Collection[str], unused: Collection[str]) -> set[str]:
+    """The unused pools that a job waits for, and others. Usually the first job suffices for all of them."""
+    found: set[str] = set()
+    for job in snapshot.waiting:
+        if found.issuperset(unused):
+            break
+        if job.name in started:
+            continue
+        for demand in demands(job):
+            if all(snapshot.pools.get(pool, 0) >= count for pool, count in demand.items()) and (
+                snapshot.pauses.keys().isdisjoint(demand)
+            ):
+                found.update(demand)
+    return found
 
 
 def settle(known: IdleSpan | None, idle: Idle | None, now_ms: int, machine_ms: int) -> Settlement | None:
