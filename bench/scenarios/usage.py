@@ -39,7 +39,7 @@ def report(table: Table, by: str) -> Report:
     used: Counter[str] = Counter()
     metered = MeteredTable(table, lambda kind, number: used.update({kind: number}))
     begun = time.process_time()
-    rows = usage_document(by, *YEAR, Step.TOTAL, read_usage(metered, by, *YEAR, Step.TOTAL), Prices()).rows
+    rows = usage_document(by, *YEAR, Step.TOTAL, read_usage(metered, by, *YEAR, Step.TOTAL), Prices(), 0).rows
     seconds = time.process_time() - begun - metered.metering_ns / 1e9
     return Report(by=by, rows=len(rows), seconds=seconds, read_units=used["read units"], calls=used["calls"])
 

@@ -91,13 +91,16 @@ def sums(query: dict[str, list[str]]) -> Reply:
     names = [f"{wanted['by'].removeprefix('tag:')}1", None]
     price = {"pool": "ml.p5.48xlarge", "from": "2026-01-01", "perHour": 98.32}
     cost = {"cost": 491.6, "unpricedSeconds": {"ml.g5.xlarge.spot": HOUR_S}} if wanted["by"] == "owner" else {}
+    # As while attempts run.
+    running = {"running": 2, "runningSeconds": {"ml.p5.48xlarge": 480 * HOUR_S}} if cost else {}
     return 200, {
         **({"currency": "USD", "prices": [price]} if cost else {}),
         "by": wanted["by"],
         "from": wanted["from"],
         "to": wanted.get("to", wanted["from"]),
         "step": wanted["step"],
-        "rows": [row(name, period, **cost) for name in names],
+        "rows": [row(name, period, **cost, **(running if name else {})) for name in names],
+        **({"runningUntil": "2026-11-25T08:30:00.000Z"} if running else {}),
     }
 
 

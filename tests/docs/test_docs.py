@@ -129,7 +129,7 @@ def test_the_documents_of_the_api_page_have_the_fields_of_the_answers() -> None:
     assert keys(job) == keys(job_document(seen))
     assert keys(job["reason"]) == keys(job_document(seen).reason)
     assert keys(history["jobs"][0]) == keys(ended_job_document(seen.job, Prices()))
-    (row,) = usage_document("team", DAY, DAY, Step.TOTAL, [UsageRow(name="", period="", parts={})], Prices()).rows
+    (row,) = usage_document("team", DAY, DAY, Step.TOTAL, [UsageRow(name="", period="", parts={})], Prices(), 0).rows
     assert keys(usage["rows"][0]) == keys(row)
     bypassing = UnmanagedJobRecord(
         training_job_name="a", arn="arn", created_ms=1, training_job_status="InProgress", demand={}, limit_ms=1,

@@ -166,6 +166,55 @@ def test_a_plot_has_the_names_with_the_most_hours() -> None:
     assert shown == names[::-1][:MAX_BARS]
 
 
+def running(name: str, **changes: Any) -> Usage:
+    """Sums with attempts that have used twenty hours and still run."""
+    row = contract_usage.row(name, running=1, runningSeconds={"p": 72_000}, **changes)
+    until = "2026-11-25T08:30:00.000Z"
+    named = {"by": "owner", "from": "2026-11-01", "to": "2026-11-30", "step": "total"}
+    return decode(Usage, {**named, "rows": [row], "runningUntil": until})
+
+
+def test_hours_of_running_attempts_are_apart_from_those_of_ended_ones() -> None:
+    table = usage_rows(running("a", usedSeconds={"p": 3600}))
+    found = dict(zip(table.headers, table.rows[0], strict=True))
+    assert (found["Hours"], found["Running"]) == ("1.00", "20.00")
+    assert table.note == [
+        "Running: used until 2026-11-25 08:30:00 UTC by attempts that have not ended; their hours are not in Hours yet."
+    ]
+    assert "Running" not in usage_rows(usage("a")).headers
+
+
+def test_a_month_has_the_same_columns_for_all_dimensions_although_only_one_has_running_attempts() -> None:
+    table = month_rows(Report(month="2026-11", sums=(usage("x"), running("a")), daily=usage()))
+    column = table.headers.index("Running")
+    assert [row[column] for row in table.rows] == ["0.00", "20.00"]
+    assert {len(row) for row in table.rows} == {len(table.headers)}
+
+
+def test_the_page_shows_running_attempts_apart_and_until_when() -> None:
+    days = usage("p", step="day", by="pool", period="2026-11-03")
+    text = Report(month="2026-11", sums=(running("a", usedSeconds={"p": 72_000}),), daily=days).html()
+    assert "<p>Running: used until 2026-11-25 08:30:00 UTC" in text
+    plot = ET.fromstring(re.findall(r"<svg.*?</svg>", text, re.DOTALL)[1])
+    used, more = (plot.find(f"rect[@class='{kind}']") for kind in ("used", "running"))
+    assert used is not None
+    assert more is not None
+    assert float(used.attrib["width"]) == pytest.approx(float(more.attrib["width"]))
+    assert float(more.attrib["x"]) == pytest.approx(float(used.attrib["x"]) + float(used.attrib["width"]))
+    assert 'class="running"' not in report("a").html()
+
+
+def test_a_day_of_the_page_has_running_attempts_above_the_ended_ones() -> None:
+    row = contract_usage.row("p", "2026-11-03", usedSeconds={"p": 3600}, running=1, runningSeconds={"p": 7200})
+    named = {"by": "pool", "from": "2026-11-01", "to": "2026-11-30", "step": "day", "rows": [row]}
+    text = Report(month="2026-11", sums=(usage("a"),), daily=decode(Usage, named)).html()
+    plot = ET.fromstring(re.findall(r"<svg.*?</svg>", text, re.DOTALL)[0])
+    (more,) = plot.findall("rect[@class='running']")
+    used = next(each for each in plot.findall("rect[@class='used']") if float(each.attrib["height"]))
+    assert float(more.attrib["height"]) == pytest.approx(2 * float(used.attrib["height"]), abs=0.2)
+    assert float(more.attrib["y"]) == pytest.approx(0)
+
+
 def test_a_month_without_usage_is_a_page() -> None:
     empty = usage()
     text = Report(month="2026-11", sums=(empty,), daily=usage(step="day", by="pool")).html()

@@ -221,7 +221,13 @@ class Container:
     @cached_property
     def accountant(self) -> Accountant:
         """Keeps the sums of usage. One for all invocations, as it remembers which names have some."""
-        return Accountant(self.table, self._usage_tags)
+        return Accountant(self.table, lambda: self.usage_tags)
+
+    @property
+    def usage_tags(self) -> tuple[str, ...]:
+        """The tags by which the policy wants sums of usage; none before any document was applied."""
+        known = find_applied(self.table)
+        return tuple(known.configuration.usage_tags) if known else ()
 
     @cached_property
     def idle_time(self) -> IdleTime:
@@ -474,11 +480,6 @@ class Container:
         """The policy on messages; the default before any document was applied, as reading it must write nothing."""
         known = find_applied(self.table)
         return known.configuration.notifications if known else Notifications()
-
-    def _usage_tags(self) -> tuple[str, ...]:
-        """The tags by which the policy wants sums of usage; none before any document was applied."""
-        known = find_applied(self.table)
-        return tuple(known.configuration.usage_tags) if known else ()
 
     def _token(self) -> str:
         return f"{self._random.getrandbits(128):032x}"

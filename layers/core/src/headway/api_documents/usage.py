@@ -90,6 +90,10 @@ class UsageSum(ApiDocument):
     ]
     wait: Annotated[Durations, Member("From the entry of jobs to their first start.")]
     run: Annotated[Durations, Member("From the first start of jobs to their end.")]
+    running: Annotated[int, Member("Attempts that run. No other figure has them until they end.")] = 0
+    running_seconds: Annotated[
+        Mapping[str, int], Member("What these have used until `runningUntil`: instances times seconds, by pool.")
+    ] = field(default_factory=dict)
     cost: Annotated[float | None, Member("Of the billed time, at the prices of each day; null without.")] = None
     unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
         field(default_factory=dict)
@@ -112,6 +116,9 @@ class Usage(ApiDocument):
     last: Annotated[str, Member("The last day.", name="to")]
     step: str
     rows: tuple[UsageSum, ...]
+    running_until: Annotated[
+        Time | None, Member("Until when the use of running attempts is shown; null if none ran in the range.")
+    ] = None
     currency: Annotated[str | None, Member("Of the costs.")] = None
     prices: Annotated[tuple[Price, ...], Member("The prices of these costs.")] = ()
 

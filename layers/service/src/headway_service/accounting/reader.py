@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 
-from headway.accounting.days import Period, days, periods
+from headway.accounting.days import Period, days, month_of, periods
 from headway_service.accounting.records import MAX_NAMES, figures_in, name_in, partition, prefix
+from headway_service.accounting.running import RunningUse, read_running
 from headway_service.errors import InvalidRequest
 from headway_service.ports.table import Table
 
@@ -42,11 +43,13 @@ class UsageRow:
         name: the team, the owner, the pool or the value of the tag; empty for none.
         period: the day or the month; empty for the whole range.
         parts: the figures by the period that they were read from.
+        running: what running attempts have used, which is not in these figures.
     """
 
     name: str
     period: str
-    parts: Mapping[Period, Mapping[str, int]]
+    parts: Mapping[Period, Mapping[str, int]] = field(default_factory=dict)
+    running: RunningUse = field(default_factory=RunningUse)
 
     @property
     def figures(self) -> Counter[str]:
@@ -92,11 +95,60 @@ def read_usage(
         # Beside the names there is the sum of all others.
         items = table.query(partition(dimension, period.month), prefix=prefix(period), limit=MAX_NAMES + 1)
         for item in items:
-            shown = {Step.TOTAL: "", Step.MONTH: period.month, Step.DAY: period.name}[step]
-            found.setdefault((shown, name_in(item)), {})[period] = figures_in(item)
-            if len(found) > MAX_ROWS:
-                raise InvalidRequest(f"the answer would have more than {MAX_ROWS} rows: choose a shorter range")
+            found.setdefault((_shown_period(step, period.first), name_in(item)), {})[period] = figures_in(item)
+            _check_rows(len(found))
     return [UsageRow(name=name, period=shown, parts=parts) for (shown, name), parts in sorted(found.items())]
+
+
+def read_usage_until(
+    table: Table,
+    dimension: str,
+    first: date,
+    last: date,
+    step: Step,
+    *,
+    by_days: frozenset[str],
+    kept_since: date,
+    now_ms: int,
+    tags: Callable[[], Sequence[str]],
+) -> list[UsageRow]:
+    """The usage in a range, with what running attempts have used until now.
+
+    Args:
+        table: see :func:`read_usage`, as for the others.
+        dimension: see there.
+        first: see there.
+        last: see there.
+        step: see there.
+        by_days: see there.
+        kept_since: see there.
+        now_ms: the training time, ms.
+        tags: returns the tags by which usage is summed up.
+
+    Raises:
+        InvalidRequest: see there, or there are too many rows.
+    """
+    rows = read_usage(table, dimension, first, last, step, by_days=by_days, kept_since=kept_since)
+    found = {(row.period, row.name): row for row in rows}
+    # After the sums: an attempt that ends in between is in neither, instead of in both.
+    running = read_running(
+        table, dimension, first, last, lambda day: _shown_period(step, day), now_ms=now_ms, tags=tags
+    )
+    for (period, name), use in running.items():
+        row = found.get((period, name)) or UsageRow(name=name, period=period)
+        found[period, name] = replace(row, running=use)
+    _check_rows(len(found))
+    return [row for _, row in sorted(found.items())]
+
+
+def _shown_period(step: Step, day: date) -> str:
+    """The period of the row that a day belongs to; empty for the whole range."""
+    return {Step.TOTAL: "", Step.MONTH: month_of(day), Step.DAY: day.isoformat()}[step]
+
+
+def _check_rows(count: int) -> None:
+    if count > MAX_ROWS:
+        raise InvalidRequest(f"the answer would have more than {MAX_ROWS} rows: choose a shorter range")
 
 
 def _check(length: int, step: Step) -> None:

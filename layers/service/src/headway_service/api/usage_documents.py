@@ -104,7 +104,9 @@ def ended_job_document(job: JobRecord, prices: Prices) -> EndedJob:
     )
 
 
-def usage_document(by: str, first: date, last: date, step: Step, rows: list[UsageRow], prices: Prices) -> Usage:
+def usage_document(
+    by: str, first: date, last: date, step: Step, rows: list[UsageRow], prices: Prices, now_ms: int
+) -> Usage:
     """Sums of usage.
 
     Args:
@@ -114,6 +116,7 @@ def usage_document(by: str, first: date, last: date, step: Step, rows: list[Usag
         step: the periods of the rows.
         rows: the sums.
         prices: what instances cost.
+        now_ms: until when running attempts are counted, ms.
     """
     costs = [_cost(row, prices) for row in rows]
     return Usage(
@@ -122,6 +125,7 @@ def usage_document(by: str, first: date, last: date, step: Step, rows: list[Usag
         last=last.isoformat(),
         step=step,
         rows=tuple(_sum(row, cost) for row, cost in zip(rows, costs, strict=True)),
+        running_until=time_text(now_ms) if any(row.running.attempts for row in rows) else None,
         **_priced(costs, prices),
     )
 
@@ -161,6 +165,8 @@ def _sum(row: UsageRow, cost: Cost) -> UsageSum:
         unbilled_seconds=seconds(_times(figures, UNBILLED)),
         wait=_durations(figures, WAIT),
         run=_durations(figures, RUN),
+        running=row.running.attempts,
+        running_seconds=seconds(dict(sorted(row.running.used_ms.items()))),
         cost=amount(cost),
         unpriced_seconds=seconds(cost.unpriced_ms),
         idle_seconds=seconds(_times(figures, IDLE)),

@@ -163,6 +163,11 @@ def read_ledger_for_display(table: Table) -> Ledger:
     return Ledger(**{part: tuple(records) for part, records in found.items()})
 
 
+def read_attempts(table: Table) -> tuple[AttemptRecord, ...]:
+    """Read the attempts that hold instances, strongly consistent."""
+    return tuple(AttemptRecord.parse(item) for item in table.query(LEDGER, prefix="attempt#", limit=MAX_LEDGER_ITEMS))
+
+
 def read_team_names(table: Table) -> tuple[str, ...]:
     """Read the teams that have queues, beginning with the empty name for jobs without a team."""
     return ("", *(team.team for team in _teams(table)))

@@ -9,7 +9,7 @@ from html import escape
 
 from headway.sanitize import strip_control_characters
 from headway_client.cli.output.table import NONE, Table
-from headway_client.cli.output.usage.tables import hours, title, usage_rows
+from headway_client.cli.output.usage.tables import hours, price_notes, running_notes, title, usage_rows
 from headway_client.models import Usage, UsageSum
 
 MAX_BARS = 20
@@ -20,9 +20,9 @@ _STYLE = (
     "background:#fff}table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.2rem .6rem;"
     "border-bottom:1px solid #ccc;overflow-wrap:anywhere}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;"
     "overflow-wrap:normal}td.n{white-space:nowrap}"
-    ".used{fill:#2b6cb0}.lost{fill:#c05621}.idle{fill:#a0aec0}text{fill:#1b1b1b;font-size:12px}"
+    ".used{fill:#2b6cb0}.lost{fill:#c05621}.running{fill:#90b4d8}.idle{fill:#a0aec0}text{fill:#1b1b1b;font-size:12px}"
     "@media (prefers-color-scheme:dark){body{color:#eee;background:#161616}text{fill:#eee}.used{fill:#63a4e0}"
-    ".lost{fill:#f0965a}.idle{fill:#5f6b7a}th,td{border-color:#444}}"
+    ".lost{fill:#f0965a}.running{fill:#3d5f85}.idle{fill:#5f6b7a}th,td{border-color:#444}}"
 )
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _NOTE = (
@@ -30,7 +30,7 @@ _NOTE = (
     "failures. In idle hours (grey), instances of a pool were free or reserved while jobs waited for it. "
     "Quantiles of waits are within 5 %."
 )
-_ROW, _LABEL, _BARS, _FIGURES = 22, 260, 400, 200
+_ROW, _LABEL, _BARS, _FIGURES = 22, 260, 340, 260
 _WIDTH = _LABEL + _BARS + _FIGURES
 _HEIGHT = 140
 
@@ -57,10 +57,15 @@ class Report:
             '<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             f"<title>{name}</title><style>{_STYLE}</style></head><body>",
-            f"<h1>{name}</h1><p>{_NOTE}</p><h2>Day by day</h2>{self._days()}",
+            f"<h1>{name}</h1><p>{_NOTE}</p>{self._running()}<h2>Day by day</h2>{self._days()}",
             *(f"<h2>By {_text(title(usage.by).lower())}</h2>{_bars(usage.rows)}{_table(usage)}" for usage in self.sums),
         ]
         return "\n".join([*parts, "</body></html>\n"])
+
+    def _running(self) -> str:
+        # They are requested one after the other, so one may have running attempts that another lacks.
+        notes = [note for usage in self.sums for note in running_notes(usage)]
+        return f"<p>{_text(notes[0])}</p>" if notes else ""
 
     def _days(self) -> str:
         found = days_of(self.month)
@@ -68,24 +73,24 @@ class Report:
             return ""
         first, last = map(date.fromisoformat, found)
         shown = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
-        used, lost, idle = (dict.fromkeys(shown, 0) for _ in range(3))
+        used, lost, running, idle = (dict.fromkeys(shown, 0) for _ in range(4))
         for row in self.daily.rows:
             if row.period in used:
                 used[row.period] += _used(row)
                 lost[row.period] += _lost(row)
+                running[row.period] += _running(row)
                 idle[row.period] += _idle(row)
-        most, each = max([*(used[day] + idle[day] for day in shown), 1]), _WIDTH / len(shown)
+        held = {day: used[day] + running[day] for day in shown}
+        most, each = max([*(held[day] + idle[day] for day in shown), 1]), _WIDTH / len(shown)
         bars = []
         for number, day in enumerate(shown):
-            for kind, seconds, below in (
-                ("used", used[day], 0),
-                ("lost", min(lost[day], used[day]), 0),
-                ("idle", idle[day], used[day]),
-            ):
-                height = _HEIGHT * seconds / most
+            parts = [("used", used[day], 0), ("lost", min(lost[day], used[day]), 0)]
+            parts += [("running", running[day], used[day])] if running[day] else []
+            parts.append(("idle", idle[day], held[day]))
+            for kind, seconds, below in parts:
+                height, bottom = _HEIGHT * seconds / most, _HEIGHT - _HEIGHT * below / most
                 bars.append(
-                    f'<rect class="{kind}" x="{number * each + 1:.1f}" '
-                    f'y="{_HEIGHT - height - _HEIGHT * below / most:.1f}" '
+                    f'<rect class="{kind}" x="{number * each + 1:.1f}" y="{bottom - height:.1f}" '
                     f'width="{each - 2:.1f}" height="{height:.1f}">'
                     f"<title>{day}: {hours(seconds)} h {kind}</title></rect>"
                 )
@@ -109,7 +114,8 @@ def month_rows(report: Report, *, wide: bool = False) -> Table:
         report: the report.
         wide: more columns.
     """
-    tables = [(usage.by, usage_rows(usage, wide=wide, idle=True)) for usage in report.sums]
+    running = any(usage.running_until for usage in report.sums)
+    tables = [(usage.by, usage_rows(usage, wide=wide, running=running, idle=True)) for usage in report.sums]
     # By a tag or in an empty dimension nothing may have a price.
     longest = max((table.headers for _, table in tables), key=len)
     rows = [[by, *row, *[NONE] * (len(longest) - len(row))] for by, table in tables for row in table.rows]
@@ -118,8 +124,8 @@ def month_rows(report: Report, *, wide: bool = False) -> Table:
 
 
 def _bars(rows: Sequence[UsageSum]) -> str:
-    shown = sorted(rows, key=_used, reverse=True)[:MAX_BARS]
-    most = max([*map(_used, shown), 1])
+    shown = sorted(rows, key=_all, reverse=True)[:MAX_BARS]
+    most = max([*map(_all, shown), 1])
     return _svg(_ROW * len(shown), "Instance hours", list(_bar_parts(shown, most))) if shown else ""
 
 
@@ -131,7 +137,11 @@ def _bar_parts(rows: Sequence[UsageSum], most: int) -> Iterator[str]:
         for kind, seconds in (("used", _used(row)), ("lost", min(_lost(row), _used(row)))):
             yield f'<rect class="{kind}" x="{_LABEL}" y="{top + 3}" width="{_BARS * seconds / most:.1f}" height="16"/>'
         told = f"{hours(_used(row))} h, {hours(_lost(row))} lost"
-        yield f'<text x="{_LABEL + _BARS * _used(row) / most + 5:.1f}" y="{top + 15}">{told}</text>'
+        if running := _running(row):
+            x, width = _LABEL + _BARS * _used(row) / most, _BARS * running / most
+            yield f'<rect class="running" x="{x:.1f}" y="{top + 3}" width="{width:.1f}" height="16"/>'
+            told += f", {hours(running)} running"
+        yield f'<text x="{_LABEL + _BARS * _all(row) / most + 5:.1f}" y="{top + 15}">{told}</text>'
 
 
 def _table(usage: Usage) -> str:
@@ -142,7 +152,7 @@ def _table(usage: Usage) -> str:
         "<tr>" + "".join(f"<td{numbers if i else ''}>{_text(cell)}</td>" for i, cell in enumerate(row)) + "</tr>"
         for row in table.rows
     )
-    notes = "".join(f"<li>{_text(note)}</li>" for note in table.note)
+    notes = "".join(f"<li>{_text(note)}</li>" for note in price_notes([usage]))
     listed = f"<p>Prices:</p><ul>{notes}</ul>" if notes else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{listed}"
 
@@ -160,8 +170,16 @@ def _lost(row: UsageSum) -> int:
     return sum(row.lost_seconds.values())
 
 
+def _running(row: UsageSum) -> int:
+    return sum(row.running_seconds.values())
+
+
 def _idle(row: UsageSum) -> int:
     return sum(row.idle_seconds.values())
+
+
+def _all(row: UsageSum) -> int:
+    return _used(row) + _running(row)
 
 
 def _text(value: str) -> str:

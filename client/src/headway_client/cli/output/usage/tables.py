@@ -52,30 +52,33 @@ def _ended_row(job: EndedJob, *, wide: bool) -> list[str]:
     return row
 
 
-def usage_rows(usage: Usage, *, wide: bool = False, idle: bool = False) -> Table:
+def usage_rows(usage: Usage, *, wide: bool = False, running: bool | None = None, idle: bool = False) -> Table:
     """Return sums of usage as a table.
 
     Args:
         usage: the sums.
         wide: more columns.
+        running: whether there is a column for running attempts; None if there is one if there are any.
         idle: whether there are columns on idle time, which only the sums of pools have, in any case.
     """
     periods, idle = usage.step != "total", idle or usage.by == "pool"
+    if running is None:
+        running = usage.running_until is not None
     headers = [*(["Period"] if periods else []), title(usage.by), "Jobs", "Attempts", "Preemptions"]
-    headers += [_hours_header("Hours"), _hours_header("Lost"), *([_hours_header("Idle")] if idle else [])]
-    headers += [*map(_duration_header, ("Wait p50", "Wait p90"))]
+    headers += [_hours_header("Hours"), _hours_header("Lost"), *([_hours_header("Running")] if running else [])]
+    headers += [*([_hours_header("Idle")] if idle else []), *map(_duration_header, ("Wait p50", "Wait p90"))]
     if wide:
         headers += [_hours_header("Idle Reserved")] if idle else []
         headers += [*map(_duration_header, ("Run p50", "Run p90")), "Completed", "Failed", "Stopped", "Reused"]
         headers += ["Hours by Pool", "Lost Hours by Pool", "Billed Hours by Pool", "Unbilled Hours by Pool"]
-    rows = [_usage_row(usage.by, row, periods=periods, idle=idle, wide=wide) for row in usage.rows]
+    rows = [_usage_row(usage.by, row, periods=periods, running=running, idle=idle, wide=wide) for row in usage.rows]
     if usage.prices:
         headers += [_cost_header({usage.currency or ""}), _UNPRICED]
         rows = [[*cells, *cost_cells(row)] for cells, row in zip(rows, usage.rows, strict=True)]
         if wide:
             headers.append(_PRICES)
             rows = [[*row, "; ".join(price_notes([usage]))] for row in rows]
-    return Table(headers=headers, rows=rows, note=price_notes([usage]))
+    return Table(headers=headers, rows=rows, note=[*running_notes(usage), *price_notes([usage])])
 
 
 def cost_cells(priced: EndedJob | UsageSum) -> list[str]:
@@ -84,6 +87,14 @@ def cost_cells(priced: EndedJob | UsageSum) -> list[str]:
         NONE if priced.cost is None else f"{priced.cost:.2f}",
         values.instance_hours(priced.unpriced_seconds),
     ]
+
+
+def running_notes(usage: Usage) -> list[str]:
+    """Return the line that says what the hours of running attempts are; none without such attempts."""
+    if usage.running_until is None:
+        return []
+    until = times.moment(usage.running_until, wide=True)
+    return [f"Running: used until {until} by attempts that have not ended; their hours are not in Hours yet."]
 
 
 def price_notes(priced: Iterable[EndedJob | Usage | JobDetails]) -> list[str]:
@@ -100,12 +111,13 @@ def _cost_header(currencies: Iterable[str]) -> str:
     return f"Cost ({', '.join(sorted(currencies))})"
 
 
-def _usage_row(by: str, row: UsageSum, *, periods: bool, idle: bool, wide: bool) -> list[str]:
+def _usage_row(by: str, row: UsageSum, *, periods: bool, running: bool, idle: bool, wide: bool) -> list[str]:
     idle_cells = [_total(each) if by == "pool" else NONE for each in (row.idle_seconds, row.idle_reserved_seconds)]
     cells = [
         *([values.optional(row.period)] if periods else []),
         *(values.optional(row.name), str(sum(row.jobs.values())), str(row.attempts), str(row.preemptions)),
         *(_total(row.used_seconds), _total(row.lost_seconds)),
+        *([_total(row.running_seconds)] if running else []),
         *(idle_cells[:1] if idle else []),
         *(times.duration(row.wait.p50_seconds), times.duration(row.wait.p90_seconds)),
     ]

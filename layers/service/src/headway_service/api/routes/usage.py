@@ -9,9 +9,10 @@ from typing import Annotated
 from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
+from headway.accounting.days import day_of
 from headway.api_documents.usage import HistoryPage, Recount, Usage
 from headway.lifecycle import TERMINAL, JobState
-from headway_service.accounting.reader import Step, read_usage
+from headway_service.accounting.reader import Step, read_usage_until
 from headway_service.accounting.rebuild import rebuild
 from headway_service.accounting.records import DAYS_KEPT
 from headway_service.api.request_context import caller, container
@@ -94,13 +95,14 @@ def show_usage(
 ) -> Usage:
     """Show what was used, from daily and monthly sums.
 
-    Attempts are in the sums when they have ended.
+    Attempts are in the sums when they have ended. What running ones have used until now is shown beside them.
     """
     given = container(request)
-    today = datetime.fromtimestamp(given.clock() / 1000, UTC).date()
+    now_ms = given.clock()
+    today = day_of(now_ms)
     begin, end = _day(first, "from"), today if last is None else _day(last, "to")
     prices = given.prices
-    rows = read_usage(
+    rows = read_usage_until(
         given.table,
         by,
         begin,
@@ -108,8 +110,10 @@ def show_usage(
         step,
         by_days=prices.changing_months(),
         kept_since=today - timedelta(days=DAYS_KEPT),
+        now_ms=now_ms,
+        tags=lambda: given.usage_tags,
     )
-    return usage_document(by, begin, end, step, rows, prices)
+    return usage_document(by, begin, end, step, rows, prices, now_ms)
 
 
 @router.call("POST /usage/recount", {HTTPStatus.OK: "What was compared and repaired."}, InvalidRequest, NotAllowed)
