@@ -96,6 +96,7 @@ def test_a_reader_is_notified_of_events_that_may_have_expired(run: Run, feed: Fe
     [
         ([], True),
         (["--since", "2h"], True),
+        (["--since", "2026-11-25"], True),
         (["--after", "0"], False),
         (["--after", "0", "--since", "2h"], True),
     ],

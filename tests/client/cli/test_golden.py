@@ -247,6 +247,8 @@ queue --outp json
 history --state pending
 history --limit 10001
 history --until 2026-11-01
+history --since yesterday
+history --since 2026-02-30
 history --since 2026-11-01 -O name
 history --since 2026-11-01 --name x
 usage

@@ -6,14 +6,14 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from headway.reasons import ReasonCode
 from headway.sanitize import strip_control_characters
-from headway_client.cli.arguments.params import Duration
+from headway_client.cli.arguments.moments import METAVAR, Given, Moment, time_text
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, wants_json
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
@@ -41,9 +41,10 @@ Show = Callable[[Iterable["FeedEvent"]], None]
 @click.option("--follow", "-f", is_flag=True, help="Continue with new events until Ctrl-C.")
 @click.option(
     "--since",
-    type=Duration(),
-    metavar="DURATION",
-    help="Only events of the last 30m, 2h, 1d. Default: 1h, or only new events with --follow.",
+    type=Moment(),
+    metavar=METAVAR,
+    help="Only events since 2026-11-25, 2026-11-25T08:00Z, or of the last 36h. Default: 1h, or only new events with "
+    "--follow.",
 )
 @click.option("--after", metavar="CURSOR", help="Only events after this cursor, which was printed before.")
 @click.option("--job", metavar="NAME", help="Only events of this job.")
@@ -59,7 +60,7 @@ Show = Callable[[Iterable["FeedEvent"]], None]
 @pass_common
 def events(
     common: CommonOptions,
-    since: int | None,
+    since: Given | None,
     after: str | None,
     codes: Sequence[str],
     *,
@@ -135,17 +136,13 @@ def _follow(reader: _Reader, show: Show) -> None:
             pause_s = min(MAX_PAUSE_S, 2 * pause_s)
 
 
-def _since(api: HeadwayApi, since_s: int | None, after: str | None, *, follow: bool) -> str | None:
-    """Return the time of --since, in the queue's time."""
-    if since_s is None:
+def _since(api: HeadwayApi, since: Given | None, after: str | None, *, follow: bool) -> str | None:
+    """Return the time of --since, or its default."""
+    if since is None:
         if after is not None:
             return None
-        since_s = 0 if follow else DEFAULT_SINCE_S
-    if api.server_version is None:
-        # The first response has the queue's time, which a sandbox lets pass faster.
-        api.version()
-    at = datetime.fromtimestamp(api.now_s() - since_s, UTC)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        since = timedelta(seconds=0 if follow else DEFAULT_SINCE_S)
+    return time_text(api, since)
 
 
 def _show(output: str) -> Show:

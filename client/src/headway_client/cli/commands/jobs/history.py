@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from headway_client.cli.arguments.filters import job_filters
+from headway_client.cli.arguments.moments import METAVAR, Given, Moment, time_text
 from headway_client.cli.columns import column_options, require_rows
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_rows, wants_json
@@ -21,16 +22,21 @@ DEFAULT_LIMIT = 50
 
 @click.command("history", cls=Command, rows=True, interrupted=UNCHANGED)
 @click.option("--state", multiple=True, type=click.Choice(ENDED_STATES), help="Only this state; repeatable.")
-@click.option("--since", metavar="TIME", help="Only jobs that ended then or later: 2026-11-25, or 2026-11-25T08:00Z.")
-@click.option("--until", metavar="TIME", help="Only jobs that ended before; needs --since.")
+@click.option(
+    "--since",
+    type=Moment(),
+    metavar=METAVAR,
+    help="Only jobs that ended since 2026-11-25, 2026-11-25T08:00Z, or in the last 36h.",
+)
+@click.option("--until", type=Moment(), metavar=METAVAR, help="Only jobs that ended before; needs --since.")
 @job_filters(default_limit=DEFAULT_LIMIT)
 @column_options
 @pass_common
 def history(
     common: CommonOptions,
     state: Sequence[str],
-    since: str | None,
-    until: str | None,
+    since: Given | None,
+    until: Given | None,
     limit: int,
     columns: Sequence[str],
     sort: Sequence[str],
@@ -54,8 +60,8 @@ def history(
 
 def _show_span(
     common: CommonOptions,
-    since: str | None,
-    until: str | None,
+    since: Given | None,
+    until: Given | None,
     states: Sequence[str],
     limit: int,
     columns: Sequence[str],
@@ -78,7 +84,9 @@ def _show_span(
         raise UsageError("--until needs --since.")
     if columns or filters.pop("name_contains") is not None:
         raise UsageError("--columns, --sort and --name are not possible with --since.")
-    jobs = list(open_api(common).ended_jobs(since, until, states=states, limit=limit + 1, **filters))
+    api = open_api(common)
+    end = None if until is None else time_text(api, until)
+    jobs = list(api.ended_jobs(time_text(api, since), end, states=states, limit=limit + 1, **filters))
     shown = jobs[:limit]
     document = {"jobs": [job.document for job in shown], "truncated": len(jobs) > len(shown)}
     show_rows(common, document, lambda *, wide: ended_job_rows(shown, wide=wide), empty="No jobs.")
