@@ -73,6 +73,13 @@ class MeteredTable:
         self._read("Query", items)
         return items
 
+    def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        with self._answering():
+            items = self._table.query_for_display(pk, prefix=prefix, limit=limit)
+        self._read("Query", items, each=EVENTUALLY)
+        return items
+
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.table.Table`."""
         self._read_before(pk, sk, limit)

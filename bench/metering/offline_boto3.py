@@ -112,6 +112,12 @@ class WiredTable:
             self._answer = _page(self._table.query(pk, prefix=prefix, after=after, limit=limit))
         return self._adapter.query(pk, prefix=prefix, after=after, limit=limit)
 
+    def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        with self._wire.elsewhere():
+            self._answer = _page(self._table.query_for_display(pk, prefix=prefix, limit=limit))
+        return self._adapter.query_for_display(pk, prefix=prefix, limit=limit)
+
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.table.Table`."""
         with self._wire.elsewhere():

@@ -32,7 +32,7 @@ from bench.scenarios.article import (
     lists_by_the_minute,
 )
 from bench.scenarios.article import watched as watched_for
-from bench.scenarios.usage import report
+from bench.scenarios.usage import CHANGED, UNPRICED, report
 from headway_sandbox.inprocess.lambda_loader import http_event
 from headway_service.ports.table import Item
 from headway_service.tracking import reconciler
@@ -213,7 +213,7 @@ def test_the_articles_pass_would_fail_the_gate() -> None:
     assert figures[SHORT][COMES]["SageMaker ListTrainingJobs"] == 2
 
 
-MOST_READS_OF_A_YEAR = {"pool": 30, "team": 100, "owner": 500}
+MOST_READS_OF_A_YEAR = {"pool": 15, "team": 50, "owner": 250}
 """The read units of the report of a year of 100,000 jobs; ``bench.scenarios.usage`` measures a million."""
 
 
@@ -223,6 +223,13 @@ def test_the_report_of_a_year_reads_its_months_and_not_its_jobs() -> None:
         made = report(table, by)
         assert made.calls == 12
         assert made.read_units <= most, made
+
+
+def test_the_report_of_a_year_with_a_change_of_prices_within_a_month_reads_the_days_of_this_month_only() -> None:
+    table = used_year(100_000)
+    plain, priced = (report(table, "owner", prices) for prices in (UNPRICED, CHANGED))
+    assert priced.calls == 11 + 30
+    assert priced.read_units <= 3 * plain.read_units
 
 
 def test_a_larger_year_of_the_same_names_costs_less_than_in_proportion() -> None:

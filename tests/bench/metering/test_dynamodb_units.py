@@ -118,6 +118,7 @@ def test_what_need_not_be_consistent_consumes_half() -> None:
     inner.write([Put(item=item("x" * 9000))])
     table = MeteredTable(inner, lambda kind, number: counted.update({kind: number}))
     for read in (
+        lambda: table.query_for_display("p", limit=9),
         lambda: table.count_before("p", "z", limit=9),
         lambda: table.keys_before("p", "z", limit=9),
         lambda: table.tally("p", Equals("t", ""), limit=9),

@@ -103,6 +103,8 @@ def test_a_query_returns_a_partition_in_the_order_of_its_sort_keys(table: Table)
     assert keys(after="b#15") == ["b#2", "b#3", "c#1"]
     assert keys(prefix="b#") == ["b#1", "b#2", "b#3"]
     assert keys(prefix="b#", after="b#1", limit=1) == ["b#2"]
+    shown = [table.query_for_display("p", prefix="b#", limit=limit) for limit in (10, 2)]
+    assert [[item["sk"] for item in items] for items in shown] == [["b#1", "b#2", "b#3"], ["b#1", "b#2"]]
 
 
 def test_counting_stops_at_the_limit(table: Table) -> None:

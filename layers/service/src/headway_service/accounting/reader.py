@@ -93,7 +93,8 @@ def read_usage(
     found: dict[tuple[str, str], dict[Period, Mapping[str, int]]] = {}
     for period in wanted:
         # Beside the names there is the sum of all others.
-        items = table.query(partition(dimension, period.month), prefix=prefix(period), limit=MAX_NAMES + 1)
+        # A sum as of a moment ago lacks what was added since, which is also so of what is not accounted for yet.
+        items = table.query_for_display(partition(dimension, period.month), prefix=prefix(period), limit=MAX_NAMES + 1)
         for item in items:
             found.setdefault((_shown_period(step, period.first), name_in(item)), {})[period] = figures_in(item)
             _check_rows(len(found))

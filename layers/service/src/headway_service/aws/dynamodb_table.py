@@ -74,14 +74,21 @@ class DynamoDBTable:
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
+        return self._query(pk, prefix, after, limit, {})
+
+    def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        return self._query(pk, prefix, "", limit, _EVENTUALLY)
+
+    def _query(self, pk: str, prefix: str, after: str, limit: int, options: Mapping[str, Any]) -> tuple[Item, ...]:
         condition, values = "pk = :pk", {":pk": _serialize(pk)}
         # A key condition takes one clause on the sort key, so with both a prefix and a start the prefix is the
         # clause and the start is handed over as if it were the end of an earlier page.
-        start: dict[str, Any] = {}
+        start = dict(options)
         if prefix:
             condition, values = f"{condition} AND begins_with(sk, :sk)", {**values, ":sk": _serialize(prefix)}
             if after:
-                start = {"ExclusiveStartKey": _key(Key(pk, after))}
+                start["ExclusiveStartKey"] = _key(Key(pk, after))
         elif after:
             condition, values = f"{condition} AND sk > :sk", {**values, ":sk": _serialize(after)}
         found: list[Item] = []

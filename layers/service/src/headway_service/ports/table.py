@@ -168,6 +168,15 @@ class Table(Protocol):
             limit: the largest number of items; the call reads as many pages as necessary.
         """
 
+    def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
+        """Items of a partition by ascending sort key, eventually consistent: as they were a moment ago, at half price.
+
+        Args:
+            pk: the partition.
+            prefix: only sort keys that begin so.
+            limit: the largest number of items; the call reads as many pages as necessary.
+        """
+
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """How many items of a partition have a lesser sort key, eventually consistent.
 

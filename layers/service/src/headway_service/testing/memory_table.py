@@ -76,6 +76,10 @@ class MemoryTable:
             found = takewhile(lambda sk: sk.startswith(prefix), islice(keys, first, first + limit))
             return tuple(_copy(self._items[Key(pk, sk)]) for sk in found)
 
+    def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        return self.query(pk, prefix=prefix, limit=limit)
+
     def items(self) -> list[Item]:
         """All items as they are stored, in no order. To be read only."""
         with self._lock:

@@ -60,6 +60,12 @@ class FaultyTable:
             "Query", lambda: self._table.query(pk, prefix=prefix, after=after, limit=limit), refused=busy_error
         )
 
+    def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        return self._edge.call(
+            "Query", lambda: self._replica.read().query(pk, prefix=prefix, limit=limit), refused=busy_error
+        )
+
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.table.Table`."""
         return self._edge.call(
