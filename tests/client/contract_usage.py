@@ -19,6 +19,8 @@ def answer(
             return 200, history(jobs, query)
         case ("GET", ["usage"]):
             return sums(query)
+        case ("GET", ["usage", "comparison"]):
+            return 200, comparison(query)
         case ("POST", ["usage", "recount"]):
             return 200, recount(query)
         case _:
@@ -109,3 +111,22 @@ def recount(query: dict[str, list[str]]) -> dict[str, Any]:
     if "nextToken" in query:
         return {"compared": 7, "repaired": 1, "nextToken": None}
     return {"compared": 50, "repaired": 2, "nextToken": "x"}
+
+
+def comparison(query: dict[str, list[str]]) -> dict[str, Any]:
+    """Two pages, which share a job; by owner, the sums have too much, and one job is not complete."""
+    wanted = {name: values[0] for name, values in query.items()}
+    by_owner = wanted["by"] == "owner"
+    last = "nextToken" in wanted
+    job = {"jobName": "a", "sums": {"x": {"attempts": 1}}, "complete": True}
+    more = {"jobName": "b", "sums": {"x": {"attempts": 1, "jobs.failed": 1}}, "complete": not by_owner}
+    stored = {"x": {"attempts": 3 if by_owner else 2, "jobs.failed": 1}, **({"": {"w.9": 1}} if by_owner else {})}
+    return {
+        "by": wanted["by"],
+        "day": wanted["day"],
+        "scanned": 2,
+        "jobs": [job, more] if last else [job],
+        "stored": stored if last else None,
+        "changed": last and wanted["day"] == "2026-11-20",
+        "nextToken": None if last else "x",
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -85,6 +86,20 @@ def test_idle_instances_are_in_the_sums_of_their_pool(functions: Functions) -> N
     assert idle_s >= 240
 
 
+def test_the_sums_of_a_day_are_compared_with_the_jobs(functions: Functions) -> None:
+    query = {"by": ["team"], "day": ["2026-11-01"]}
+    status, refusal = functions.http("GET", "/usage/comparison", query={**query, "day": ["9999-01-01"]})
+    assert (status, refusal["error"]["code"]) == (400, "InvalidRequest")
+    yesterday = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
+    token: dict[str, str] = {}
+    while True:
+        page = get(functions, "/usage/comparison", by="team", day=yesterday, **token)
+        if page["nextToken"] is None:
+            break
+        token = {"nextToken": page["nextToken"]}
+    assert (page["stored"], page["changed"], page["jobs"]) == ({}, False, [])
+
+
 @pytest.mark.parametrize(
     ("path", "query", "named"),
     [
@@ -95,6 +110,9 @@ def test_idle_instances_are_in_the_sums_of_their_pool(functions: Functions) -> N
         ("/history", {"since": "2026-02-01T10:00"}, "since"),
         ("/history", {"since": "2026-02-01", "state": "running"}, "running"),
         ("/history", {"since": "2026-02-01", "nextToken": "x"}, "nextToken"),
+        ("/usage/comparison", {"by": "tag:project", "day": "2026-02-01"}, "by"),
+        ("/usage/comparison", {"by": "team", "day": "2026-02-30"}, "day"),
+        ("/usage/comparison", {"by": "team", "day": "2020-01-01"}, "forgotten"),
         ("/usage", {"by": "team"}, "from"),
         ("/usage", {"by": "job", "from": "2026-01-01"}, "by"),
         ("/usage", {"by": "tag:", "from": "2026-01-01"}, "by"),

@@ -45,6 +45,7 @@ WHO = {
     ("patch", "/pools/{pool}"): ADMIN,
     ("post", "/pause"): ADMIN,
     ("post", "/resume"): ADMIN,
+    ("get", "/usage/comparison"): ADMIN,
     ("post", "/usage/recount"): ADMIN,
 }
 API = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/${StageName}/"

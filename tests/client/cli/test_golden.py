@@ -189,6 +189,10 @@ dlq redrive
 dlq redrive -o json
 recount
 recount -o json
+recount --compare 2026-11-24
+recount --compare 2026-11-24 --by owner
+recount --compare 2026-11-24 --by owner -o json
+recount --compare 2026-11-20
 policy lint config.json
 policy lint config.json -o json
 policy lint rules.json
@@ -259,6 +263,7 @@ usage --by tag: --from 2026-11-01
 usage --from 2026-11-02 --to 2026-11-01
 report --month november
 recount -o csv
+recount --by team
 show
 show ..
 show a b

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.accounting.days import DAY_MS, Period, begin_ms, month_of
+from headway.accounting.differences import OTHER
 from headway.lifecycle import JobState
 from headway.reasons import ReasonCode
 from headway_service.accounting import accountant as accountant_module
@@ -19,7 +20,6 @@ from headway_service.accounting.accountant import Accountant
 from headway_service.accounting.records import (
     MAX_NAME_BYTES,
     MAX_NAMES,
-    OTHER,
     RUN,
     WAIT,
     MarkRecord,

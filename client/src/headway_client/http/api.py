@@ -38,6 +38,7 @@ from headway_client.models import (
     Submission,
     Summary,
     Usage,
+    UsageComparison,
     WhatIf,
 )
 from headway_client.models.decode import decode
@@ -494,6 +495,17 @@ class HeadwayApi:
         """
         query = [("nextToken", token)] if token is not None else []
         return decode(Recount, self._transport.send("POST", ["usage", "recount"], query=query).document)
+
+    def compare_usage(self, by: str, day: str, token: str | None = None) -> UsageComparison:
+        """Return what a page of jobs has in a day, and on the last page the sums of the day. Nothing is written.
+
+        Args:
+            by: ``team``, ``owner`` or ``pool``.
+            day: a UTC day that is over, such as ``2026-11-24``.
+            token: where to continue, from the page before.
+        """
+        query = [("by", by), ("day", day), *([("nextToken", token)] if token is not None else [])]
+        return decode(UsageComparison, self._send_new("GET", ["usage", "comparison"], query=query).document)
 
     def pause(self, reason: str, pool: str | None = None) -> Capacity:
         """Pause starts in a pool, or in all pools, until it is resumed. The call is idempotent.

@@ -22,7 +22,16 @@ from headway.api_documents.summary import (
     WaitingHead,
 )
 from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
-from headway.api_documents.usage import Durations, EndedJob, HistoryPage, Recount, Usage, UsageSum
+from headway.api_documents.usage import (
+    Durations,
+    EndedJob,
+    HistoryPage,
+    Recount,
+    ScannedJob,
+    Usage,
+    UsageComparison,
+    UsageSum,
+)
 from headway.api_documents.version import ServerVersion
 from headway_client.job_states import ENDED_STATES, JOB_STATES, LIVE_STATES
 from headway_client.models.submission import BatchResult, Submission
@@ -68,12 +77,14 @@ __all__ = [
     "RogueJob",
     "RogueJobs",
     "RunningJob",
+    "ScannedJob",
     "ServerVersion",
     "Shift",
     "Submission",
     "Summary",
     "TeamUse",
     "Usage",
+    "UsageComparison",
     "UsageSum",
     "WaitingHead",
     "WatchOf",

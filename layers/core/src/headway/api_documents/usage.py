@@ -130,3 +130,30 @@ class Recount(ApiDocument):
     compared: Annotated[int, Member("Jobs that were compared.")]
     repaired: Annotated[int, Member("Jobs of which the sums lacked something, which they have now.")]
     next_token: Annotated[str | None, Member("Where the next page begins; null at the end.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScannedJob(ApiDocument):
+    """What a job has in a day, as the sums have to have it."""
+
+    name: Annotated[str, Member(name="jobName")]
+    sums: Annotated[
+        Mapping[str, Mapping[str, int]],
+        Member("By team, owner or pool (empty for none): figures as they are stored, times in instances times ms."),
+    ]
+    complete: Annotated[bool, Member("Whether all of its attempts that may be in the day are kept.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageComparison(ApiDocument):
+    """A page of the comparison of the sums of a day with the jobs: the jobs of all pages have what the sums have."""
+
+    by: str
+    day: str
+    scanned: Annotated[int, Member("Jobs that were read for this page.")]
+    jobs: Annotated[tuple[ScannedJob, ...], Member("Those that have something in the day; a job may be in two pages.")]
+    stored: Annotated[
+        Mapping[str, Mapping[str, int]] | None, Member("The sums of the day, by name; only on the last page.")
+    ]
+    changed: Annotated[bool, Member("Whether the sums have changed since the first page: begin again.")]
+    next_token: Annotated[str | None, Member("Where the next page begins; null at the end.")]

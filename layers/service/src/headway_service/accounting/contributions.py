@@ -68,6 +68,21 @@ def contributions(job: JobRecord, mark: MarkRecord | None) -> list[Contribution]
     return list(_missing(job, mark))
 
 
+def accounted(job: JobRecord, mark: MarkRecord) -> list[Contribution]:
+    """What of a job is accounted for, in order, as far as its attempts are kept.
+
+    Args:
+        job: the job.
+        mark: what is accounted for.
+    """
+    if mark.accepted_ms > job.accepted_time:
+        # Of a later job of that name.
+        return []
+    every = contributions(job, None)
+    # They are added in order, so what is missing is at the end.
+    return every[: len(every) - len(contributions(job, mark))]
+
+
 def _missing(job: JobRecord, mark: MarkRecord) -> Iterator[Contribution]:
     for ended in job.attempts:
         if ended.number <= mark.attempts or not ended.demand:

@@ -26,9 +26,8 @@ They are short, as a month of a busy name has a hundred of them, which are paid 
 """
 
 MAX_NAMES = 1000
-"""Names of one dimension in a month that have sums of their own; those of all further names are :data:`OTHER`."""
-
-OTHER = "(other)"
+"""Names of one dimension in a month that have sums of their own; those of all further names are
+:data:`headway.accounting.differences.OTHER`."""
 
 MAX_NAME_BYTES = 900
 """Longer names are replaced by their digests: a sort key has 1024 bytes."""

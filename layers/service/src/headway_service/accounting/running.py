@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from headway.accounting.days import split
+from headway.accounting.differences import OTHER
 from headway.jobpolicy.rules import tags_in
 from headway.lifecycle import ACTIVE, AttemptState
-from headway_service.accounting.records import OTHER, short
+from headway_service.accounting.records import short
 from headway_service.ports.table import Table
 from headway_service.store.job_listing import JobFilter, list_jobs
 from headway_service.store.ledger import read_attempts

@@ -10,8 +10,9 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from headway.accounting.days import day_of
-from headway.api_documents.usage import HistoryPage, Recount, Usage
+from headway.api_documents.usage import HistoryPage, Recount, ScannedJob, Usage, UsageComparison
 from headway.lifecycle import TERMINAL, JobState
+from headway_service.accounting.compare import scan_day
 from headway_service.accounting.reader import Step, read_usage_until
 from headway_service.accounting.rebuild import rebuild
 from headway_service.accounting.records import DAYS_KEPT
@@ -37,6 +38,8 @@ _DAY = explained(r"^\d{4}-\d\d-\d\d$", "a day such as 2026-11-25")
 _BY = explained(
     r"^(team|owner|pool|tag:[A-Za-z0-9_.:/=+@-]{1,128})$", "team, owner, pool, or tag: and the key of a tag"
 )
+
+_COMPARED = explained(r"^(team|owner|pool)$", "team, owner or pool")
 
 NextToken = Annotated[
     str | None, Query(alias="nextToken", max_length=MAX_TOKEN_CHARS, description="The token of the previous page.")
@@ -125,6 +128,35 @@ def recount_usage(request: Request, next_token: NextToken = None) -> Recount:
     given = container(request)
     result = rebuild(given.table, lambda: given.accountant, next_token)
     return Recount(compared=result.compared, repaired=result.repaired, next_token=result.token)
+
+
+@router.call("GET /usage/comparison", {HTTPStatus.OK: "A page of the comparison."}, InvalidRequest, NotAllowed)
+def compare_usage(
+    *,
+    request: Request,
+    by: Annotated[str, Query(pattern=_COMPARED, description="`team`, `owner` or `pool`.")],
+    day: Annotated[str, Query(pattern=_DAY, description="A UTC day that is over, and of which all jobs are kept.")],
+    next_token: NextToken = None,
+) -> UsageComparison:
+    """Show what a page of jobs has in a day, and, on the last page, the sums of the day. Nothing is written."""
+    given = container(request)
+    page = scan_day(
+        given.table,
+        by,
+        _day(day, "day"),
+        next_token,
+        now_ms=given.clock(),
+        retention_s=given.settings.retention_s,
+    )
+    return UsageComparison(
+        by=by,
+        day=day,
+        scanned=page.scanned,
+        jobs=tuple(ScannedJob(name=each.job, sums=each.sums, complete=each.complete) for each in page.jobs),
+        stored=page.stored,
+        changed=page.changed,
+        next_token=page.token,
+    )
 
 
 _MAX_TIME_MS = 10**13 - 1
