@@ -1,4 +1,7 @@
-"""Once a minute: recovers from lost events and wake-ups, follows training plans, and publishes the queue's gauges."""
+"""Once a minute: recovers from lost events and wake-ups, follows training plans, and publishes the queue's gauges.
+
+Once a week it writes a digest of usage, if the policy wants one.
+"""
 
 from __future__ import annotations
 
@@ -39,3 +42,5 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
     if context.get_remaining_time_in_millis() > RESERVED_MS:
         now_ms, machine_ms = container.clock(), container.machine_clock()
         record(gauges(container.table, found.ledger, now_ms, machine_ms, container.settings.reconcile_after_s))
+    if context.get_remaining_time_in_millis() > RESERVED_MS:
+        container.weekly_digests.write_if_due()

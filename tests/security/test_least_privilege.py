@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import pytest
 
+from headway.reasons import ReasonCode
 from headway_sandbox.call_recorder import Call, Run
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.sandbox import Sandbox
 from headway_sandbox.local.template import expanded
+from headway_service.config.schedule import Day
 from headway_service.dead_letters.redrive import MAX_REDRIVEN
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
@@ -104,8 +107,22 @@ def test_the_scenario_needs_each_permission_and_no_other(sb: Sandbox, queue: Que
     release_warm_pools(sb, queue)
     reuse_outputs(sb, queue)
     compare_members(sb, queue)
+    write_digest(sb, queue)
 
     assert list(map(str, findings(grants, sb.calls()))) == []
+
+
+def write_digest(sb: Sandbox, queue: QueueView) -> None:
+    """Have a digest written by the reconciler, which lists ended jobs, and published from the stream."""
+    # Due since the day began, in the sandbox's training time, wherever in the world this runs.
+    today = datetime.fromtimestamp(queue.api.now_s(), UTC)
+    digest = {"weekday": [*Day][today.weekday()], "hour": 0}
+    queue.api.put_config({**POLICY, "digest": digest}, force=True)
+
+    def published() -> bool:
+        return bool(queue.api.events(codes=[ReasonCode.WEEKLY_DIGEST]).events)
+
+    eventually(published, "the digest is in the feed", meanwhile=lambda: sb.invoke("Reconcile"))
 
 
 def in_plan(sb: Sandbox, name: str) -> dict[str, Any]:

@@ -303,13 +303,14 @@ def test_a_function_writes_to_its_own_logs_only(of_type, name):
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_a_function_accesses_one_table_and_only_the_api_its_index_and_the_tell_function_its_stream(of_type, name):
+def test_a_function_accesses_one_table_only_two_its_index_and_the_tell_function_its_stream(of_type, name):
     found: dict[str, set[str]] = {}
     for s in statements(of_type("AWS::IAM::Role")[name]):
         if any(a.startswith("dynamodb:") for a in actions(s)):
             found.setdefault(json.dumps(s["Resource"]), set()).update(actions(s))
     table = {a for a in ACTIONS[name] if a.startswith("dynamodb:")} - STREAM
-    index = {json.dumps({"Fn::Sub": "${JobsTable.Arn}/index/listing"}): QUERIES} if name == "ApiFunctionRole" else {}
+    lists = name in {"ApiFunctionRole", "ReconcileFunctionRole"}
+    index = {json.dumps({"Fn::Sub": "${JobsTable.Arn}/index/listing"}): QUERIES} if lists else {}
     stream = {
         json.dumps({"Fn::GetAtt": ["JobsTable", "StreamArn"]}): STREAM - {"dynamodb:ListStreams"},
         json.dumps({"Fn::Sub": "${JobsTable.Arn}/stream/*"}): {"dynamodb:ListStreams"},

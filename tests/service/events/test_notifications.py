@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway_service.events.job_events import EVENTS, JobChange, JobEvent, RogueJobChange
+from headway_service.events.job_events import EVENTS, JobChange, JobEvent, RogueJobChange, WeeklyDigest
 from headway_service.events.notifications import MAX_SUBJECT_CHARS, message_of
 
 FAILED = JobChange.model_validate(
@@ -46,7 +46,8 @@ STOPPED = RogueJobChange.model_validate(
 
 
 def test_there_is_a_message_for_each_kind_of_change() -> None:
-    assert {type(FAILED), type(STOPPED)} == set(EVENTS)
+    # Digests are in the tests of the digest.
+    assert {type(FAILED), type(STOPPED), WeeklyDigest} == set(EVENTS)
 
 
 def test_a_message_has_the_event_the_cause_the_remedy_and_the_subject() -> None:

@@ -36,6 +36,7 @@ from headway_service.clocks import machine_time_ms, training_time_ms
 from headway_service.config.document import Configuration
 from headway_service.config.notifications import Notifications
 from headway_service.dead_letters.redrive import DeadLetters
+from headway_service.digest.weekly import WeeklyDigests
 from headway_service.early_stopping.stopper import EarlyStopper
 from headway_service.events.publisher import EventPublisher
 from headway_service.feed.append import FeedAppender
@@ -226,8 +227,8 @@ class Container:
     @property
     def usage_tags(self) -> tuple[str, ...]:
         """The tags by which the policy wants sums of usage; none before any document was applied."""
-        known = find_applied(self.table)
-        return tuple(known.configuration.usage_tags) if known else ()
+        applied = self._applied()
+        return tuple(applied.usage_tags) if applied else ()
 
     @cached_property
     def idle_time(self) -> IdleTime:
@@ -238,6 +239,11 @@ class Container:
     def prices(self) -> Prices:
         """What instances cost, as the configuration in effect says."""
         return self._configuration().dated_prices()
+
+    @property
+    def weekly_digests(self) -> WeeklyDigests:
+        """Writes digests of usage."""
+        return WeeklyDigests(self.table, self._applied, self.clock, self.machine_clock)
 
     @property
     def stream_consumer(self) -> StreamConsumer:
@@ -478,8 +484,13 @@ class Container:
 
     def _notifications(self) -> Notifications:
         """The policy on messages; the default before any document was applied, as reading it must write nothing."""
+        applied = self._applied()
+        return applied.notifications if applied else Notifications()
+
+    def _applied(self) -> Configuration | None:
+        """The configuration in effect; None before any document was applied."""
         known = find_applied(self.table)
-        return known.configuration.notifications if known else Notifications()
+        return known.configuration if known else None
 
     def _token(self) -> str:
         return f"{self._random.getrandbits(128):032x}"

@@ -31,7 +31,9 @@ class StreamedTable(MemoryTable):
         super()._store(key, item)
         # What is stored is never changed in place, so it may be kept. A write that changes nothing is in no stream.
         if before != item and (
-            (key.sk == "job" and item is not None) or (key.pk == "ledger" and key.sk.startswith("rogue#"))
+            (key.sk == "job" and item is not None)
+            or (key.pk == "digest" and before is None)
+            or (key.pk == "ledger" and key.sk.startswith("rogue#"))
         ):
             self.written.append((key, before, item))
 

@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from headway.reasons.remedies import NOTIFIED_BY_DEFAULT
 from headway_sandbox.inprocess.streamed_table import StreamedTable
+from headway_service.store.records.digest import DIGEST
 from headway_verification.soak.faults.injection import FaultInjector, client_error
 from headway_verification.soak.faults.plan import FaultPlan
 from headway_verification.soak.invariants.feed import check_feed
@@ -178,6 +179,8 @@ class StreamConsumers:
         """
         published = []
         for key, before, after in self._table.written:
+            if key.pk == DIGEST:
+                self._check_digest(f"digest/{key.sk}")
             if key.sk != "job" or after is None or (before or {}).get("history") == after["history"]:
                 continue
             name, version = after["jobName"], int(after["version"])
@@ -190,3 +193,9 @@ class StreamConsumers:
                 raise Violated(f"no message for {name}/{version}: {code}")
         check_feed(self._table, published)
         check_usage(self._table)
+
+    def _check_digest(self, subject: str) -> None:
+        if self._events[subject] != [1]:
+            raise Violated(f"no event for {subject}")
+        if f"{subject}/1" not in self._mail:
+            raise Violated(f"no message for {subject}")

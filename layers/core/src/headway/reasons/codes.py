@@ -79,6 +79,8 @@ class ReasonCode(StrEnum):
     OUTSIDE_STOPPED = "OutsideAndStopped"
     OUTSIDE_NOT_STOPPED = "OutsideAndNotStopped"
     OUTSIDE_GONE = "OutsideAndGone"
+    # Of no job.
+    WEEKLY_DIGEST = "WeeklyDigest"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -219,6 +219,7 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
         text=("Stop it yourself (`aws sagemaker stop-training-job`), and fix what prevented the stop."),
     ),
     ReasonCode.OUTSIDE_GONE: Remedy(),
+    ReasonCode.WEEKLY_DIGEST: Remedy(),
 }
 """What to do about each change of a job or of an unmanaged training job."""
 

@@ -9,7 +9,8 @@ from datetime import date
 from enum import StrEnum
 
 from headway.accounting.days import Period, days, month_of, periods
-from headway_service.accounting.records import MAX_NAMES, figures_in, name_in, partition, prefix
+from headway.accounting.prices import Cost, Prices
+from headway_service.accounting.records import BILLED, MAX_NAMES, UNBILLED, figures_in, name_in, partition, prefix
 from headway_service.accounting.running import RunningUse, read_running
 from headway_service.errors import InvalidRequest
 from headway_service.ports.table import Table
@@ -51,6 +52,19 @@ class UsageRow:
     parts: Mapping[Period, Mapping[str, int]] = field(default_factory=dict)
     running: RunningUse = field(default_factory=RunningUse)
 
+    def times(self, kind: str) -> dict[str, int]:
+        """Its figures of a kind by pool: instances times ms."""
+        return _of_kind(self.figures, kind)
+
+    def histogram(self, kind: str) -> dict[int, int]:
+        """Its histogram of a kind: the counts by bucket."""
+        return {int(bucket): count for bucket, count in _of_kind(self.figures, kind).items()}
+
+    def cost(self, prices: Prices) -> Cost:
+        """What it costs, each part at the prices of its first day."""
+        billed = [(period.first, _of_kind(figures, BILLED)) for period, figures in self.parts.items()]
+        return prices.cost(billed, self.times(UNBILLED))
+
     @property
     def figures(self) -> Counter[str]:
         """The figures of all its parts."""
@@ -58,6 +72,10 @@ class UsageRow:
         for figures in self.parts.values():
             found.update(figures)
         return found
+
+
+def _of_kind(figures: Mapping[str, int], kind: str) -> dict[str, int]:
+    return {name.removeprefix(kind): value for name, value in sorted(figures.items()) if name.startswith(kind)}
 
 
 def read_usage(

@@ -118,7 +118,7 @@ def usage_document(
         prices: what instances cost.
         now_ms: until when running attempts are counted, ms.
     """
-    costs = [_cost(row, prices) for row in rows]
+    costs = [row.cost(prices) for row in rows]
     return Usage(
         by=by,
         first=first.isoformat(),
@@ -145,11 +145,6 @@ def amount(cost: Cost) -> float | None:
     return None if cost.amount is None else round(cost.amount, 4)
 
 
-def _cost(row: UsageRow, prices: Prices) -> Cost:
-    billed = [(period.first, _times(figures, BILLED)) for period, figures in row.parts.items()]
-    return prices.cost(billed, _times(row.figures, UNBILLED))
-
-
 def _sum(row: UsageRow, cost: Cost) -> UsageSum:
     figures = row.figures
     return UsageSum(
@@ -159,27 +154,22 @@ def _sum(row: UsageRow, cost: Cost) -> UsageSum:
         attempts=figures[ATTEMPTS],
         preemptions=figures[PREEMPTIONS],
         reused=figures[REUSED],
-        used_seconds=seconds(_times(figures, USED)),
-        lost_seconds=seconds(_times(figures, LOST)),
-        billed_seconds=seconds(_times(figures, BILLED)),
-        unbilled_seconds=seconds(_times(figures, UNBILLED)),
-        wait=_durations(figures, WAIT),
-        run=_durations(figures, RUN),
+        used_seconds=seconds(row.times(USED)),
+        lost_seconds=seconds(row.times(LOST)),
+        billed_seconds=seconds(row.times(BILLED)),
+        unbilled_seconds=seconds(row.times(UNBILLED)),
+        wait=_durations(row.histogram(WAIT)),
+        run=_durations(row.histogram(RUN)),
         running=row.running.attempts,
         running_seconds=seconds(dict(sorted(row.running.used_ms.items()))),
         cost=amount(cost),
         unpriced_seconds=seconds(cost.unpriced_ms),
-        idle_seconds=seconds(_times(figures, IDLE)),
-        idle_reserved_seconds=seconds(_times(figures, IDLE_RESERVED)),
+        idle_seconds=seconds(row.times(IDLE)),
+        idle_reserved_seconds=seconds(row.times(IDLE_RESERVED)),
     )
 
 
-def _times(figures: Mapping[str, int], kind: str) -> dict[str, int]:
-    return {name.removeprefix(kind): ms for name, ms in sorted(figures.items()) if name.startswith(kind)}
-
-
-def _durations(figures: Mapping[str, int], kind: str) -> Durations:
-    histogram = {int(name.removeprefix(kind)): count for name, count in figures.items() if name.startswith(kind)}
+def _durations(histogram: Mapping[int, int]) -> Durations:
     p50, p90 = (quantile(histogram, part) for part in (0.5, 0.9))
     return Durations(
         count=sum(histogram.values()),

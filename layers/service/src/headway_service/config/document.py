@@ -32,6 +32,7 @@ from headway_service.config import schedule as schedule_notation
 from headway_service.config import training_plans, utilization
 from headway_service.config.authorization import Access, People
 from headway_service.config.base import ConfigModel, Name
+from headway_service.config.digest import Digest
 from headway_service.config.notifications import Notifications
 from headway_service.config.prices import MAX_PRICED_TYPES, Currency, InstanceType, Listed, prices_of
 from headway_service.config.warm_pools import KeptWarmPools, WarmPoolRules, WarmPools
@@ -284,6 +285,8 @@ class Configuration(ConfigModel):
     access: access_notation.Access = access_notation.Access()
     #: The job events that are sent as messages.
     notifications: Notifications = Notifications()
+    #: When a digest of the week's usage is sent; None for never.
+    digest: Digest | None = None
     #: How long a training job on on-demand instances may wait for them before its job waits in the queue again.
     max_pending_seconds: int | None = Field(default=None, ge=MIN_PENDING_S, le=_LONGEST_PENDING_S)
     #: How long a job may hold instances beyond its own limit: while they are provided, while it stops and uploads.

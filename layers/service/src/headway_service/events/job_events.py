@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, ClassVar, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -19,6 +19,7 @@ from headway.lifecycle import JobState
 from headway.reasons import outside_gone
 from headway.reasons.remedies import remedy_for
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.digest import DigestRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
@@ -37,6 +38,8 @@ class JobEvent(BaseModel):
     )
 
     DETAIL_TYPE: ClassVar[str]
+    #: Whether a message is sent whatever reasons the policy selects.
+    IS_ALWAYS_NOTIFIED: ClassVar[bool] = False
 
     schema_version: Literal["1"] = "1"
     id: str = Field(description="Identifies the change; a repeated event has the same id.")
@@ -99,7 +102,76 @@ class RogueJobChange(JobEvent):
         return self.training_job_name
 
 
-EVENTS: tuple[type[JobEvent], ...] = (JobChange, RogueJobChange)
+class _DigestPart(BaseModel):
+    model_config = JobEvent.model_config
+
+
+class DigestTeam(_DigestPart):
+    """What a team has used in a week."""
+
+    team: str | None = Field(description="Null for jobs without a team.")
+    jobs: int = Field(description="Jobs that ended.")
+    attempts: int = Field(description="Attempts that ended.")
+    preemptions: int
+    used_hours: float = Field(description="Instance hours of attempts that have ended.")
+    lost_hours: float = Field(description="Those of them that preemptions and failures lost.")
+    running_hours: float = Field(description="Instance hours of attempts that still run.")
+    wait_p50_seconds: int | None = Field(description="Half of the jobs waited no longer than this for their start.")
+    wait_p90_seconds: int | None = Field(description="Nine of ten did not.")
+    cost: float | None = Field(description="Of the billed hours that have a price; null without.")
+    unpriced_hours: float = Field(description="Instance hours that have none.")
+
+
+class DigestJob(_DigestPart):
+    """A job that has ended in the week, and has lost much."""
+
+    job_name: str
+    team: str | None
+    job_state: JobState
+    lost_hours: float = Field(description="Instance hours over its whole life.")
+    preemptions: int
+
+
+class DigestAdvice(_DigestPart):
+    """Advice on a job that has ended in the week."""
+
+    job_name: str
+    code: str
+    finding: str
+    remedy: str
+    figures: tuple[str, ...]
+
+
+class DigestPrice(_DigestPart):
+    """A price that costs were computed with."""
+
+    pool: str
+    since: date = Field(description="The first day of the price.")
+    per_hour: float
+
+
+class WeeklyDigest(JobEvent):
+    """What teams have used in a week. It is of no job, and its ``version`` is always 1."""
+
+    DETAIL_TYPE: ClassVar[str] = "Headway Weekly Digest"
+    IS_ALWAYS_NOTIFIED: ClassVar[bool] = True
+
+    first: date = Field(description="The first UTC day.")
+    last: date = Field(description="The last UTC day.")
+    teams: tuple[DigestTeam, ...] = Field(description="Those with the most hours first.")
+    more_teams: int = Field(description="Teams that are left out.")
+    jobs: tuple[DigestJob, ...] = Field(description="Those that have lost the most.")
+    advice: tuple[DigestAdvice, ...]
+    currency: str | None = Field(description="Of the costs; null if nothing has a price.")
+    prices: tuple[DigestPrice, ...]
+
+    @property
+    def subject(self) -> str:
+        """See :class:`JobEvent`."""
+        return f"{self.first} to {self.last}"
+
+
+EVENTS: tuple[type[JobEvent], ...] = (JobChange, RogueJobChange, WeeklyDigest)
 """All kinds of events."""
 
 
@@ -163,6 +235,11 @@ def unmanaged_job_event(
         demand=told.demand,
         charged=told.charged,
     )
+
+
+def digest_event(record: DigestRecord) -> WeeklyDigest:
+    """The event of a digest."""
+    return WeeklyDigest.model_validate_json(record.detail)
 
 
 def schema() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headway.sanitize import strip_control_characters
 from headway.vectors import describe
-from headway_service.events.job_events import JobChange, JobEvent, RogueJobChange
+from headway_service.events.job_events import DigestTeam, JobChange, JobEvent, RogueJobChange, WeeklyDigest
 
 MAX_SUBJECT_CHARS = 100
 """SNS's limit of a subject, which is ASCII (API reference, Publish)."""
@@ -30,6 +30,8 @@ class Message:
 
 def message_of(change: JobEvent) -> Message:
     """The message about a change."""
+    if isinstance(change, WeeklyDigest):
+        return digest_message(change)
     facts = dict(_facts(change))
     lines = [
         f"What happened: {_happened(change)}.",
@@ -44,6 +46,48 @@ def message_of(change: JobEvent) -> Message:
         text="\n".join(map(strip_control_characters, lines)) + "\n",
         attributes=dict(_attributes(change)),
     )
+
+
+def digest_message(digest: WeeklyDigest) -> Message:
+    """The message with a digest."""
+    lines = [f"Usage: {digest.message}.", "", *map(_team_line, digest.teams)]
+    if digest.more_teams:
+        lines.append(f"{digest.more_teams} more teams: `headway usage --from {digest.first} --to {digest.last}`")
+    if digest.jobs:
+        lines += ["", "Jobs that have lost the most instance hours:"]
+        lines += [
+            f"- {job.job_name} ({job.job_state}): {job.lost_hours:.2f} hours lost, {job.preemptions} preemptions"
+            for job in digest.jobs
+        ]
+    if digest.advice:
+        lines += ["", "Advice:"]
+        lines += [
+            f"- {each.job_name}: {each.finding} ({'; '.join(each.figures)}) {each.remedy}" for each in digest.advice
+        ]
+    if digest.prices:
+        lines += ["", f"Prices in {digest.currency} an hour:"]
+        lines += [f"- {price.pool}: {price.per_hour:g} from {price.since}" for price in digest.prices]
+    lines += ["", f"Event: {digest.id}"]
+    return Message(
+        subject=f"{digest.code}: {digest.subject}"[:MAX_SUBJECT_CHARS],
+        text="\n".join(map(strip_control_characters, lines)) + "\n",
+        attributes={"code": digest.code},
+    )
+
+
+def _team_line(team: DigestTeam) -> str:
+    parts = [
+        f"{team.used_hours:.2f} instance hours used, {team.lost_hours:.2f} lost, {team.running_hours:.2f} running",
+        f"{team.jobs} jobs ended",
+        f"{team.preemptions} preemptions",
+    ]
+    if team.wait_p50_seconds is not None:
+        parts.append(f"waits {team.wait_p50_seconds} s (half), {team.wait_p90_seconds} s (nine of ten)")
+    if team.cost is not None:
+        parts.append(f"cost {team.cost:.2f}")
+    if team.unpriced_hours:
+        parts.append(f"{team.unpriced_hours:.2f} hours without a price")
+    return f"{team.team or '(no team)'}: {', '.join(parts)}"
 
 
 def _happened(change: JobEvent) -> str:

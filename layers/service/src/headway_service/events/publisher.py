@@ -8,12 +8,13 @@ from typing import Any, TypeVar
 
 from headway_service.config.notifications import Notifications
 from headway_service.errors import RetryLater
-from headway_service.events.job_events import JobEvent, job_event, unmanaged_job_event
+from headway_service.events.job_events import JobEvent, digest_event, job_event, unmanaged_job_event
 from headway_service.events.notifications import Message, message_of
 from headway_service.feed.append import FeedAppender
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import EventSink, SendResult
 from headway_service.store.records.base import LEDGER
+from headway_service.store.records.digest import DIGEST, DigestRecord
 from headway_service.store.records.feed import FeedEvent
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
@@ -88,7 +89,7 @@ class EventPublisher:
             events = _send(self._bus, [each.change for each in some])
             done = min(events.again, default=len(some))
             # A record that is retried gets its message then. So each message has an event too.
-            notified = [each for each in some[:done] if notifications.tell(each.change.code, each.change.team)]
+            notified = [each for each in some[:done] if _is_notified(each.change, notifications)]
             messages = _send(self._topic, [message_of(each.change) for each in notified]) if notified else SendResult()
             dropped += len(events.refused) + len(messages.refused)
             failed = [*(some[i].sequence for i in events.again), *(notified[i].sequence for i in messages.again)]
@@ -145,7 +146,13 @@ def event_of(raw: Mapping[str, Any]) -> JobEvent | None:
             UnmanagedJobRecord.parse(old) if old else None,
             _written_ms(raw),
         )
+    if stored.keys["pk"] == DIGEST:
+        return digest_event(DigestRecord.parse(new)) if new and not old else None
     return job_event(JobRecord.parse(new), JobRecord.parse(old) if old else None) if new else None
+
+
+def _is_notified(change: JobEvent, notifications: Notifications) -> bool:
+    return change.IS_ALWAYS_NOTIFIED or notifications.tell(change.code, change.team)
 
 
 def _together(news: Sequence[_News]) -> Iterator[list[_News]]:

@@ -323,6 +323,10 @@ PATCHES: dict[str, Patch] = {
 """The safeguards that are not conditions of writes, by what they guarantee."""
 
 _OUTLIVES = "a pool's ledger entry outlives all its holds; only a manual deletion could reveal the condition"
+_INSERTED_ONCE = (
+    "The stream's filter and the publisher take insertions of digests only, so a second write of one is not published; "
+    "the condition keeps the stored digest the published one."
+)
 _SAVES_CALLS = "the lease only saves calls: each write compares the version that it was made from"
 _DELETED = "the job is read after its attempt, and changes of the attempt alone are deleted with it"
 _IS_FINAL = "an end is final, regardless of other changes of the attempt since it was read"
@@ -350,6 +354,7 @@ REASONS: dict[tuple[str, str, str], str] = {
         ],
         _OUTLIVES,
     ),
+    ("WeeklyDigests._write", "digest", "does not exist"): _INSERTED_ONCE,
     ("ConfigEditor._alone", "lease", "does not exist"): _SAVES_CALLS,
     ("ConfigEditor._alone", "lease", "has the holder that was read"): _SAVES_CALLS,
     ("end", "attempt", "has the version that was read"): _IS_FINAL,

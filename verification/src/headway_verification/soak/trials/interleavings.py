@@ -412,6 +412,7 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a start that is carried out too late to end before a pool becomes smaller": _interleaving(
         "jobs start that end just before a pool becomes smaller", wait(10)
     ),
+    "two runs that write a digest": _interleaving("a digest is due", reconcile),
     "two descriptions of a training plan": _interleaving("a training plan is described", reconcile),
     "two descriptions of a training plan that changes": _interleaving("a training plan changes", reconcile, tick),
     "two runs that forget a training plan": _interleaving("a training plan is no longer followed", reconcile),

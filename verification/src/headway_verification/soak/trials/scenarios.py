@@ -11,6 +11,7 @@ from headway.accounting.idle import COUNTED_EACH_S
 from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
 from headway_sandbox.sagemaker.request_builder import G5, P5
+from headway_service.config.schedule import Day
 from headway_service.events.publisher import MAX_TRIES
 from headway_service.sagemaker_api.launch_request import MIN_PENDING_TIME_S
 from headway_service.scheduling.launcher import LEASE_MARGIN_MS
@@ -168,6 +169,11 @@ def scheduled(at_shrink: str = "run", **rules: Any) -> Begin:
     entry = {"days": DAYS, "from": f"{datetime.fromtimestamp(START_S + 600, UTC):%H:%M}", "to": "24:00", "size": 1}
     return configure(POOLS, schedules={P5: {"schedule": [entry], "atShrink": at_shrink}}, **rules)
 
+
+_START = datetime.fromtimestamp(START_S, UTC)
+
+DIGEST_DUE = configure(POOLS, digest={"weekday": [*Day][_START.weekday()], "hour": _START.hour})
+"""The digest of the week before the run is due."""
 
 FOLLOWS = configure(
     {**POOLS, PLAN_POOL: INSTANCES},
@@ -438,6 +444,7 @@ SITUATIONS: dict[str, Scenario] = {
         ),
         begin=tick,
     ),
+    "a digest is due": Scenario(prepare=run_steps(DIGEST_DUE, submit("a"), ask("DELETE", "/jobs/a")), begin=reconcile),
     "a training plan is described": Scenario(prepare=run_steps(sell_plan(), FOLLOWS), begin=reconcile),
     "a training plan changes": Scenario(
         prepare=run_steps(sell_plan(), FOLLOWS, reconcile, tick, sell_plan(unhealthy=1)), begin=reconcile

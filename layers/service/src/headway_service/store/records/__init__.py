@@ -23,6 +23,7 @@ partition ``pk``       sort key ``sk``             item
 ``config``             ``config``                  the last valid configuration
 ``config``             ``edit#<invocation>``       a write of the configuration that is not known to have ended well
 ``config``             ``lease``                   the current writer of the configuration
+``digest``             day                         :class:`DigestRecord`: what was used in the week before
 ``deployment``         ``deployment``              the key of the marks (:mod:`headway_service.store.marks`)
 ``feed``               ``head``                    :class:`FeedHead`: the position of the newest entry
 ``feed``               ``entry#<position>``        :class:`FeedEntry`: events in the order in which they were recorded
