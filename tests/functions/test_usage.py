@@ -86,6 +86,24 @@ def test_idle_instances_are_in_the_sums_of_their_pool(functions: Functions) -> N
     assert idle_s >= 240
 
 
+def test_what_runs_is_beside_the_sums_until_it_has_ended(functions: Functions) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    functions.invoke("schedule", event("schedule"))
+    for by, name in (("team", None), ("owner", ADA), ("pool", "ml.p5.48xlarge")):
+        usage = get(functions, "/usage", by=by, from_="2026-01-01")
+        (row,) = usage["rows"]
+        assert (row["name"], row["running"], row["usedSeconds"]) == (name, 1, {})
+        assert set(row["runningSeconds"]) == {"ml.p5.48xlarge"}
+        assert usage["runningUntil"] is not None
+    ended = event("observe")
+    ended["detail"] |= {"TrainingJobName": "a", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed"}
+    functions.invoke("observe", ended)
+    functions.http("POST", "/usage/recount")
+    usage = get(functions, "/usage", by="team", from_="2026-01-01")
+    assert [(row["running"], row["attempts"]) for row in usage["rows"]] == [(0, 1)]
+    assert usage["runningUntil"] is None
+
+
 def test_the_sums_of_a_day_are_compared_with_the_jobs(functions: Functions) -> None:
     query = {"by": ["team"], "day": ["2026-11-01"]}
     status, refusal = functions.http("GET", "/usage/comparison", query={**query, "day": ["9999-01-01"]})
