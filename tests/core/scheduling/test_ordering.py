@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model import WaitingJob
-from headway.policy import MAX_LIMIT_WEIGHT, Ageing, Policy
+from headway.policy import MAX_LIMIT_WEIGHT, MAX_WAIT_BOUND, SHORT_WEIGHT, Ageing, Order, Policy
 from headway.scheduling.ordering import (
     LONGEST_LIMIT_MS,
     MAX_PRIORITY,
@@ -50,32 +50,74 @@ def test_the_sort_key_of_a_queue_sorts_as_the_rank_does(left: WaitingJob, right:
 def test_a_handicap_is_as_much_of_the_limit_as_the_policy_says(
     weight: int, limit_ms: int | None, handicap: int
 ) -> None:
-    assert handicap_ms(limit_ms, Policy(limit_weight=weight)) == handicap
+    assert handicap_ms(limit_ms, {"p": 8}, Policy(limit_weight=weight)) == handicap
+
+
+@pytest.mark.parametrize(
+    ("demand", "one_of", "limit_ms", "bound", "handicap"),
+    [
+        ({"p": 1}, False, 1000, 100, 10_000),
+        ({"p": 3}, False, 1000, 100, 30_000),
+        ({"p": 3, "q": 2}, False, 1000, 100, 50_000),
+        ({"p": 3, "q": 2}, True, 1000, 100, 30_000),
+        ({"p": 10}, False, 1000, 100, 100_000),
+        ({"p": 11}, False, 1000, 100, 100_000),
+        ({"p": 1}, False, 1000, 5, 5000),
+        ({"p": 2}, False, None, 100, 20 * LONGEST_LIMIT_MS),
+    ],
+)
+def test_in_the_order_short_a_handicap_is_the_limit_times_the_instances_up_to_a_bound(
+    demand: dict[str, int], one_of: bool, limit_ms: int | None, bound: int, handicap: int
+) -> None:
+    policy = Policy(order=Order.SHORT, wait_bound=bound)
+    assert handicap_ms(limit_ms, demand, policy, one_of=one_of) == handicap
 
 
 @given(
-    st.integers(0, MAX_LIMIT_WEIGHT),
+    st.builds(Policy, limit_weight=st.integers(0, MAX_LIMIT_WEIGHT))
+    | st.builds(Policy, order=st.just(Order.SHORT), wait_bound=st.integers(1, MAX_WAIT_BOUND)),
     st.tuples(st.integers(0, 10**10), st.integers(0, 10**10)),
     st.tuples(st.none() | st.integers(0, 10**10), st.none() | st.integers(0, 10**10)),
+    st.tuples(st.integers(1, 200), st.integers(1, 200)),
 )
-def test_a_job_is_passed_only_by_shorter_equals_that_enter_within_its_handicap(
-    weight: int, entered_ms: tuple[int, int], limits_ms: tuple[int | None, int | None]
+def test_a_job_is_passed_only_by_smaller_equals_that_enter_within_its_handicap(
+    policy: Policy,
+    entered_ms: tuple[int, int],
+    limits_ms: tuple[int | None, int | None],
+    instances: tuple[int, int],
 ) -> None:
-    policy = Policy(limit_weight=weight)
     first, later = (
         WaitingJob(
             name=name,
-            demand={"ml.p5.48xlarge": 1},
+            demand={"p": count},
             priority=0,
             entry_time_ms=entry_ms,
-            handicap_ms=handicap_ms(limit_ms, policy),
+            handicap_ms=handicap_ms(limit_ms, {"p": count}, policy),
             limit_ms=limit_ms,
         )
-        for name, entry_ms, limit_ms in zip("ab", sorted(entered_ms), limits_ms, strict=True)
+        for name, entry_ms, limit_ms, count in zip("ab", sorted(entered_ms), limits_ms, instances, strict=True)
     )
     if rank(later) < rank(first):
         assert later.entry_time_ms < first.entry_time_ms + first.handicap_ms
-        assert first.limit_ms is None or (later.limit_ms is not None and later.limit_ms < first.limit_ms)
+        times = policy.limit_weight if policy.order is Order.FIFO else policy.wait_bound
+        assert first.handicap_ms <= times * (LONGEST_LIMIT_MS if first.limit_ms is None else first.limit_ms)
+        assert _size(later, policy) < _size(first, policy)
+
+
+def _size(job: WaitingJob, policy: Policy) -> int:
+    """What the order compares beside entry times."""
+    limit_ms = LONGEST_LIMIT_MS if job.limit_ms is None else min(job.limit_ms, LONGEST_LIMIT_MS)
+    if policy.order is Order.FIFO:
+        return limit_ms
+    return limit_ms * min(sum(job.demand.values()) * SHORT_WEIGHT, policy.wait_bound)
+
+
+@pytest.mark.parametrize(
+    "policy", [Policy(limit_weight=MAX_LIMIT_WEIGHT), Policy(order=Order.SHORT, wait_bound=MAX_WAIT_BOUND)], ids=str
+)
+def test_the_longest_handicap_still_fits_a_sort_key(policy: Policy) -> None:
+    turn_ms = 4_999_999_999_999 + handicap_ms(None, {"p": 1000}, policy)
+    assert len(rank_key(0, turn_ms, "a")) == len(rank_key(0, 0, "a"))
 
 
 def test_work_lost_is_time_times_instances_and_with_checkpoints_only_since_the_last_one() -> None:

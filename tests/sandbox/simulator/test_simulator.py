@@ -231,7 +231,8 @@ def test_invalid_numbers_are_refused(tmp_path: Path, limits: list[float], checkp
 
 def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
-        UnknownPolicy, match="no policy 'lifo'; choose from headway, headway-short, fifo, easy, sjf, article"
+        UnknownPolicy,
+        match="no policy 'lifo'; choose from headway, headway-short, order-short, fifo, easy, sjf, article",
     ):
         policy_named("lifo")
 

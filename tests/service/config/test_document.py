@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headway.jobpolicy import rules
-from headway.policy import Ageing, Policy, Team
+from headway.policy import Ageing, Order, Policy, Team
 from headway.reasons.remedies import NOTIFIED_BY_DEFAULT
 from headway_service.config.document import new_text_to_keep, parse, text_of, text_to_keep, validate
 from headway_service.config.rules import MAX_RULES
@@ -28,6 +28,26 @@ def test_a_good_document_round_trips() -> None:
 
 def test_a_document_without_rules_gets_the_default_policy() -> None:
     assert validate(GOOD).policy() == Policy()
+
+
+def test_an_order_and_its_bound_reach_the_policy() -> None:
+    configuration = validate({**GOOD, "priority": {"order": "short", "waitBound": 7}})
+    assert configuration.policy() == Policy(order=Order.SHORT, wait_bound=7)
+    assert parse(text_of(configuration)) == configuration
+
+
+@pytest.mark.parametrize(
+    ("priority", "message"),
+    [
+        ({"order": "lifo"}, "'fifo' or 'short'"),
+        ({"order": "short", "limitWeight": 1}, "limitWeight belongs to the order fifo"),
+        ({"order": "short", "waitBound": 0}, "waitBound"),
+        ({"order": "short", "waitBound": 1001}, "waitBound"),
+    ],
+)
+def test_a_wrong_order_is_refused_with_what_to_change(priority: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidConfiguration, match=message):
+        validate({**GOOD, "priority": priority})
 
 
 def test_every_rule_of_the_document_reaches_the_policy() -> None:

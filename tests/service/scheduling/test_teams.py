@@ -111,6 +111,20 @@ def test_a_job_document_has_the_team_and_keeps_it_over_restarts() -> None:
     assert (attempt.team, attempt.limit_ms, attempt.entry_time) == ("a", (86_400 + 1800) * 1000, job.job.entry_time)
 
 
+def test_in_the_order_short_the_smaller_job_is_ahead_and_another_order_moves_no_waiting_job() -> None:
+    world = world_of({}, priority={"order": "short"})
+    world.submit("x", 9, ResourceConfig=on(4))
+    world.tick()
+    for name, count in (("wide", 4), ("narrow", 1)):
+        world.submit(name, ResourceConfig=on(count), StoppingCondition=HOUR)
+        world.now_s += 1
+    assert [world.seen(name).place for name in ("wide", "narrow")] == [2, 1]
+    configure(world, {}, priority={"order": "fifo"})
+    world.submit("last", ResourceConfig=on(1), StoppingCondition=HOUR)
+    # Its turn is its entry time, and the turns of the others come hours after theirs.
+    assert [world.seen(name).place for name in ("wide", "narrow", "last")] == [3, 2, 1]
+
+
 def test_a_short_job_starts_first_where_limits_count_and_a_preempted_one_keeps_its_turn() -> None:
     world = world_of({}, priority={"limitWeight": 10})
     world.submit("x", 9, ResourceConfig=on(4))

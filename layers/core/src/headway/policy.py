@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from headway.errors import InvalidPolicy
 
@@ -18,6 +19,22 @@ MAX_BACKFILL_WINDOW = 10_000
 
 MAX_LIMIT_WEIGHT = 1000
 """The largest weight of limits in the order of jobs. A handicap of 28 days times this still fits a sort key."""
+
+
+MAX_WAIT_BOUND = 1000
+"""The largest bound of a job's turn, in limits of the job. 28 days times this still fit a sort key."""
+
+SHORT_WEIGHT = 10
+"""How many times its limit the turn of a job on one instance comes after its entry in the order ``short``."""
+
+
+class Order(StrEnum):
+    """What jobs of one priority are ordered by, after the shares of their teams."""
+
+    #: Their entry times, and their limits as much as :attr:`Policy.limit_weight` lets them count.
+    FIFO = "fifo"
+    #: Their entry times, and their limits times their instances.
+    SHORT = "short"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,9 +77,14 @@ class Ageing:
 class Policy:
     """All rules. The defaults are what a queue without a word about them gets."""
 
-    #: The weight of a job's limit in its queue: among jobs of one priority its turn is its entry time plus this many
-    #: times its limit. 0 is first come, first served. It is applied when a job enters, and stays with it.
+    #: The order among jobs of one priority. It is applied when a job enters, and stays with it.
+    order: Order = Order.FIFO
+    #: The weight of a job's limit in the order ``fifo``: its turn is its entry time plus this many times its limit.
+    #: 0 is first come, first served.
     limit_weight: int = 0
+    #: In the order ``short`` the turn of a job comes at most this many times its limit after its entry: no equal that
+    #: enters later passes it.
+    wait_bound: int = 100
     #: Whether a job may start past a blocked head if that does not delay it. Without, a blocked head closes its pools.
     backfill: bool = True
     #: How many blocked jobs of each combination of pools hold a reserved start. 1 is EASY backfill.
@@ -89,6 +111,10 @@ class Policy:
     def __post_init__(self) -> None:
         if not 0 <= self.limit_weight <= MAX_LIMIT_WEIGHT:
             raise InvalidPolicy(f"limit_weight is {self.limit_weight}; it must be 0 to {MAX_LIMIT_WEIGHT}")
+        if self.limit_weight and self.order is not Order.FIFO:
+            raise InvalidPolicy(f"limit_weight belongs to the order fifo; the order is {self.order}")
+        if not 1 <= self.wait_bound <= MAX_WAIT_BOUND:
+            raise InvalidPolicy(f"wait_bound is {self.wait_bound}; it must be 1 to {MAX_WAIT_BOUND}")
         if not 1 <= self.reserved_heads <= MAX_RESERVED_HEADS:
             raise InvalidPolicy(f"reserved_heads is {self.reserved_heads}; it must be 1 to {MAX_RESERVED_HEADS}")
         if not 0 <= self.backfill_window <= MAX_BACKFILL_WINDOW:

@@ -58,6 +58,9 @@ RELEASE_COST = 0.02
 WAIT_RATIO = 0.1
 """Largest ratio of the average waits of important jobs and others."""
 
+SHORTER = 0.05
+"""How much shorter the average JCT is at least if the order of equals includes their instances."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the checks and return the exit code."""
@@ -86,7 +89,7 @@ Verdict = tuple[bool, str]
 
 def _check_itp(traces: Path, out: Path, rows: int | None) -> list[Verdict]:
     trace = read_trace(traces / "msr-itp.csv.gz", {POOL: ITP_GPUS}, rows=rows)
-    planned = scenarios(trace, ["fifo", "sjf", "easy", "headway", "headway-short"], LIMITS)
+    planned = scenarios(trace, ["fifo", "sjf", "easy", "headway", "headway-short", "order-short"], LIMITS)
     results = simulate_all(planned, processes=PROCESSES, report=_report)
     _write_results(out, "msr-itp", trace, results)
     print()
@@ -131,12 +134,16 @@ def _check_muri(traces: Path, name: str, out: Path, rows: int | None) -> list[Ve
     alone = replace(trace, jobs=tuple(job for job in trace.jobs if job.priority))
     planned = [
         *scenarios(alone, ["headway-short"], checkpointing=1.0),
-        *scenarios(trace, ["headway-short"], LIMITS, checkpointing=1.0),
+        *scenarios(trace, ["headway-short", "order-short"], LIMITS, checkpointing=1.0),
         *scenarios(trace, ["headway", "fifo", "easy", "sjf", "article"], checkpointing=1.0),
     ]
     undisturbed, *results = simulate_all(planned, processes=PROCESSES, report=_report)
     _write_results(out, name, trace, results)
-    return [verdict for ours in results[: len(LIMITS)] for verdict in _orders(ours, undisturbed)]
+    by_limits, by_size = results[: len(LIMITS)], results[len(LIMITS) : 2 * len(LIMITS)]
+    return [
+        *(verdict for ours in (*by_limits, *by_size) for verdict in _orders(ours, undisturbed)),
+        *map(_is_shorter, by_size, by_limits),
+    ]
 
 
 def _orders(ours: Result, undisturbed: Result) -> list[Verdict]:
@@ -150,6 +157,17 @@ def _orders(ours: Result, undisturbed: Result) -> list[Verdict]:
     )
     ends = f"{name}: {ours.jobs} of {ours.jobs + ours.unfinished} jobs end; the longest wait is {ours.wait.max_s:.0f} s"
     return [(high < WAIT_RATIO * low, waits), (not ours.unfinished, ends)]
+
+
+def _is_shorter(by_size: Result, by_limit: Result) -> Verdict:
+    """Check that jobs end sooner if the order of equals includes their instances."""
+    off = by_size.jct.avg_s / by_limit.jct.avg_s - 1
+    sentence = (
+        f"{by_size.trace}, {by_size.label}: average JCT {by_size.jct.avg_s:.0f} s, with limits alone "
+        f"{by_limit.jct.avg_s:.0f} s ({off:+.1%}); the longest wait is {by_size.wait.max_s:.0f} s, with limits alone "
+        f"{by_limit.wait.max_s:.0f} s"
+    )
+    return off <= -SHORTER, sentence
 
 
 def _compares(ours: Result, easy: Result, factor: float) -> Verdict:

@@ -9,7 +9,7 @@ from functools import partial
 from headway import reasons
 from headway.model import Allocation, Snapshot
 from headway.plan import Action, Plan, Preempt, Start
-from headway.policy import MAX_BACKFILL_WINDOW, Policy
+from headway.policy import MAX_BACKFILL_WINDOW, Order, Policy
 from headway.scheduling.ordering import rank
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free, minus, shortfall
@@ -105,6 +105,12 @@ POLICIES = {
         SimulatedPolicy(
             name="headway-short",
             policy=Policy(backfill_window=MAX_BACKFILL_WINDOW, limit_weight=SHORT_FIRST),
+            uses_limits=True,
+            uses_priorities=True,
+        ),
+        SimulatedPolicy(
+            name="order-short",
+            policy=Policy(backfill_window=MAX_BACKFILL_WINDOW, order=Order.SHORT),
             uses_limits=True,
             uses_priorities=True,
         ),

@@ -181,7 +181,7 @@ def _waiting(job: TraceJob, scenario: Scenario, policy: SimulatedPolicy) -> Wait
         entry_time_ms=job.run_ms if policy.shortest_first else job.submit_ms,
         team=job.team,
         limit_ms=limit_ms,
-        handicap_ms=handicap_ms(limit_ms, policy.policy),
+        handicap_ms=handicap_ms(limit_ms, {job.pool: job.count}, policy.policy),
         warm_key=f"{job.team}/{job.count}" if scenario.keep_ms else "",
         keep_ms=scenario.keep_ms,
     )

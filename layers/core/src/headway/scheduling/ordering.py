@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headway.model import Allocation, WaitingJob
-from headway.policy import Policy
+from headway.model import Allocation, Demand, WaitingJob
+from headway.policy import SHORT_WEIGHT, Order, Policy
 
 MAX_PRIORITY = 9999
 """The highest priority a job may have; the lowest is 0."""
@@ -38,7 +38,7 @@ def priority_prefix(priority: int) -> str:
     return f"{MAX_PRIORITY - priority:04d}#"
 
 
-def handicap_ms(limit_ms: int | None, policy: Policy) -> int:
+def handicap_ms(limit_ms: int | None, demand: Demand, policy: Policy, *, one_of: bool = False) -> int:
     """How much later than its entry a job's turn comes: the limits of jobs, as much as the policy lets them count.
 
     So a short job passes a long one that entered earlier, but only within a bound: no job is passed by jobs that enter
@@ -46,9 +46,15 @@ def handicap_ms(limit_ms: int | None, policy: Policy) -> int:
 
     Args:
         limit_ms: the time limit of a job, ms; None without one.
+        demand: the instances of the job, per pool.
         policy: the policy.
+        one_of: whether SageMaker takes one of the pools.
     """
-    return policy.limit_weight * (LONGEST_LIMIT_MS if limit_ms is None else min(limit_ms, LONGEST_LIMIT_MS))
+    times = policy.limit_weight
+    if policy.order is Order.SHORT:
+        instances = (max if one_of else sum)(demand.values())
+        times = min(SHORT_WEIGHT * instances, policy.wait_bound)
+    return times * (LONGEST_LIMIT_MS if limit_ms is None else min(limit_ms, LONGEST_LIMIT_MS))
 
 
 def capped_priority(priority: int, team: str, policy: Policy) -> int:

@@ -24,7 +24,15 @@ from headway.jobpolicy.retry import MAX_BACKOFF_MS
 from headway.jobpolicy.retry import Retry as RetryRule
 from headway.jobpolicy.rules import OnStart, Rule
 from headway.jobpolicy.utilization import UtilizationRule
-from headway.policy import MAX_BACKFILL_WINDOW, MAX_LIMIT_WEIGHT, MAX_RESERVED_HEADS, MAX_SPOT_SCORE, Policy
+from headway.policy import (
+    MAX_BACKFILL_WINDOW,
+    MAX_LIMIT_WEIGHT,
+    MAX_RESERVED_HEADS,
+    MAX_SPOT_SCORE,
+    MAX_WAIT_BOUND,
+    Order,
+    Policy,
+)
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.config import access as access_notation
 from headway_service.config import rules as rule_notation
@@ -158,13 +166,25 @@ class Priorities(ConfigModel):
     default: int = Field(default=0, ge=0, le=MAX_PRIORITY)
     #: The highest priority that a request may carry.
     maximum: int = Field(default=MAX_PRIORITY, ge=0, le=MAX_PRIORITY)
-    #: Among jobs of one priority, a job ranks by its entry time plus this many times its limit.
+    #: The order among jobs of one priority. Waiting jobs keep their places when it changes.
+    order: Annotated[Order, Strict(strict=False)] = Order.FIFO
+    #: In the order fifo, a job ranks by its entry time plus this many times its limit.
     limit_weight: int = Field(default=0, ge=0, le=MAX_LIMIT_WEIGHT)
+    #: In the order short, a job ranks at most this many times its limit after its entry time.
+    wait_bound: int = Field(default=100, ge=1, le=MAX_WAIT_BOUND)
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Priorities:
         if self.default > self.maximum:
             raise ValueError(f"default ({self.default}) must not be above maximum ({self.maximum})")
+        return self
+
+    @model_validator(mode="after")
+    def _weight_fits_order(self) -> Priorities:
+        if self.limit_weight and self.order is not Order.FIFO:
+            raise ValueError(
+                f"limitWeight belongs to the order fifo: leave it out, or set the order {self.order} to fifo"
+            )
         return self
 
 
@@ -307,7 +327,9 @@ class Configuration(ConfigModel):
         if self.ageing is not None:
             ageing = policy.Ageing(interval_ms=self.ageing.interval_seconds * 1000, cap=self.ageing.cap)
         return Policy(
+            order=self.priority.order,
             limit_weight=self.priority.limit_weight,
+            wait_bound=self.priority.wait_bound,
             backfill=self.backfill.enabled,
             reserved_heads=self.backfill.reserved_heads,
             backfill_window=self.backfill.window,

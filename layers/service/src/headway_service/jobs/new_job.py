@@ -48,7 +48,7 @@ def new_job(
         job_state=JobState.PENDING,
         priority=admitted.priority,
         entry_time=now_ms,
-        handicap_ms=handicap_ms(admitted.limit_ms, policy),
+        handicap_ms=handicap_ms(admitted.limit_ms, admitted.demand, policy, one_of=admitted.one_of),
         demand=dict(admitted.demand),
         one_of=admitted.one_of,
         checkpoints=admitted.checkpoints,

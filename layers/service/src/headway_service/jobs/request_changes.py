@@ -129,7 +129,9 @@ class RequestChanges:
             place = {
                 "entry_time": now_ms,
                 "accepted_ms": job.accepted_time,
-                "handicap_ms": handicap_ms(after.limit_ms, configuration.policy()),
+                "handicap_ms": handicap_ms(
+                    after.limit_ms, after.demand, configuration.policy(), one_of=admitted.one_of
+                ),
             }
         loses_reservation = not keeps_place or dict(after.demand) != job.demand
         moved, writes = transitions.change_request(

@@ -53,7 +53,7 @@ class _Fraction(Decimal):
     type=_Names(),
     default="headway",
     metavar="NAME[,...]",
-    help="headway (default), headway-short, fifo, easy, sjf, article.",
+    help="headway (default), headway-short, order-short, fifo, easy, sjf, article.",
 )
 @click.option(
     "--limits", type=_Numbers(), default="1", metavar="X[,...]", help="Run time limits as multiples of true run times."
