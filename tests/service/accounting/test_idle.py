@@ -64,6 +64,11 @@ def writes_of(world: World, act: Callable[[], object]) -> list[Write]:
     return found
 
 
+def noted(world: World) -> list[IdleRecord]:
+    """What is idle, as far as it is not counted."""
+    return [each for each in read_ledger(world.table).idle if each.count]
+
+
 def later(world: World, seconds: float) -> None:
     """Let time pass, and run a tick."""
     world.now_s += seconds
@@ -77,7 +82,7 @@ def test_instances_that_are_kept_for_a_blocked_job_are_counted_until_it_starts_o
     world.commands.stop("wide", ROOT)
     later(world, 20)
     assert sums(world) == {f"{IDLE}{P5}": 3 * 120} == sums(world, months=True)
-    assert read_ledger(world.table).idle == ()
+    assert noted(world) == []
     later(world, 500)
     assert sums(world) == {f"{IDLE}{P5}": 3 * 120}
 
@@ -105,7 +110,7 @@ def test_nothing_is_written_while_nothing_is_idle(world: World) -> None:
     world.tick()
     wait_for_all(world)
     assert writes_of(world, lambda: later(world, 400)) == []
-    assert read_ledger(world.table).idle == ()
+    assert noted(world) == []
 
 
 def test_a_pause_of_the_scheduler_is_not_counted(world: World) -> None:
@@ -123,7 +128,7 @@ def test_a_tick_that_has_no_time_left_notes_nothing(world: World) -> None:
         world.now_s += INVOCATION_S - RESERVED_MS / 1000
 
     world.interrupted_tick(take_long)
-    assert read_ledger(world.table).idle == ()
+    assert noted(world) == []
 
 
 def test_a_plan_that_could_not_be_carried_out_is_not_noted(world: World) -> None:
@@ -138,7 +143,7 @@ def test_a_plan_that_could_not_be_carried_out_is_not_noted(world: World) -> None
 
     world.table.write = write  # type: ignore[method-assign]
     world.tick()
-    assert read_ledger(world.table).idle == ()
+    assert noted(world) == []
 
 
 def test_of_two_passes_at_once_one_counts(world: World) -> None:
@@ -189,7 +194,7 @@ def test_a_pool_that_is_removed_leaves_nothing_behind(world: World) -> None:
         later(world, 60)
     found = read_ledger(world.table)
     assert [each.size for each in found.pools if each.pool == P5] in ([], [0])
-    assert found.idle == ()
+    assert noted(world) == []
 
 
 def test_pools_with_sums_of_idle_time_count_as_names(world: World) -> None:
@@ -208,6 +213,40 @@ def test_a_stale_pass_changes_nothing(world: World) -> None:
         world.table.write([record.put(was=None)])
     with pytest.raises(Conflict):
         world.table.write([record.put(was=record.version + 1)])
-    with pytest.raises(Conflict):
-        world.table.write([record.model_copy(update={"version": 7}).delete()])
     assert IdleRecord.parse(world.table.get(IdleRecord.key(P5)) or {}) == record
+
+
+def test_a_pass_that_began_before_anything_was_idle_changes_nothing_once_nothing_is_any_more(world: World) -> None:
+    world.submit("wide", ResourceConfig=on(4))
+    real, passes = world.container.idle_time.note, []
+
+    def beside(ledger: Ledger, snapshot: Snapshot, plan: Plan, machine_ms: int) -> None:
+        passes.append(snapshot.now_ms)
+        if len(passes) == 1:
+            world.tick()
+            world.now_s += 20
+            world.commands.stop("wide", ROOT)
+            world.tick()
+        real(ledger, snapshot, plan, machine_ms)
+
+    world.container.idle_time.note = beside  # type: ignore[method-assign]
+    world.tick()
+    assert len(passes) == 3
+    assert noted(world) == []
+    later(world, 60)
+    assert sums(world) == {f"{IDLE}{P5}": 3 * 20}
+
+
+def test_the_item_of_a_pool_in_which_nothing_is_idle_any_more_expires_later_than_any_invocation(world: World) -> None:
+    wait_for_all(world)
+    (open_item,) = read_ledger(world.table).idle
+    assert open_item.expires_at is None
+    world.commands.stop("wide", ROOT)
+    later(world, 20)
+    (closed,) = read_ledger(world.table).idle
+    assert (closed.count, closed.version) == (0, open_item.version + 1)
+    assert closed.expires_at is not None
+    assert closed.expires_at - world.machine_clock() // 1000 > 15 * 60
+    wait_for_all(world, "again")
+    (reopened,) = read_ledger(world.table).idle
+    assert (reopened.count, reopened.version, reopened.expires_at) == (3, closed.version + 1, None)

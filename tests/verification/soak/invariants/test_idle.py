@@ -24,6 +24,11 @@ def idle(since_ms: int, count: int = 2) -> IdleRecord:
     return IdleRecord(pool=P5, count=count, since_ms=since_ms, noted_ms=since_ms)
 
 
+def closed(since_ms: int, was: int = 1) -> Write:
+    """The write after which nothing is idle."""
+    return idle(since_ms, count=0).model_copy(update={"version": was + 1}).put(was=was)
+
+
 def counted(instance_ms: int, *, of_day: int | None = None) -> list[Write]:
     day = Period(month="2026-11", day=DAY)
     parts = {Period(month="2026-11"): instance_ms, day: instance_ms if of_day is None else of_day}
@@ -40,9 +45,9 @@ def watched() -> IdleWatchedTable:
 def test_time_that_is_counted_up_to_the_next_item_is_right() -> None:
     table = watched()
     table.write([idle(MINUTE_MS).put(was=1), *counted(2 * MINUTE_MS)])
-    table.write([idle(MINUTE_MS).delete(), *counted(2 * 9 * MINUTE_MS)])
-    table.write([idle(10 * MINUTE_MS).put(was=None)])
-    table.write([idle(10 * MINUTE_MS).delete()])
+    table.write([closed(10 * MINUTE_MS), *counted(2 * 9 * MINUTE_MS)])
+    table.write([idle(11 * MINUTE_MS).put(was=2)])
+    table.write([closed(12 * MINUTE_MS)])
     table.check_idle()
 
 
@@ -53,7 +58,7 @@ def test_time_that_is_counted_up_to_the_next_item_is_right() -> None:
         ([idle(MINUTE_MS).put(was=1), *counted(2 * MINUTE_MS, of_day=MINUTE_MS)], "added to months"),
         ([idle(MINUTE_MS).put(was=1), *counted(2 * MINUTE_MS + 2)], "the next begins"),
         ([idle(MINUTE_MS).put(was=1), *counted(2 * MINUTE_MS + 1)], "of 2 instances"),
-        ([idle(0).delete(), *counted(2 * (MAX_GAP_S * 1000 + MINUTE_MS))], "of 2 instances"),
+        ([closed(0), *counted(2 * (MAX_GAP_S * 1000 + MINUTE_MS))], "of 2 instances"),
     ],
 )
 def test_time_that_does_not_follow_from_the_item_is_wrong(writes: list[Any], problem: str) -> None:
@@ -63,10 +68,18 @@ def test_time_that_does_not_follow_from_the_item_is_wrong(writes: list[Any], pro
         table.check_idle()
 
 
+def test_time_in_which_nothing_was_idle_is_not_counted() -> None:
+    table = watched()
+    table.write([closed(MINUTE_MS), *counted(2 * MINUTE_MS)])
+    table.write([idle(2 * MINUTE_MS).put(was=2), *counted(2 * MINUTE_MS)])
+    with pytest.raises(Violated, match="no pass has found"):
+        table.check_idle()
+
+
 def test_a_moment_that_is_counted_twice_is_found() -> None:
     table = watched()
-    table.write([idle(0).delete(), *counted(2 * MINUTE_MS)])
-    table.write([idle(MINUTE_MS // 2).put(was=None)])
-    table.write([idle(MINUTE_MS // 2).delete(), *counted(2 * MINUTE_MS)])
+    table.write([closed(MINUTE_MS), *counted(2 * MINUTE_MS)])
+    table.write([idle(MINUTE_MS // 2).put(was=2)])
+    table.write([closed(3 * MINUTE_MS // 2), *counted(2 * MINUTE_MS)])
     with pytest.raises(Violated, match="was until"):
         table.check_idle()

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import date
 
 from headway.accounting.days import Period, month_of
-from headway.accounting.idle import Idle, IdleSpan, Settlement, idle_after, settle
+from headway.accounting.idle import Idle, IdleSpan, idle_after, settle
 from headway.model import Snapshot
 from headway.plan import Plan
 from headway_service.accounting.names import Names
 from headway_service.accounting.records import IDLE, IDLE_RESERVED, add_figures
 from headway_service.errors import Conflict, RetryLater
 from headway_service.observability.logging import logger
-from headway_service.ports.table import Table, Write
+from headway_service.ports.table import Put, Table, Write
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.idle import IdleRecord
+from headway_service.store.records.idle import CLOSED_KEPT_S, IdleRecord
+
+_NOTHING = Idle(count=0)
 
 
 class IdleTime:
@@ -46,12 +49,12 @@ class IdleTime:
         idle = idle_after(snapshot, plan)
         known = {each.pool: each for each in ledger.idle}
         for pool in sorted(known.keys() | idle.keys()):
-            span = _span(known[pool]) if pool in known else None
-            change = settle(span, idle.get(pool), snapshot.now_ms, machine_ms)
+            change = settle(_span(known.get(pool)), idle.get(pool), snapshot.now_ms, machine_ms)
             if change is None:
                 continue
+            following = change.following or IdleSpan(idle=_NOTHING, since_ms=snapshot.now_ms, noted_ms=machine_ms)
             try:
-                self._write(pool, known.get(pool), change)
+                self._write(pool, known.get(pool), change.counted, following)
             except Conflict:
                 # Another pass was first, or the names of the month have changed.
                 continue
@@ -59,13 +62,13 @@ class IdleTime:
                 logger.warning("idle instances are not noted", extra={"pool": pool, "error": str(error)})
                 return
 
-    def _write(self, pool: str, known: IdleRecord | None, change: Settlement) -> None:
+    def _write(self, pool: str, known: IdleRecord | None, counted: Mapping[date, Idle], following: IdleSpan) -> None:
         new = self._names.open()
         sums: dict[Period, Counter[str]] = {}
-        for day, idle in change.counted.items():
+        for day, idle in counted.items():
             for period in (Period(month=month_of(day), day=day), Period(month=month_of(day))):
                 sums.setdefault(period, Counter()).update(_figures(pool, idle))
-        writes = _replace(pool, known, change.following)
+        writes: list[Write] = [_replace(pool, known, following)]
         writes += [
             add_figures("pool", each, new.of("pool", each.month, pool), figures) for each, figures in sums.items()
         ]
@@ -73,7 +76,9 @@ class IdleTime:
         self._names.keep(new)
 
 
-def _span(record: IdleRecord) -> IdleSpan:
+def _span(record: IdleRecord | None) -> IdleSpan | None:
+    if record is None or not record.count:
+        return None
     idle = Idle(count=record.count, reserved=record.reserved)
     return IdleSpan(idle=idle, since_ms=record.since_ms, noted_ms=record.noted_ms)
 
@@ -83,9 +88,8 @@ def _figures(pool: str, idle: Idle) -> Mapping[str, int]:
     return {name: value for name, value in figures.items() if value}
 
 
-def _replace(pool: str, known: IdleRecord | None, following: IdleSpan | None) -> list[Write]:
-    if following is None:
-        return [] if known is None else [known.delete()]
+def _replace(pool: str, known: IdleRecord | None, following: IdleSpan) -> Put:
+    """The write of the item. It is never removed at once: its version must not begin again while passes run."""
     record = IdleRecord(
         pool=pool,
         count=following.idle.count,
@@ -93,5 +97,6 @@ def _replace(pool: str, known: IdleRecord | None, following: IdleSpan | None) ->
         since_ms=following.since_ms,
         noted_ms=following.noted_ms,
         version=1 if known is None else known.version + 1,
+        expires_at=None if following.idle.count else following.noted_ms // 1000 + CLOSED_KEPT_S,
     )
-    return [record.put(was=None if known is None else known.version)]
+    return record.put(was=None if known is None else known.version)

@@ -46,7 +46,7 @@ class IdleWatchedTable(StreamedTable):
         added_ms = added.get(pool, 0)
         if not added_ms:
             return None
-        if before is None:
+        if before is None or not before["count"]:
             return f"{added_ms} ms are counted, and no pass has found instances idle"
         begin_ms, until_ms = before["sinceMs"], self._counted_until_ms.get(pool, 0)
         length_ms, rest = divmod(added_ms, before["count"])

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from headway_service.ports.table import Absent, Delete, Equals, Key, Put
+from headway_service.ports.table import Absent, Equals, Key, Put
 from headway_service.store.records.base import LEDGER, Record
+
+CLOSED_KEPT_S = 3600
+"""For how long the item of a pool is kept in which nothing is idle any more, machine time. It is longer than any
+invocation (15 minutes): a pass that began before there was an item must not find none again."""
 
 
 class IdleRecord(Record):
-    """Idle instances of a pool that are not counted yet. There is none while nothing is idle, or nobody waits."""
+    """Idle instances of a pool that are not counted yet. There is none before anything is idle while jobs wait."""
 
     pool: str
-    #: How many there are, and how many of them are reserved.
+    #: How many there are, and how many of them are reserved. 0 if nothing is idle any more.
     count: int
     reserved: int = 0
     #: Since when they are idle, as far as that is not in the sums: training time, ms ...
@@ -18,6 +22,8 @@ class IdleRecord(Record):
     #: ... and the machine time then, ms.
     noted_ms: int
     version: int = 1
+    #: When it may be removed, machine time, s: only one in which nothing is idle.
+    expires_at: int | None = None
 
     @staticmethod
     def key(pool: str) -> Key:
@@ -31,7 +37,3 @@ class IdleRecord(Record):
             item={"pk": key.pk, "sk": key.sk, **self.fields()},
             requires=Absent() if was is None else Equals("version", was),
         )
-
-    def delete(self) -> Delete:
-        """The write that removes it, on condition that it has not changed."""
-        return Delete(key=self.key(self.pool), requires=Equals("version", self.version))
