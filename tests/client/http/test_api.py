@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -104,17 +105,19 @@ def test_a_refusal_names_every_field(api: HeadwayApi):
 @pytest.mark.parametrize(
     ("limit", "expected", "sizes"),
     [
-        (None, 7, ["100", "100", "100"]),
+        (None, 7, [None, None, None]),
         (0, 0, []),
         (1, 1, ["1"]),
         (3, 3, ["3"]),
         (4, 4, ["4", "1"]),
         (7, 7, ["7", "4", "1"]),
         (50, 7, ["50", "47", "44"]),
+        (100, 7, ["100", "97", "94"]),
+        (102, 7, [None, "99", "96"]),
     ],
 )
 def test_jobs_are_listed_page_by_page_up_to_a_limit(
-    api: HeadwayApi, server: ContractServer, limit: int | None, expected: int, sizes: list[str]
+    api: HeadwayApi, server: ContractServer, limit: int | None, expected: int, sizes: list[str | None]
 ):
     server.queue.page_size = 3
     for number in range(7):
@@ -123,7 +126,8 @@ def test_jobs_are_listed_page_by_page_up_to_a_limit(
     names = [job.name for job in api.list_jobs(limit=limit)]
 
     assert names == [f"job{number}" for number in range(expected)]
-    assert [received.target.split("limit=")[1].split("&")[0] for received in server.received] == sizes
+    asked = [parse_qs(urlsplit(received.target).query).get("limit", [None]) for received in server.received]
+    assert [size for (size,) in asked] == sizes
 
 
 def test_unneeded_pages_are_not_requested(api: HeadwayApi, server: ContractServer):

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from headway_client.config.profile import Connection
 
 PAGE_SIZE = 100
-"""Maximum number of jobs on one page of the server."""
+"""Entries on one page that every server allows. Without a `limit`, a server's page has as many as it allows."""
 
 MEMBERS_PAGE_SIZE = 1000
 """Maximum number of members of an array on one page of the server."""
@@ -216,10 +216,7 @@ class HeadwayApi:
         remaining = limit
         token: str | None = None
         while remaining is None or remaining > 0:
-            size = PAGE_SIZE if remaining is None else min(PAGE_SIZE, remaining)
-            query = [*wanted, ("limit", str(size))]
-            if token is not None:
-                query.append(("nextToken", token))
+            query = [*wanted, *_page_query(remaining, token)]
             page = self._transport.send("GET", ["jobs"], query=query).document
             # A server without filters ignores them.
             if chosen and self.server_version is None:
@@ -453,7 +450,7 @@ class HeadwayApi:
         token: str | None = None
         remaining = limit
         while remaining is None or remaining > 0:
-            page = self._history(query, PAGE_SIZE if remaining is None else min(PAGE_SIZE, remaining), token)
+            page = self._history([*query, *_page_query(remaining, token)])
             yield from page.jobs[:remaining]
             if page.next_token is None:
                 return
@@ -468,12 +465,10 @@ class HeadwayApi:
         Args:
             since: as for `ended_jobs`.
         """
-        return self._history([("since", since)], PAGE_SIZE, None)
+        return self._history([("since", since), *_page_query(PAGE_SIZE, None)])
 
-    def _history(self, query: Sequence[tuple[str, str]], size: int, token: str | None) -> HistoryPage:
-        following = [("nextToken", token)] if token is not None else []
-        sent = [*query, ("limit", str(size)), *following]
-        return decode(HistoryPage, self._send_new("GET", ["history"], query=sent).document)
+    def _history(self, query: Sequence[tuple[str, str]]) -> HistoryPage:
+        return decode(HistoryPage, self._send_new("GET", ["history"], query=query).document)
 
     def usage(self, by: str, first: str, last: str | None = None, *, step: str = "total") -> Usage:
         """Return sums of usage.
@@ -663,6 +658,12 @@ def _path_for(request: Mapping[str, Any]) -> str:
 
 def _key(given: str | None) -> dict[str, str]:
     return {IDEMPOTENCY_HEADER: given or str(uuid.uuid4())}
+
+
+def _page_query(remaining: int | None, token: str | None) -> list[tuple[str, str]]:
+    """Return the query of a page: as many entries as the server allows, if more are wanted than every server allows."""
+    size = [("limit", str(remaining))] if remaining is not None and remaining <= PAGE_SIZE else []
+    return [*size, *([("nextToken", token)] if token is not None else [])]
 
 
 def _page(document: object) -> tuple[tuple[Job, ...], str | None]:

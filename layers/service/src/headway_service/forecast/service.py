@@ -35,6 +35,9 @@ from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_live_attempt, get_job
 
+MAX_FORECAST_JOBS = 100
+"""Jobs in one forecast."""
+
 MAX_AHEAD = 20
 """Jobs ahead that an explanation names."""
 

@@ -31,7 +31,6 @@ from headway_service.errors import (
 )
 from headway_service.forecast import service
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS, NAME_PATTERN
-from headway_service.store.job_listing import MAX_LISTED
 
 router = DocumentedRouter("Foresight")
 
@@ -109,7 +108,9 @@ def explain_job(name: JobName, request: Request) -> Explanation:
 def forecast_starts(
     request: Request,
     job: Annotated[str | None, Query(min_length=1, max_length=MAX_NAME_CHARS, description="Only this job.")] = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="The most entries to return.")] = MAX_LISTED,
+    limit: Annotated[
+        int, Query(ge=1, le=service.MAX_FORECAST_JOBS, description="The most entries to return.")
+    ] = service.MAX_FORECAST_JOBS,
 ) -> Forecast:
     """Forecast when waiting jobs start."""
     found = request_context.forecast_service(request).forecast(job, limit)
