@@ -90,7 +90,7 @@ def crash(name: str, every: int = 1) -> Trial:
 
     Args:
         name: the title of the situation.
-        every: 1 tries all ways, 3 each third one. Up to 5 each call still gets a fault.
+        every: 1 tries all ways, 4 each fourth one. Up to 5 each call still gets a fault.
     """
     trial = undisturbed(name, SITUATIONS[name])
     for way in crashes(trial)[_first(name, every) :: every]:
@@ -103,7 +103,7 @@ def interleave(name: str, every: int = 1) -> Trial:
 
     Args:
         name: the title of the interleaving.
-        every: 1 tries all ways, 3 each third one.
+        every: 1 tries all ways, 4 each fourth one.
     """
     trial = undisturbed(name, INTERLEAVINGS[name].situation)
     for way in meetings(trial)[_first(name, every) :: every]:
