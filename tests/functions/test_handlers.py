@@ -359,7 +359,7 @@ def test_a_body_that_is_not_a_json_object_is_refused(functions: Functions, raw: 
 
 BAD_QUERIES: list[dict[str, list[str]]] = [
     {"limit": ["0"]},
-    {"limit": ["101"]},
+    {"limit": ["501"]},
     {"limit": ["x"]},
     {"state": ["asleep"]},
     {"nextToken": ["bogus"]},

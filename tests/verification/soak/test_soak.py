@@ -36,7 +36,7 @@ from headway_verification.soak.trials.scenarios import SITUATIONS
 
 SEEDS = 30
 EVERY = 4
-"""These tests try a quarter of the ways of each trial; `make trials` tries all."""
+"""These tests try a quarter of the ways of each trial, or a half where these are few; `make trials` tries all."""
 PROCESSES = 2
 
 
@@ -123,8 +123,10 @@ def test_invariants_hold_after_a_crash_at_any_call(name: str) -> None:
 @pytest.mark.parametrize("name", INTERLEAVINGS)
 def test_invariants_hold_with_other_actors_between_two_calls(name: str) -> None:
     # Two that are suspended meet in as many ways as the product of their calls.
-    trial = interleave(name, every=EVERY if INTERLEAVINGS[name].rival else 1)
-    assert trial.ways > trial.calls > 2
+    every = EVERY if INTERLEAVINGS[name].rival else EVERY // 2
+    trial = interleave(name, every=every)
+    assert trial.calls > 2
+    assert trial.ways >= (trial.calls + 1) // every
     assert trial.violations == {}
 
 
