@@ -239,6 +239,10 @@ def test_a_job_whose_gpus_wait_for_data_gets_the_advice_at_the_speed_of_the_sand
     (starved_gpus,) = [each for each in found["advice"] if each["code"] == "StarvedGpus"]
     assert {C5: 2, G5: 1} in [option["instances"] for option in starved_gpus["options"]]
 
+    # A removed pool that is in use would stay.
+    queue.finish("starved")
+    queue.wait_for(starved="completed")
+
 
 def test_many_requests_are_submitted_at_once_and_each_is_accepted_or_refused_separately(queue: QueueView):
     cli, prefix = queue.cli, queue.prefix
