@@ -54,7 +54,7 @@ class OwnTime(WarmQueue):
     def listing_ms(self, first: int | None) -> float:
         """The handler's time for the pages of the first jobs, or of all (None), ms."""
         before_ms, listed = self.handler_ms["api"], 0
-        query = {"limit": [str(MAX_LISTED)]}
+        query = {"limit": [str(MAX_LISTED if first is None else min(first, MAX_LISTED))]}
         while first is None or listed < first:
             page = self._call("GET", "/jobs", query=query)
             listed += len(page["jobs"])
