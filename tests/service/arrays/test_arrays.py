@@ -307,6 +307,20 @@ def test_others_do_not_see_the_hyperparameters_of_members() -> None:
     assert seen == {ADA: {"lr": "0.1", "layers": "2"}, BOB: {}}
 
 
+def test_an_array_whose_members_were_all_made_before_their_turn_runs_and_completes(world: World) -> None:
+    sweep(world)
+    count = numbers(world).count
+    for index in range(count):
+        world.commands.set_priority(f"sweep_{index}", 5, ROOT)
+    assert (numbers(world).unmade, world.states("sweep")) == (0, {"sweep": "pending"})
+    world.tick()
+    array = get_job(world.table, "sweep")
+    assert (array.job_state, array.usage.started_ms) == ("running", world.clock())
+    ended = run_to_the_end(world)
+    assert ended.job_state == "completed"
+    assert [step.job_state for step in ended.history] == ["pending", "running", "completed"]
+
+
 def test_an_array_waits_for_other_jobs_and_others_wait_for_it(world: World) -> None:
     world.submit("prepare")
     sweep(world, depends_on=[{"job": "prepare"}])

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway import reasons
-from headway.lifecycle import JobTrigger
+from headway.lifecycle import JobState, JobTrigger
 from headway.reasons import Reason
 from headway_service.ports.table import Put, Write
 from headway_service.store.records.array import MemberResultRecord, MembersRecord
@@ -134,7 +134,7 @@ def take_in(
     Returns:
         The array as it is then, and the writes.
     """
-    moved = _taken_in(array, member)
+    moved = _taken_in(array, member, now_ms)
     reason = because or reasons.taken_in(array.job_name)
     entering = note_step(member, member.job_state, reason, now_ms, is_set_aside=False)
     return moved, [
@@ -163,7 +163,7 @@ def answer(
     Returns:
         The array as it is then, and the writes.
     """
-    moved = _taken_in(array, member)
+    moved = _taken_in(array, member, now_ms)
     ended = answered(member, reuse, reason, now_ms, expires_at, is_set_aside=False)
     return moved, [
         moved.put(was=array.version),
@@ -279,11 +279,15 @@ def _next(array: JobRecord, changes: Mapping[str, Any]) -> JobRecord:
     return array.model_copy(update={"version": array.version + 1, **changes})
 
 
-def _taken_in(array: JobRecord, member: JobRecord) -> JobRecord:
-    """The array in its next version, in which a member is not set aside."""
+def _taken_in(array: JobRecord, member: JobRecord, now_ms: int) -> JobRecord:
+    """The array in its next version, in which a member is not set aside. It runs: others may never be made by turn."""
     members = _members(array)
-    left = tuple(each for each in members.set_aside if each != member.index)
-    return _next(array, {"members": members.model_copy(update={"set_aside": left})})
+    left = members.model_copy(update={"set_aside": tuple(each for each in members.set_aside if each != member.index)})
+    if array.job_state is not JobState.PENDING:
+        return _next(array, {"members": left})
+    usage = array.usage.model_copy(update={"started_ms": now_ms})
+    started = reasons.array_started(array.array.count if array.array else 0)
+    return move_job(array, JobTrigger.START, started, now_ms, usage=usage, members=left)
 
 
 def _members(array: JobRecord) -> MembersRecord:
