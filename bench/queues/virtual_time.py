@@ -173,7 +173,7 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
     def write(self, text: str) -> int:
         """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
         # The bench never changes the configuration, so a write is a fault of a scenario.
-        raise NotImplementedError(text)
+        raise RuntimeError(f"a scenario changes the configuration: {text}")
 
     def send_message(self, *, MessageBody: str, **others: Any) -> Mapping[str, Any]:  # noqa: N803 - boto3's name
         """See :class:`SimulatedDeployment`."""

@@ -100,15 +100,15 @@ class Timeline:
 
 
 def merged(bars: Sequence[Bar], past: Sequence[Bar]) -> list[Bar]:
-    """Return what the board has seen, and what it was told of the time before.
+    """Return the bars of the summaries, and those of the time before the board was started.
 
     Args:
         bars: of the summaries.
         past: of ended jobs and events.
     """
-    told = {bar.job for bar in past}
+    past_jobs = {bar.job for bar in past}
     # A job whose attempts were not seen is one bar, under its own name, until its attempts are known.
-    kept = [bar for bar in bars if bar.job not in told or bar.is_attempt]
+    kept = [bar for bar in bars if bar.job not in past_jobs or bar.is_attempt]
     seen = {(bar.attempt, bar.pool) for bar in kept}
     jobs = {bar.job for bar in kept}
     new = [bar for bar in past if (bar.attempt, bar.pool) not in seen and (bar.is_attempt or bar.job not in jobs)]

@@ -136,12 +136,12 @@ def _bar_parts(rows: Sequence[UsageSum], most: int) -> Iterator[str]:
         yield f'<text x="0" y="{top + 15}">{_text(label)}<title>{_text(name)}</title></text>'
         for kind, seconds in (("used", _used(row)), ("lost", min(_lost(row), _used(row)))):
             yield f'<rect class="{kind}" x="{_LABEL}" y="{top + 3}" width="{_BARS * seconds / most:.1f}" height="16"/>'
-        told = f"{hours(_used(row))} h, {hours(_lost(row))} lost"
+        label_text = f"{hours(_used(row))} h, {hours(_lost(row))} lost"
         if running := _running(row):
             x, width = _LABEL + _BARS * _used(row) / most, _BARS * running / most
             yield f'<rect class="running" x="{x:.1f}" y="{top + 3}" width="{width:.1f}" height="16"/>'
-            told += f", {hours(running)} running"
-        yield f'<text x="{_LABEL + _BARS * _all(row) / most + 5:.1f}" y="{top + 15}">{told}</text>'
+            label_text += f", {hours(running)} running"
+        yield f'<text x="{_LABEL + _BARS * _all(row) / most + 5:.1f}" y="{top + 15}">{label_text}</text>'
 
 
 def _table(usage: Usage) -> str:
