@@ -62,3 +62,12 @@ def test_a_training_job_has_instances_from_the_download_on(secondary_status: str
     assert parse_status(said(SecondaryStatus=secondary_status)).provisioned is expected
     assert parse_status(said(SecondaryStatusTransitions=[{"Status": secondary_status}])).provisioned is expected
     assert parse_status(said(SecondaryStatusTransitions=None)).provisioned is False
+
+
+@pytest.mark.parametrize(
+    ("created", "created_ms"),
+    [(datetime.fromtimestamp(1_000_000, UTC), 1_000_000_000), ("1000000000", 1_000_000_000), (None, None)],
+    ids=["in a response", "in an event", "if it is not shown"],
+)
+def test_when_a_training_job_was_created(created: datetime | str | None, created_ms: int | None) -> None:
+    assert parse_status(said(CreationTime=created)).created_ms == created_ms

@@ -14,6 +14,7 @@ from headway_service.ports.table import Write
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
+from headway_service.scheduling.launcher import CLOCKS_MS
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
@@ -121,6 +122,48 @@ def test_a_launch_without_an_answer_is_settled_by_a_later_tick_and_happens_once(
     next_invocation(world)
     assert attempt(world).attempt_state == "live"
     assert len(world.fleet.jobs(now=world.now_s)) == 1
+
+
+def test_a_launch_after_one_without_an_answer_ignores_the_late_end_of_the_training_job_of_that(world: World) -> None:
+    world.submit("a")
+    fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500), after=True)
+    world.tick()
+    world.fleet.finish("a", now=world.now_s)
+    late = list(world.due_events(60))[-1]
+    assert late["TrainingJobStatus"] == "Completed"
+    world.fleet.delete("a", now=world.now_s)
+    next_invocation(world)
+    assert world.called("CreateTrainingJob") == ["a", "a"]
+    world.on_event(late)
+    assert world.states("a") == {"a": "running"}
+    world.check()
+
+
+@pytest.mark.parametrize("stops", [False, True], ids=["without a change meanwhile", "stopped meanwhile"])
+def test_an_accepted_launch_records_when_its_training_job_was_created_at_the_earliest(
+    world: World, monkeypatch: pytest.MonkeyPatch, stops: bool
+) -> None:
+    world.submit("a")
+    began_ms = world.clock()
+    create = world.training_jobs.create
+
+    def create_late(asked: Mapping[str, Any]) -> None:
+        create(asked)
+        world.now_s += 3
+        if stops:
+            world.commands.stop("a", ROOT)
+
+    monkeypatch.setattr(world.training_jobs, "create", create_late)
+    world.tick()
+    assert attempt(world).created_from_ms == began_ms - CLOCKS_MS
+
+
+def test_a_launch_by_an_earlier_call_may_have_been_created_at_any_time(world: World) -> None:
+    world.submit("a")
+    fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500), after=True)
+    world.tick()
+    next_invocation(world)
+    assert (attempt(world).attempt_state, attempt(world).created_from_ms) == ("live", 0)
 
 
 def test_a_launch_that_ended_before_its_start_was_observed_is_found_ended(world: World) -> None:

@@ -109,6 +109,19 @@ def test_a_launch_settled_while_its_end_is_recorded_ends(world: World, monkeypat
     assert world.states("a") == {"a": "completed"}
 
 
+@pytest.mark.parametrize("asked", [False, True], ids=["in an event", "in a response"])
+@pytest.mark.parametrize(
+    ("created_ms", "outcome"),
+    [(99, IGNORED), (100, TICK_DUE), (None, TICK_DUE)],
+    ids=["of a deleted one", "of this one", "of one that does not show it"],
+)
+def test_the_end_of_an_earlier_training_job_with_the_name_of_an_attempt_changes_nothing(
+    world: World, created_ms: int | None, outcome: StatusOutcome, asked: bool
+) -> None:
+    change(world, created_from_ms=100)
+    assert take(world, seen(world, "Stopped", created_ms=created_ms), asked=asked) is outcome
+
+
 @pytest.mark.parametrize(("asked", "noted"), [(False, False), (True, True)])
 def test_an_unchanged_status_is_recorded_only_if_it_was_requested(world: World, asked: bool, noted: bool) -> None:
     before = change(world, ruled=True, modified_ms=world.clock(), **STARTED)

@@ -255,6 +255,65 @@ def test_of_two_warm_pools_sagemaker_may_use_the_other_one() -> None:
     assert (pool.attempt_name, pool.claimed_by, pool.release_ms) == ("b", "", None)
 
 
+def two_warm_pools() -> World:
+    """``a`` has ended a minute before ``b``, so a job is started in that of ``b``, and SageMaker uses that of ``a``."""
+    made = world(size=2, faults={"warm_pool_choice": "oldest"})
+    submit(made, "a")
+    made.tick()
+    made.pass_time(60)
+    submit(made, "b")
+    made.tick()
+    made.pass_time(1500)
+    assert sorted(kept(made)) == ["a", "b"]
+    return made
+
+
+@pytest.mark.parametrize("minute", [1, 2], ids=["one is described first", "the other one is"])
+def test_two_jobs_that_sagemaker_starts_in_each_others_warm_pool_are_charged_once(
+    monkeypatch: pytest.MonkeyPatch, minute: int
+) -> None:
+    made = two_warm_pools()
+    submit(made, "c", keep_s=None)
+    submit(made, "d", keep_s=None)
+    made.tick()
+    assert {name: pool.claimed_by for name, pool in kept(made).items()} == {"b": "c", "a": "d"}
+    monkeypatch.setattr(warm_pools, "MAX_LOOKS", 1)
+    made.pass_time(60 * minute, tick=False)
+    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    left, other = {"a": ("c", "d"), "b": ("d", "c")}[min(kept(made))]
+    assert [pool.claimed_by for pool in kept(made).values()] == [left], f"{other} is known to use the other one"
+    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert not kept(made)
+    assert made.capacity()[0].free == 0
+
+
+def test_one_run_finds_that_two_jobs_were_started_in_each_others_warm_pool() -> None:
+    made = two_warm_pools()
+    submit(made, "c", keep_s=None)
+    submit(made, "d", keep_s=None)
+    made.tick()
+    made.pass_time(60, tick=False)
+    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    assert not kept(made)
+
+
+def test_the_release_of_a_warm_pool_that_sagemaker_uses_moves_to_the_one_that_is_left() -> None:
+    made = two_warm_pools()
+    submit(made, "c", keep_s=None)
+    made.tick()
+    submit(made, "high", 9, keep_s=None, RoleArn="arn:aws:iam::123456789012:role/HeadwayTrainingRole2")
+    made.tick()
+    assert kept(made)["a"].freed_for == "high"
+    made.pass_time(60, tick=False)
+    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    (pool,) = kept(made).values()
+    assert (pool.attempt_name, pool.claimed_by, pool.freed_for, pool.freed) == ("b", "", "high", {P5: 1})
+    assert pool.release_ms is not None
+    assert read_ledger(made.table).reservations == ()
+    minutes(made, 5)
+    assert made.states("c", "high") == {"c": "running", "high": "running"}
+
+
 def test_two_schedulers_do_not_start_two_jobs_in_one_warm_pool() -> None:
     made = world(size=1)
     left_warm(made, "a")

@@ -20,6 +20,8 @@ class TrainingJobStatus:
     secondary_status: str
     #: LastModifiedTime, ms.
     modified_ms: int
+    #: CreationTime, ms: distinguishes it from a later training job with its name. None if this does not have it.
+    created_ms: int | None = None
     arn: str = ""
     failure_reason: str | None = None
     #: How often spot instances were taken from it so far.

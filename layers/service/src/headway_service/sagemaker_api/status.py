@@ -41,6 +41,7 @@ def parse_status(said: Mapping[str, Any]) -> TrainingJobStatus:
     secondary_status = said.get("SecondaryStatus", "")
     trained_s = said.get("TrainingTimeInSeconds")
     billable_s = said.get("BillableTimeInSeconds")
+    created = said.get("CreationTime")
     warm_pool = said.get("WarmPoolStatus") or {}
     passed = {secondary_status, *(each.get("Status") for each in transitions)}
     provisioned = float(trained_s or 0) > 0 or not passed.isdisjoint(PROVISIONED)
@@ -48,7 +49,8 @@ def parse_status(said: Mapping[str, Any]) -> TrainingJobStatus:
         attempt=said["TrainingJobName"],
         status=said["TrainingJobStatus"],
         secondary_status=secondary_status,
-        modified_ms=_ms(said.get("LastModifiedTime") or said.get("CreationTime") or 0),
+        modified_ms=_ms(said.get("LastModifiedTime") or created or 0),
+        created_ms=_ms(created) if created else None,
         arn=said.get("TrainingJobArn", ""),
         failure_reason=_without_command(str(reason)) if reason else None,
         interruptions=sum(each.get("Status") == "Interrupted" for each in transitions),

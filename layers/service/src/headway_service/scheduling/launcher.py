@@ -47,6 +47,9 @@ from headway_service.tracking.warm_pools import WarmPoolTracker
 LEASE_MARGIN_MS = 5_000
 """A lease outlives its invocation by this much, for clocks that differ."""
 
+CLOCKS_MS = 5_000
+"""A training job may seem to be created this much before it was requested, as SageMaker has a clock of its own."""
+
 ASK_AGAIN_S = 10
 """Time after which SageMaker is asked again about a launch that it may show later."""
 
@@ -84,8 +87,9 @@ class Launcher:
         self.backoff = PoolBackoff(table, jitter)
         self.warm_pools = WarmPoolTracker(table, training_jobs, machine_clock, releases=True)
         self._paused: frozenset[str] = frozenset()
-        #: Attempts that SageMaker has accepted here, should that not have been written down.
-        self._created: set[str] = set()
+        #: Attempts that SageMaker has accepted here, should that not have been written down: created when at the
+        #: earliest, ms.
+        self._created: dict[str, int] = {}
 
     def update(self, ledger: Ledger) -> None:
         """Apply the ledger's back-offs and pauses."""
@@ -139,7 +143,7 @@ class Launcher:
     def _launch(self, attempt: AttemptRecord, now_ms: int) -> bool:
         log = {"job": attempt.job_name, "attempt": attempt.attempt_name}
         if attempt.attempt_name in self._created:
-            return self._confirm(attempt, now_ms, created=True)
+            return self._confirm(attempt, now_ms)
         try:
             self._training_jobs.create(self._request(attempt))
         except (NameTaken, LaunchPostponed, LaunchRefused) as error:
@@ -165,8 +169,8 @@ class Launcher:
             self._back_off(attempt, error)
             raise
         logger.info("launched", extra=log)
-        self._created.add(attempt.attempt_name)
-        return self._confirm(attempt, now_ms, created=True)
+        self._created[attempt.attempt_name] = now_ms - CLOCKS_MS
+        return self._confirm(attempt, now_ms)
 
     def _not_launched(self, attempt: AttemptRecord, error: LaunchError, now_ms: int) -> None:
         """SageMaker did not accept the attempt, and does not run it."""
@@ -233,18 +237,22 @@ class Launcher:
         cause = f"SageMaker gave no answer to a launch on {describe(attempt.demand)} ({error})"
         self.backoff.begin(attempt.demand, cause, self._machine_clock())
 
-    def _confirm(self, attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> bool:
+    def _confirm(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Record that SageMaker has the attempt, and stop it if a stop was requested meanwhile.
 
         Args:
             attempt: the attempt, whose lease this invocation holds.
             now_ms: now.
-            created: whether SageMaker has just accepted it. Otherwise it may have ended, so it is described.
 
         Returns:
             Whether it went as it was decided.
         """
-        confirmed, writes = transitions.confirm(attempt, self._machine_clock(), created=created)
+        # An attempt that was not accepted here may have ended, so it is described.
+        created_from_ms = self._created.get(attempt.attempt_name, 0)
+        created = created_from_ms > 0
+        confirmed, writes = transitions.confirm(
+            attempt, self._machine_clock(), created=created, created_from_ms=created_from_ms
+        )
         try:
             self._table.write(writes)
         except Conflict:
@@ -264,7 +272,8 @@ class Launcher:
             # If it is not launching, the answer to the write was lost, and its retry met its own effect.
             if found is None or found.attempt_state is not AttemptState.LAUNCHING:
                 return found
-            confirmed, writes = transitions.confirm(found, self._machine_clock())
+            created_from_ms = self._created.get(attempt.attempt_name, 0)
+            confirmed, writes = transitions.confirm(found, self._machine_clock(), created_from_ms=created_from_ms)
             self._table.write(writes)
             return confirmed
 

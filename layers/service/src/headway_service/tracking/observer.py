@@ -109,6 +109,9 @@ class Observer:
                     raise Conflict([0])
                 # Until the launch is reconciled, this may be another user's training job with that name.
                 return StatusOutcome.NOT_OURS
+            if sighting.created_ms is not None and sighting.created_ms < attempt.created_from_ms:
+                # Of an earlier training job with that name, which was deleted.
+                return StatusOutcome.IGNORED
             if not sighting.ended and not asked and not _is_news(attempt, sighting):
                 return StatusOutcome.IGNORED
             if sighting.ended:

@@ -197,15 +197,18 @@ class WarmPoolTracker:
         self._change(pool, sent_ms=machine_ms)
 
     def _end(self, pool: WarmPoolRecord, status: str, reused_by: str = "") -> None:
-        preemptor = find_job(self._table, pool.freed_for) if pool.freed_for else None
-        if preemptor is not None and not preemptor.is_queued:
-            preemptor = None
-        reservation = find_reservation(self._table, preemptor.job_name) if preemptor is not None else None
         others = (each for each in self._known.values() if each.attempt_name != pool.attempt_name)
-        swapped = next((each for each in others if reused_by and each.claimed_by == reused_by), None)
-        self._table.write(transitions.end_warm_pool(pool, preemptor, reservation, swapped))
-        if swapped is not None:
-            self._note(swapped, claimed_by=NOBODY)
+        left = next((each for each in others if reused_by and each.claimed_by == reused_by), None)
+        if left is not None:
+            self._table.write(transitions.swap_warm_pools(pool, left))
+            self._note(left, **transitions.taken_over(pool))
+        else:
+            preemptor = find_job(self._table, pool.freed_for) if pool.freed_for else None
+            if preemptor is not None and not preemptor.is_queued:
+                preemptor = None
+            reservation = find_reservation(self._table, preemptor.job_name) if preemptor is not None else None
+            self._table.write(transitions.end_warm_pool(pool, preemptor, reservation))
+        del self._known[pool.attempt_name]
         log = {"job": pool.job_name, "attempt": pool.attempt_name, "status": status, "reused_by": reused_by}
         logger.info("a warm pool is gone", extra=log)
 

@@ -504,6 +504,10 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         situation=_after(_TWO_FOR_ONE, deliver_events),
         meanwhile=run_steps(ask("POST", "/jobs/wide/hold")),
     ),
+    "two looks at warm pools that two jobs have swapped": _interleaving("two jobs use each other's warm pool", tick),
+    "a look at warm pools that were swapped, and an end of a job in one": _interleaving(
+        "two jobs use each other's warm pool", wait(600), deliver_events
+    ),
     "a look at a warm pool, and a start in it": Interleaving(
         situation=Scenario(
             prepare=run_steps(

@@ -63,6 +63,9 @@ class AttemptRecord(Record):
     #: While launching: the latest time at which a CreateTrainingJob without an answer may have taken effect,
     #: machine time, ms; None if SageMaker clearly refused every call so far.
     unanswered_ms: int | None = None
+    #: The earliest time at which its training job can have been created, ms. The name may have had another one before,
+    #: which was deleted; its events may still come.
+    created_from_ms: int = 0
     #: Since when SageMaker reports that there is no such training job, machine time, ms; None if it has not since it
     #: last showed it.
     missing_since_ms: int | None = None

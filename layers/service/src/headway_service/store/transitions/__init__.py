@@ -85,6 +85,8 @@ from headway_service.store.transitions.warm_pool import (
     end_warm_pool,
     release_warm_pool,
     release_warm_pool_for,
+    swap_warm_pools,
+    taken_over,
 )
 
 __all__ = [
@@ -152,9 +154,11 @@ __all__ = [
     "stop_for_size",
     "stop_sent",
     "stop_waiting",
+    "swap_warm_pools",
     "take_in",
     "take_lease",
     "take_out_team",
+    "taken_over",
     "touch",
     "update_unmanaged",
 ]

@@ -51,7 +51,9 @@ def return_lease(attempt: AttemptRecord, not_before_ms: int) -> list[Write]:
     return [change_attempt(attempt, lease_holder=NOBODY, lease_until_ms=not_before_ms).put(was=attempt.version)]
 
 
-def confirm(attempt: AttemptRecord, machine_ms: int, *, created: bool = False) -> tuple[AttemptRecord, list[Write]]:
+def confirm(
+    attempt: AttemptRecord, machine_ms: int, *, created: bool = False, created_from_ms: int = 0
+) -> tuple[AttemptRecord, list[Write]]:
     """SageMaker has accepted the attempt. If its stop was requested meanwhile, it is stopping.
 
     Args:
@@ -59,12 +61,15 @@ def confirm(attempt: AttemptRecord, machine_ms: int, *, created: bool = False) -
         machine_ms: the machine time, ms.
         created: whether that was a moment ago. A new training job is in progress and starting (API reference,
             DescribeTrainingJob), so the event for it need not be written.
+        created_from_ms: the earliest time at which SageMaker can have created the training job, ms; 0 if an earlier
+            call may have created it.
     """
     state = next_attempt_state(attempt.attempt_state, AttemptTrigger.CONFIRM)
     if attempt.stop_cause is not None:
         state = next_attempt_state(state, AttemptTrigger.STOP)
     begun = {"training_job_status": "InProgress", "secondary_status": "Starting"} if created else {}
-    moved = change_attempt(attempt, attempt_state=state, seen_ms=machine_ms, unanswered_ms=None, **begun)
+    known = {"seen_ms": machine_ms, "unanswered_ms": None, "created_from_ms": created_from_ms}
+    moved = change_attempt(attempt, attempt_state=state, **known, **begun)
     return moved, [moved.put(was=attempt.version)]
 
 

@@ -10,7 +10,7 @@ from headway.vectors import minus
 from headway_service.ports.table import Write
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import ReservationRecord
-from headway_service.store.records.warm_pool import NOBODY, WarmPoolRecord
+from headway_service.store.records.warm_pool import WarmPoolRecord
 from headway_service.store.transitions.shared import keep_for_preemptor, note_step, return_instances
 
 
@@ -64,10 +64,7 @@ def change_warm_pool(pool: WarmPoolRecord, **changes: Any) -> Write:
 
 
 def end_warm_pool(
-    pool: WarmPoolRecord,
-    preemptor: JobRecord | None,
-    reservation: ReservationRecord | None,
-    swapped: WarmPoolRecord | None = None,
+    pool: WarmPoolRecord, preemptor: JobRecord | None, reservation: ReservationRecord | None
 ) -> list[Write]:
     """A warm pool is gone: its instances are free, reserved for a job, or an attempt's that is charged for them.
 
@@ -75,10 +72,27 @@ def end_warm_pool(
         pool: the warm pool.
         preemptor: the job that it was released for, if that is still queued.
         reservation: the reservation that this job already has.
-        swapped: another warm pool, which the attempt that has used this one was started in.
     """
     kept, reserves = keep_for_preemptor(pool.freed, preemptor, reservation)
-    writes: list[Write] = [pool.delete(), *return_instances(minus(pool.demand, kept)), *reserves]
-    if swapped is not None:
-        writes.append(change_warm_pool(swapped, claimed_by=NOBODY))
-    return writes
+    return [pool.delete(), *return_instances(minus(pool.demand, kept)), *reserves]
+
+
+def swap_warm_pools(pool: WarmPoolRecord, left: WarmPoolRecord) -> list[Write]:
+    """A warm pool is gone: SageMaker uses it for an attempt that was started in another one.
+
+    What was decided on the one holds for the other, which is left in its place: what was started in it, or the job that
+    it is released for, gets those instances.
+
+    Args:
+        pool: the warm pool that is used.
+        left: the warm pool that the attempt was started in.
+    """
+    return [pool.delete(), *return_instances(pool.demand), change_warm_pool(left, **taken_over(pool))]
+
+
+def taken_over(pool: WarmPoolRecord) -> dict[str, Any]:
+    """What the warm pool that is left gets from the one that is used: see :func:`swap_warm_pools`."""
+    taken: dict[str, Any] = {"claimed_by": pool.claimed_by}
+    if pool.release_ms is not None:
+        taken |= {"release_ms": pool.release_ms, "freed_for": pool.freed_for, "freed": pool.freed}
+    return taken
