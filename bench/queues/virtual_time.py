@@ -51,7 +51,8 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
         self.handler_ms: dict[str, float] = defaultdict(float)
         self._meter = meter(self.table, lambda kind, number: self._use(f"DynamoDB {kind}", number))
         self._running = ""
-        self._published = 0
+        self._published = self._accounted = 0
+        self._accounted_s = self.now_s
 
     # ---------------------------------------------------------------------------------------------------- what happens
 
@@ -67,10 +68,12 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
         self.settle()
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass, and deliver SageMaker's events."""
+        """Let time pass, deliver SageMaker's events, and account for what has ended once a minute."""
         for detail in self.due_events(seconds):
             self.invoke("observe", {**event("observe"), "detail": detail})
             self.settle()
+        if self.now_s >= self._accounted_s + 60 and self._published > self._accounted:
+            self._account()
 
     def jobs(self) -> list[Mapping[str, Any]]:
         """The jobs as they are kept."""
@@ -117,6 +120,14 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
             self.handler_ms[function] += (self.now_ns() - self._meter.metering_ns - begun_ns) / 1e6
             _log.setStream(stream)
             self._printed(printed.getvalue())
+
+    def _account(self) -> None:
+        """What the function of each minute does for the sums of usage; the rest of it is the use of an idle queue."""
+        self._accounted_s, self._accounted = self.now_s, self._published
+        self._running = "reconcile"
+        begun_ns = self.now_ns() - self._meter.metering_ns
+        self.container.usage_consumer.consume(self.machine_clock() + 30_000)
+        self.handler_ms["reconcile"] += (self.now_ns() - self._meter.metering_ns - begun_ns) / 1e6
 
     def now_ns(self) -> int:
         """The time by which handlers are timed, ns."""

@@ -1,6 +1,6 @@
 """Once a minute: recovers from lost events and wake-ups, follows training plans, and publishes the queue's gauges.
 
-Once a week it writes a digest of usage, if the policy wants one.
+It adds what has ended to the sums of usage. Once a week it writes a digest of usage, if the policy wants one.
 """
 
 from __future__ import annotations
@@ -42,5 +42,10 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
     if context.get_remaining_time_in_millis() > RESERVED_MS:
         now_ms, machine_ms = container.clock(), container.machine_clock()
         record(gauges(container.table, found.ledger, now_ms, machine_ms, container.settings.reconcile_after_s))
+    left_ms = context.get_remaining_time_in_millis() - RESERVED_MS
+    if left_ms > 0:
+        # Before the digest, which is to have all of its week.
+        used = container.usage_consumer.consume(container.machine_clock() + left_ms)
+        record([metrics.UNACCOUNTED.of(used.unaccounted)])
     if context.get_remaining_time_in_millis() > RESERVED_MS:
         container.weekly_digests.write_if_due()

@@ -1,4 +1,4 @@
-"""Handles changes of jobs: keeps the sums of usage, and publishes events and, by policy, messages."""
+"""Handles changes of jobs: publishes events and, by policy, messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     Lambda continues before the record that is returned as failed, and sends it and all later records again (source: its
     developer guide, "Configuring partial batch response with DynamoDB and Lambda").
     """
-    result = container.stream_consumer.consume(event["Records"])
-    record([metrics.UNTOLD.of(result.dropped), metrics.UNACCOUNTED.of(result.unaccounted)])
+    result = container.event_publisher.publish(event["Records"])
+    record([metrics.UNTOLD.of(result.dropped)])
     failures = [] if result.failed_from is None else [{"itemIdentifier": result.failed_from}]
     return {"batchItemFailures": failures}

@@ -181,7 +181,11 @@ def test_usage_and_history_have_what_sagemaker_has_billed_what_was_lost_and_what
     queue.wait_for(low="completed", wide="stopped")
 
     tag = "tag:story"
-    eventually(lambda: sum(usage(tag).get(prefix, {}).get("jobs", {}).values()) == 3, lambda: str(usage(tag)))
+    eventually(
+        lambda: sum(usage(tag).get(prefix, {}).get("jobs", {}).values()) == 3,
+        lambda: str(usage(tag)),
+        meanwhile=lambda: sb.invoke("Reconcile"),
+    )
     total = usage(tag)[prefix]
     assert (total["jobs"], total["attempts"], total["preemptions"]) == ({"completed": 2, "stopped": 1}, 3, 1)
     billed_s = {

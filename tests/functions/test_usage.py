@@ -1,4 +1,4 @@
-"""Ended jobs and sums of usage, through the handlers of the API and of the stream; moto is the table."""
+"""Ended jobs and sums of usage, through the handlers of the API and of each minute; moto is the table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.inprocess.lambda_loader import event
+from headway_sandbox.inprocess.lambda_loader import Context, event
+from headway_service.events.job_events import job_event
+from headway_service.feed.append import FeedAppender
+from headway_service.monitoring.gauges import RESERVED_MS
+from headway_service.store.records.feed import FeedEvent
+from headway_service.store.repository import find_job
 from tests.functions.conftest import ANY_VERSION, Functions
 from tests.service.world import on, request
 
@@ -61,6 +66,25 @@ def test_a_recount_adds_to_the_sums_what_they_lack_of_the_jobs_that_are_kept(fun
     rows = get(functions, "/usage", by="pool", from_="2026-01-01", to="2027-12-31", step="month")["rows"]
     assert sum(row["jobs"].get("stopped", 0) for row in rows) == 2
     assert get(functions, "/usage", by="tag:project", from_="2026-01-01")["rows"] == []
+
+
+@pytest.mark.parametrize(("left_ms", "jobs"), [(RESERVED_MS, []), (RESERVED_MS + 1, [{"stopped": 1}])])
+def test_a_run_of_each_minute_adds_what_has_ended_unless_it_has_too_little_time_left(
+    functions: Functions, left_ms: int, jobs: list[dict[str, int]]
+) -> None:
+    end(functions, "a")
+    container = functions.module("reconcile").container
+    job = find_job(container.table, "a")
+    assert job is not None
+    change = job_event(job, job.model_copy(update={"history": job.history[:-1]}))
+    assert change is not None
+    recorded = FeedEvent(id=change.id, detail_type=change.DETAIL_TYPE, detail=change.detail())
+    FeedAppender(container.table, container.machine_clock).append([recorded], 0)
+    handler = functions.module("reconcile").handler
+    for _ in range(2):
+        handler(event("reconcile"), Context(get_remaining_time_in_millis=lambda: left_ms))
+        rows = get(functions, "/usage", by="owner", from_="2026-01-01", to="2027-12-31")["rows"]
+        assert [row["jobs"] for row in rows] == jobs
 
 
 def test_idle_instances_are_in_the_sums_of_their_pool(functions: Functions) -> None:

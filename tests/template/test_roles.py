@@ -80,7 +80,6 @@ ACTIONS = {
         "dynamodb:GetItem",
         "dynamodb:PutItem",
         "dynamodb:Query",
-        "dynamodb:UpdateItem",
         "events:PutEvents",
         "sns:Publish",
         "sqs:SendMessage",
@@ -319,18 +318,18 @@ def test_a_function_accesses_one_table_only_two_its_index_and_the_tell_function_
     assert found == {json.dumps({"Fn::GetAtt": ["JobsTable", "Arn"]}): table, **index, **streams}
 
 
-def test_the_tell_function_accesses_only_the_configuration_the_feed_and_sums_and_marks(of_type):
+def test_the_tell_function_accesses_only_the_configuration_and_the_feed(of_type):
     found = {
         action: statement["Condition"]
         for statement in statements(of_type("AWS::IAM::Role")["TellFunctionRole"])
         for action in actions(statement)
         if action.startswith("dynamodb:") and action not in STREAM
     }
+    feed = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [FEED]}}
     assert found == {
-        "dynamodb:GetItem": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["config", FEED, "job#*", "usage#*"]}},
-        "dynamodb:PutItem": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [FEED, "job#*"]}},
-        "dynamodb:Query": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [FEED]}},
-        "dynamodb:UpdateItem": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["usage#*"]}},
+        "dynamodb:GetItem": {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["config", FEED]}},
+        "dynamodb:PutItem": feed,
+        "dynamodb:Query": feed,
     }
 
 

@@ -19,7 +19,7 @@ from headway.accounting.prices import Prices
 from headway.api_documents.dead_letters import LetterQueue
 from headway_service import __version__
 from headway_service.accounting.accountant import Accountant
-from headway_service.accounting.consumer import StreamConsumer
+from headway_service.accounting.consumer import UsageConsumer
 from headway_service.accounting.idle import IdleTime
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
@@ -246,9 +246,9 @@ class Container:
         return WeeklyDigests(self.table, self._applied, self.clock, self.machine_clock)
 
     @property
-    def stream_consumer(self) -> StreamConsumer:
-        """Handles changes in the table's stream."""
-        return StreamConsumer(self.accountant, self.event_publisher.publish)
+    def usage_consumer(self) -> UsageConsumer:
+        """Adds what has ended to the sums of usage."""
+        return UsageConsumer(self.table, self.accountant, self.feed_reader, self.machine_clock)
 
     @property
     def feed_reader(self) -> FeedReader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from typing import ClassVar
 
 from headway.accounting.days import DAY_MS, Period, begin_ms
 from headway_service.ports.table import Absent, Equals, Item, Key, Put, Update
@@ -39,7 +40,7 @@ MONTHS_KEPT = 3660
 """Days for which monthly sums are kept."""
 
 MARK_KEPT_S = 7 * 86_400
-"""How much longer than its job a mark is kept, s: the stream repeats a record for a day at most."""
+"""How much longer than its job a mark is kept, s. A job that the table has forgotten is not accounted for again."""
 
 
 class MarkRecord(Record):
@@ -70,6 +71,19 @@ class MarkRecord(Record):
         moved = self.model_copy(update={"version": self.version + 1})
         requires = Equals("version", self.version) if self.version else Absent()
         return Put(item={"pk": key.pk, "sk": key.sk, **moved.fields()}, requires=requires)
+
+
+class ProgressRecord(Record):
+    """How far the feed of events is accounted for."""
+
+    #: The cursor of the feed.
+    cursor: str
+
+    KEY: ClassVar[Key] = Key("accounted", "feed")
+
+    def put(self) -> Put:
+        """The write that stores it. Whichever of two runs is behind, the other's jobs are marked."""
+        return Put(item={"pk": self.KEY.pk, "sk": self.KEY.sk, **self.fields()})
 
 
 def partition(dimension: str, month: str) -> str:

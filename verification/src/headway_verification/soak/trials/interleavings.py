@@ -123,6 +123,8 @@ _FORGOTTEN_MEMBER = Scenario(
 _DELETED = configure({P5: 1, G5: 2})
 _RESTORED = configure({P5: 1, G5: 2}, {"b": {}})
 
+_ACCOUNTED = "what has ended is added to the sums of usage"
+
 _NOTIFIED = "the dependants of a job that has ended are notified"
 
 _NOTED = "the outputs of a job are noted, and equal ones get them"
@@ -167,6 +169,12 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         situation=Scenario(prepare=run_steps(submit("a"), submit("b")), begin=deliver_changes(0, 1)),
         rival=deliver_changes(1, 2),
         meanwhile=run_steps(),
+    ),
+    "two runs that add to the sums of usage": Interleaving(
+        situation=SITUATIONS[_ACCOUNTED], rival=reconcile, meanwhile=run_steps()
+    ),
+    "a run that adds to the sums of usage, and a later one that has more": _interleaving(
+        _ACCOUNTED, submit("c"), ask("DELETE", "/jobs/c"), deliver_changes(), reconcile
     ),
     "two schedulers, and one finds instances idle that the other one finds no longer idle": _interleaving(
         "instances become idle", tick, wait(20), ask("DELETE", "/jobs/wide"), tick

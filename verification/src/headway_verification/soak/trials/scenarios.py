@@ -215,6 +215,13 @@ SITUATIONS: dict[str, Scenario] = {
     "changes of jobs are published": Scenario(
         prepare=run_steps(submit("a"), submit("b"), ask("PATCH", "/jobs/a", {"priority": 9})), begin=deliver_changes()
     ),
+    "what has ended is added to the sums of usage": Scenario(
+        prepare=run_steps(
+            *(*_started(submit("a")), submit("b"), ask("DELETE", "/jobs/b"), wait(900), deliver_events),
+            deliver_changes(),
+        ),
+        begin=reconcile,
+    ),
     "a waiting job with dependants is stopped": Scenario(
         prepare=run_steps(submit("a"), submit_after("j", "a:any")), begin=ask("DELETE", "/jobs/a")
     ),

@@ -27,6 +27,8 @@ partition ``pk``       sort key ``sk``             item
 ``deployment``         ``deployment``              the key of the marks (:mod:`headway_service.store.marks`)
 ``feed``               ``head``                    :class:`FeedHead`: the position of the newest entry
 ``feed``               ``entry#<position>``        :class:`FeedEntry`: events in the order in which they were recorded
+``accounted``          ``feed``                    ``ProgressRecord`` of ``headway_service.accounting.records``: how far
+                                                   the feed is in the sums of usage
 ``launch#<attempt>``   ``given up``                :class:`GivenUpRecord`: a launch that is over for the queue
 ``sweep``              ``sweep``                   :class:`ScanRecord`: how far all training jobs were gone through
 =====================  ==========================  ============================================================
