@@ -55,6 +55,27 @@ def test_without_any_price_there_is_no_cost_rather_than_none_to_pay() -> None:
     assert free.cost([(MAY, {P5: HOUR_MS})], {}).amount == 0.0
 
 
+@pytest.mark.parametrize(
+    ("part", "unbilled", "amount"),
+    [
+        ({P5: HOUR_MS}, {}, 10.0),
+        ({}, {}, 0.0),
+        ({"ml.g5.xlarge": HOUR_MS}, {}, None),
+        ({}, {f"{P5}.spot": HOUR_MS}, None),
+        ({P5: HOUR_MS}, {f"{P5}.spot": HOUR_MS}, 10.0),
+    ],
+)
+def test_a_part_of_a_cost_is_nothing_only_if_there_is_no_such_part(
+    part: dict[str, int], unbilled: dict[str, int], amount: float | None
+) -> None:
+    whole = PRICES.cost([(MAY, {P5: 2 * HOUR_MS, "ml.g5.xlarge": HOUR_MS})], unbilled)
+    assert whole.with_part(PRICES.cost([(MAY, part)], unbilled)).amount == amount
+
+
+def test_a_part_of_what_has_no_cost_has_none() -> None:
+    assert Prices().cost([(MAY, {P5: HOUR_MS})], {}).with_part(Prices().cost([], {})).amount is None
+
+
 @given(st.lists(st.dates(date(2026, 1, 1), date(2026, 3, 31)), max_size=4, unique=True))
 def test_in_a_month_without_a_change_each_day_has_the_price_of_the_first(days: list[date]) -> None:
     prices = Prices(by_type={P5: tuple(Price(first=day, on_demand=float(i)) for i, day in enumerate(days))})

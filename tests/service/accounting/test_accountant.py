@@ -8,19 +8,24 @@ from collections.abc import Callable, Sequence
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headway.accounting.days import DAY_MS, Period, begin_ms, month_of
 from headway.accounting.differences import OTHER
 from headway.lifecycle import JobState
+from headway.pool_names import billed_pool
 from headway.reasons import ReasonCode
 from headway_service.accounting import accountant as accountant_module
 from headway_service.accounting.accountant import Accountant
 from headway_service.accounting.records import (
+    BILLED,
+    LOST_BILLED,
+    LOST_UNBILLED,
     MAX_NAME_BYTES,
     MAX_NAMES,
     RUN,
+    UNBILLED,
     WAIT,
     MarkRecord,
     figures_in,
@@ -136,8 +141,37 @@ def test_what_runs_past_midnight_is_split_and_its_end_counts_on_the_last_day() -
     first, second = of_day(table, "pool")[P5], of_day(table, "pool", date(2026, 11, 26))[P5]
     assert first == {f"used.{P5}": 2 * HOUR_MS, f"billed.{P5}": 2 * HOUR_MS}
     lost = 2 * (3 * HOUR_MS // 2)
-    more = {"attempts": 1, "preemptions": 1, f"lost.{P5}": lost}
+    more = {"attempts": 1, "preemptions": 1, f"lost.{P5}": lost, f"lostBilled.{P5}": lost}
     assert second == {f"used.{P5}": 4 * HOUR_MS, f"billed.{P5}": 4 * HOUR_MS, **more}
+
+
+@example(since_ms=0, length_ms=0, lost=0.0, spot=False, billed=None)
+@given(
+    since_ms=st.integers(0, 3 * DAY_MS),
+    length_ms=st.integers(0, 3 * DAY_MS),
+    lost=st.floats(0, 1),
+    spot=st.booleans(),
+    billed=st.none() | st.floats(0, 1),
+)
+def test_no_day_has_more_lost_time_than_is_billed_or_not_billed_and_an_attempt_has_all_of_it(
+    since_ms: int, length_ms: int, lost: float, spot: bool, billed: float | None
+) -> None:
+    billable_s = None if billed is None else int(length_ms * billed) // 1000
+    changes = {"lost_ms": int(length_ms * lost), "spot": spot, "billable_s": billable_s}
+    ended = attempt(1, since_ms=since_ms, length_ms=length_ms).model_copy(update=changes)
+    table = MemoryTable()
+    accountant(table).account([job("a", [ended])])
+    total = Counter[str]()
+    for (pk, sk), figures in sums(table).items():
+        priced = billed_pool(P5, spot=spot)
+        assert figures.get(f"{LOST_BILLED}{priced}", 0) <= figures.get(f"{BILLED}{priced}", 0)
+        assert figures.get(f"{LOST_UNBILLED}{priced}", 0) <= figures.get(f"{UNBILLED}{priced}", 0)
+        if pk.startswith("usage#team#") and not sk.startswith("00#"):
+            total.update(figures)
+    kept = {LOST_BILLED: ended.lost_billed_ms, LOST_UNBILLED: ended.lost_unbilled_ms}
+    assert {name: value for name, value in total.items() if name.startswith(tuple(kept))} == {
+        f"{kind}{pool}": value for kind, times in kept.items() for pool, value in times.items() if value
+    }
 
 
 def test_each_pool_of_a_cluster_has_its_own_time_and_a_team_has_all() -> None:

@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.accounting.days import DAY_MS, begin_ms
+from headway.accounting.prices import Price, Prices
 from headway_service.accounting import reader
 from headway_service.accounting.reader import MAX_RANGE_DAYS, MAX_SHOWN_DAYS, MAX_SHOWN_MONTHS, Step, read_usage
 from headway_service.errors import InvalidRequest
 from headway_service.ports.table import Item
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.accounting.test_accountant import HOUR_MS, accountant, attempt, job
+from tests.service.world import P5
 
 FIRST = date(2026, 1, 1)
 DAYS = 120
@@ -115,6 +117,35 @@ def test_a_month_is_read_by_days_if_its_price_changes_and_these_are_kept() -> No
     kept = date(2026, 2, 2)
     found = read_usage(TABLE, "team", first, last, Step.TOTAL, by_days=february, kept_since=kept)
     assert [len(each.parts) for each in found] == [3, 3]
+
+
+def test_what_was_lost_costs_its_part_of_each_attempt_at_the_prices_of_each_day_and_of_each_kind_of_instances() -> None:
+    # Both are in the pool of on-demand instances: half of the spot attempt's time is billed, and half of that is lost.
+    spot = attempt(1, since_ms=begin_ms(FIRST), preempted=True)
+    spot = spot.model_copy(update={"spot": True, "billable_s": HOUR_MS // 2000})
+    later = begin_ms(FIRST) + DAY_MS
+    whole = attempt(1, since_ms=later).model_copy(update={"lost_ms": HOUR_MS})
+    table = MemoryTable()
+    accountant(table).account([job("a", [spot]), job("b", [whole]), job("c", [attempt(1, since_ms=later)])])
+    listed = (Price(first=FIRST, on_demand=10.0, spot=4.0), Price(first=FIRST + timedelta(days=1), on_demand=20.0))
+    prices = Prices(by_type={P5: listed})
+    by_days = prices.changing_months()
+    (row,) = read_usage(table, "team", FIRST, date(2026, 1, 31), Step.TOTAL, by_days=by_days)
+    assert row.cost(prices).amount == 2 * 0.5 * 4.0 + 2 * (20.0 + 20.0)
+    lost = row.lost_cost(prices)
+    assert lost.amount == 2 * 0.25 * 4.0 + 2 * 20.0
+    assert lost.unpriced_ms == {}
+
+
+def test_what_was_lost_of_spot_instances_whose_billable_time_is_not_known_is_listed_without_a_cost() -> None:
+    spot = attempt(1, since_ms=begin_ms(FIRST), preempted=True).model_copy(update={"spot": True})
+    table = MemoryTable()
+    accountant(table).account([job("a", [spot]), job("b", [attempt(1, since_ms=begin_ms(FIRST))])])
+    prices = Prices(by_type={P5: (Price(first=FIRST, on_demand=10.0, spot=4.0),)})
+    (row,) = read_usage(table, "team", FIRST, FIRST, Step.TOTAL)
+    assert row.cost(prices).amount == 20.0
+    lost = row.lost_cost(prices)
+    assert (lost.amount, lost.unpriced_ms) == (None, {f"{P5}.spot": HOUR_MS})
 
 
 @pytest.mark.parametrize(("first", "step"), [(date(2026, 1, 2), Step.TOTAL), (date(2026, 2, 1), Step.DAY)])

@@ -177,6 +177,9 @@ def test_a_preempted_attempt_has_lost_the_work_since_its_last_checkpoint(
     assert ended.lost_ms == (600_000 if checkpoints else held_s * 1000)
     assert ended.lost_ms >= lost_s * 1000
     assert job.usage.lost_ms == 2 * ended.lost_ms
+    assert job.usage.lost_billed_ms == ended.lost_billed_ms
+    assert 0 < job.usage.lost_billed_ms[P5] <= job.usage.billed_ms[P5]
+    assert (job.usage.lost_billed_ms == job.usage.billed_ms) is not checkpoints
 
 
 def test_a_job_that_completes_or_is_stopped_on_request_has_lost_nothing(world: World) -> None:
@@ -195,17 +198,22 @@ SPOT = P5 + ".spot"
 
 
 @pytest.mark.parametrize(
-    ("spot", "billable_s", "billed_ms", "unbilled_ms"),
+    ("spot", "billable_s", "billed_ms", "unbilled_ms", "lost_billed_ms", "lost_unbilled_ms"),
     [
-        (False, 50, {P5: 100_000}, {}),
-        (False, None, {P5: 120_000}, {}),
-        (True, 20, {SPOT: 40_000}, {}),
-        (True, None, {}, {SPOT: 120_000}),
-        (True, 0, {SPOT: 0}, {}),
+        (False, 50, {P5: 100_000}, {}, {P5: 25_000}, {}),
+        (False, None, {P5: 120_000}, {}, {P5: 30_000}, {}),
+        (True, 20, {SPOT: 40_000}, {}, {SPOT: 10_000}, {}),
+        (True, None, {}, {SPOT: 120_000}, {}, {SPOT: 30_000}),
+        (True, 0, {SPOT: 0}, {}, {SPOT: 0}, {}),
     ],
 )
-def test_spot_instances_are_billed_by_their_billable_time_only(
-    spot: bool, billable_s: int | None, billed_ms: dict[str, int], unbilled_ms: dict[str, int]
+def test_spot_instances_are_billed_by_their_billable_time_only_and_what_was_lost_by_its_part_of_that(
+    spot: bool,
+    billable_s: int | None,
+    billed_ms: dict[str, int],
+    unbilled_ms: dict[str, int],
+    lost_billed_ms: dict[str, int],
+    lost_unbilled_ms: dict[str, int],
 ) -> None:
     ended = EndedAttempt(
         attempt_name="a",
@@ -218,3 +226,8 @@ def test_spot_instances_are_billed_by_their_billable_time_only(
         billable_s=billable_s,
     )
     assert (ended.billed_ms, ended.unbilled_ms) == (billed_ms, unbilled_ms)
+    assert (ended.lost_billed_ms, ended.lost_unbilled_ms) == ({}, {})
+    quarter = ended.model_copy(update={"lost_ms": 15_000})
+    assert (quarter.lost_billed_ms, quarter.lost_unbilled_ms) == (lost_billed_ms, lost_unbilled_ms)
+    whole = ended.model_copy(update={"lost_ms": 60_000})
+    assert (whole.lost_billed_ms, whole.lost_unbilled_ms) == (billed_ms, unbilled_ms)

@@ -12,11 +12,13 @@ from headway_service.ports.table import Absent, AtLeast, Check, Delete, Equals, 
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store import transitions
 from headway_service.store.records.attempt import GivenUpRecord
-from headway_service.store.records.job import JobRecord, request_item
+from headway_service.store.records.job import JobRecord, Usage, request_item
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 from headway_service.store.transitions.job import GIVEN_UP_KEPT_S
 from tests.service.store.builders import LAUNCHING, NOW_MS, REASON, SEEN, WAITS, WAS, attempt, end, job, records, rogue
 from tests.service.world import P5
+
+SPOT = P5 + ".spot"
 
 
 def test_a_requeued_job_has_no_attempt_and_holds_nothing() -> None:
@@ -136,6 +138,36 @@ def test_a_requeued_job_has_not_ended() -> None:
     )
     (back,) = (JobRecord.parse(each.item) for each in records(writes))
     assert (back.ended_ms, back.expires_at, back.preemption_count) == (None, None, 1)
+
+
+@pytest.mark.parametrize(
+    ("billable_s", "added"),
+    [(2000, {"lost_billed_ms": {SPOT: 401_000}}), (None, {"lost_unbilled_ms": {SPOT: 1_001_000}})],
+    ids=["billed", "not known"],
+)
+def test_a_preempted_job_adds_up_what_its_attempts_have_lost_by_what_is_billed_for_it(
+    billable_s: int | None, added: dict[str, Any]
+) -> None:
+    known = Usage(lost_ms=1, lost_billed_ms={SPOT: 1000}, lost_unbilled_ms={SPOT: 1000})
+    writes = transitions.end(
+        job(JobState.STOPPING, usage=known, on_demand_limit_ms=1),
+        attempt(AttemptState.STOPPING),
+        JobTrigger.PREEMPTED_ENDED,
+        REASON,
+        sighting=replace(SEEN, billable_s=billable_s),
+        preemptor=None,
+        reservation=None,
+        now_ms=NOW_MS,
+        machine_ms=NOW_MS,
+        expires_at=1,
+        retry=None,
+        vanished=False,
+        lost_ms=1_000_000,
+    )
+    (back,) = (JobRecord.parse(each.item) for each in records(writes))
+    lost = {"lost_billed_ms": {SPOT: 1000}, "lost_unbilled_ms": {SPOT: 1000}, **added}
+    assert back.usage.lost_ms == 1_000_001
+    assert back.usage.model_dump(include={*lost}) == lost
 
 
 def test_a_training_job_that_is_adopted_is_charged_once() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from headway.accounting.days import month_of
@@ -56,6 +56,15 @@ class Cost:
     amount: float | None
     unpriced_ms: Mapping[str, int]
     prices: tuple[AppliedPrice, ...]
+
+    def with_part(self, part: Cost) -> Cost:
+        """The cost of a part of this: 0 rather than unknown if there is no such part, and this has a cost.
+
+        Args:
+            part: the cost of what is billed for the part.
+        """
+        is_none = part.amount is None and not part.unpriced_ms
+        return replace(part, amount=0.0) if is_none and self.amount is not None else part
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

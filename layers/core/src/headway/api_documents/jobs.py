@@ -158,8 +158,12 @@ class JobDetails(Job):
     cost: Annotated[float | None, Member("Of the billed time, at the prices of the day of its end; null without.")] = (
         None
     )
-    currency: Annotated[str | None, Member("Of the cost.")] = None
-    prices: Annotated[tuple[Price, ...], Member("The prices of the cost.")] = ()
+    lost_cost: Annotated[float | None, Member("The part of `cost` for what was lost; null if it is not known.")] = None
+    lost_unpriced_seconds: Annotated[
+        Mapping[str, int], Member("Lost instances times seconds that `lostCost` does not have.")
+    ] = field(default_factory=dict)
+    currency: Annotated[str | None, Member("Of the costs.")] = None
+    prices: Annotated[tuple[Price, ...], Member("The prices of the costs.")] = ()
     unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
         field(default_factory=dict)
     )

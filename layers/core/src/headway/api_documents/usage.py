@@ -51,8 +51,12 @@ class EndedJob(ApiDocument):
     unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
         field(default_factory=dict)
     )
-    currency: Annotated[str | None, Member("Of the cost.")] = None
-    prices: Annotated[tuple[Price, ...], Member("The prices of this cost.")] = ()
+    lost_cost: Annotated[float | None, Member("The part of `cost` for what was lost; null if it is not known.")] = None
+    lost_unpriced_seconds: Annotated[
+        Mapping[str, int], Member("Lost instances times seconds that `lostCost` does not have.")
+    ] = field(default_factory=dict)
+    currency: Annotated[str | None, Member("Of the costs.")] = None
+    prices: Annotated[tuple[Price, ...], Member("The prices of these costs.")] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +102,10 @@ class UsageSum(ApiDocument):
     unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
         field(default_factory=dict)
     )
+    lost_cost: Annotated[float | None, Member("The part of `cost` for what was lost; null if it is not known.")] = None
+    lost_unpriced_seconds: Annotated[
+        Mapping[str, int], Member("Lost instances times seconds that `lostCost` does not have.")
+    ] = field(default_factory=dict)
     idle_seconds: Annotated[
         Mapping[str, int],
         Member("By pool only: instances times seconds in which instances were idle while jobs waited for the pool."),

@@ -21,6 +21,8 @@ from headway_service.accounting.records import (
     BILLED,
     JOBS,
     LOST,
+    LOST_BILLED,
+    LOST_UNBILLED,
     PREEMPTIONS,
     REUSED,
     RUN,
@@ -30,6 +32,9 @@ from headway_service.accounting.records import (
     MarkRecord,
 )
 from headway_service.store.records.job import EndedAttempt, JobRecord
+
+_PRICED = frozenset({BILLED, UNBILLED, LOST_BILLED, LOST_UNBILLED})
+"""Times by the pool that has their price; all others are by the pool that is charged."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,6 +118,9 @@ def _of_attempt(ended: EndedAttempt) -> Iterator[tuple[date, dict[str, int], dic
         LOST: split(ended.ended_ms - ended.lost_ms, ended.ended_ms),
         BILLED: split(ended.ended_ms - ended.each_billed_ms, ended.ended_ms),
         UNBILLED: {} if ended.is_billed else split(ended.since_ms, ended.ended_ms),
+        # As the billed time is the last part of an attempt, no day has more of this than is billed.
+        LOST_BILLED: split(ended.ended_ms - ended.each_lost_billed_ms, ended.ended_ms),
+        LOST_UNBILLED: {} if ended.is_billed else split(ended.ended_ms - ended.lost_ms, ended.ended_ms),
     }
     last = day_of(ended.ended_ms)
     for day in sorted({last, *(day for parts in spans.values() for day in parts)}):
@@ -120,7 +128,7 @@ def _of_attempt(ended: EndedAttempt) -> Iterator[tuple[date, dict[str, int], dic
         for pool, count in ended.demand.items():
             priced = billed_pool(pool, spot=ended.spot)
             figures = {
-                f"{kind}{priced if kind in {BILLED, UNBILLED} else pool}": count * parts[day]
+                f"{kind}{priced if kind in _PRICED else pool}": count * parts[day]
                 for kind, parts in spans.items()
                 if parts.get(day)
             }

@@ -10,7 +10,17 @@ from enum import StrEnum
 
 from headway.accounting.days import Period, days, month_of, periods
 from headway.accounting.prices import Cost, Prices
-from headway_service.accounting.records import BILLED, MAX_NAMES, UNBILLED, figures_in, name_in, partition, prefix
+from headway_service.accounting.records import (
+    BILLED,
+    LOST_BILLED,
+    LOST_UNBILLED,
+    MAX_NAMES,
+    UNBILLED,
+    figures_in,
+    name_in,
+    partition,
+    prefix,
+)
 from headway_service.accounting.running import RunningUse, read_running
 from headway_service.errors import InvalidRequest
 from headway_service.ports.table import Table
@@ -62,8 +72,14 @@ class UsageRow:
 
     def cost(self, prices: Prices) -> Cost:
         """What it costs, each part at the prices of its first day."""
-        billed = [(period.first, _of_kind(figures, BILLED)) for period, figures in self.parts.items()]
-        return prices.cost(billed, self.times(UNBILLED))
+        return prices.cost(self._by_first_day(BILLED), self.times(UNBILLED))
+
+    def lost_cost(self, prices: Prices) -> Cost:
+        """What of this is the cost of what was lost."""
+        return self.cost(prices).with_part(prices.cost(self._by_first_day(LOST_BILLED), self.times(LOST_UNBILLED)))
+
+    def _by_first_day(self, kind: str) -> list[tuple[date, dict[str, int]]]:
+        return [(period.first, _of_kind(figures, kind)) for period, figures in self.parts.items()]
 
     @property
     def figures(self) -> Counter[str]:

@@ -17,6 +17,9 @@ JOBS, ATTEMPTS, PREEMPTIONS, REUSED = "jobs.", "attempts", "preemptions", "reuse
 USED, LOST, BILLED, UNBILLED = "used.", "lost.", "billed.", "unbilled."
 """Figures of sums by pool: instances times ms."""
 
+LOST_BILLED, LOST_UNBILLED = "lostBilled.", "lostUnbilled."
+"""Figures of sums by pool: the part of what is billed, and of what is not, that was lost."""
+
 IDLE, IDLE_RESERVED = "idle.", "idleReserved."
 """Figures of the sums of pools, instances times ms: idle while jobs waited, and the reserved part of it."""
 

@@ -50,9 +50,23 @@ def cost_of(job: JobRecord, prices: Prices) -> Cost:
         job: the job.
         prices: what instances cost.
     """
+    return prices.cost([(_priced_day(job), job.usage.billed_ms)], job.usage.unbilled_ms)
+
+
+def lost_cost_of(job: JobRecord, prices: Prices) -> Cost:
+    """What of the cost of a job is for what its attempts have lost.
+
+    Args:
+        job: the job.
+        prices: what instances cost.
+    """
     usage = job.usage
-    day = day_of(job.ended_ms or usage.started_ms or 0)
-    return prices.cost([(day, usage.billed_ms)], usage.unbilled_ms)
+    part = prices.cost([(_priced_day(job), usage.lost_billed_ms)], usage.lost_unbilled_ms)
+    return cost_of(job, prices).with_part(part)
+
+
+def _priced_day(job: JobRecord) -> date:
+    return day_of(job.ended_ms or job.usage.started_ms or 0)
 
 
 def with_cost(document: JobDetails, job: JobRecord, prices: Callable[[], Prices]) -> JobDetails:
@@ -66,8 +80,8 @@ def with_cost(document: JobDetails, job: JobRecord, prices: Callable[[], Prices]
     if not job.usage.billed_ms and not job.usage.unbilled_ms:
         return document
     known = prices()
-    cost = cost_of(job, known)
-    return replace(document, cost=amount(cost), unpriced_seconds=seconds(cost.unpriced_ms), **_priced([cost], known))
+    cost, lost = cost_of(job, known), lost_cost_of(job, known)
+    return replace(document, **_amounts(cost, lost), **_priced([cost], known))
 
 
 def ended_job_document(job: JobRecord, prices: Prices) -> EndedJob:
@@ -77,7 +91,7 @@ def ended_job_document(job: JobRecord, prices: Prices) -> EndedJob:
         job: the job.
         prices: what instances cost.
     """
-    cost = cost_of(job, prices)
+    cost, lost = cost_of(job, prices), lost_cost_of(job, prices)
     usage, ended_ms = job.usage, job.ended_ms or 0
     started_ms = usage.started_ms
     return EndedJob(
@@ -98,8 +112,7 @@ def ended_job_document(job: JobRecord, prices: Prices) -> EndedJob:
         lost_seconds=usage.lost_ms // 1000,
         billed_seconds=seconds(usage.billed_ms),
         unbilled_seconds=seconds(usage.unbilled_ms),
-        cost=amount(cost),
-        unpriced_seconds=seconds(cost.unpriced_ms),
+        **_amounts(cost, lost),
         **_priced([cost], prices),
     )
 
@@ -124,7 +137,7 @@ def usage_document(
         first=first.isoformat(),
         last=last.isoformat(),
         step=step,
-        rows=tuple(_sum(row, cost) for row, cost in zip(rows, costs, strict=True)),
+        rows=tuple(_sum(row, cost, row.lost_cost(prices)) for row, cost in zip(rows, costs, strict=True)),
         running_until=time_text(now_ms) if any(row.running.attempts for row in rows) else None,
         **_priced(costs, prices),
     )
@@ -140,12 +153,22 @@ def _priced(costs: list[Cost], prices: Prices) -> dict[str, Any]:
     return {"currency": prices.currency, "prices": listed}
 
 
+def _amounts(cost: Cost, lost: Cost) -> dict[str, Any]:
+    """The members on the cost, and on what of it was lost."""
+    return {
+        "cost": amount(cost),
+        "unpriced_seconds": seconds(cost.unpriced_ms),
+        "lost_cost": amount(lost),
+        "lost_unpriced_seconds": seconds(lost.unpriced_ms),
+    }
+
+
 def amount(cost: Cost) -> float | None:
     """An amount as documents have it."""
     return None if cost.amount is None else round(cost.amount, 4)
 
 
-def _sum(row: UsageRow, cost: Cost) -> UsageSum:
+def _sum(row: UsageRow, cost: Cost, lost: Cost) -> UsageSum:
     figures = row.figures
     return UsageSum(
         name=row.name or None,
@@ -162,8 +185,7 @@ def _sum(row: UsageRow, cost: Cost) -> UsageSum:
         run=_durations(row.histogram(RUN)),
         running=row.running.attempts,
         running_seconds=seconds(dict(sorted(row.running.used_ms.items()))),
-        cost=amount(cost),
-        unpriced_seconds=seconds(cost.unpriced_ms),
+        **_amounts(cost, lost),
         idle_seconds=seconds(row.times(IDLE)),
         idle_reserved_seconds=seconds(row.times(IDLE_RESERVED)),
     )

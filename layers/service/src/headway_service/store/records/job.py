@@ -40,7 +40,7 @@ SUMMARY = (
     *("startedMs", "instanceMs", "comment", "acceptedMs", "oneOf"),
     *("choices", "alternative", "bound", "waitAtMostS", "portableCheckpoint", "dependsOn"),
     *("array", "memberOf", "index", "isSetAside"),
-    *("reuse", "lostMs", "billedMs", "unbilledMs"),
+    *("reuse", "lostMs", "billedMs", "unbilledMs", "lostBilledMs", "lostUnbilledMs"),
 )
 """Attributes that are stored in the map ``summary``: a listing shows them and does not filter by them.
 
@@ -112,6 +112,24 @@ class EndedAttempt(Record):
         """What it held, the same way, of spot instances whose billable time is not known."""
         return {} if self.is_billed else self._priced(self.held_ms)
 
+    @property
+    def each_lost_billed_ms(self) -> int:
+        """For how long each of its instances is billed for what was lost, ms: the lost part of what is billed.
+
+        The billable time of spot instances is less than the time for which they are held, for all of it alike.
+        """
+        return self.each_billed_ms * self.lost_ms // self.each_held_ms if self.each_held_ms else 0
+
+    @property
+    def lost_billed_ms(self) -> dict[str, int]:
+        """What is billed for what was lost, as in :attr:`billed_ms`; empty if nothing was lost."""
+        return self._priced(self._times(self.each_lost_billed_ms)) if self.is_billed and self.lost_ms else {}
+
+    @property
+    def lost_unbilled_ms(self) -> dict[str, int]:
+        """What was lost of spot instances whose billable time is not known."""
+        return {} if self.is_billed or not self.lost_ms else self._priced(self._times(self.lost_ms))
+
     def _times(self, time_ms: int) -> dict[str, int]:
         return {pool: count * time_ms for pool, count in self.demand.items()}
 
@@ -132,6 +150,9 @@ class Usage(Record):
     billed_ms: dict[str, int] = Field(default_factory=dict)
     #: The spot instances of attempts whose billable time is not known: instances times ms.
     unbilled_ms: dict[str, int] = Field(default_factory=dict)
+    #: What of the billed time is for what was lost, and what of the rest was lost; empty if nothing was.
+    lost_billed_ms: dict[str, int] = Field(default_factory=dict)
+    lost_unbilled_ms: dict[str, int] = Field(default_factory=dict)
 
 
 class JobRecord(Record):

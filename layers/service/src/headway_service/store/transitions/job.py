@@ -454,6 +454,8 @@ def _usage_after(job: JobRecord, ended: EndedAttempt | None) -> Usage:
         "lost_ms": usage.lost_ms + ended.lost_ms * sum(ended.demand.values()),
         "billed_ms": plus(usage.billed_ms, ended.billed_ms),
         "unbilled_ms": plus(usage.unbilled_ms, ended.unbilled_ms),
+        "lost_billed_ms": plus(usage.lost_billed_ms, ended.lost_billed_ms),
+        "lost_unbilled_ms": plus(usage.lost_unbilled_ms, ended.lost_unbilled_ms),
     }
     return usage.model_copy(update=changes)
 
