@@ -92,7 +92,9 @@ def sums(query: dict[str, list[str]]) -> Reply:
     period = {"total": None, "month": wanted["from"][:7], "day": wanted["from"]}[wanted["step"]]
     names = [f"{wanted['by'].removeprefix('tag:')}1", None]
     price = {"pool": "ml.p5.48xlarge", "from": "2026-01-01", "perHour": 98.32}
-    cost = {"cost": 491.6, "unpricedSeconds": {"ml.g5.xlarge.spot": HOUR_S}} if wanted["by"] == "owner" else {}
+    spot = {"ml.g5.xlarge.spot": HOUR_S}
+    costs = {"cost": 491.6, "unpricedSeconds": spot, "lostCost": 98.32, "lostUnpricedSeconds": {}}
+    cost = costs if wanted["by"] == "owner" else {}
     # As while attempts run.
     running = {"running": 2, "runningSeconds": {"ml.p5.48xlarge": 480 * HOUR_S}} if cost else {}
     return 200, {

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from headway_client.job_sentences import end_sentence, job_sentence, progress_sentence
-from headway_client.models import Job
+from headway_client.job_sentences import cost_sentence, end_sentence, job_sentence, lost_sentence, progress_sentence
+from headway_client.models import Job, JobDetails
 from tests.client.contract import Queue
 
 
@@ -62,3 +62,38 @@ def test_a_job_that_has_not_ended_is_stated_with_its_place_and_reason(
     seen = job("pending", "x", **members)
 
     assert (job_sentence(seen), progress_sentence(seen)) == (shown, progress)
+
+
+@pytest.mark.parametrize(
+    ("members", "cost", "lost"),
+    [
+        ({"lostSeconds": 0, "lostCost": 0.0, "cost": 5.0}, "5.00 USD for ended attempts", None),
+        (
+            {"lostSeconds": 1800, "lostCost": 1.5, "cost": 5.0},
+            "5.00 USD for ended attempts",
+            "0.50 instance hours, 1.50 USD of the cost",
+        ),
+        ({"lostSeconds": 1800}, None, "0.50 instance hours"),
+        (
+            {
+                "lostSeconds": 7200,
+                "lostCost": 1.5,
+                "cost": 5.0,
+                "unpricedSeconds": {"p": 9000},
+                "lostUnpricedSeconds": {"p": 3600},
+            },
+            "5.00 USD for ended attempts, without 2.50 instance hours of unknown price",
+            "2.00 instance hours, 1.50 USD of the cost, without 1.00 instance hours of unknown price",
+        ),
+    ],
+    ids=["nothing", "with a price", "without a price", "a part without a price"],
+)
+def test_what_a_job_has_lost_is_stated_with_its_part_of_the_cost(
+    members: dict[str, Any], cost: str | None, lost: str | None
+):
+    queue = Queue()
+    queue.add("job1")
+    document = {**queue.answer("GET", "/jobs/job1", b"")[1], "currency": "USD", **members}
+    job = JobDetails.from_document(document)
+
+    assert (cost_sentence(job), lost_sentence(job)) == (cost, lost)

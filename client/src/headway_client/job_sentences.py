@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from headway_client.models import ArrayProgress, Job, JobDetails
 
 _ENDS = {"failed": "has failed", "stopped": "was stopped"}
@@ -32,9 +34,20 @@ def cost_sentence(job: JobDetails) -> str | None:
     """Return the cost of a job's ended attempts with what it leaves out; None if it has none."""
     if job.cost is None:
         return None
-    hours = sum(job.unpriced_seconds.values()) / 3600
-    left_out = f", without {hours:.2f} instance hours of unknown price" if job.unpriced_seconds else ""
-    return f"{job.cost:.2f} {job.currency} for ended attempts{left_out}"
+    return f"{job.cost:.2f} {job.currency} for ended attempts{_left_out(job.unpriced_seconds)}"
+
+
+def lost_sentence(job: JobDetails) -> str | None:
+    """Return what a job's ended attempts have lost, with its part of the cost; None if they have lost nothing."""
+    if not job.lost_seconds:
+        return None
+    cost = "" if job.lost_cost is None else f", {job.lost_cost:.2f} {job.currency} of the cost"
+    return f"{job.lost_seconds / 3600:.2f} instance hours{cost}{_left_out(job.lost_unpriced_seconds)}"
+
+
+def _left_out(unpriced_seconds: Mapping[str, int]) -> str:
+    hours = sum(unpriced_seconds.values()) / 3600
+    return f", without {hours:.2f} instance hours of unknown price" if unpriced_seconds else ""
 
 
 def price_sentences(job: JobDetails) -> list[str]:

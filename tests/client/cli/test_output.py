@@ -150,6 +150,16 @@ def test_a_job_is_shown_with_its_cost_if_it_is_known(unpriced: dict[str, int], l
     assert "Cost" not in output.job_sheet(JobDetails.from_document(details_document()))
 
 
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0, []), (1800, ["Lost      0.50 instance hours, 1.50 USD of the cost"])],
+)
+def test_a_job_is_shown_with_what_it_has_lost(seconds: int, shown: list[str]):
+    details = details_document(lostSeconds=seconds, lostCost=1.5, currency="USD")
+    sheet = output.job_sheet(JobDetails.from_document(details))
+    assert [line for line in sheet.splitlines() if line.startswith("Lost")] == shown
+
+
 def test_a_job_is_shown_with_its_attempts_and_history_in_order():
     entered = {"code": "Entered", "message": "Accepted."}
     preempted = {"code": "Preempted", "message": "Made room for job9."}

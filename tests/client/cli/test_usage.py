@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from headway_client.cli.output.usage.compare import comparison
 from headway_client.cli.output.usage.report import MAX_BARS, Report, days_of, month_rows
 from headway_client.cli.output.usage.tables import ended_job_rows, usage_rows
-from headway_client.models import HistoryPage, JobDetails, Usage
+from headway_client.models import HistoryPage, JobDetails, Usage, UsageSum
 from headway_client.models.decode import decode
 from tests.client import contract_usage
 
@@ -245,16 +246,25 @@ def priced(name: str, **changes: Any) -> JobDetails:
         "team": None, "owner": None, "place": None, "reason": {"code": "x", "message": "x"}, "attemptCount": 2,
         "liveAttempt": None, "startedTime": None, "endedTime": None, "attempts": [], "history": [], "watches": [],
         "request": {}, "instanceSeconds": {"p": 7200}, "lostSeconds": 1800, "billedSeconds": {"p": 3600},
-        "cost": 36.0, "currency": "USD", "prices": [PRICE], **changes}  # fmt: skip
+        "cost": 36.0, "lostCost": 9.0, "currency": "USD", "prices": [PRICE], **changes}  # fmt: skip
     return decode(JobDetails, job)
 
 
 def test_jobs_are_compared_by_cost_and_metrics_with_the_dates_of_prices() -> None:
-    other = priced("b", cost=None, currency=None, prices=[], unpricedSeconds={"p": 3600}, metrics={"loss": 0.25})
+    none: dict[str, Any] = {
+        "cost": None,
+        "lostCost": None,
+        "currency": None,
+        "prices": [],
+        "unpricedSeconds": {"p": 3600},
+    }
+    other = priced("b", **none, lostUnpricedSeconds={"p": 1800}, metrics={"loss": 0.25})
     table = comparison([priced("a", metrics={"loss": 0.5, "top1": 0.9}), other])
     found = {name: cells for name, *cells in table.rows}
     assert found["Cost"] == ["36.00 USD", "-"]
+    assert found["Lost cost"] == ["9.00 USD", "-"]
     assert found["Hours without price"] == ["-", "1.00 p"]
+    assert found["Lost hours without price"] == ["-", "0.50 p"]
     assert (found["Lost hours"], found["Instance hours"]) == (["0.50", "0.50"], ["2.00", "2.00"])
     assert (found["Metric loss"], found["Metric top1"]) == (["0.5", "0.25"], ["0.9", "-"])
     assert table.note == ["p: 36 USD an hour from 2026-01-01"]
@@ -274,6 +284,36 @@ def test_no_cost_is_shown_without_the_dates_of_its_prices() -> None:
         assert dict(zip(wide.headers, wide.rows[0], strict=True))["Prices"] == "p: 36 USD an hour from 2026-01-01"
         assert cells(wide.csv())[1][-1] == "p: 36 USD an hour from 2026-01-01"
     assert "Cost" not in "".join(ended_job_rows(page.jobs[1:]).headers)
+
+
+COSTS: dict[str, Any] = {
+    "cost": 5.0,
+    "lostCost": 1.25,
+    "unpricedSeconds": {"q": 7200},
+    "lostUnpricedSeconds": {"q": 3600},
+}
+SHOWN = {"Cost (USD)": "5.00", "Lost Cost (USD)": "1.25", "Hours without Price": "2.00 q"}
+
+
+def test_sums_and_jobs_have_the_cost_of_what_was_lost_beside_their_cost() -> None:
+    sums = decode(Usage, {**usage("a").document, "currency": "USD", "prices": [PRICE]})
+    (row,) = sums.rows
+    sums = replace(sums, rows=(decode(UsageSum, {**row.document, **COSTS}),))
+    job = {"jobName": "a", "jobState": "failed", "team": None, "owner": None, "priority": 0,
+        "entryTime": "x", "startedTime": None, "endedTime": "x", "attemptCount": 1}  # fmt: skip
+    ended = {**contract_usage.ended(job), **COSTS, "currency": "USD", "prices": [PRICE]}
+    jobs = decode(HistoryPage, {"jobs": [ended], "nextToken": None}).jobs
+    for tables in (
+        (usage_rows(sums), usage_rows(sums, wide=True)),
+        (ended_job_rows(jobs), ended_job_rows(jobs, wide=True)),
+    ):
+        short, wide = (dict(zip(table.headers, table.rows[0], strict=True)) for table in tables)
+        assert {name: cell for name, cell in short.items() if "Cost" in name or "Price" in name} == SHOWN
+        more = {**SHOWN, "Lost Hours without Price": "1.00 q", "Prices": "p: 36 USD an hour from 2026-01-01"}
+        assert {name: cell for name, cell in wide.items() if "Cost" in name or "Price" in name} == more
+    page = Report(month="2026-11", sums=(sums,), daily=usage()).html()
+    assert '<th class="n">Lost Cost (USD)</th>' in page
+    assert '<td class="n">1.25</td>' in page
 
 
 def test_the_page_of_a_month_lists_the_prices_with_their_dates() -> None:

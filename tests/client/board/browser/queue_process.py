@@ -26,7 +26,8 @@ class Queue(World):
         super().__init__(pools={P5: 2})
         self.configuration.text = (
             f'{{"pools": {{"{P5}": {{"size": 2}}, "ml.g5.xlarge": {{"size": 8}}}}, '
-            '"teams": {"vision": {"guaranteed": {"ml.g5.xlarge": 2}}, "search": {}}}'
+            '"teams": {"vision": {"guaranteed": {"ml.g5.xlarge": 2}}, "search": {}}, '
+            f'"prices": {{"{P5}": [{{"from": "2026-01-01", "onDemandPerHour": 55.04}}]}}}}'
         )
         self.refuses = False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import re
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -244,6 +245,9 @@ def test_the_page_of_a_job_shows_its_attempts_utilization_and_log(
     expect(attempts).to_have_count(2)
     expect(attempts.first).to_contain_text("2 p5.48xlarge")
     expect(attempts.first).to_contain_text("was preempted for `urgent`")
+    # All of its ended attempt was lost.
+    lost = re.compile(r"Lost\d\.\d\d instance hours, (\d\.\d\d) USD of the cost.*\1 USD for ended")
+    expect(page.locator(".facts")).to_contain_text(lost)
     curves = page.get_by_role("region", name="Utilization")
     expect(curves.get_by_role("img")).to_have_count(4)
     expect(curves.get_by_role("img", name="GPU memory: last 71 %, average 71 %")).to_be_visible()

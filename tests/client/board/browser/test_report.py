@@ -32,6 +32,7 @@ def row(name: str | None, hours: int, lost: int = 0, *, period: str | None = Non
         "name": name, "period": period, "jobs": {"completed": 9}, "attempts": 10, "preemptions": 1, "reused": 0,
         "usedSeconds": {pool: 3600 * hours}, "lostSeconds": {pool: 3600 * lost}, "billedSeconds": {},
         "unbilledSeconds": {}, "wait": waits, "run": waits, "cost": 55.04 * hours, "unpricedSeconds": {},
+        "lostCost": 55.04 * lost,
     }  # fmt: skip
 
 
@@ -97,6 +98,7 @@ def test_nothing_is_cut_off(page: Page) -> None:
 def test_it_has_the_figures_as_tables(page: Page) -> None:
     expect(page.get_by_role("table")).to_have_count(3)
     expect(page.get_by_role("row", name="vision")).to_contain_text("900.00")
+    expect(page.get_by_role("row", name="vision")).to_contain_text("1100.80")
     expect(page.get_by_text("55.04 USD an hour from 2026-01-01").first).to_be_visible()
 
 

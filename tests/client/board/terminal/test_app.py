@@ -238,6 +238,8 @@ def test_the_page_of_a_job_has_its_utilization_as_lines(
         team="vision",
         limitSeconds=36_000,
         preemptions=1,
+        lostSeconds=4200,
+        lostCost=64.21,
         cost=64.21,
         currency="USD",
         prices=[{"pool": "ml.p5.48xlarge", "from": "2026-01-01", "perHour": 55.04}],

@@ -78,6 +78,8 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         ("Preempted", f"{job.preemptions} time{'' if job.preemptions == 1 else 's'}"),
         ("Used", f"{values.instance_hours(job.instance_seconds)} (instance-hours)" if job.instance_seconds else NONE),
     ]
+    if (lost := sentences.lost_sentence(details)) is not None:
+        lines.append(("Lost", lost))
     if (cost := sentences.cost_sentence(details)) is not None:
         lines.append(("Cost", cost))
     lines[3:3] = arrays.array_lines(details)

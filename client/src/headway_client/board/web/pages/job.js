@@ -8,7 +8,7 @@ export function jobPage(job, act, more) {
   const facts = [["State", job.held ? `${job.jobState} (held)` : job.jobState], ["Reason", job.reason.message], ["Priority", job.priority],
     ["Position", job.place ?? ""], ["Team", job.team ?? ""], ["Owner", job.owner ?? ""], ["Needs", demand(job.demand, job.oneOf)],
     ["Limit", job.limitSeconds ? span(job.limitSeconds) : "none"], ["Preemptions", job.preemptions], ["Comment", job.comment ?? ""],
-    ["Cost", cost(job)], ["Prices", (job.prices ?? []).map((each) => `${each.pool}: ${each.perHour} ${job.currency} an hour from ${each.from}`).join(", ")],
+    ["Lost", lost(job)], ["Cost", cost(job)], ["Prices", (job.prices ?? []).map((each) => `${each.pool}: ${each.perHour} ${job.currency} an hour from ${each.from}`).join(", ")],
     ["Instance time of ended attempts", Object.entries(job.instanceSeconds).map(([name, time]) => `${name}: ${span(time)}`).join(", ")],
     ["Watches", job.watches.map((each) => `${each.watch} (${each.hosts} hosts)${each.note ? `: ${each.note}` : ""}`).join(", ")],
     ["After", job.dependsOn.map((each) => `${each.job} (${each.condition})${each.ended ? `: ${each.ended}` : ""}`).join(", ")]];
@@ -55,9 +55,18 @@ function membersSection(members) {
 
 function cost(job) {
   if (job.cost === null || job.cost === undefined) return "";
-  const unpriced = Object.values(job.unpricedSeconds ?? {}).reduce((sum, each) => sum + each, 0) / 3600;
-  const without = unpriced ? `, without ${unpriced.toFixed(2)} instance hours of unknown price` : "";
-  return `${job.cost.toFixed(2)} ${job.currency} for ended attempts${without}`;
+  return `${job.cost.toFixed(2)} ${job.currency} for ended attempts${leftOut(job.unpricedSeconds)}`;
+}
+
+function lost(job) {
+  if (!job.lostSeconds) return "";
+  const part = job.lostCost === null || job.lostCost === undefined ? "" : `, ${job.lostCost.toFixed(2)} ${job.currency} of the cost`;
+  return `${(job.lostSeconds / 3600).toFixed(2)} instance hours${part}${leftOut(job.lostUnpricedSeconds)}`;
+}
+
+function leftOut(unpricedSeconds) {
+  const unpriced = Object.values(unpricedSeconds ?? {}).reduce((sum, each) => sum + each, 0) / 3600;
+  return unpriced ? `, without ${unpriced.toFixed(2)} instance hours of unknown price` : "";
 }
 
 function figureSections(figures) {

@@ -20,8 +20,10 @@ _ROWS: Sequence[tuple[str, Callable[[JobDetails], str]]] = (
     ("Hours by pool", lambda job: values.instance_hours(job.instance_seconds)),
     ("Lost hours", lambda job: hours(job.lost_seconds)),
     ("Billed hours", lambda job: values.total_hours(job.billed_seconds)),
-    ("Cost", lambda job: NONE if job.cost is None else f"{job.cost:.2f} {job.currency}"),
+    ("Cost", lambda job: _money(job.cost, job.currency)),
+    ("Lost cost", lambda job: _money(job.lost_cost, job.currency)),
     ("Hours without price", lambda job: values.instance_hours(job.unpriced_seconds)),
+    ("Lost hours without price", lambda job: values.instance_hours(job.lost_unpriced_seconds)),
 )
 
 
@@ -38,3 +40,7 @@ def comparison(jobs: Sequence[JobDetails]) -> Table:
         for name in metrics
     ]
     return Table(headers=["", *(job.name for job in jobs)], rows=rows, note=price_notes(jobs))
+
+
+def _money(amount: float | None, currency: str | None) -> str:
+    return NONE if amount is None else f"{amount:.2f} {currency}"

@@ -27,8 +27,8 @@ _STYLE = (
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _NOTE = (
     "Instance hours of attempts that have ended, in UTC days. Lost hours (orange) were lost by preemptions and "
-    "failures. In idle hours (grey), instances of a pool were free or reserved while jobs waited for it. "
-    "Quantiles of waits are within 5 %."
+    "failures, and their cost is a part of the cost. In idle hours (grey), instances of a pool were free or reserved "
+    "while jobs waited for it. Quantiles of waits are within 5 %."
 )
 _ROW, _LABEL, _BARS, _FIGURES = 22, 260, 340, 260
 _WIDTH = _LABEL + _BARS + _FIGURES

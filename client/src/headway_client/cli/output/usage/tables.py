@@ -27,8 +27,8 @@ def ended_job_rows(jobs: Iterable[EndedJob], *, wide: bool = False) -> Table:
     listed = list(jobs)
     rows = [_ended_row(job, wide=wide) for job in listed]
     if any(job.cost is not None for job in listed):
-        headers += [_cost_header({job.currency for job in listed if job.currency}), _UNPRICED]
-        rows = [[*row, *cost_cells(job)] for row, job in zip(rows, listed, strict=True)]
+        headers += _cost_headers({job.currency for job in listed if job.currency}, wide=wide)
+        rows = [[*row, *cost_cells(job, wide=wide)] for row, job in zip(rows, listed, strict=True)]
         if wide:
             # CSV has no notes.
             headers.append(_PRICES)
@@ -73,19 +73,25 @@ def usage_rows(usage: Usage, *, wide: bool = False, running: bool | None = None,
         headers += ["Hours by Pool", "Lost Hours by Pool", "Billed Hours by Pool", "Unbilled Hours by Pool"]
     rows = [_usage_row(usage.by, row, periods=periods, running=running, idle=idle, wide=wide) for row in usage.rows]
     if usage.prices:
-        headers += [_cost_header({usage.currency or ""}), _UNPRICED]
-        rows = [[*cells, *cost_cells(row)] for cells, row in zip(rows, usage.rows, strict=True)]
+        headers += _cost_headers({usage.currency or ""}, wide=wide)
+        rows = [[*cells, *cost_cells(row, wide=wide)] for cells, row in zip(rows, usage.rows, strict=True)]
         if wide:
             headers.append(_PRICES)
             rows = [[*row, "; ".join(price_notes([usage]))] for row in rows]
     return Table(headers=headers, rows=rows, note=[*running_notes(usage), *price_notes([usage])])
 
 
-def cost_cells(priced: EndedJob | UsageSum) -> list[str]:
-    """Return the cost, and the hours by pool that it does not have."""
+def cost_cells(priced: EndedJob | UsageSum, *, wide: bool) -> list[str]:
+    """Return the cost, its part for what was lost, and the hours by pool that these do not have.
+
+    Args:
+        priced: what has the cost.
+        wide: the lost hours that have none, too.
+    """
     return [
-        NONE if priced.cost is None else f"{priced.cost:.2f}",
+        *(NONE if amount is None else f"{amount:.2f}" for amount in (priced.cost, priced.lost_cost)),
         values.instance_hours(priced.unpriced_seconds),
+        *([values.instance_hours(priced.lost_unpriced_seconds)] if wide else []),
     ]
 
 
@@ -107,8 +113,9 @@ def price_notes(priced: Iterable[EndedJob | Usage | JobDetails]) -> list[str]:
     return sorted(lines)
 
 
-def _cost_header(currencies: Iterable[str]) -> str:
-    return f"Cost ({', '.join(sorted(currencies))})"
+def _cost_headers(currencies: Iterable[str], *, wide: bool) -> list[str]:
+    named = ", ".join(sorted(currencies))
+    return [f"Cost ({named})", f"Lost Cost ({named})", _UNPRICED, *([f"Lost {_UNPRICED}"] if wide else [])]
 
 
 def _usage_row(by: str, row: UsageSum, *, periods: bool, running: bool, idle: bool, wide: bool) -> list[str]:
