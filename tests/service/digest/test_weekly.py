@@ -89,13 +89,15 @@ def test_a_digest_has_the_sums_of_the_week_by_team_with_costs_and_running_attemp
     red, blue = digest.teams
     assert (red.team, red.jobs, red.used_hours, red.running_hours, red.cost) == ("red", 1, 2.0, 48.0, 20.0)
     assert (blue.team, blue.used_hours, blue.lost_hours, blue.preemptions) == ("blue", 10.0, 4.0, 1)
+    assert [(each.cost, each.lost_cost) for each in (red, blue)] == [(20.0, 0.0), (100.0, 40.0)]
     assert blue.wait_p50_seconds == pytest.approx(60, rel=0.05)
     assert [(each.since, each.per_hour) for each in digest.prices] == [(date(2026, 1, 1), 10.0)]
     assert digest.currency == "USD"
     assert "used 12.00 instance hours, 4.00 of them lost, and running ones 48.00" in digest.message
     text = message_of(digest).text
     assert "red: 2.00 instance hours used, 0.00 lost, 48.00 running, 1 jobs ended, 0 preemptions" in text
-    assert "cost 20.00" in text
+    assert "cost 20.00\n" in text
+    assert "cost 100.00, 40.00 of it lost\n" in text
     assert f"- {P5}: 10 from 2026-01-01" in text
 
 

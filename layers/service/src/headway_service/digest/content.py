@@ -65,7 +65,7 @@ def digest_of(week: Week, now_ms: int) -> WeeklyDigest:
     """
     rows = sorted(week.rows, key=_hours, reverse=True)
     costs = [row.cost(week.prices) for row in rows]
-    teams = tuple(_team(row, cost) for row, cost in zip(rows, costs, strict=True))
+    teams = tuple(_team(row, cost, row.lost_cost(week.prices)) for row, cost in zip(rows, costs, strict=True))
     applied = sorted({price for cost in costs for price in cost.prices}, key=lambda each: (each.pool, each.first))
     return WeeklyDigest(
         id=f"digest/{week.day.isoformat()}/1",
@@ -112,7 +112,7 @@ def _hours(row: UsageRow) -> int:
     return sum(row.times(USED).values()) + sum(row.running.used_ms.values())
 
 
-def _team(row: UsageRow, cost: Cost) -> DigestTeam:
+def _team(row: UsageRow, cost: Cost, lost: Cost) -> DigestTeam:
     figures, waits = row.figures, row.histogram(WAIT)
     p50, p90 = (quantile(waits, part) for part in (0.5, 0.9))
     return DigestTeam(
@@ -125,7 +125,8 @@ def _team(row: UsageRow, cost: Cost) -> DigestTeam:
         running_hours=_rounded(sum(row.running.used_ms.values())),
         wait_p50_seconds=None if p50 is None else round(p50),
         wait_p90_seconds=None if p90 is None else round(p90),
-        cost=None if cost.amount is None else round(cost.amount, 2),
+        cost=_amount(cost),
+        lost_cost=_amount(lost),
         unpriced_hours=_rounded(sum(cost.unpriced_ms.values())),
     )
 
@@ -163,6 +164,10 @@ def _given(job: JobRecord, advice: Advice | None) -> Iterator[DigestAdvice]:
 
 def _unpriced(_: str) -> None:
     """No rule of a digest needs a price."""
+
+
+def _amount(cost: Cost) -> float | None:
+    return None if cost.amount is None else round(cost.amount, 2)
 
 
 def _rounded(time_ms: int) -> float:

@@ -119,6 +119,8 @@ class DigestTeam(_DigestPart):
     wait_p50_seconds: int | None = Field(description="Half of the jobs waited no longer than this for their start.")
     wait_p90_seconds: int | None = Field(description="Nine of ten did not.")
     cost: float | None = Field(description="Of the billed hours that have a price; null without.")
+    # A digest that was written by an earlier release has none.
+    lost_cost: float | None = Field(default=None, description="Its part for what was lost; null if it is not known.")
     unpriced_hours: float = Field(description="Instance hours that have none.")
 
 

@@ -84,7 +84,8 @@ def _team_line(team: DigestTeam) -> str:
     if team.wait_p50_seconds is not None:
         parts.append(f"waits {team.wait_p50_seconds} s (half), {team.wait_p90_seconds} s (nine of ten)")
     if team.cost is not None:
-        parts.append(f"cost {team.cost:.2f}")
+        lost = f", {team.lost_cost:.2f} of it lost" if team.lost_cost else ""
+        parts.append(f"cost {team.cost:.2f}{lost}")
     if team.unpriced_hours:
         parts.append(f"{team.unpriced_hours:.2f} hours without a price")
     return f"{team.team or '(no team)'}: {', '.join(parts)}"
