@@ -185,6 +185,21 @@ def test_each_pool_of_a_cluster_has_its_own_time_and_a_team_has_all() -> None:
     assert [figures["jobs.completed"] for figures in (*pools.values(), teams["red"])] == [1, 1, 1]
 
 
+def test_an_attempt_counts_for_the_team_that_it_was_charged_to_whenever_it_is_accounted_for() -> None:
+    first, second = attempt(1, preempted=True), attempt(2, since_ms=NOON_MS + 2 * HOUR_MS)
+    before = job("a", [first], ended=False)
+    after = job("a", [*before.charged_attempts(), second], team="blue")
+    accounted = []
+    for records in ([before, after], [after]):
+        table = MemoryTable()
+        for record in records:
+            accountant(table).account([record])
+        accounted.append(of_day(table, "team"))
+    assert accounted[0] == accounted[1]
+    assert {name: figures["attempts"] for name, figures in accounted[0].items()} == {"red": 1, "blue": 1}
+    assert "jobs.completed" not in accounted[0]["red"]
+
+
 def test_a_job_without_an_attempt_has_no_wait_and_no_run() -> None:
     table = MemoryTable()
     accountant(table).account([job("a", job_state=JobState.STOPPED)])

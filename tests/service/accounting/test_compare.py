@@ -101,6 +101,18 @@ def test_too_much_and_too_little_are_found(by: str, more: int) -> None:
     assert found(scan(table, by)) == [(name, "attempts", more)]
 
 
+def test_a_job_that_has_gone_to_another_team_has_its_attempts_in_the_teams_that_were_charged() -> None:
+    before = job("a", [attempt(1, preempted=True)], ended=False, job_state=JobState.PREEMPTED, attempt_count=1)
+    table = filled(before)
+    moved = before.model_copy(update={"team": "blue", "attempts": before.charged_attempts()})
+    again = job("a", [*moved.attempts, attempt(2, since_ms=NOON_MS + 2 * HOUR_MS)], team="blue", attempt_count=2)
+    table.write([again.put()])
+    accountant(table).account([again])
+    page = scan(table)
+    assert {*(page.stored or {})} == {"red", "blue"}
+    assert found(page) == []
+
+
 def test_a_sum_without_a_job_is_too_much() -> None:
     table = filled(job("a", [attempt(1)]))
     accountant(table).account([job("forgotten", [attempt(1)], team="blue")])

@@ -78,11 +78,10 @@ class Accountant:
         return contributions(job, None if item is None else MarkRecord.parse(item))
 
     def _dimensions(self, job: JobRecord, tags: Sequence[str]) -> list[tuple[str, str]]:
-        """The dimensions other than pools, and the name of the job in each."""
+        """The dimensions other than pools and teams, and the name of the job in each."""
         request = (find_request(self._table, job.job_name) or {}) if tags else {}
         values = tags_in(request.get("Tags")) if tags else {}
         return [
-            ("team", job.team),
             ("owner", job.owner or ""),
             *((f"tag:{key}", values.get(key, "")) for key in tags),
         ]
@@ -113,14 +112,14 @@ class _Adding:
         Args:
             job: the job.
             part: the contribution.
-            dimensions: the dimensions other than pools, and the name of the job in each.
+            dimensions: the dimensions other than pools and teams, and the name of the job in each.
         """
         month = month_of(part.day)
         periods = (Period(month=month, day=part.day), Period(month=month))
         every = Counter(part.shared)
         for figures in part.pools.values():
             every.update(figures)
-        added = [(dimension, name, every) for dimension, name in dimensions]
+        added = [(dimension, name, every) for dimension, name in (("team", part.team), *dimensions)]
         added += [("pool", pool, Counter(part.shared) + Counter(figures)) for pool, figures in part.pools.items()]
         # A name may need a sum, a mark and a count of names beside those that are there.
         if self._size + (len(periods) + 1) * len(added) + 1 > MAX_TRANSACTION_WRITES:

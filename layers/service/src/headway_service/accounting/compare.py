@@ -141,7 +141,7 @@ def _scan(table: Table, listed: JobRecord, by: str, day: date) -> ScannedJob | N
         if part.day != day:
             continue
         for pool, figures in part.pools.items() if by == "pool" else _together(part.pools):
-            name = short({"team": job.team, "owner": job.owner or "", "pool": pool}[by])
+            name = short({"team": part.team, "owner": job.owner or "", "pool": pool}[by])
             kept = sums.setdefault(name, {})
             for figure, value in (*part.shared.items(), *figures.items()):
                 kept[figure] = kept.get(figure, 0) + value

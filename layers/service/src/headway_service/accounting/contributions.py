@@ -43,12 +43,14 @@ class Contribution:
 
     Attributes:
         day: the day.
+        team: the team that is charged.
         shared: the figures that the sums of every dimension get.
         pools: the figures of each pool: those of a pool get its own, those of other dimensions all.
         mark: what is accounted for with this contribution and those before it.
     """
 
     day: date
+    team: str
     shared: Mapping[str, int]
     pools: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     mark: MarkRecord
@@ -101,11 +103,13 @@ def _missing(job: JobRecord, mark: MarkRecord) -> Iterator[Contribution]:
             if number == len(days):
                 changes = {"attempts": ended.number, "partial": 0, "days": 0}
             mark = mark.model_copy(update=changes)
-            yield Contribution(day=day, shared=shared, pools=pools, mark=mark)
+            team = job.team if ended.team is None else ended.team
+            yield Contribution(day=day, team=team, shared=shared, pools=pools, mark=mark)
     if job.job_state in TERMINAL and job.ended_ms is not None and not mark.ended:
         mark = mark.model_copy(update={"ended": True})
         pools = {pool: {} for pool in job.demand}
-        yield Contribution(day=day_of(job.ended_ms), shared=_of_job(job, job.ended_ms), pools=pools, mark=mark)
+        shared = _of_job(job, job.ended_ms)
+        yield Contribution(day=day_of(job.ended_ms), team=job.team, shared=shared, pools=pools, mark=mark)
 
 
 def _of_attempt(ended: EndedAttempt) -> Iterator[tuple[date, dict[str, int], dict[str, dict[str, int]]]]:

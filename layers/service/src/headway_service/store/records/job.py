@@ -76,6 +76,8 @@ class EndedAttempt(Record):
     lost_ms: int = 0
     #: BillableTimeInSeconds, s; None if SageMaker has not reported it.
     billable_s: int | None = None
+    #: The team that it was charged to, if its job has gone to another one since; None if that is the job's.
+    team: str | None = None
 
     @property
     def held_ms(self) -> dict[str, int]:
@@ -272,6 +274,12 @@ class JobRecord(Record):
         fields |= fields.pop("usage", {})
         summary = {name: fields.pop(name) for name in SUMMARY if name in fields}
         return {**fields, "summary": summary} if summary else fields
+
+    def charged_attempts(self) -> tuple[EndedAttempt, ...]:
+        """Its ended attempts, each with the team that it was charged to, for a job that goes to another team."""
+        return tuple(
+            each if each.team is not None else each.model_copy(update={"team": self.team}) for each in self.attempts
+        )
 
     def listed(self) -> tuple[str, str]:
         """The listing it belongs to and its place there."""

@@ -39,6 +39,8 @@ def change_request(
     """
     if job.job_state not in WAITING:
         raise InvalidTransition(job.job_state, "change")
+    if changes.get("team", job.team) != job.team:
+        changes["attempts"] = job.charged_attempts()
     moved = note_step(job, job.job_state, reason, now_ms, has_own_request=bool(job.member_of), **changes)
     if job.held:
         # It still waits for the same reason.
