@@ -22,6 +22,7 @@ from headway_service.ports.table import (
     Key,
     ListingPage,
     Put,
+    ScanPage,
     Table,
     Tally,
     Update,
@@ -125,6 +126,13 @@ class MeteredTable:
         with self._answering():
             page = self._table.listing(name, where=where, after=after, limit=limit, descending=descending)
         self._read("Query", page.items, each=EVENTUALLY)
+        return page
+
+    def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
+        """See :class:`headway_service.ports.table.Table`. What the filter leaves out is consumed, but not seen here."""
+        with self._answering():
+            page = self._table.scan(sort_keys, after=after, limit=limit)
+        self._read("Scan", page.items)
         return page
 
     def write(self, writes: Sequence[Write]) -> None:

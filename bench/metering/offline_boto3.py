@@ -15,7 +15,7 @@ from botocore.compat import HTTPHeaders
 from headway_sandbox.inprocess.stub_client import offline_session
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.bootstrap import CALL_LIMITS, OWN_REQUESTS
-from headway_service.ports.table import Condition, Equals, Item, Key, ListingPage, Table, Tally, Write
+from headway_service.ports.table import Condition, Equals, Item, Key, ListingPage, ScanPage, Table, Tally, Write
 
 Answer = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """Takes an operation and its request, and gives the answer: documents, as AWS's JSON protocols have them."""
@@ -165,6 +165,14 @@ class WiredTable:
             last = {"LastEvaluatedKey": _attributes(page.after)} if page.after else {}
             self._answer = {**_page(page.items), **last}
         return self._adapter.listing(name, where=where, after=after, limit=limit, descending=descending)
+
+    def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
+        """See :class:`headway_service.ports.table.Table`."""
+        with self._wire.elsewhere():
+            page = self._table.scan(sort_keys, after=after, limit=limit)
+            last = {"LastEvaluatedKey": _attributes({"pk": page.after.pk, "sk": page.after.sk})} if page.after else {}
+            self._answer = {**_page(page.items), **last}
+        return self._adapter.scan(sort_keys, after=after, limit=limit)
 
     def write(self, writes: Sequence[Write]) -> None:
         """See :class:`headway_service.ports.table.Table`."""

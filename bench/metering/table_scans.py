@@ -16,7 +16,7 @@ PAGE_BYTES = 1024 * 1024
 
 
 class ScannedTable(MeteredTable):
-    """A metered table that can be scanned too, which no table of the queue's can.
+    """A metered table that can be scanned as a whole, as the article's scheduler does.
 
     Args:
         table: the called table.
@@ -31,7 +31,7 @@ class ScannedTable(MeteredTable):
         self._whole = table
         self.first_page = 0
 
-    def scan(self) -> Sequence[Item]:
+    def scan_all(self) -> Sequence[Item]:
         """Every item, in no order, by as many calls as there are pages. To be read only."""
         with self._answering():
             items = self._whole.items()

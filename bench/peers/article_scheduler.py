@@ -81,7 +81,7 @@ class ArticleScheduler:
             self._preempt(unserved, running)
 
     def _waiting(self) -> list[Item]:
-        waiting = [item for item in self._table.scan() if item["jobState"] != "running"]
+        waiting = [item for item in self._table.scan_all() if item["jobState"] != "running"]
         return sorted(waiting, key=lambda item: (-item["priority"], item["entryTime"]))
 
     def _listed(self, status: str) -> list[str]:
@@ -97,7 +97,7 @@ class ArticleScheduler:
         self._table.write([Update(key=_key(job), sets={"jobState": "running"})])
 
     def _preempt(self, unserved: Sequence[Item], running: Sequence[str]) -> None:
-        priorities = {item["pk"]: item["priority"] for item in self._table.scan() if item["jobState"] == "running"}
+        priorities = {item["pk"]: item["priority"] for item in self._table.scan_all() if item["jobState"] == "running"}
         lowest_first = sorted(running, key=lambda name: priorities[_unstamped(name)])
         for job, victim in zip(unserved, lowest_first, strict=False):
             if job["priority"] <= priorities[_unstamped(victim)]:

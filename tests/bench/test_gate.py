@@ -81,7 +81,7 @@ class ScannedLines(ScannedTable):
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         if not pk.startswith("line#"):
             return super().query(pk, prefix=prefix, after=after, limit=limit)
-        self.scan()
+        self.scan_all()
         return self._table.query(pk, prefix=prefix, after=after, limit=limit)
 
 

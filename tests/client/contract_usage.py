@@ -116,7 +116,7 @@ def recount(query: dict[str, list[str]]) -> dict[str, Any]:
 
 
 def comparison(query: dict[str, list[str]]) -> dict[str, Any]:
-    """Two pages, which share a job; by owner, the sums have too much, and one job is not complete."""
+    """Two pages; by owner, the sums have too much, and one job is not complete."""
     wanted = {name: values[0] for name, values in query.items()}
     by_owner = wanted["by"] == "owner"
     last = "nextToken" in wanted
@@ -127,8 +127,9 @@ def comparison(query: dict[str, list[str]]) -> dict[str, Any]:
         "by": wanted["by"],
         "day": wanted["day"],
         "scanned": 2,
-        "jobs": [job, more] if last else [job],
+        "jobs": [more] if last else [job],
         "stored": stored if last else None,
+        "keepsEarlier": last,
         "changed": last and wanted["day"] == "2026-11-20",
         "nextToken": None if last else "x",
     }

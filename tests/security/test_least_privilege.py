@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -108,6 +108,7 @@ def test_the_scenario_needs_each_permission_and_no_other(sb: Sandbox, queue: Que
     reuse_outputs(sb, queue)
     compare_members(sb, queue)
     write_digest(sb, queue)
+    compare_usage(queue)
 
     assert list(map(str, findings(grants, sb.calls()))) == []
 
@@ -123,6 +124,12 @@ def write_digest(sb: Sandbox, queue: QueueView) -> None:
         return bool(queue.api.events(codes=[ReasonCode.WEEKLY_DIGEST]).events)
 
     eventually(published, "the digest is in the feed", meanwhile=lambda: sb.invoke("Reconcile"))
+
+
+def compare_usage(queue: QueueView) -> None:
+    """Have the table scanned for the comparison of the sums of yesterday."""
+    yesterday = datetime.fromtimestamp(queue.api.now_s(), UTC).date() - timedelta(days=1)
+    queue.cli("recount", "--compare", yesterday.isoformat())
 
 
 def in_plan(sb: Sandbox, name: str) -> dict[str, Any]:

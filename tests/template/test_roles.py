@@ -28,6 +28,7 @@ ACTIONS = {
     | LETTERS
     | {
         "dynamodb:ConditionCheckItem",
+        "dynamodb:Scan",
         "lambda:InvokeFunction",
         "sqs:SendMessage",
         "ssm:GetParameter",

@@ -88,7 +88,7 @@ def test_a_scan_reads_all_by_pages_and_consumes_half(items: int, calls: int) -> 
     for number in range(items):
         table.write([Put(item={"pk": str(number), "sk": "", "t": "x" * (PAGE_BYTES // 4)})])
     scanned = ScannedTable(table, lambda kind, number: counted.update({kind: int(2 * number)}))
-    assert len(scanned.scan()) == items
+    assert len(scanned.scan_all()) == items
     assert counted["Scan"] == 2 * calls
     # Twice the consumption: a whole unit for each 4 KB and a little more, as names and keys count too.
     assert counted["read units"] == pytest.approx(max(1, items * PAGE_BYTES // 4 // 4096), abs=2)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, timedelta
+from itertools import cycle
 
 import pytest
 from hypothesis import given
@@ -13,8 +16,9 @@ from headway.accounting.days import DAY_MS, Period, begin_ms, month_of
 from headway.accounting.differences import differences
 from headway.lifecycle import JobState
 from headway_service.accounting import compare
-from headway_service.accounting.compare import ScannedJob, ScanPage, scan_day
-from headway_service.accounting.records import IDLE, IDLE_RESERVED, MarkRecord, add_figures, sum_key
+from headway_service.accounting.compare import ComparedPage, ScannedJob, compare_day
+from headway_service.accounting.records import IDLE, IDLE_RESERVED, MAX_NAME_BYTES, MarkRecord, add_figures, sum_key
+from headway_service.api.routes.usage import MAX_TOKEN_CHARS
 from headway_service.errors import InvalidRequest
 from headway_service.ports.table import Update
 from headway_service.store.records.job import JobRecord
@@ -26,22 +30,34 @@ NOW_MS = begin_ms(DAY) + 5 * DAY_MS
 RETENTION_S = 30 * 86_400
 
 
-def scan(table: MemoryTable, by: str = "team", day: date = DAY, between: Callable[[], None] = lambda: None) -> ScanPage:
+def page_of(table: MemoryTable, by: str, day: date, token: str | None, **more: int) -> ComparedPage:
+    return compare_day(
+        table, by, day, token, **{"now_ms": NOW_MS, "machine_ms": NOW_MS, "retention_s": RETENTION_S, **more}
+    )
+
+
+def scan(
+    table: MemoryTable, by: str = "team", day: date = DAY, between: Callable[[], None] = lambda: None
+) -> ComparedPage:
     """All pages as one; `between` runs after each page."""
-    jobs: dict[str, ScannedJob] = {}
-    scanned, token = 0, None
+    jobs: list[ScannedJob] = []
+    scanned, token, keeps_earlier = 0, None, False
     while True:
-        page = scan_day(table, by, day, token, now_ms=NOW_MS, retention_s=RETENTION_S)
-        scanned, token = scanned + page.scanned, page.token
-        jobs |= {each.job: each for each in page.jobs}
+        page = page_of(table, by, day, token)
+        scanned, token, keeps_earlier = scanned + page.scanned, page.token, keeps_earlier or page.keeps_earlier
+        jobs += page.jobs
         if token is None:
-            return ScanPage(
-                scanned=scanned, jobs=tuple(jobs.values()), stored=page.stored, changed=page.changed, token=None
-            )
+            return replace(page, scanned=scanned, jobs=tuple(jobs), keeps_earlier=keeps_earlier)
         between()
 
 
-def found(page: ScanPage) -> list[tuple[str, str, int]]:
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of two items."""
+    monkeypatch.setattr(compare, "MAX_SCANNED", 2)
+
+
+def found(page: ComparedPage) -> list[tuple[str, str, int]]:
     """What the sums have too much (or, below 0, too little)."""
     return [
         (each.name, each.figure, each.stored - each.computed)
@@ -135,6 +151,7 @@ def test_the_mark_of_another_job_of_that_name_says_nothing_of_this_one(accepted_
     assert scan(table).jobs == ()
 
 
+@pytest.mark.usefixtures("small_pages")
 def test_sums_that_change_between_the_first_and_the_last_page_are_reported() -> None:
     table = filled(job("a", [attempt(1)]))
     late = iter([job("late", [attempt(1)])])
@@ -145,31 +162,45 @@ def test_sums_that_change_between_the_first_and_the_last_page_are_reported() -> 
     assert scan(table, between=ends).changed
 
 
-def test_a_job_that_is_preempted_or_starts_between_two_pages_is_found() -> None:
-    for before, after in ((JobState.RUNNING, JobState.PENDING), (JobState.PENDING, JobState.RUNNING)):
-        record = job("a", [attempt(1)], ended=False, job_state=before, attempt_count=2)
-        table = filled(record)
-        moves = iter([record.model_copy(update={"job_state": after})])
+@pytest.mark.usefixtures("small_pages")
+@pytest.mark.parametrize("states", [[JobState.RUNNING, JobState.PREEMPTED], [JobState.PREEMPTED, JobState.RUNNING]])
+def test_a_job_that_moves_between_listings_all_the_time_is_found_once(states: list[JobState]) -> None:
+    records = [
+        job(f"j{number}", [attempt(1)], ended=False, job_state=JobState.PREEMPTED, attempt_count=2)
+        for number in range(5)
+    ]
+    table = filled(*records)
+    moves = cycle(states)
 
-        def move(table: MemoryTable = table, moves: object = moves) -> None:
-            for moved in moves:  # type: ignore[attr-defined]
-                table.write([moved.put()])
+    def move() -> None:
+        state = next(moves)
+        table.write([record.model_copy(update={"job_state": state}).put() for record in records])
 
-        page = scan(table, between=move)
-        assert [each.job for each in page.jobs] == ["a"], before
-        assert found(page) == []
+    page = scan(table, between=move)
+    assert [each.job for each in page.jobs] == ["j0", "j1", "j2", "j3", "j4"]
+    assert (page.changed, found(page)) == (False, [])
 
 
-def test_pages_are_limited_and_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compare, "MAX_SCANNED", 2)
-    table = filled(*(job(f"j{number}", [attempt(1)]) for number in range(5)))
-    pages = []
+@pytest.mark.parametrize("limit", range(1, 8))
+def test_pages_are_limited_and_may_end_between_a_job_and_its_mark(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    monkeypatch.setattr(compare, "MAX_SCANNED", limit)
+    table = filled(*(job(f"j{number}", [attempt(1)]) for number in range(3)))
+    pages: list[int] = []
     page = scan(table, between=lambda: pages.append(1))
-    assert (page.scanned, len(page.jobs), found(page)) == (5, 5, [])
-    assert len(pages) >= 5
+    assert (page.scanned, len(page.jobs), found(page)) == (3, 3, [])
+    assert len(pages) >= 6 // limit - 1
 
 
-def test_a_waiting_job_that_was_never_launched_is_not_read() -> None:
+@pytest.mark.parametrize(
+    "record",
+    [
+        job("waits", ended=False, job_state=JobState.PENDING),
+        job("runs", ended=False, attempt_count=1),
+        job("earlier", [attempt(1, since_ms=NOON_MS - DAY_MS)]),
+    ],
+    ids=["waits", "runs for the first time", "ended before"],
+)
+def test_the_mark_of_a_job_that_cannot_have_anything_in_the_day_is_not_read(record: JobRecord) -> None:
     class Counting(MemoryTable):
         read = 0
 
@@ -178,9 +209,28 @@ def test_a_waiting_job_that_was_never_launched_is_not_read() -> None:
             return super().get(key)  # type: ignore[arg-type]
 
     table = Counting()
-    table.write([job("waits", ended=False, job_state=JobState.PENDING).put()])
+    table.write([record.put()])
     scan(table)
     assert table.read == 0
+
+
+@pytest.mark.parametrize(
+    ("ended_ms", "expires_ms", "kept"),
+    [
+        (begin_ms(DAY) - 1, NOW_MS + 1000, True),
+        (begin_ms(DAY), NOW_MS + 1000, False),
+        (begin_ms(DAY) - 1, NOW_MS, False),
+        (begin_ms(DAY) - 1, None, False),
+        (None, None, False),
+    ],
+    ids=["before the day", "on the day", "may be forgotten", "is never forgotten", "has not ended"],
+)
+def test_that_the_jobs_of_a_day_are_kept_is_shown_by_one_that_ended_before_it(
+    ended_ms: int | None, expires_ms: int | None, kept: bool
+) -> None:
+    expires_at = None if expires_ms is None else expires_ms // 1000
+    record = job("a", ended=ended_ms is not None, ended_ms=ended_ms, expires_at=expires_at)
+    assert scan(filled(record, job("b", [attempt(1)]))).keeps_earlier is kept
 
 
 @pytest.mark.parametrize(("since_ms", "complete"), [(NOON_MS, False), (begin_ms(DAY) - 1, True)])
@@ -209,17 +259,33 @@ def test_only_a_day_that_is_over_and_whose_jobs_are_kept_is_compared(day: date, 
 
 def test_a_day_whose_sums_may_be_forgotten_is_not_compared_however_long_jobs_are_kept() -> None:
     with pytest.raises(InvalidRequest, match="may have been forgotten"):
-        scan_day(MemoryTable(), "team", DAY - timedelta(days=395), None, now_ms=NOW_MS, retention_s=10**9)
+        page_of(MemoryTable(), "team", DAY - timedelta(days=395), None, retention_s=10**9)
 
 
+@pytest.mark.usefixtures("small_pages")
 def test_a_token_is_of_one_day_and_dimension() -> None:
-    token = scan_day(MemoryTable(), "team", DAY, None, now_ms=NOW_MS, retention_s=RETENTION_S).token
+    table = filled(job("a", [attempt(1)]))
+    token = page_of(table, "team", DAY, None).token
     assert token is not None
+    page_of(table, "team", DAY, token)
     for by, day, wrong in (
         ("owner", DAY, token),
         ("team", DAY - timedelta(days=1), token),
         ("team", DAY, "x"),
         ("team", DAY, "bnVsbA=="),
+        ("team", DAY, base64.urlsafe_b64encode(f'["job#a", 1, "x", "team", "{DAY}"]'.encode()).decode()),
     ):
         with pytest.raises(InvalidRequest, match="nextToken"):
-            scan_day(MemoryTable(), by, day, wrong, now_ms=NOW_MS, retention_s=RETENTION_S)
+            page_of(table, by, day, wrong)
+
+
+@pytest.mark.usefixtures("small_pages")
+def test_a_token_fits_into_a_request_whatever_the_names_of_the_sums() -> None:
+    table = filled(*(job(name, [attempt(1)], owner=name * (MAX_NAME_BYTES // 2)) for name in "éè"))
+    token, longest = None, 0
+    while True:
+        token = page_of(table, "owner", DAY, token).token
+        if token is None:
+            break
+        longest = max(longest, len(token))
+    assert 1000 < longest <= MAX_TOKEN_CHARS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import boto3
@@ -347,3 +347,42 @@ def test_a_listing_can_continue_after_any_job(table: Table) -> None:
         (second,) = (item for item in first if item["jobName"] == "j1")
         rest = table.listing("waiting", where=where, after=position_of(second), limit=9, descending=descending)
         assert [item["jobName"] for item in rest.items] == following
+
+
+def scanned(table: Table, sort_keys: tuple[str, ...], limit: int, between: Callable[[], None]) -> list[list[Any]]:
+    """The items on each page of a scan; `between` runs after each."""
+    pages: list[list[Any]] = []
+    after = None
+    while True:
+        page = table.scan(sort_keys, after=after, limit=limit)
+        pages.append(list(page.items))
+        after = page.after
+        if after is None:
+            return pages
+        between()
+
+
+@pytest.mark.parametrize("limit", [1, 3, 100])
+def test_a_scan_has_each_item_with_a_sort_key_of_all_partitions_once(table: Table, limit: int) -> None:
+    for number in range(5):
+        table.write([put(f"p{number}", sk, number=number, words=["x"]) for sk in ("a", "b", "c")])
+    pages = scanned(table, ("a", "c"), limit, lambda: None)
+    assert all(len(page) <= limit for page in pages)
+    found = sorted(((item["pk"], item["sk"]), item) for page in pages for item in page)
+    assert [key for key, _ in found] == [(f"p{number}", sk) for number in range(5) for sk in ("a", "c")]
+    assert found[0][1] == {"pk": "p0", "sk": "a", "number": 0, "words": ["x"]}
+
+
+def test_an_item_that_changes_its_place_in_a_listing_is_in_a_scan_once(table: Table) -> None:
+    places = iter(range(100))
+
+    def move() -> None:
+        table.write([listed(f"j{number}", f"{next(places)}", "pending") for number in range(4)])
+
+    move()
+    pages = scanned(table, ("job",), 1, move)
+    assert sorted(item["jobName"] for page in pages for item in page) == ["j0", "j1", "j2", "j3"]
+
+
+def test_an_empty_table_is_scanned_as_one_empty_page(table: Table) -> None:
+    assert scanned(table, ("job",), 9, lambda: None) == [[]]

@@ -159,7 +159,14 @@ class UsageComparison(ApiDocument):
     by: str
     day: str
     scanned: Annotated[int, Member("Jobs that were read for this page.")]
-    jobs: Annotated[tuple[ScannedJob, ...], Member("Those that have something in the day; a job may be in two pages.")]
+    jobs: Annotated[tuple[ScannedJob, ...], Member("Those that have something in the day.")]
+    keeps_earlier: Annotated[
+        bool,
+        Member(
+            "Whether a job of this page ended before the day and is kept. If so on any page, the jobs of the day are, "
+            "too, unless RetentionDays was lowered and raised again since."
+        ),
+    ] = False
     stored: Annotated[
         Mapping[str, Mapping[str, int]] | None, Member("The sums of the day, by name; only on the last page.")
     ]

@@ -1,7 +1,8 @@
 """Compares the sums of a day with the jobs that are kept: what do these have in it, by their marks? Nothing is written.
 
 Each page has what some jobs have in the day; the reader adds the pages up, and compares the result with the sums of the
-last page. So each request is bounded, whatever the number of jobs.
+last page. So each request is bounded, whatever the number of jobs. The pages are those of a scan of the table, in which
+a job does not move: if the sums do not change meanwhile, the result is exact.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from headway.accounting.days import DAY_MS, Period, begin_ms, day_of, month_of
-from headway.lifecycle import ACTIVE, TERMINAL, WAITING
+from headway.lifecycle import TERMINAL
 from headway_service.accounting.contributions import accounted
 from headway_service.accounting.records import (
     DAYS_KEPT,
@@ -30,19 +31,13 @@ from headway_service.accounting.records import (
     short,
 )
 from headway_service.errors import InvalidRequest
-from headway_service.ports.table import Table
-from headway_service.store.job_listing import JobFilter, list_ended, list_jobs
+from headway_service.ports.table import Item, Key, Table
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import find_job
 
-MAX_SCANNED = 50
-"""Jobs that one request reads, each with its mark."""
+MAX_SCANNED = 1000
+"""Items of the table that one request reads; those of a job are its record, its mark, its request and others."""
 
-_LIVE = (ACTIVE, WAITING, ACTIVE)
-"""The listings of jobs that have not ended, in the order in which they are read. A job that starts meanwhile was seen
-among the waiting ones or is among the second active ones, and one that is preempted was among the first."""
-
-_MAX_TIME_MS = 10**13 - 1
+_JOB, _MARK = JobRecord.key("").sk, MarkRecord.key("").sk
 
 Figures = Mapping[str, int]
 
@@ -63,12 +58,13 @@ class ScannedJob:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ScanPage:
+class ComparedPage:
     """A page of the comparison.
 
     Attributes:
         scanned: how many jobs were read.
-        jobs: those that have something in the day. A job may be in several pages.
+        jobs: those that have something in the day; a job is in one page.
+        keeps_earlier: whether one of the jobs that were read ended before the day, and is still to be kept.
         stored: the sums of the day, on the last page.
         changed: whether these have changed since the first page, so that the comparison is of no use.
         token: where the next page begins; None at the end.
@@ -76,12 +72,15 @@ class ScanPage:
 
     scanned: int
     jobs: tuple[ScannedJob, ...]
+    keeps_earlier: bool
     stored: Mapping[str, Figures] | None
     changed: bool
     token: str | None
 
 
-def scan_day(table: Table, by: str, day: date, token: str | None, *, now_ms: int, retention_s: int) -> ScanPage:
+def compare_day(
+    table: Table, by: str, day: date, token: str | None, *, now_ms: int, machine_ms: int, retention_s: int
+) -> ComparedPage:
     """A page of the comparison of the sums of a day with the jobs.
 
     Args:
@@ -90,35 +89,44 @@ def scan_day(table: Table, by: str, day: date, token: str | None, *, now_ms: int
         day: a day that is over, and whose jobs are all kept.
         token: where to continue, from the page before.
         now_ms: the training time, ms.
+        machine_ms: the machine time, ms.
         retention_s: for how long ended jobs are kept, s.
 
     Raises:
         InvalidRequest: the day is not over, or some of its jobs may have been forgotten; or the token is not valid.
     """
-    _check_day(day, now_ms, retention_s)
-    phase, inner, digest = _parse(token, by, day) if token else (0, None, _digest(_stored(table, by, day)))
-    if phase < len(_LIVE):
-        listed, following = list_jobs(table, JobFilter(states=_LIVE[phase]), MAX_SCANNED, inner)
-    else:
-        wanted = JobFilter(states=TERMINAL)
-        listed, following = list_ended(table, wanted, begin_ms(day), _MAX_TIME_MS, MAX_SCANNED, inner)
-    found = [scanned for each in listed if (scanned := _scan(table, each, by, day)) is not None]
-    if following is None:
-        phase += 1
-    if phase <= len(_LIVE):
-        text = json.dumps([phase, following, digest, by, day.isoformat()])
+    check_day(day, now_ms, retention_s)
+    after, digest = _parse(token, by, day) if token else (None, _digest(_stored(table, by, day)))
+    page = table.scan((_JOB, _MARK), after=after, limit=MAX_SCANNED)
+    marks = {item["pk"]: item for item in page.items if item["sk"] == _MARK}
+    jobs = [JobRecord.parse(item) for item in page.items if item["sk"] == _JOB]
+    found = [scanned for job in jobs if (scanned := _compare(table, job, marks, by, day)) is not None]
+    following = None
+    if page.after is not None:
+        text = json.dumps([*page.after, digest, by, day.isoformat()], ensure_ascii=False)
         following = base64.urlsafe_b64encode(text.encode()).decode()
     stored = _stored(table, by, day) if following is None else None
-    return ScanPage(
-        scanned=len(listed),
+    return ComparedPage(
+        scanned=len(jobs),
         jobs=tuple(found),
+        keeps_earlier=any(_is_kept(job, machine_ms) and (job.ended_ms or 0) < begin_ms(day) for job in jobs),
         stored=stored,
         changed=stored is not None and _digest(stored) != digest,
         token=following,
     )
 
 
-def _check_day(day: date, now_ms: int, retention_s: int) -> None:
+def check_day(day: date, now_ms: int, retention_s: int) -> None:
+    """Refuse a day whose sums cannot be compared with the jobs.
+
+    Args:
+        day: the day.
+        now_ms: the training time, ms.
+        retention_s: for how long ended jobs are kept, s.
+
+    Raises:
+        InvalidRequest: the day is not over, or some of its jobs may have been forgotten.
+    """
     if day >= day_of(now_ms):
         raise InvalidRequest(f"{day} is not over yet: choose an earlier day")
     # The table forgets a job no earlier than its retention after its end, and a sum a known time after its day.
@@ -127,14 +135,19 @@ def _check_day(day: date, now_ms: int, retention_s: int) -> None:
         raise InvalidRequest(f"jobs of {day} may have been forgotten: choose {first} or a later day")
 
 
-def _scan(table: Table, listed: JobRecord, by: str, day: date) -> ScannedJob | None:
+def _is_kept(job: JobRecord, machine_ms: int) -> bool:
+    """Whether a job has ended and the table must not have forgotten it yet. It forgets jobs some time after it may."""
+    return job.job_state in TERMINAL and job.expires_at is not None and job.expires_at * 1000 > machine_ms
+
+
+def _compare(table: Table, job: JobRecord, marks: Mapping[str, Item], by: str, day: date) -> ScannedJob | None:
     """What a job has in a day, as its mark says; None if that is nothing."""
-    if listed.ended_ms is None and not listed.attempt_count:
+    if (job.ended_ms is None and not job.attempts) or (job.ended_ms is not None and job.ended_ms < begin_ms(day)):
         return None
-    # A listing does not have the ended attempts. The mark is read first: what it has is in a later record, too.
-    item = table.get(MarkRecord.key(listed.job_name))
-    job = find_job(table, listed.job_name)
-    if job is None or item is None:
+    key = MarkRecord.key(job.job_name)
+    # The mark is in the page before if this page begins with the job.
+    item = marks.get(key.pk) or table.get(key)
+    if item is None:
         return None
     sums: dict[str, dict[str, int]] = {}
     for part in accounted(job, MarkRecord.parse(item)):
@@ -178,13 +191,12 @@ def _digest(stored: Mapping[str, Figures]) -> str:
     return hashlib.sha256(json.dumps(stored, sort_keys=True, default=int).encode()).hexdigest()[:16]
 
 
-def _parse(token: str, by: str, day: date) -> tuple[int, str | None, str]:
+def _parse(token: str, by: str, day: date) -> tuple[Key, str]:
     try:
-        phase, inner, digest, *of = json.loads(base64.urlsafe_b64decode(token.encode()))
+        pk, sk, digest, *of = json.loads(base64.urlsafe_b64decode(token.encode()))
     except (binascii.Error, ValueError, TypeError):
-        phase, inner, digest, of = -1, None, "", []
-    if of != [by, day.isoformat()] or phase not in range(len(_LIVE) + 1) or not isinstance(digest, str):
+        pk = sk = digest = None
+        of = []
+    if of != [by, day.isoformat()] or not all(isinstance(each, str) and each for each in (pk, sk, digest)):
         raise InvalidRequest("nextToken is not valid: take it from the answer before, with the same day and `by`")
-    if inner is not None and not isinstance(inner, str):
-        raise InvalidRequest("nextToken is not valid: take it from the answer before")
-    return int(phase), inner, digest
+    return Key(pk, sk), digest

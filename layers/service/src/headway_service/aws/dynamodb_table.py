@@ -29,6 +29,7 @@ from headway_service.ports.table import (
     ListingPage,
     OneOf,
     Put,
+    ScanPage,
     Tally,
     Update,
     Write,
@@ -184,6 +185,28 @@ class DynamoDBTable:
         last = page.get("LastEvaluatedKey")
         tail = position_of(decode_item(last)) if last else None
         return ListingPage(items=tuple(decode_item(item) for item in page["Items"]), after=tail)
+
+    def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
+        """See :class:`headway_service.ports.table.Table`."""
+        aliases = _Aliases()
+        options: dict[str, Any] = {} if after is None else {"ExclusiveStartKey": _key(after)}
+        with _retry_later():
+            page = self._client.scan(
+                TableName=self._name,
+                FilterExpression=_condition(OneOf("sk", tuple(sort_keys)), aliases),
+                ExpressionAttributeNames=aliases.names,
+                ExpressionAttributeValues=aliases.values,
+                ConsistentRead=True,
+                Limit=limit,
+                **options,
+            )
+            member(page, "Items")
+        last = page.get("LastEvaluatedKey")
+        key = decode_item(last) if last else None
+        return ScanPage(
+            items=tuple(decode_item(item) for item in page["Items"]),
+            after=None if key is None else Key(key["pk"], key["sk"]),
+        )
 
     def write(self, writes: Sequence[Write]) -> None:
         """See :class:`headway_service.ports.table.Table`."""

@@ -133,6 +133,14 @@ class ListingPage:
     after: Mapping[str, str] | None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScanPage:
+    """A page of a scan and the key after which the next begins (None at the end)."""
+
+    items: tuple[Item, ...]
+    after: Key | None
+
+
 def position_of(item: Item) -> Mapping[str, str]:
     """The position from which a listing continues after this item."""
     return {"listingKey": item["listingKey"], "pk": item["pk"]}
@@ -231,6 +239,18 @@ class Table(Protocol):
             after: the position to continue from: of an earlier page, or :func:`position_of` a job.
             limit: reads this many items. A page may have fewer and still have a successor.
             descending: whether the greatest listing key comes first.
+        """
+
+    def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
+        """Items of all partitions, in no order, strongly consistent.
+
+        An item does not move in the table, unlike in a listing: one that exists from before the first page until after
+        the last one is in exactly one page. Everything that is read is paid for.
+
+        Args:
+            sort_keys: only items with one of these sort keys.
+            after: where an earlier page ended.
+            limit: reads this many items. A page may have fewer and still have a successor.
         """
 
     def write(self, writes: Sequence[Write]) -> None:

@@ -28,6 +28,7 @@ from headway_service.ports.table import (
     ListingPage,
     OneOf,
     Put,
+    ScanPage,
     Tally,
     Update,
     Write,
@@ -135,6 +136,15 @@ class MemoryTable:
             kept = tuple(_copy(item) for item in items if all(_holds(condition, item) for condition in where))
             tail = position_of(items[-1]) if more else None
             return ListingPage(items=kept, after=tail)
+
+    def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
+        """See :class:`headway_service.ports.table.Table`."""
+        with self._lock:
+            # Like DynamoDB: the limit counts items read, and the filter is applied to them.
+            read = sorted(key for key in self._items if after is None or key > after)
+            page = read[:limit]
+            found = tuple(_copy(self._items[key]) for key in page if key.sk in sort_keys)
+            return ScanPage(items=found, after=page[-1] if len(read) > limit else None)
 
     def write(self, writes: Sequence[Write]) -> None:
         """See :class:`headway_service.ports.table.Table`."""

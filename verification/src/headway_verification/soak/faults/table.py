@@ -14,6 +14,7 @@ from headway_service.ports.table import (
     Key,
     ListingPage,
     Put,
+    ScanPage,
     Tally,
     Update,
     Write,
@@ -106,6 +107,14 @@ class FaultyTable:
             return self._replica.read().listing(name, where=where, after=after, limit=page, descending=descending)
 
         return self._edge.call("Query", work, refused=busy_error)
+
+    def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
+        """See :class:`headway_service.ports.table.Table`."""
+
+        def work() -> ScanPage:
+            return self._table.scan(sort_keys, after=after, limit=min(limit, self._page))
+
+        return self._edge.call("Scan", work, refused=busy_error)
 
     def write(self, writes: Sequence[Write]) -> None:
         """See :class:`headway_service.ports.table.Table`.

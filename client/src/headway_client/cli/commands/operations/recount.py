@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headway_client.http.api import HeadwayApi
 
 MAX_SCANS = 6
-"""How often the jobs are read for a comparison while the sums of the day change, or while two results differ."""
+"""How often the jobs are read for a comparison while the sums of the day change."""
 
 
 @click.command("recount", cls=Command, interrupted="What was repaired so far stays; run it again.")
@@ -73,21 +73,12 @@ def _show_comparison(common: CommonOptions, by: str, day: str) -> None:
 
 
 def _compare(api: HeadwayApi, by: str, day: str) -> tuple[list[Difference], list[str]]:
-    """The differences that two comparisons found, one after the other, and the jobs of which attempts are not kept.
-
-    A job that moves between listings while they are read may be missing in one of them.
-    """
-    before: list[Difference] | None = None
+    """The differences, and the jobs of which attempts are not kept."""
     for _ in range(MAX_SCANS):
         scanned = _scan(api, by, day)
-        if scanned is None:
-            before = None
-            continue
-        found, incomplete = scanned
-        if not found or found == before:
-            return found, incomplete
-        before = found
-    raise BusyError(f"The sums of {day}, or the jobs that are in them, keep changing; try again later.")
+        if scanned is not None:
+            return scanned
+    raise BusyError(f"The sums of {day} keep changing; try again later.")
 
 
 def _scan(api: HeadwayApi, by: str, day: str) -> tuple[list[Difference], list[str]] | None:

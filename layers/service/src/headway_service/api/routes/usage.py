@@ -12,7 +12,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from headway.accounting.days import day_of
 from headway.api_documents.usage import HistoryPage, Recount, ScannedJob, Usage, UsageComparison
 from headway.lifecycle import TERMINAL, JobState
-from headway_service.accounting.compare import scan_day
+from headway_service.accounting.compare import compare_day
 from headway_service.accounting.reader import Step, read_usage_until
 from headway_service.accounting.rebuild import rebuild
 from headway_service.accounting.records import DAYS_KEPT
@@ -27,8 +27,8 @@ from headway_service.validation_messages import explained
 
 router = DocumentedRouter("Usage")
 
-MAX_TOKEN_CHARS = 1000
-"""The longest token of a page."""
+MAX_TOKEN_CHARS = 2000
+"""The longest token of a page: it has the key of an item, up to 1 KB."""
 
 _TIME = explained(
     r"^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d))?$",
@@ -140,12 +140,13 @@ def compare_usage(
 ) -> UsageComparison:
     """Show what a page of jobs has in a day, and, on the last page, the sums of the day. Nothing is written."""
     given = container(request)
-    page = scan_day(
+    page = compare_day(
         given.table,
         by,
         _day(day, "day"),
         next_token,
         now_ms=given.clock(),
+        machine_ms=given.machine_clock(),
         retention_s=given.settings.retention_s,
     )
     return UsageComparison(
@@ -153,6 +154,7 @@ def compare_usage(
         day=day,
         scanned=page.scanned,
         jobs=tuple(ScannedJob(name=each.job, sums=each.sums, complete=each.complete) for each in page.jobs),
+        keeps_earlier=page.keeps_earlier,
         stored=page.stored,
         changed=page.changed,
         next_token=page.token,
