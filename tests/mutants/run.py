@@ -49,6 +49,7 @@ _STORIES = (
     "scheduling/test_launcher",
     "tracking/test_lost_attempts",
     "pools/test_operations",
+    "scheduling/test_parallel_launches",
     "pools/test_apply_config",
     "tracking/test_restored",
     "tracking/test_retrying",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread, active_count
 from typing import Any
 
 import boto3
@@ -18,7 +18,7 @@ from headway_sandbox.inprocess.stub_client import offline_session
 from headway_service import __version__
 from headway_service.bootstrap import Container
 from headway_service.errors import UnreadableAnswer
-from headway_service.settings import Settings
+from headway_service.settings import MAX_LAUNCHES_AT_ONCE, Settings
 from tests.service.world import request
 
 
@@ -58,6 +58,25 @@ def test_every_client_keeps_the_limits_of_calls(made: dict[str, Any]) -> None:
     for client in made.values():
         config = client.meta.config
         assert (config.connect_timeout, config.read_timeout, config.retries["total_max_attempts"]) == (2, 8, 3)
+
+
+def test_a_client_has_a_connection_for_each_launch_at_once_and_one_for_the_tick(made: dict[str, Any]) -> None:
+    for client in made.values():
+        assert client.meta.config.max_pool_connections == MAX_LAUNCHES_AT_ONCE + 1
+
+
+def test_a_tick_makes_as_many_calls_in_parallel_as_the_setting_says() -> None:
+    container = Container(Settings.of({**ENVIRONMENT, "HEADWAY_LAUNCHES_AT_ONCE": "3"}))
+    before, held = active_count(), Event()
+
+    def wait() -> None:
+        held.wait()
+
+    with container.parallel_calls() as calls:
+        for _ in range(5):
+            calls.submit(wait)
+        assert active_count() == before + 3
+        held.set()
 
 
 def test_calls_have_headway_and_its_version_as_user_agent(made: dict[str, Any]) -> None:

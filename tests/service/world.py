@@ -18,6 +18,7 @@ from headway_service.config.document import Configuration
 from headway_service.jobs.position import JobView
 from headway_service.pools.apply_config import EffectiveConfig, get_effective
 from headway_service.pools.capacity import PoolUse
+from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import parse_status
 from headway_service.scheduling.dependants import DependantNotifier
@@ -25,6 +26,7 @@ from headway_service.scheduling.executor import Decision, Executor, TickReport
 from headway_service.scheduling.launcher import Launcher
 from headway_service.scheduling.tick import Scheduler
 from headway_service.store.ledger import read_ledger
+from headway_service.testing.inline_calls import InlineCalls
 from headway_service.testing.memory_table import MemoryTable
 from headway_service.tracking.observer import StatusOutcome
 from headway_service.tracking.reconciler import reconcile
@@ -46,6 +48,8 @@ class World(SimulatedDeployment[Table]):
     Attributes:
         calls: the calls of SageMaker: operation and request.
         pauses: how long functions slept, s; sleeping takes virtual time.
+        launches_at_once: the setting of the deployment.
+        parallel_calls: makes the calls of ticks that wait in parallel.
     """
 
     def __init__(
@@ -55,6 +59,8 @@ class World(SimulatedDeployment[Table]):
         super().__init__(table or MemoryTable(), document, speed=speed)
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.pauses: list[float] = []
+        self.launches_at_once = 8
+        self.parallel_calls: ParallelCalls = InlineCalls()
         self._launchers = count(1)
         self.training_jobs = self.container.training_jobs
         self.marks = self.container.marks
@@ -99,6 +105,7 @@ class World(SimulatedDeployment[Table]):
             machine_clock=machine_clock or self.machine_clock,
             deadline_ms=self.machine_clock() + INVOCATION_S * 1000,
             jitter=lambda: 0.0,
+            launches_at_once=self.launches_at_once,
         )
         launcher.update(read_ledger(self.table))
         return launcher
@@ -109,6 +116,7 @@ class World(SimulatedDeployment[Table]):
             table=self.table,
             store=self.configuration,
             launcher=self.launcher(),
+            calls=self.parallel_calls,
             clock=self.clock,
             machine_clock=self.machine_clock,
             marks=self.marks,
@@ -124,6 +132,7 @@ class World(SimulatedDeployment[Table]):
         return Executor(
             table=self.table,
             launcher=self.launcher(),
+            calls=self.parallel_calls,
             clock=self.clock,
             machine_clock=self.machine_clock,
             marks=self.marks,

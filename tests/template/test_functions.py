@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
+from headway_service.settings import MAX_LAUNCHES_AT_ONCE, Settings
 from tests.template.conditions import deployed
 
 FUNCTIONS = (
@@ -31,7 +33,7 @@ TOLD = {
         "HEADWAY_OBSERVE_FUNCTION",
         "HEADWAY_REUSE_BUCKET_ARNS",
     },
-    "ScheduleFunction": {"HEADWAY_REUSE_BUCKET_ARNS"},
+    "ScheduleFunction": {"HEADWAY_REUSE_BUCKET_ARNS", "HEADWAY_LAUNCHES_AT_ONCE"},
     "ObserveFunction": {"HEADWAY_WAKE_QUEUE_URL"},
     "ReconcileFunction": {"HEADWAY_WAKE_QUEUE_URL", "HEADWAY_RECONCILE_AFTER_S"},
     "PatrolFunction": {"HEADWAY_WAKE_QUEUE_URL", "HEADWAY_RECONCILE_AFTER_S"},
@@ -94,6 +96,13 @@ def test_each_function_has_a_separate_role(of_type, name):
 
 def test_the_api_functions_timeout_is_below_api_gateways(of_type):
     assert of_type("AWS::Lambda::Function")["ApiFunction"]["Timeout"] < 29
+
+
+def test_the_scheduler_takes_each_number_of_launches_at_once_that_the_template_allows(of_type, template):
+    parameter, function = template["Parameters"]["LaunchesAtOnce"], of_type("AWS::Lambda::Function")["ScheduleFunction"]
+    assert function["Environment"]["Variables"]["HEADWAY_LAUNCHES_AT_ONCE"] == {"Ref": "LaunchesAtOnce"}
+    assert (parameter["MinValue"], parameter["MaxValue"]) == (1, MAX_LAUNCHES_AT_ONCE)
+    assert Settings.of(ENVIRONMENT).launches_at_once == parameter["Default"]
 
 
 @pytest.mark.parametrize("name", ["ReconcileFunction", "PatrolFunction", "WatchFunction"])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
@@ -316,3 +319,21 @@ def test_a_missing_tags_member_means_no_tags(server: RawServer, jobs: SageMakerT
     assert jobs.tags_of(ARN) == {"k": "v"}
     server.answer(200, b"{}")
     assert jobs.tags_of(ARN) == {}
+
+
+def test_launches_in_parallel_make_one_client(server: RawServer) -> None:
+    made, second = [], Barrier(2, timeout=0.1)
+
+    def creator() -> Any:
+        made.append(server.client("sagemaker"))
+        with suppress(BrokenBarrierError):
+            # Another thread gets here only if nothing keeps it out.
+            second.wait()
+        return made[-1]
+
+    jobs = SageMakerTrainingJobs(server.client("sagemaker"), creator)
+    server.answer(200, json.dumps({"TrainingJobArn": ARN}).encode())
+    with ThreadPoolExecutor(2) as threads:
+        for outcome in [threads.submit(LAUNCH, jobs) for _ in range(2)]:
+            outcome.result()
+    assert len(made) == 1

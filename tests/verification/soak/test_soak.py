@@ -161,7 +161,7 @@ def test_a_process_runs_until_it_pauses_and_a_killed_process_never_resumes() -> 
     processes = CooperativeScheduler(Random(0))
     for process in by_name.values():
         processes.start(process)
-    by_name["a"].step()
+    processes.step_of(by_name["a"], 0.0)
     processes.kill(by_name["a"])
     assert done == ["a begins"]
     while processes.live:

@@ -6,6 +6,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cached_property
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING
@@ -57,6 +58,7 @@ from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.messaging import Wake
 from headway_service.ports.objects import Objects
+from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
@@ -68,11 +70,12 @@ from headway_service.reuse.twins import Twins
 from headway_service.scheduling.executor import TickReport
 from headway_service.scheduling.launcher import LEASE_MARGIN_MS, Launcher
 from headway_service.scheduling.tick import Scheduler
-from headway_service.settings import Settings
+from headway_service.settings import MAX_LAUNCHES_AT_ONCE, Settings
 from headway_service.store.marks import Marks
 from headway_service.summary.cache import SummaryCache
 from headway_service.summary.reader import read_picture
 from headway_service.summary.results import Picture
+from headway_service.thread_calls import thread_calls
 from headway_service.tracking.observer import Observer
 from headway_service.tracking.unmanaged_jobs import UnmanagedJobs
 from headway_service.tracking.unmanaged_scan import scan_unmanaged_jobs
@@ -86,6 +89,8 @@ if TYPE_CHECKING:
 CALL_LIMITS = Config(
     connect_timeout=2,
     read_timeout=8,
+    # Each launch in flight has a connection, and the tick another one.
+    max_pool_connections=MAX_LAUNCHES_AT_ONCE + 1,
     retries={"mode": "standard", "total_max_attempts": 3},
     # botocore's own has a dozen parts and is computed twice a call; it only describes used features.
     user_agent=f"Headway/{__version__} Boto3/{boto3.__version__} Botocore/{botocore.__version__}",
@@ -447,12 +452,20 @@ class Container:
             self.machine_clock,
         )
 
+    def parallel_calls(self) -> AbstractContextManager[ParallelCalls]:
+        """Makes the calls of one tick that wait for SageMaker in parallel."""
+        return thread_calls(self.settings.launches_at_once)
+
     def tick(self, remaining_ms: int) -> TickReport:
         """Run a tick.
 
         Args:
             remaining_ms: how long this invocation may live.
         """
+        with self.parallel_calls() as calls:
+            return self._tick(remaining_ms, calls)
+
+    def _tick(self, remaining_ms: int, calls: ParallelCalls) -> TickReport:
         deadline_ms = self.machine_clock() + remaining_ms
         ticker = Scheduler(
             table=self.table,
@@ -465,7 +478,9 @@ class Container:
                 machine_clock=self.machine_clock,
                 deadline_ms=deadline_ms,
                 jitter=self._random.random,
+                launches_at_once=self.settings.launches_at_once,
             ),
+            calls=calls,
             clock=self.clock,
             machine_clock=self.machine_clock,
             marks=self.marks,

@@ -9,6 +9,9 @@ from headway.errors import HeadwayError
 
 _DAY_S = 86_400
 
+MAX_LAUNCHES_AT_ONCE = 16
+"""The most launches of one tick that may be set to wait for SageMaker in parallel."""
+
 
 class MissingSetting(HeadwayError):
     """A setting that a function needs is missing."""
@@ -23,6 +26,8 @@ class Settings:
     retention_s: int
     wake_queue_url: str = ""
     reconcile_after_s: int = 300
+    #: How many launches of one tick may wait for SageMaker in parallel.
+    launches_at_once: int = 8
     wake_dead_letters_url: str = ""
     event_dead_letters_url: str = ""
     observe_function: str = ""
@@ -40,7 +45,7 @@ class Settings:
         """The settings in an environment.
 
         Raises:
-            MissingSetting: a variable is missing or not a number.
+            MissingSetting: a variable is missing, not a number, or out of its range.
         """
         try:
             return cls(
@@ -49,6 +54,7 @@ class Settings:
                 retention_s=int(environment["HEADWAY_RETENTION_DAYS"]) * _DAY_S,
                 wake_queue_url=environment.get("HEADWAY_WAKE_QUEUE_URL", ""),
                 reconcile_after_s=int(environment.get("HEADWAY_RECONCILE_AFTER_S", "300")),
+                launches_at_once=_launches_at_once(environment),
                 wake_dead_letters_url=environment.get("HEADWAY_WAKE_DEAD_LETTERS_URL", ""),
                 event_dead_letters_url=environment.get("HEADWAY_EVENT_DEAD_LETTERS_URL", ""),
                 observe_function=environment.get("HEADWAY_OBSERVE_FUNCTION", ""),
@@ -63,6 +69,13 @@ class Settings:
             raise MissingSetting(
                 f"the function's environment lacks a usable {error}; deploy template.yaml again"
             ) from None
+
+
+def _launches_at_once(environment: Mapping[str, str]) -> int:
+    number = int(environment.get("HEADWAY_LAUNCHES_AT_ONCE", "8"))
+    if not 1 <= number <= MAX_LAUNCHES_AT_ONCE:
+        raise ValueError("HEADWAY_LAUNCHES_AT_ONCE")
+    return number
 
 
 def _bucket_names(arns: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ events. Tests, benchmarks and the fault simulation each derive from it and repla
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from random import Random
 from typing import Any, Generic, TypeVar
@@ -23,6 +24,7 @@ from headway_service.bootstrap import Container
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
+from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
@@ -30,6 +32,7 @@ from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.scheduling.executor import TickReport
 from headway_service.settings import Settings
+from headway_service.testing.inline_calls import InlineCalls
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_objects import MemoryObjects
 from headway_service.testing.memory_spot_scores import MemorySpotScores
@@ -158,6 +161,10 @@ class SimulatedDeployment(Generic[TableT]):
     def make_training_plans(self) -> TrainingPlans:
         """SageMaker's training plans as the functions use them: the real adapter over a boto3 client."""
         return SageMakerTrainingPlans(stub_client("sagemaker", self.call_sagemaker))
+
+    def make_parallel_calls(self) -> AbstractContextManager[ParallelCalls]:
+        """The calls of one tick that wait in parallel: one after the other, as they take no virtual time."""
+        return nullcontext(InlineCalls())
 
     def make_alarms(self) -> Alarms:
         """CloudWatch's alarms as the functions use them: the real adapter over a boto3 client."""
@@ -302,6 +309,10 @@ class SimulatedContainer(Container):
     def sleep(self, seconds: float) -> None:
         """See :class:`headway_service.bootstrap.Container`."""
         self._deployment.sleep(seconds)
+
+    def parallel_calls(self) -> AbstractContextManager[ParallelCalls]:
+        """See :class:`headway_service.bootstrap.Container`."""
+        return self._deployment.make_parallel_calls()
 
     def tick(self, remaining_ms: int) -> TickReport:
         """See :class:`headway_service.bootstrap.Container`."""

@@ -6,6 +6,7 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
@@ -32,12 +33,18 @@ from headway_service.errors import RetryLater
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
+from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table, Write
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_verification.soak.cooperative_scheduler import CooperativeScheduler, Process, current
+from headway_verification.soak.cooperative_scheduler import (
+    CooperativeCalls,
+    CooperativeScheduler,
+    Process,
+    current,
+)
 from headway_verification.soak.faults.configuration import FaultyConfiguration
 from headway_verification.soak.faults.injection import FaultInjector, FaultyCloudWatch, FaultySqs
 from headway_verification.soak.faults.objects import FaultyObjects
@@ -147,6 +154,10 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         """See :class:`SimulatedDeployment`."""
         return SageMakerTrainingPlans(_shared_client("sagemaker"))
 
+    def make_parallel_calls(self) -> AbstractContextManager[ParallelCalls]:
+        """See :class:`SimulatedDeployment`."""
+        return CooperativeCalls()
+
     def make_alarms(self) -> Alarms:
         """See :class:`SimulatedDeployment`."""
         return CloudWatchAlarms(_shared_client("cloudwatch"), ALARM_PREFIX, ALARM_TOPIC_ARN)
@@ -197,8 +208,7 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         """Suspend the process. See :class:`SimulatedDeployment`."""
         process = current()
         if process is not None:
-            process.sleep_until_s = self.now_s + seconds
-            process.pause()
+            process.sleep(self.now_s + seconds)
 
     def wake(self, why: str) -> None:
         """Put a message into the wake-up queue."""
@@ -329,14 +339,15 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
 
     def advance(self, process: Process) -> None:
         """Run this invocation up to its next call, and check all invariants."""
-        self._after_step(self.processes.step_of(process))
+        self._after_step(self.processes.step_of(process, self.now_s))
 
     def advance_by(self, process: Process, calls: int) -> None:
         """Let this invocation make up to ``calls`` calls."""
-        # The first step leads up to the first call.
-        for _ in range(calls + 1):
-            if not process.ended:
-                self.advance(process)
+        # The first step leads up to the first call. A step of a thread that begins or waits makes none.
+        self.advance(process)
+        made = len(self.faults.made)
+        while not process.ended and len(self.faults.made) < made + calls:
+            self.advance(process)
 
     def finish(self, process: Process) -> None:
         """Run this invocation until it ends."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ParamValidationError
@@ -59,11 +60,15 @@ class SageMakerTrainingJobs:
     def __init__(self, client: SageMakerClient, creator: Callable[[], SageMakerClient] | None = None) -> None:
         self._client = check_answers(client)
         self._creator = cache(lambda: check_answers(creator()) if creator else client)
+        self._creating = Lock()
 
     def create(self, request: Mapping[str, Any]) -> None:
         """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
         try:
-            member(self._creator().create_training_job(**request), "TrainingJobArn")
+            with self._creating:
+                # Clients may be used by several threads; to make them from boto3's session is not for threads.
+                client = self._creator()
+            member(client.create_training_job(**request), "TrainingJobArn")
         except FAILED_CALLS as error:
             raise self._launch_error(error, request) from error
         except ParamValidationError:

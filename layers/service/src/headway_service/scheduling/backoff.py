@@ -46,10 +46,14 @@ def next_back_off(pool: PoolRecord, now_ms: int, jitter: float) -> tuple[int, in
         now_ms: now.
         jitter: 0 to 1; shortens it by up to a half, so that pools and queues do not come back all at once.
     """
-    goes_on = now_ms <= pool.backoff_until_ms + MAX_BACK_OFF_S * 1000
-    backoffs = pool.backoffs + 1 if goes_on else 1
+    backoffs = pool.backoffs + 1 if _is_recent(pool.backoff_until_ms, now_ms) else 1
     longest_ms = min(MAX_BACK_OFF_S, FIRST_BACK_OFF_S * 2 ** min(backoffs - 1, 10)) * 1000
     return now_ms + round(longest_ms * (1 - jitter / 2)), backoffs
+
+
+def _is_recent(until_ms: int, now_ms: int) -> bool:
+    """Whether another back-off would be one in a row with the last one, which ends then."""
+    return now_ms <= until_ms + MAX_BACK_OFF_S * 1000
 
 
 def next_postponement_s(history: Sequence[Step]) -> int:
@@ -89,6 +93,14 @@ class PoolBackoff:
             now_ms: the current time, ms.
         """
         return any(self._until_ms.get(pool, 0) > now_ms for pool in demand)
+
+    def is_recent(self, now_ms: int) -> bool:
+        """Whether any pool backs off, or has done so a short time ago: its next back-off would be longer.
+
+        Args:
+            now_ms: the current time, ms.
+        """
+        return any(until_ms and _is_recent(until_ms, now_ms) for until_ms in self._until_ms.values())
 
     def begin(self, demand: Demand, cause: str, now_ms: int) -> None:
         """Let these pools back off, but those that do so already.

@@ -1,10 +1,15 @@
-"""Carries out the actions of a plan: writes the intent of each, then has the launcher call SageMaker."""
+"""Carries out the actions of a plan: writes the intent of each, then has the launcher call SageMaker.
+
+Intents are written one after the other, as those of a pool change the same item. Launches wait for SageMaker in
+parallel: its answer takes many times as long as a write.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from headway.errors import InvalidTransition
 from headway.lifecycle import AttemptState
@@ -19,10 +24,12 @@ from headway_service.errors import Conflict, OutcomeUnknown
 from headway_service.observability import metrics
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import MetricValue
+from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table, Write
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.scheduling.launcher import Launcher
+from headway_service.scheduling.launches import LaunchesInFlight
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.marks import Marks
@@ -71,6 +78,7 @@ class Executor:
     Args:
         table: the table.
         launcher: launches and stops attempts.
+        calls: makes the calls that launch them.
         clock: the training time, ms.
         machine_clock: the machine time, ms.
         marks: makes the marks of attempts.
@@ -90,6 +98,7 @@ class Executor:
         *,
         table: Table,
         launcher: Launcher,
+        calls: ParallelCalls,
         clock: Callable[[], int],
         machine_clock: Callable[[], int],
         marks: Marks,
@@ -101,6 +110,7 @@ class Executor:
     ) -> None:
         self._table = table
         self._launcher = launcher
+        self._launches = LaunchesInFlight(calls)
         self._clock = clock
         self._machine_clock = machine_clock
         self._marks = marks
@@ -134,8 +144,7 @@ class Executor:
             each for each in ledger.attempts if each.attempt_name not in self._unclear and self._launcher.pending(each)
         ]
         drained = [(each, pause) for each in ledger.attempts if (pause := ledger.drained(each)) is not None]
-        for attempt in due:
-            self._execute(attempt)
+        self._settled(lambda: self._execute_all(due))
         for attempt, pause in drained:
             self._drain(attempt, pause)
         return bool(notified or due or drained) or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
@@ -176,8 +185,14 @@ class Executor:
         """
         self._started.clear()
         self._started_in.clear()
+        return self._settled(lambda: self._carry_out(decision))
+
+    def _carry_out(self, decision: Decision) -> bool:
+        """Write the intents of a plan and begin its launches. Returns whether all went as decided so far."""
         as_decided = True
         for action in decision.plan.actions:
+            # First, so that a missing answer is known, and the call follows its intent at once.
+            as_decided &= self._make_room()
             if not self.has_time():
                 return False
             if isinstance(action, Start | Preempt) and self._launcher.is_backing_off(_for_launch(action)):
@@ -201,12 +216,83 @@ class Executor:
                 as_decided &= self._execute(attempt)
         return as_decided
 
+    def _settled(self, work: Callable[[], bool]) -> bool:
+        """Do work that begins launches, and settle all of them: only this invocation knows their answers.
+
+        Returns:
+            Whether all went as decided.
+        """
+        try:
+            as_decided = work()
+        except Exception:
+            self._settle_all()
+            raise
+        return self._settle_all() and as_decided
+
+    def _settle_all(self) -> bool:
+        """Settle all launches in flight. Returns whether they went as decided.
+
+        Raises:
+            Exception: one could not be settled; the first error. All others are.
+        """
+        as_decided, failed = True, None
+        while self._launches:
+            try:
+                self._launches.wait()
+                as_decided &= self._settle_ended()
+            except Exception as error:  # noqa: BLE001 - raised when the others are settled
+                logger.warning("a launch is not settled", extra={"error": repr(error)})
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return as_decided
+
+    def _make_room(self) -> bool:
+        """Settle the launches that have ended, and wait until another one may begin.
+
+        Returns:
+            Whether they went as decided.
+        """
+        as_decided = self._settle_ended()
+        while len(self._launches) >= self._launcher.launches_at_once:
+            self._launches.wait()
+            as_decided &= self._settle_ended()
+        return as_decided
+
+    def _settle_ended(self) -> bool:
+        as_decided = True
+        while (ended := self._launches.pop_ended()) is not None:
+            attempt, asked_ms, answer = ended
+            settle = partial(self._launcher.reconcile_intent, answer=answer, asked_ms=asked_ms)
+            as_decided &= self._reconcile(attempt, settle)
+        return as_decided
+
+    def _execute_all(self, due: Iterable[AttemptRecord]) -> bool:
+        """Launch or stop attempts that an earlier invocation or round has left. Returns whether all went as decided."""
+        as_decided = True
+        for attempt in due:
+            as_decided &= self._make_room()
+            # The pool may back off by now.
+            as_decided &= self._launcher.pending(attempt) and self._execute(attempt)
+        return as_decided
+
     def _execute(self, attempt: AttemptRecord) -> bool:
-        """Launch or stop an attempt. Returns whether it went as decided."""
+        """Begin to launch, or stop, an attempt. Returns whether it went as decided so far."""
         if not self.has_time():
             return False
+        return self._reconcile(attempt, self._begin)
+
+    def _begin(self, attempt: AttemptRecord, now_ms: int) -> bool:
+        attempt = self._launcher.take(attempt)
+        if not self._launcher.needs_call(attempt):
+            return self._launcher.reconcile_intent(attempt, now_ms)
+        self._launches.begin(attempt, partial(self._launcher.create, attempt), now_ms)
+        return True
+
+    def _reconcile(self, attempt: AttemptRecord, step: Callable[[AttemptRecord, int], bool]) -> bool:
+        """Do a step to reconcile an attempt. Returns whether it went as decided."""
         try:
-            return self._launcher.reconcile_intent(attempt, self._clock())
+            return step(attempt, self._clock())
         except (Conflict, InvalidTransition):
             self.report.rejected += 1
         except OutcomeUnknown as error:

@@ -5,6 +5,9 @@ next tick finds, so recovery needs no path of its own. A lease controls which in
 that wrote the intent holds the lease for as long as it can run, and no other acts on the launch before. So a canceled
 launch can never be executed late (promise 6).
 
+The calls of several launches may wait for SageMaker in parallel (:meth:`Launcher.create`). What follows from their
+answers is done one after the other: a call changes nothing here, and after a missing answer no further call begins.
+
 An answer of SageMaker counts only for what it proves. If the only CreateTrainingJob of an attempt is refused, the
 attempt was not launched. If an earlier answer is missing, neither a later refusal nor a training job that is not found
 proves anything until SageMaker has had time to show it (:mod:`headway_service.sagemaker_api.visibility`).
@@ -13,6 +16,7 @@ proves anything until SageMaker has had time to show it (:mod:`headway_service.s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from headway import reasons
@@ -65,6 +69,7 @@ class Launcher:
         machine_clock: the machine time, ms.
         deadline_ms: when this invocation dies, machine time, ms; bounds the leases it takes.
         jitter: a random number from 0 to 1, for back-offs.
+        launches_at_once: how many launches may be in flight.
     """
 
     def __init__(
@@ -77,6 +82,7 @@ class Launcher:
         machine_clock: Callable[[], int],
         deadline_ms: int,
         jitter: Callable[[], float],
+        launches_at_once: int,
     ) -> None:
         self._table = table
         self._training_jobs = training_jobs
@@ -86,6 +92,7 @@ class Launcher:
         self.lease_until_ms = deadline_ms + LEASE_MARGIN_MS
         self.backoff = PoolBackoff(table, jitter)
         self.warm_pools = WarmPoolTracker(table, training_jobs, machine_clock, releases=True)
+        self._launches_at_once = launches_at_once
         self._paused: frozenset[str] = frozenset()
         #: Attempts that SageMaker has accepted here, should that not have been written down: created when at the
         #: earliest, ms.
@@ -100,21 +107,64 @@ class Launcher:
         """Whether any of the pools of a demand backs off."""
         return self.backoff.is_backing_off(demand, self._machine_clock())
 
+    @property
+    def launches_at_once(self) -> int:
+        """How many launches may be in flight now.
+
+        SageMaker limits the calls of an account, not those for a pool. So after a back-off of any pool there is one at
+        a time, until a further failure would not double that back-off.
+        """
+        return 1 if self.backoff.is_recent(self._machine_clock()) else self._launches_at_once
+
     def pending(self, attempt: AttemptRecord) -> bool:
         """Whether there is anything to do for an attempt that this invocation may do."""
         if attempt.attempt_state is AttemptState.LAUNCHING:
-            launches = attempt.stop_cause is None and not self._is_paused(attempt)
-            if launches and self.is_backing_off(attempt.demand):
+            if self._is_to_launch(attempt) and self.is_backing_off(attempt.demand):
                 return False
             return attempt.lease_holder == self.holder or attempt.lease_until_ms < self._machine_clock()
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
 
-    def reconcile_intent(self, attempt: AttemptRecord, now_ms: int) -> bool:
+    def take(self, attempt: AttemptRecord) -> AttemptRecord:
+        """Take the lease of an attempt, if it needs one that this invocation does not hold.
+
+        Raises:
+            Conflict: it was changed meanwhile.
+        """
+        if attempt.attempt_state is not AttemptState.LAUNCHING or attempt.lease_holder == self.holder:
+            return attempt
+        attempt, writes = transitions.take_lease(attempt, self.holder, self.lease_until_ms)
+        self._table.write(writes)
+        return attempt
+
+    def needs_call(self, attempt: AttemptRecord) -> bool:
+        """Whether CreateTrainingJob has to be called to reconcile an attempt."""
+        launching = attempt.attempt_state is AttemptState.LAUNCHING and self._is_to_launch(attempt)
+        return launching and attempt.attempt_name not in self._created
+
+    def create(self, attempt: AttemptRecord) -> None:
+        """Call CreateTrainingJob for an attempt whose lease this invocation holds. Others may be called in parallel.
+
+        Raises:
+            LaunchError: it was not accepted.
+            OutcomeUnknown: SageMaker gave no clear answer.
+        """
+        self._training_jobs.create(self._request(attempt))
+
+    def reconcile_intent(
+        self,
+        attempt: AttemptRecord,
+        now_ms: int,
+        *,
+        answer: Callable[[], None] | None = None,
+        asked_ms: int | None = None,
+    ) -> bool:
         """Launch or stop an attempt.
 
         Args:
             attempt: the attempt.
             now_ms: the training time, ms.
+            answer: the answer of :meth:`create`, if that was called; None calls it if the attempt needs that.
+            asked_ms: when that was called, ms; now by default.
 
         Returns:
             Whether it went as it was decided: SageMaker launches it, or stops it. Otherwise instances may have come
@@ -124,28 +174,31 @@ class Launcher:
             Conflict: it was changed meanwhile; nothing was decided.
             OutcomeUnknown: SageMaker gave no clear answer; the intent stays.
         """
-        if attempt.attempt_state is AttemptState.LAUNCHING:
-            if attempt.lease_holder != self.holder:
-                attempt, writes = transitions.take_lease(attempt, self.holder, self.lease_until_ms)
-                self._table.write(writes)
-            if attempt.stop_cause is not None:
-                self._cancel(attempt, now_ms)
-            elif self._is_paused(attempt):
-                self._cancel_for_pause(attempt, now_ms)
-            else:
-                return self._launch(attempt, now_ms)
-            return False
-        return self._stop(attempt, now_ms)
+        attempt = self.take(attempt)
+        if attempt.attempt_state is not AttemptState.LAUNCHING:
+            return self._stop(attempt, now_ms)
+        if attempt.stop_cause is not None:
+            self._cancel(attempt, now_ms)
+        elif self._is_paused(attempt):
+            self._cancel_for_pause(attempt, now_ms)
+        elif attempt.attempt_name in self._created:
+            return self._confirm(attempt, now_ms)
+        else:
+            answer = answer or partial(self.create, attempt)
+            return self._launch(attempt, answer, now_ms, asked_ms=now_ms if asked_ms is None else asked_ms)
+        return False
+
+    def _is_to_launch(self, attempt: AttemptRecord) -> bool:
+        """Whether a launching attempt is to be launched, not canceled."""
+        return attempt.stop_cause is None and not self._is_paused(attempt)
 
     def _is_paused(self, attempt: AttemptRecord) -> bool:
         return not self._paused.isdisjoint(attempt.demand)
 
-    def _launch(self, attempt: AttemptRecord, now_ms: int) -> bool:
+    def _launch(self, attempt: AttemptRecord, answer: Callable[[], None], now_ms: int, *, asked_ms: int) -> bool:
         log = {"job": attempt.job_name, "attempt": attempt.attempt_name}
-        if attempt.attempt_name in self._created:
-            return self._confirm(attempt, now_ms)
         try:
-            self._training_jobs.create(self._request(attempt))
+            answer()
         except (NameTaken, LaunchPostponed, LaunchRefused) as error:
             # A permanent refusal ends the job, so SageMaker is asked about it too: a restored table does not know each
             # earlier launch, and a name in use may be answered with any refusal.
@@ -169,7 +222,7 @@ class Launcher:
             self._back_off(attempt, error)
             raise
         logger.info("launched", extra=log)
-        self._created[attempt.attempt_name] = now_ms - CLOCKS_MS
+        self._created[attempt.attempt_name] = asked_ms - CLOCKS_MS
         return self._confirm(attempt, now_ms)
 
     def _not_launched(self, attempt: AttemptRecord, error: LaunchError, now_ms: int) -> None:

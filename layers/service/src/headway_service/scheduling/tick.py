@@ -14,6 +14,7 @@ from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import apply_configuration
 from headway_service.pools.follow_schedules import follow_schedules
 from headway_service.ports.config_store import ConfigurationStore
+from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table
 from headway_service.reuse.entry import ReuseEntry
 from headway_service.scheduling.decide import decide
@@ -34,6 +35,7 @@ class Scheduler:
         table: the table.
         store: where the configuration document is.
         launcher: launches and stops attempts.
+        calls: makes the calls that launch them.
         clock: the training time, ms.
         machine_clock: the machine time, ms.
         marks: makes the marks of attempts.
@@ -50,6 +52,7 @@ class Scheduler:
         table: Table,
         store: ConfigurationStore,
         launcher: Launcher,
+        calls: ParallelCalls,
         clock: Callable[[], int],
         machine_clock: Callable[[], int],
         marks: Marks,
@@ -61,6 +64,7 @@ class Scheduler:
         self._table = table
         self._store = store
         self._launcher = launcher
+        self._calls = calls
         self._clock = clock
         self._machine_clock = machine_clock
         self._marks = marks
@@ -77,6 +81,7 @@ class Scheduler:
         executor = Executor(
             table=self._table,
             launcher=self._launcher,
+            calls=self._calls,
             clock=self._clock,
             machine_clock=self._machine_clock,
             marks=self._marks,

@@ -94,8 +94,7 @@ class FaultInjector:
         if fault is Fault.CRASH_BEFORE:
             raise Killed
         if fault is Fault.SLOW:
-            process.sleep_until_s = self._clock_s() + self._faults.delay_s()
-            process.pause()
+            process.sleep(self._clock_s() + self._faults.delay_s())
         if fault in {Fault.REFUSED, Fault.RAW_BEFORE}:
             raise self._error(fault, refused, lost, raw)
         self.changed = self.changed or operation not in READS | BESIDE

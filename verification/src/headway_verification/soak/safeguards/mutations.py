@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -141,9 +142,9 @@ def _unknown_outcome_is_failed() -> Patch:
     """A launch without an answer counts as failed."""
     whole = launcher.Launcher._launch
 
-    def launch(self: Any, attempt: Any, now_ms: int) -> bool:
+    def launch(self: Any, attempt: Any, answer: Any, now_ms: int) -> bool:
         try:
-            return whole(self, attempt, now_ms)
+            return whole(self, attempt, answer, now_ms)
         except OutcomeUnknown:
             reason = Reason(code=ReasonCode.LAUNCH_POSTPONED, message="?")
             self._postpone(attempt, reason, now_ms, name_is_free=True)
@@ -167,7 +168,11 @@ def _applied_before_settlement() -> Patch:
 
 def _retried_in_paused_pool() -> Patch:
     """A launch found in a paused pool is retried, as in any other pool."""
-    return Patch(launcher.Launcher, "_cancel_for_pause", lambda self, attempt, now_ms: self._launch(attempt, now_ms))
+
+    def cancel(self: Any, attempt: Any, now_ms: int) -> None:
+        self._launch(attempt, partial(self.create, attempt), now_ms)
+
+    return Patch(launcher.Launcher, "_cancel_for_pause", cancel)
 
 
 def _unordered_events() -> Patch:

@@ -1,0 +1,320 @@
+"""Launches of one tick whose calls wait for SageMaker in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.lifecycle import AttemptState
+from headway_sandbox.errors import AwsError
+from headway_service.errors import RetryLater
+from headway_service.ports.table import Write
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.scheduling.backoff import FIRST_BACK_OFF_S, MAX_BACK_OFF_S
+from headway_service.scheduling.executor import RESERVED_MS
+from headway_service.store.ledger import read_ledger
+from headway_service.testing.inline_calls import make_call
+from headway_service.thread_calls import thread_calls
+from tests.service.world import DAY_S, INVOCATION_S, P5, World, on
+
+G5 = "ml.g5.xlarge"
+AT_ONCE = 3
+NAMES = ("a", "b", "c", "d", "e", "f")
+
+THROTTLED = AwsError("ThrottlingException", "Rate exceeded")
+NO_ANSWER = AwsError("ServiceUnavailable", "?", status=503)
+
+
+class HeldCalls:
+    """Calls that take effect while they are waited for, in a chosen order.
+
+    Args:
+        world: its log gets the calls.
+        order: gives the index of the call that ends next, among those in flight.
+    """
+
+    def __init__(self, world: World, order: Callable[[int], int] = lambda _: 0) -> None:
+        self._order = order
+        self._held: list[tuple[Callable[[], None], Future[None]]] = []
+        self.most = 0
+        self.before_answer: Callable[[], None] = lambda: None
+        world.parallel_calls = self
+
+    def submit(self, call: Callable[[], None]) -> Future[None]:
+        outcome = Future[None]()
+        self._held.append((call, outcome))
+        self.most = max(self.most, len(self._held))
+        return outcome
+
+    def wait(self, calls: Collection[Future[None]]) -> None:
+        assert set(calls) == {outcome for _, outcome in self._held}, "what has ended is settled before"
+        self.before_answer()
+        make_call(*self._held.pop(self._order(len(self._held))))
+
+
+@pytest.fixture
+def world() -> World:
+    world = World(pools={P5: 6, G5: 2})
+    world.launches_at_once = AT_ONCE
+    return world
+
+
+def submit_all(world: World, names: Sequence[str] = NAMES) -> None:
+    """Submit jobs that start in this order."""
+    for number, name in enumerate(names):
+        world.submit(name, len(names) - number, Environment={"SANDBOX_RUN_SECONDS": str(DAY_S)})
+
+
+def log_of(world: World) -> list[str]:
+    """The intents, calls and confirmations of launches, as they come."""
+    log: list[str] = []
+    write, call = world.table.write, world.fleet.call
+
+    def log_write(writes: Sequence[Write]) -> None:
+        write(writes)
+        if any(each.key.sk == "job" for each in writes):
+            log.append("intent")
+        elif any(each.key.sk.startswith("attempt#") for each in writes):
+            log.append("confirmed")
+
+    def log_call(name: str, body: Mapping[str, Any], *, now: float) -> Any:
+        log.append(name)
+        return call(name, body, now=now)
+
+    world.table.write = log_write  # type: ignore[method-assign]
+    world.fleet.call = log_call  # type: ignore[method-assign,assignment]
+    return log
+
+
+def answer(world: World, answers: Mapping[str, tuple[AwsError, bool]]) -> None:
+    """Let the first launches of these jobs fail, and whether they take effect nevertheless."""
+    call, left = world.fleet.call, dict(answers)
+
+    def fail(name: str, body: Mapping[str, Any], *, now: float) -> Any:
+        error, after = left.pop(body["TrainingJobName"], (None, True)) if name == "CreateTrainingJob" else (None, True)
+        answered = call(name, body, now=now) if after else None
+        if error is not None:
+            raise error
+        return answered
+
+    world.fleet.call = fail  # type: ignore[method-assign,assignment]
+
+
+def attempt_states(world: World) -> dict[str, AttemptState]:
+    return {each.job_name: each.attempt_state for each in read_ledger(world.table).attempts}
+
+
+def test_a_plan_has_as_many_launches_in_flight_as_it_may_and_settles_each(world: World) -> None:
+    submit_all(world)
+    calls = HeldCalls(world, lambda held: held - 1)
+    report = world.tick()
+    assert (calls.most, report.started, report.rounds) == (AT_ONCE, list(NAMES), 1)
+    assert world.called("CreateTrainingJob") == ["c", "d", "e", "f", "b", "a"]
+    assert set(attempt_states(world).values()) == {AttemptState.LIVE}
+    world.check()
+
+
+def test_the_intent_of_each_launch_is_written_just_before_its_call_begins(world: World) -> None:
+    submit_all(world, NAMES[:5])
+    log = log_of(world)
+    HeldCalls(world)
+    world.tick()
+    begun = ["intent"] * AT_ONCE
+    settled = ["CreateTrainingJob", "confirmed"]
+    assert log == [*begun, *settled, "intent", *settled, "intent", *settled, *settled, *settled]
+
+
+def test_with_one_at_once_each_launch_waits_for_the_answer_of_the_one_before(world: World) -> None:
+    world.launches_at_once = 1
+    submit_all(world, NAMES[:3])
+    log = log_of(world)
+    HeldCalls(world)
+    world.tick()
+    assert log == ["intent", "CreateTrainingJob", "confirmed"] * 3
+
+
+@pytest.mark.parametrize("error", [THROTTLED, NO_ANSWER])
+def test_after_a_missing_answer_launches_in_flight_end_and_no_further_one_begins(world: World, error: AwsError) -> None:
+    submit_all(world)
+    answer(world, {"a": (error, False)})
+    HeldCalls(world)
+    report = world.tick()
+    assert world.called("CreateTrainingJob") == ["a", "b", "c"]
+    assert (report.started, report.unclear) == (["a", "b", "c"], 1)
+    assert attempt_states(world) == {"a": "launching", "b": "live", "c": "live"}
+    assert world.states("d", "e", "f") == dict.fromkeys("def", "pending")
+    assert str(world.seen("d").reason.code) == "BacksOff"
+    world.check()
+
+
+def test_several_throttled_launches_are_one_back_off_of_their_pool(world: World) -> None:
+    submit_all(world)
+    answer(world, dict.fromkeys("abc", (THROTTLED, False)))
+    HeldCalls(world)
+    assert world.tick().unclear == AT_ONCE
+    (pool,) = [each for each in read_ledger(world.table).pools if each.pool == P5]
+    assert pool.backoffs == 1
+    world.now_s += FIRST_BACK_OFF_S + 1
+    assert world.tick().unclear == 0
+    assert world.states(*NAMES) == dict.fromkeys(NAMES, "running")
+    assert sorted(world.called("CreateTrainingJob")) == sorted([*"abc", *NAMES])
+
+
+def test_after_a_back_off_of_any_pool_there_is_one_launch_at_a_time_until_it_would_be_the_first_one_again(
+    world: World,
+) -> None:
+    world.submit("other", 9, ResourceConfig=on(1, G5))
+    answer(world, {"other": (THROTTLED, False)})
+    world.tick()
+    submit_all(world, NAMES[:3])
+    calls = HeldCalls(world)
+    world.tick()
+    assert (calls.most, world.called("CreateTrainingJob")) == (1, ["other", "a", "b", "c"])
+    world.now_s += FIRST_BACK_OFF_S + MAX_BACK_OFF_S + 1
+    submit_all(world, NAMES[3:])
+    world.tick()
+    assert calls.most == AT_ONCE
+
+
+def test_launches_that_were_left_are_tried_one_at_a_time_until_one_has_no_answer(world: World) -> None:
+    submit_all(world)
+    answer(world, dict.fromkeys("abc", (THROTTLED, False)))
+    HeldCalls(world)
+    world.tick()
+    world.now_s += FIRST_BACK_OFF_S + 1
+    answer(world, {"b": (THROTTLED, False)})
+    log = log_of(world)
+    assert world.tick().unclear == 1
+    assert log.count("CreateTrainingJob") == 2, "c waits for the end of the back-off, d to f too"
+    assert attempt_states(world) == {"a": "live", "b": "launching", "c": "launching"}
+
+
+def test_launches_that_were_left_without_a_back_off_are_in_flight_together(world: World) -> None:
+    submit_all(world)
+    calls = HeldCalls(world)
+
+    def crash() -> None:
+        raise KeyboardInterrupt
+
+    calls.before_answer = crash
+    with pytest.raises(KeyboardInterrupt):
+        world.tick()
+    assert attempt_states(world) == dict.fromkeys("abc", "launching")
+    world.now_s += INVOCATION_S + 10
+    again = HeldCalls(world)
+    world.tick()
+    assert again.most == AT_ONCE
+    assert world.states(*NAMES) == dict.fromkeys(NAMES, "running")
+
+
+def test_an_error_of_one_launch_leaves_no_other_one_unsettled(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit_all(world)
+    HeldCalls(world)
+    write = world.table.write
+
+    def fail(writes: Sequence[Write]) -> None:
+        if [each.key.sk for each in writes] == ["attempt#a"]:
+            raise RetryLater("busy")
+        write(writes)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(world.table, "write", fail)
+        with pytest.raises(RetryLater):
+            world.tick()
+    assert attempt_states(world) == {"a": "launching", "b": "live", "c": "live"}
+    world.now_s += INVOCATION_S + VISIBLE_AFTER_S
+    world.tick()
+    assert world.states(*NAMES) == dict.fromkeys(NAMES, "running")
+    assert sum(world.fleet.in_use().values()) == len(NAMES)
+
+
+def test_errors_of_all_launches_are_one_error_of_the_tick(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit_all(world)
+    HeldCalls(world)
+    write, failed = world.table.write, []
+
+    def fail(writes: Sequence[Write]) -> None:
+        if len(writes) == 1 and writes[0].key.sk.startswith("attempt#"):
+            failed.append(writes[0].key.sk)
+            raise RetryLater(failed[-1])
+        write(writes)
+
+    monkeypatch.setattr(world.table, "write", fail)
+    with pytest.raises(RetryLater):
+        world.tick()
+    assert failed == ["attempt#a", "attempt#b", "attempt#c"]
+
+
+def test_no_launch_begins_when_waiting_for_another_has_left_too_little_time(world: World) -> None:
+    submit_all(world)
+
+    def take_long() -> None:
+        world.now_s += INVOCATION_S - RESERVED_MS / 1000
+
+    HeldCalls(world).before_answer = take_long
+    report = world.tick()
+    assert report.started == ["a", "b", "c"]
+    assert attempt_states(world) == dict.fromkeys("abc", "live")
+
+
+def test_launches_in_threads_are_all_in_flight_before_the_first_is_answered(world: World) -> None:
+    submit_all(world)
+    create, together = world.training_jobs.create, []
+
+    def meet(request: Mapping[str, Any]) -> None:
+        together.append(request["TrainingJobName"])
+        if len(together) == AT_ONCE:
+            all_wait.set_result(None)
+        all_wait.result()
+        create(request)
+
+    all_wait: Future[None] = Future()
+    world.training_jobs.create = meet  # type: ignore[method-assign]
+    with thread_calls(AT_ONCE) as world.parallel_calls:
+        assert world.tick().started == list(NAMES)
+    assert sorted(together[:AT_ONCE]) == ["a", "b", "c"]
+    assert set(attempt_states(world).values()) == {AttemptState.LIVE}
+
+
+ANSWERS: Mapping[str, tuple[AwsError, bool] | None] = {
+    "accepted": None,
+    "throttled": (THROTTLED, False),
+    "no answer, not launched": (NO_ANSWER, False),
+    "no answer, launched": (NO_ANSWER, True),
+    "postponed": (AwsError("ResourceLimitExceeded", "quota"), False),
+    "refused": (AwsError("ValidationException", "no such role"), False),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    answers=st.lists(st.sampled_from(sorted(ANSWERS)), min_size=len(NAMES), max_size=len(NAMES)),
+    order=st.lists(st.integers(0, AT_ONCE - 1), min_size=40, max_size=40),
+    at_once=st.integers(1, AT_ONCE),
+)
+def test_whatever_the_answers_and_their_order_each_job_runs_once_or_fails_if_it_is_refused(
+    answers: list[str], order: list[int], at_once: int
+) -> None:
+    world = World(pools={P5: 6, G5: 2})
+    world.launches_at_once = at_once
+    submit_all(world)
+    given_to = dict(zip(NAMES, answers, strict=True))
+    answer(world, {name: error for name, which in given_to.items() if (error := ANSWERS[which]) is not None})
+    turns = iter(order * 10)
+    calls = HeldCalls(world, lambda held: next(turns) % held)
+    world.tick()
+    world.check()
+    assert calls.most <= at_once
+    assert len(world.called("CreateTrainingJob")) <= len(NAMES)
+    for _ in range(40):
+        world.now_s += 60
+        world.tick()
+        world.check()
+    expected = {name: "failed" if which == "refused" else "running" for name, which in given_to.items()}
+    assert world.states(*NAMES) == expected
+    assert sum(world.fleet.in_use().values()) == list(expected.values()).count("running")
