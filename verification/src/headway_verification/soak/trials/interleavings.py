@@ -13,6 +13,7 @@ from headway_verification.soak.trials.scenarios import (
     CHANGE_HIGH,
     DRAIN,
     KEPT,
+    LEASE_S,
     NOTIFIES,
     PAUSE,
     PAUSE_ALL,
@@ -120,6 +121,8 @@ _FORGOTTEN_MEMBER = Scenario(
 )
 """A member that is set aside is about to enter the queue of such a team."""
 
+_IN_FLIGHT = "three launches are in flight, and answered from number 2 on"
+
 _DELETED = configure({P5: 1, G5: 2})
 _RESTORED = configure({P5: 1, G5: 2}, {"b": {}})
 
@@ -158,6 +161,12 @@ _ADOPTED = "an attempt missing from the table is adopted"
 
 INTERLEAVINGS: dict[str, Interleaving] = {
     "two schedulers": _interleaving("jobs start", tick),
+    "three launches in flight, and another scheduler after their lease": _interleaving(_IN_FLIGHT, tick_after(LEASE_S)),
+    "three launches in flight, and the reconciler": _interleaving(_IN_FLIGHT, wait(200), reconcile, tick),
+    "three launches in flight, and the stops of two of their jobs": _interleaving(
+        _IN_FLIGHT, ask("DELETE", "/jobs/b"), ask("DELETE", "/jobs/c"), tick
+    ),
+    "three launches in flight, and a pause": _interleaving(_IN_FLIGHT, PAUSE_ALL, tick, RESUME_ALL),
     "two shards of the stream are published at once": Interleaving(
         situation=Scenario(
             prepare=run_steps(submit("a"), deliver_changes(), submit("b"), submit("c")), begin=deliver_changes(1, 2)

@@ -24,6 +24,8 @@ from headway_verification.soak.trials.steps import (
     POOLS,
     Begin,
     Step,
+    answer_in_turn,
+    answer_together,
     ask,
     bypass_queue,
     bypass_queue_endlessly,
@@ -62,6 +64,7 @@ from headway_verification.soak.trials.steps import (
     submit_spot,
     submit_sweep,
     take_name,
+    throttle_launches,
     tick,
     touch_input,
     wait,
@@ -116,6 +119,9 @@ _TRAILING = (
     complete_training,
     deliver_events,
 )
+_THREE_WAIT = (submit("a"), submit("b"), submit("c", (G5, 1)))
+"""Three jobs wait for instances that are free."""
+
 _REQUEUES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "requeue"}}
 NOTIFIES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "notify"}}
 
@@ -340,6 +346,21 @@ SITUATIONS: dict[str, Scenario] = {
     "jobs start": Scenario(
         prepare=run_steps(submit("a"), wait(5), submit("b", (P5, 1), (G5, 2)), wait(5), submit("c", (G5, 1))),
         begin=tick,
+    ),
+    **{
+        f"three launches are in flight, and answered from number {first} on": Scenario(
+            prepare=run_steps(*_THREE_WAIT, answer_together(first)), begin=tick
+        )
+        for first in (1, 2, 3)
+    },
+    "three launches are in flight, and the second is settled first": Scenario(
+        prepare=run_steps(*_THREE_WAIT, answer_in_turn(2)), begin=tick
+    ),
+    "three launches are in flight, and two are throttled": Scenario(
+        prepare=run_steps(*_THREE_WAIT, answer_together(2), throttle_launches(2)), begin=tick
+    ),
+    "three launches were left in flight": Scenario(
+        prepare=run_steps(*_THREE_WAIT, answer_together(2), throttle_launches(3), tick, wait(LEASE_S)), begin=tick
     ),
     "instances become idle": Scenario(prepare=run_steps(*_ONE_IDLE), begin=tick),
     "instances are idle for some minutes": Scenario(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headway_sandbox.inprocess.lambda_loader import event
@@ -11,10 +11,11 @@ from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
 from headway_service.ports.table import Delete, Key, Put
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.settings import MAX_LAUNCHES_AT_ONCE
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.ledger import PauseRecord
-from headway_verification.soak.cooperative_scheduler import Process
+from headway_verification.soak.cooperative_scheduler import Process, Thread, ThreadChoice
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.plan import Fault
 from headway_verification.soak.stream_consumers import Batch
@@ -85,6 +86,58 @@ def submit_idle(name: str, profile: str = "0:0", run_s: int = 3000) -> Begin:
     request["Environment"][GPU_UTILIZATION] = profile
 
     return lambda queue: queue.submit(request)
+
+
+def answer_together(first: int) -> Step:
+    """Let a tick begin all launches that it may before the first is answered, and settle them when all are.
+
+    Args:
+        first: the launch that SageMaker answers first; the others follow in turn.
+    """
+
+    def choose(threads: Sequence[Thread]) -> Thread:
+        calls = [thread for thread in threads if thread.number]
+        return threads[0] if threads[0].begins else min(calls or threads, key=lambda thread: _turn(thread, first))
+
+    return _order_threads(choose)
+
+
+def answer_in_turn(first: int) -> Step:
+    """The same, but let it settle each launch when it is answered.
+
+    Args:
+        first: the launch that SageMaker answers first; the others follow in turn.
+    """
+
+    def choose(threads: Sequence[Thread]) -> Thread:
+        return threads[0] if not threads[0].number else min(threads, key=lambda thread: _turn(thread, first))
+
+    return _order_threads(choose)
+
+
+def _order_threads(choose: ThreadChoice) -> Step:
+    def order(queue: Deployment) -> None:
+        queue.processes.choose_thread = choose
+
+    return order
+
+
+def _turn(thread: Thread, first: int) -> int:
+    """The turn of a launch: those from the first one on, and then those before it."""
+    return (thread.number - first) % MAX_LAUNCHES_AT_ONCE
+
+
+def throttle_launches(calls: int) -> Step:
+    """Let SageMaker turn away the next launches.
+
+    Args:
+        calls: their number.
+    """
+
+    def throttle(queue: Deployment) -> None:
+        queue.fleet.faults = queue.fleet.faults.with_changes({"throttle": {"CreateTrainingJob": calls}})
+
+    return throttle
 
 
 def submit_spot(name: str) -> Begin:
