@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from headway.lifecycle import AttemptState
 from headway_sandbox.errors import AwsError
-from headway_service.errors import RetryLater
+from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.table import Write
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S, MAX_BACK_OFF_S
 from headway_service.scheduling.executor import RESERVED_MS
 from headway_service.store.ledger import read_ledger
+from headway_service.store.repository import MAX_TRIES
 from headway_service.testing.inline_calls import make_call
 from headway_service.thread_calls import thread_calls
 from tests.service.world import DAY_S, INVOCATION_S, P5, World, on
@@ -71,7 +72,7 @@ def submit_all(world: World, names: Sequence[str] = NAMES) -> None:
 
 
 def log_of(world: World) -> list[str]:
-    """The intents, calls and confirmations of launches, as they come."""
+    """The intents, calls and other changes of attempts, as they come."""
     log: list[str] = []
     write, call = world.table.write, world.fleet.call
 
@@ -80,7 +81,7 @@ def log_of(world: World) -> list[str]:
         if any(each.key.sk == "job" for each in writes):
             log.append("intent")
         elif any(each.key.sk.startswith("attempt#") for each in writes):
-            log.append("confirmed")
+            log.append("attempt")
 
     def log_call(name: str, body: Mapping[str, Any], *, now: float) -> Any:
         log.append(name)
@@ -125,7 +126,7 @@ def test_the_intent_of_each_launch_is_written_just_before_its_call_begins(world:
     HeldCalls(world)
     world.tick()
     begun = ["intent"] * AT_ONCE
-    settled = ["CreateTrainingJob", "confirmed"]
+    settled = ["CreateTrainingJob", "attempt"]
     assert log == [*begun, *settled, "intent", *settled, "intent", *settled, *settled, *settled]
 
 
@@ -135,7 +136,7 @@ def test_with_one_at_once_each_launch_waits_for_the_answer_of_the_one_before(wor
     log = log_of(world)
     HeldCalls(world)
     world.tick()
-    assert log == ["intent", "CreateTrainingJob", "confirmed"] * 3
+    assert log == ["intent", "CreateTrainingJob", "attempt"] * 3
 
 
 @pytest.mark.parametrize("error", [THROTTLED, NO_ANSWER])
@@ -150,6 +151,19 @@ def test_after_a_missing_answer_launches_in_flight_end_and_no_further_one_begins
     assert world.states("d", "e", "f") == dict.fromkeys("def", "pending")
     assert str(world.seen("d").reason.code) == "BacksOff"
     world.check()
+
+
+@pytest.mark.parametrize("size", [AT_ONCE, len(NAMES)], ids=["at the end of the plan", "in the middle of it"])
+def test_instances_that_a_refused_launch_gives_back_are_used_by_the_same_tick(size: int) -> None:
+    world = World(pools={P5: size})
+    world.launches_at_once = AT_ONCE
+    names = [*NAMES[:size], "next"]
+    submit_all(world, names)
+    answer(world, {"a": (AwsError("ValidationException", "no such role"), False)})
+    HeldCalls(world)
+    report = world.tick()
+    assert (report.started, report.rounds) == (names, 2)
+    assert world.states("a", "next") == {"a": "failed", "next": "running"}
 
 
 def test_several_throttled_launches_are_one_back_off_of_their_pool(world: World) -> None:
@@ -206,10 +220,29 @@ def test_launches_that_were_left_without_a_back_off_are_in_flight_together(world
         world.tick()
     assert attempt_states(world) == dict.fromkeys("abc", "launching")
     world.now_s += INVOCATION_S + 10
-    again = HeldCalls(world)
+    again, log = HeldCalls(world), log_of(world)
     world.tick()
     assert again.most == AT_ONCE
+    assert log[:4] == [*["attempt"] * AT_ONCE, "CreateTrainingJob"], "their leases are taken before their calls"
     assert world.states(*NAMES) == dict.fromkeys(NAMES, "running")
+
+
+def test_a_launch_that_could_not_be_recorded_is_not_called_again_by_its_tick(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit_all(world, NAMES[:2])
+    HeldCalls(world)
+    write, left = world.table.write, iter(range(1 + MAX_TRIES))
+
+    def conflict(writes: Sequence[Write]) -> None:
+        if [each.key.sk for each in writes] == ["attempt#a"] and next(left, None) is not None:
+            raise Conflict([0])
+        write(writes)
+
+    monkeypatch.setattr(world.table, "write", conflict)
+    report = world.tick()
+    assert (report.rejected, world.called("CreateTrainingJob")) == (1, ["a", "b"])
+    assert attempt_states(world) == {"a": "live", "b": "live"}
 
 
 def test_an_error_of_one_launch_leaves_no_other_one_unsettled(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,8 +266,11 @@ def test_an_error_of_one_launch_leaves_no_other_one_unsettled(world: World, monk
     assert sum(world.fleet.in_use().values()) == len(NAMES)
 
 
-def test_errors_of_all_launches_are_one_error_of_the_tick(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    submit_all(world)
+@pytest.mark.parametrize("jobs", [AT_ONCE, len(NAMES)], ids=["at the end of the plan", "in the middle of it"])
+def test_errors_of_all_launches_are_one_error_of_the_tick(
+    world: World, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    submit_all(world, NAMES[:jobs])
     HeldCalls(world)
     write, failed = world.table.write, []
 

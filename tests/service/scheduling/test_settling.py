@@ -103,6 +103,21 @@ def test_an_attempt_is_due_if_this_invocation_may_act_on_it(
     assert launcher.pending(record) is due
 
 
+@pytest.mark.parametrize(
+    ("changes", "needed"),
+    [
+        ({}, True),
+        ({"stop_cause": StopCause.REQUEST}, False),
+        ({"attempt_state": AttemptState.STOPPING}, False),
+        ({"attempt_state": AttemptState.LIVE}, False),
+    ],
+    ids=["a launch", "a launch that has to stop", "a stop", "nothing to do"],
+)
+def test_sagemaker_is_called_only_to_launch(world: World, changes: dict[str, Any], needed: bool) -> None:
+    record = intended(world).model_copy(update=changes)
+    assert world.launcher().needs_call(record) is needed
+
+
 def test_a_launch_is_executed_as_decided_and_recorded_at_its_start(world: World) -> None:
     intended(world)
     assert settle(world)

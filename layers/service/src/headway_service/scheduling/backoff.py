@@ -100,7 +100,7 @@ class PoolBackoff:
         Args:
             now_ms: the current time, ms.
         """
-        return any(until_ms and _is_recent(until_ms, now_ms) for until_ms in self._until_ms.values())
+        return any(_is_recent(until_ms, now_ms) for until_ms in self._until_ms.values())
 
     def begin(self, demand: Demand, cause: str, now_ms: int) -> None:
         """Let these pools back off, but those that do so already.
