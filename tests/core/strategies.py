@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from headway.model import Allocation, Calendar, Demand, Reservation, SizeChange, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
-from headway.policy import Ageing, Policy, Team
+from headway.policy import Ageing, Order, Policy, Team
 from headway.scheduling.alternatives import choices, chosen
+from headway.scheduling.equals.remaining import after_attempt
 from headway.scheduling.scheduler import schedule
 from headway.vectors import minus, overlap, plus, positive, total
 
@@ -168,6 +169,30 @@ def snapshots(
         policy=draw(policies(chosen, ageing=ageing, backfill=backfill, use=used)),
         calendars=draw(calendars(pools, stops=stops)) if calendared and not (full or plain) else {},
     )
+
+
+@st.composite
+def among_equals(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
+    """The same in the order `shortest-remaining`, with few priorities: most of the jobs entered in it."""
+    snapshot = draw(of)
+    left = st.sampled_from([None, STEP_MS // 2, STEP_MS, 3 * STEP_MS, 10 * STEP_MS, 40 * STEP_MS])
+    priorities = st.sampled_from([0, 0, 0, 1])
+    waiting, allocations = [], []
+    for job in snapshot.waiting:
+        left_ms = draw(left)
+        handicap_ms = job.handicap_ms if left_ms is None else 10 * left_ms * sum(job.demand.values())
+        waiting.append(replace(job, priority=draw(priorities), left_ms=left_ms, handicap_ms=handicap_ms))
+    for each in snapshot.allocations:
+        left_ms = None if each.warm else draw(left)
+        handicap_ms = each.handicap_ms if left_ms is None else 10 * left_ms * sum(each.demand.values())
+        writes = each.checkpoints or draw(st.booleans())
+        allocations.append(
+            replace(each, priority=draw(priorities), checkpoints=writes, left_ms=left_ms, handicap_ms=handicap_ms)
+        )
+    policy = replace(
+        snapshot.policy, order=Order.SHORTEST_REMAINING, checkpoint_interval_ms=draw(st.sampled_from([0, 600_000]))
+    )
+    return replace(snapshot, waiting=tuple(waiting), allocations=tuple(allocations), policy=policy)
 
 
 @st.composite
@@ -400,6 +425,7 @@ class World:
             since_ms=self.now_ms,
             entry_time_ms=job.entry_time_ms,
             handicap_ms=job.handicap_ms,
+            left_ms=job.left_ms,
             team=job.team,
             limit_ms=job.limit_ms,
             checkpoints=checkpoints,
@@ -420,12 +446,17 @@ class World:
             for pool in [each for each in self.held.values() if each.claimed_by == name]:
                 # SageMaker reports the use of a warm pool no later than the end of the attempt.
                 self.end(pool.job)
+            handicap_ms, left_ms = attempt.handicap_ms, attempt.left_ms
+            if left_ms is not None and attempt.checkpoints:
+                kept_ms = max(0, self.now_ms - attempt.since_ms - self.policy.checkpoint_interval_ms)
+                left_ms, handicap_ms = after_attempt(left_ms, handicap_ms, kept_ms)
             self.waiting[name] = WaitingJob(
                 name=name,
                 demand=attempt.demand,
                 priority=attempt.priority,
                 entry_time_ms=self.now_ms if attempt.entry_time_ms is None else attempt.entry_time_ms,
-                handicap_ms=attempt.handicap_ms,
+                handicap_ms=handicap_ms,
+                left_ms=left_ms,
                 team=attempt.team,
                 limit_ms=attempt.limit_ms,
                 warm_key=attempt.warm_key,
@@ -435,7 +466,12 @@ class World:
         elif attempt.keep_ms and not attempt.stopping:
             self.unwanted.add(name)
             self.held[name] = replace(
-                attempt, since_ms=self.now_ms, limit_ms=attempt.keep_ms, warm=attempt.warm_key, keep_ms=0
+                attempt,
+                since_ms=self.now_ms,
+                limit_ms=attempt.keep_ms,
+                warm=attempt.warm_key,
+                keep_ms=0,
+                left_ms=None,
             )
 
     def end_all_stopping(self) -> None:

@@ -40,6 +40,14 @@ BREACHES = {
     "sweeps": ("layers/core/src/headway/sweeps/problems.py", "headway.sweeps.sweep"),
     "early stopping": ("layers/core/src/headway/early_stopping/curve.py", "headway.early_stopping.settings"),
     "advice": ("layers/core/src/headway/advice/outcome.py", "headway.advice.rules"),
+    "orders among equals": (
+        "layers/core/src/headway/scheduling/equals/remaining.py",
+        "headway.scheduling.equals.victims",
+    ),
+    "orders among equals know nothing of the decision": (
+        "layers/core/src/headway/scheduling/equals/victims.py",
+        "headway.scheduling.preemption",
+    ),
     "service": ("layers/service/src/headway_service/settings.py", "headway_service.store"),
     "client": ("client/src/headway_client/errors.py", "headway_client.cli"),
     "board": ("client/src/headway_client/board/budget.py", "headway_client.board.poller"),

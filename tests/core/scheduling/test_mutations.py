@@ -72,7 +72,7 @@ def _by_name(snapshot: Any, *_: Any) -> Any:
 
 
 def _dearest_first(allocation: Any, now_ms: int, policy: Any) -> Any:
-    priority, lost, since, name = victim_order(allocation, now_ms, policy)
+    priority, _, lost, since, name = victim_order(allocation, now_ms, policy)
     return (priority, -lost, -since, name)
 
 

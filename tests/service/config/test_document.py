@@ -39,7 +39,7 @@ def test_an_order_and_its_bound_reach_the_policy() -> None:
 @pytest.mark.parametrize(
     ("priority", "message"),
     [
-        ({"order": "lifo"}, "'fifo' or 'short'"),
+        ({"order": "lifo"}, "'fifo', 'short' or 'shortest-remaining'"),
         ({"order": "short", "limitWeight": 1}, "limitWeight belongs to the order fifo"),
         ({"order": "short", "waitBound": 0}, "waitBound"),
         ({"order": "short", "waitBound": 1001}, "waitBound"),

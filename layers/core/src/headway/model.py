@@ -45,6 +45,9 @@ class WaitingJob:
     #: ... and among jobs of one priority it ranks as if it had been accepted this much later, ms: see
     #: :func:`headway.scheduling.ordering.handicap_ms`.
     handicap_ms: int = 0
+    #: What is left of its limit, as far as its checkpoints go, ms. None if it did not enter in an order that compares
+    #: that: then it preempts no equals.
+    left_ms: int | None = None
     #: It is not started before this, ms: the back-off after SageMaker refused a launch. 0 for none.
     not_before_ms: int = 0
     #: What keeps it until then, for its reason; empty if its own last launch was postponed.
@@ -91,6 +94,8 @@ class Allocation:
     entry_time_ms: int | None = None
     #: Of its job; it applies again when the job is requeued.
     handicap_ms: int = 0
+    #: Of its job when the attempt was started. None if the attempt gives way to no equals.
+    left_ms: int | None = None
     team: str = ""
     #: It holds its instances no longer than this from ``since_ms`` on, ms; None if nothing limits it.
     limit_ms: int | None = None

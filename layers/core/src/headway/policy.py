@@ -25,7 +25,8 @@ MAX_WAIT_BOUND = 1000
 """The largest bound of a job's turn, in limits of the job. 28 days times this still fit a sort key."""
 
 SHORT_WEIGHT = 10
-"""How many times its limit the turn of a job on one instance comes after its entry in the order ``short``."""
+"""How many times its limit the turn of a job on one instance comes after its entry in the orders ``short`` and
+``shortest-remaining``.""" ""
 
 
 class Order(StrEnum):
@@ -35,6 +36,8 @@ class Order(StrEnum):
     FIFO = "fifo"
     #: Their entry times, and their limits times their instances.
     SHORT = "short"
+    #: Their entry times, and what is left of their limits times their instances. Jobs preempt equals.
+    SHORTEST_REMAINING = "shortest-remaining"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,8 +85,8 @@ class Policy:
     #: The weight of a job's limit in the order ``fifo``: its turn is its entry time plus this many times its limit.
     #: 0 is first come, first served.
     limit_weight: int = 0
-    #: In the order ``short`` the turn of a job comes at most this many times its limit after its entry: no equal that
-    #: enters later passes it.
+    #: In the orders ``short`` and ``shortest-remaining`` the turn of a job comes at most this many times its limit
+    #: after its entry: no equal that enters later passes it or preempts it.
     wait_bound: int = 100
     #: Whether a job may start past a blocked head if that does not delay it. Without, a blocked head closes its pools.
     backfill: bool = True

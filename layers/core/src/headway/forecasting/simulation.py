@@ -16,6 +16,7 @@ from headway.errors import InvariantViolation
 from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.scheduling.alternatives import chosen
+from headway.scheduling.equals.remaining import after_attempt
 from headway.scheduling.ordering import rank
 from headway.vectors import plus
 
@@ -330,6 +331,7 @@ class Simulation:
             since_ms=self.now_ms,
             entry_time_ms=job.entry_time_ms,
             handicap_ms=job.handicap_ms,
+            left_ms=job.left_ms,
             team=job.team,
             limit_ms=job.limit_ms,
             checkpoints=profile.checkpoints,
@@ -413,6 +415,7 @@ class Simulation:
             warm=ended.warm_key,
             warm_key="",
             keep_ms=0,
+            left_ms=None,
             stopping=False,
         )
         self._allocations[pool.attempt] = pool
@@ -440,13 +443,19 @@ class Simulation:
             profile.run_ms -= kept_ms
         profile.preemptions += ended.freed_for is not None
         entered_ms = ended.since_ms if ended.entry_time_ms is None else ended.entry_time_ms
+        handicap_ms, left_ms = ended.handicap_ms, ended.left_ms
+        if left_ms is not None and profile.checkpoints:
+            # When the last checkpoint was written is not known to a queue.
+            sure_ms = max(0, trained_ms - self._policy.checkpoint_interval_ms)
+            left_ms, handicap_ms = after_attempt(left_ms, handicap_ms, sure_ms)
         self._enter(
             WaitingJob(
                 name=ended.job,
                 demand=ended.demand,
                 priority=ended.priority,
                 entry_time_ms=entered_ms,
-                handicap_ms=ended.handicap_ms,
+                handicap_ms=handicap_ms,
+                left_ms=left_ms,
                 team=ended.team,
                 limit_ms=ended.limit_ms,
                 warm_key=ended.warm_key,

@@ -97,15 +97,18 @@ def selected(pool: str, returned: Demand) -> Reason:
     return Reason(code=ReasonCode.SELECTED, message=message)
 
 
-def preempted(victim: Allocation, preemptor: WaitingJob, *, reclaims: bool = False) -> Reason:
+def preempted(victim: Allocation, preemptor: WaitingJob, *, reclaims: bool = False, equal: bool = False) -> Reason:
     """The job's attempt is stopped so that another job fits.
 
     Args:
         victim: the attempt.
         preemptor: the job that it is preempted for.
         reclaims: whether the preemptor's team reclaims its guarantee.
+        equal: whether both have the same priority, and the preemptor has less left to run.
     """
     why = f" for what team `{preemptor.team}` is guaranteed and team `{victim.team}` has borrowed" if reclaims else ""
+    if equal:
+        why = ", as at most half as much is left of its limit times its instances"
     return Reason(
         code=ReasonCode.RECLAIMED if reclaims else ReasonCode.PREEMPTED,
         message=(

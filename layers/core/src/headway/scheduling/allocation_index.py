@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from headway.model import Allocation, Demand, Snapshot
+from headway.scheduling.equals.remaining import current_handicap_ms, current_turn_ms
+from headway.scheduling.equals.victims import may_give_way
 from headway.scheduling.fair_share import with_team_limits
 from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import running_priority, victim_order
@@ -34,6 +36,7 @@ class AllocationIndex:
         self._by_pool: dict[str, list[Allocation]] | None = None
         self._victim_orders: dict[tuple[int, tuple[str, ...]], list[Allocation]] = {}
         self._lowest: int | None = None
+        self._equals: tuple[int, int] | None = None
 
     @property
     def held(self) -> dict[str, int]:
@@ -59,6 +62,21 @@ class AllocationIndex:
         if self._lowest is None:
             self._lowest = min(running_priority(each, self._policy) for each in self._live.values())
         return self._lowest
+
+    @property
+    def equals(self) -> tuple[int, int]:
+        """The latest turn and the largest handicap of the live attempts that may give way to equals, ms; 0 without any.
+
+        Worked out once, as :attr:`lowest_priority`.
+        """
+        if self._equals is None:
+            now_ms = self._snapshot.now_ms
+            equals = [each for each in self._live.values() if may_give_way(each, self._policy)]
+            self._equals = (
+                max((current_turn_ms(each, now_ms) for each in equals), default=0),
+                max((current_handicap_ms(each, now_ms) for each in equals), default=0),
+            )
+        return self._equals
 
     def charged(self, allocation: Allocation) -> Demand:
         """What an attempt takes of pools and of its team's limits."""

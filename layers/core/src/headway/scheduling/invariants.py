@@ -8,7 +8,7 @@ from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, 
 from headway.scheduling.alternatives import chosen, demands
 from headway.scheduling.fair_share import TeamUse
 from headway.scheduling.ordering import capped_priority, running_priority
-from headway.scheduling.preemption import is_preemptible
+from headway.scheduling.preemption import is_preemptible, yields_to_equal
 from headway.scheduling.warm_pools import may_claim
 from headway.vectors import free, minus, plus, positive, shortfall, total
 
@@ -163,9 +163,11 @@ def _is_over(allocation: Allocation, now_ms: int) -> bool:
 
 
 def _gives_way(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) -> bool:
-    """Strictly lower priority; or of another team, for a team with a guarantee in the pools that it frees."""
+    """Lower priority; an equal with more left; or of another team, for a guarantee in pools that it frees."""
     policy = snapshot.policy
     if running_priority(victim, policy) < capped_priority(preemptor.priority, preemptor.team, policy):
+        return True
+    if yields_to_equal(victim, preemptor, snapshot.now_ms, policy):
         return True
     guaranteed = policy.team(preemptor.team).guaranteed
     return victim.team != preemptor.team and any(guaranteed.get(pool, 0) > 0 for pool in victim.demand)

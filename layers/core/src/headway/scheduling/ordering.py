@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from headway.model import Allocation, Demand, WaitingJob
 from headway.policy import SHORT_WEIGHT, Order, Policy
+from headway.scheduling.equals.remaining import compared_limit_ms, current_handicap_ms, current_turn_ms
+from headway.scheduling.equals.victims import takes_part
 
 MAX_PRIORITY = 9999
 """The highest priority a job may have; the lowest is 0."""
 
 WARM_PRIORITY = -1
 """The priority of a warm pool: every job outranks it, as nobody uses its instances."""
-
-
-LONGEST_LIMIT_MS = 28 * 86_400_000
-"""The limit of a job without one, where limits are compared: no training job may run for longer (API reference,
-StoppingCondition)."""
 
 
 def rank(job: WaitingJob) -> tuple[int, int, str]:
@@ -51,10 +48,10 @@ def handicap_ms(limit_ms: int | None, demand: Demand, policy: Policy, *, one_of:
         one_of: whether SageMaker takes one of the pools.
     """
     times = policy.limit_weight
-    if policy.order is Order.SHORT:
+    if policy.order is not Order.FIFO:
         instances = (max if one_of else sum)(demand.values())
         times = min(SHORT_WEIGHT * instances, policy.wait_bound)
-    return times * (LONGEST_LIMIT_MS if limit_ms is None else min(limit_ms, LONGEST_LIMIT_MS))
+    return times * compared_limit_ms(limit_ms)
 
 
 def capped_priority(priority: int, team: str, policy: Policy) -> int:
@@ -94,7 +91,7 @@ def running_priority(allocation: Allocation, policy: Policy) -> int:
 
 
 def returning_rank(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, str]:
-    """The effective priority (negated), turn and name that the job would have if its attempt were stopped.
+    """The effective priority (negated), earliest turn and name that the job would have if its attempt were stopped.
 
     Args:
         allocation: the attempt.
@@ -104,7 +101,7 @@ def returning_rank(allocation: Allocation, now_ms: int, policy: Policy) -> tuple
     entry_time_ms = allocation.since_ms if allocation.entry_time_ms is None else allocation.entry_time_ms
     given = capped_priority(allocation.priority, allocation.team, policy)
     priority = given + _aged(entry_time_ms, now_ms, policy)
-    return (-priority, entry_time_ms + allocation.handicap_ms, allocation.job)
+    return (-priority, current_turn_ms(allocation, now_ms), allocation.job)
 
 
 def waiting_rank(job: WaitingJob, now_ms: int, policy: Policy) -> tuple[int, int, str]:
@@ -124,8 +121,11 @@ def _aged(entry_time_ms: int | None, until_ms: int, policy: Policy) -> int:
     return max(0, min(policy.ageing.cap, (until_ms - entry_time_ms) // policy.ageing.interval_ms))
 
 
-def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, int, str]:
+def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, int, int, str]:
     """The order of preemption: lower priority, then less work lost, then later start, then name.
+
+    In an order in which equals preempt each other, those come before less work lost of which more is left, in powers
+    of two.
 
     Args:
         allocation: the attempt.
@@ -134,6 +134,7 @@ def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[i
     """
     return (
         running_priority(allocation, policy),
+        -current_handicap_ms(allocation, now_ms).bit_length() if takes_part(allocation, policy) else 0,
         work_lost_ms(allocation, now_ms, policy),
         -allocation.since_ms,
         allocation.attempt,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.policy import Policy
 from headway.scheduling.allocation_index import AllocationIndex
+from headway.scheduling.equals.victims import TIMES_LESS, gives_way, takes_part
 from headway.scheduling.fair_share import Guarantees, are_in_one_pool, is_borrowed, within_guarantee
 from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import capped_priority, returning_rank, running_priority, waiting_rank
@@ -85,6 +86,22 @@ def _would_requeue_ahead(allocation: Allocation, job: WaitingJob, now_ms: int, p
     return returning[0] < waiting[0] if policy.teams else returning < waiting
 
 
+def yields_to_equal(allocation: Allocation, job: WaitingJob, at_ms: int, policy: Policy) -> bool:
+    """Whether the attempt may be stopped for this job although its priority is the same.
+
+    Args:
+        allocation: the attempt.
+        job: the waiting job.
+        at_ms: when the attempt would be stopped, ms.
+        policy: the policy.
+    """
+    if running_priority(allocation, policy) != capped_priority(job.priority, job.team, policy):
+        return False
+    if policy.ageing is not None and _would_requeue_ahead(allocation, job, at_ms, policy):
+        return False
+    return gives_way(allocation, job, at_ms, policy)
+
+
 def get_targets(
     job: WaitingJob,
     lacking: Demand,
@@ -115,6 +132,8 @@ def get_targets(
         spared: attempts that are not stopped for the job.
     """
     mine = capped_priority(job.priority, job.team, policy)
+    if takes_part(job, policy):
+        mine += 1
     left = use
     chosen: list[Allocation] = []
     gained: dict[str, int] = {}
@@ -128,7 +147,9 @@ def get_targets(
         if candidate.attempt in spared:
             continue
         # With the remaining use: attempts of one team may be borrowed one by one, but not all together.
-        if not outranks(job, candidate, left, now_ms, policy, reclaims=reclaims):
+        if not outranks(job, candidate, left, now_ms, policy, reclaims=reclaims) and not yields_to_equal(
+            candidate, job, now_ms, policy
+        ):
             continue
         chosen.append(candidate)
         gained = plus(gained, frees)
@@ -180,10 +201,24 @@ class Preemption:
 
     def is_possible_for(self, job: WaitingJob) -> bool:
         """Whether any attempt could be stopped for the job, or any warm pool released."""
-        return bool(self._index.warm) or (job.preempts and self.is_outranked_by(job))
+        if self._index.warm:
+            return True
+        if not job.preempts or not self.is_outranked_by(job):
+            return False
+        return not takes_part(job, self._policy) or self._has_lower(job) or self._is_small(job)
+
+    def _has_lower(self, job: WaitingJob) -> bool:
+        """Whether the job could outrank any attempt that is not an equal."""
+        if not self._policy.preemption or not self._index.live:
+            return False
+        lowest = self._index.lowest_priority
+        return capped_priority(job.priority, job.team, self._policy) > lowest or self.reclaims(job)
 
     def is_outranked_by(self, job: WaitingJob) -> bool:
-        """Whether the job could outrank any attempt, and so could another job of its rank or a higher one."""
+        """Whether the rank of the job could let it preempt any attempt, and so could that of any job ahead of it.
+
+        What is left of a job does not follow from its rank, and is not compared here.
+        """
         if self._index.warm:
             return True
         if not self._policy.preemption or not self._index.live:
@@ -193,7 +228,16 @@ class Preemption:
         return self.reclaims(job)
 
     def _outranks_any(self, job: WaitingJob) -> bool:
-        return capped_priority(job.priority, job.team, self._policy) > self._index.lowest_priority
+        mine, lowest = capped_priority(job.priority, job.team, self._policy), self._index.lowest_priority
+        if mine != lowest or not takes_part(job, self._policy):
+            return mine > lowest
+        last_turn_ms, _ = self._index.equals
+        return job.turn_ms < last_turn_ms
+
+    def _is_small(self, job: WaitingJob) -> bool:
+        """Whether little enough is left of the job that any equal could give way to it."""
+        _, largest_ms = self._index.equals
+        return TIMES_LESS * job.handicap_ms <= largest_ms
 
     def reclaims(self, job: WaitingJob) -> bool:
         """Whether the job may reclaim borrowed instances: the criterion by which it ranks before their jobs."""
@@ -255,8 +299,16 @@ class Preemption:
         left = minus(self._use.get(job.team, {}), total(victim.demand for victim in own))
         return {victim.attempt for victim in own if within_guarantee(left, victim.demand, guaranteed)}
 
-    def preemptible_from(self, job: WaitingJob) -> Callable[[Allocation], int | None]:
-        """The time from which an attempt may be preempted for the job, ms; None for never."""
+    def preemptible_from(self, job: WaitingJob) -> Callable[[Allocation], int | None] | None:
+        """From when on an attempt may be preempted for the job at its reserved start, ms; None for never.
+
+        That is one of lower rank. What is left of an equal becomes less until then, so it may give way no more.
+
+        Returns:
+            None if there is no such attempt.
+        """
+        if not self._index.warm and not (job.preempts and self._has_lower(job)):
+            return None
         reclaims = self.reclaims(job)
 
         def from_ms(allocation: Allocation) -> int | None:

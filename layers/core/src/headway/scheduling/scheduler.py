@@ -59,8 +59,9 @@ class _Pass:
         self.size_changes = SizeChanges(snapshot, self.looks)
         self.reserved_starts = ReservedStarts(state.allocations, policy, snapshot.now_ms, self.looks, self.size_changes)
         self.explainer = Explainer(snapshot, state.allocations, self.reserved_starts, enabled=explain)
-        #: Kinds of jobs that preemption does not help; see :func:`_kind`.
-        self.stuck: set[_Kind] = set()
+        #: Kinds of jobs that preemption does not help; see :func:`_kind`. Of each, the handicap and the turn from which
+        #: on this is so, if the jobs may preempt equals.
+        self.stuck: dict[_Kind, tuple[int, int]] = {}
         self.releases: list[Release] = []
         self.stops: list[StopForSize] = []
         self.starts: list[Start] = []
@@ -285,11 +286,10 @@ class _Pass:
         if not self.reserved_starts.is_at_depth(pools) or state.owners or may_be_warm:
             # What is reserved or being freed for this job, or for one of lower rank, may let it start.
             return None
-        kind = _kind(job)
-        if kind not in self.stuck:
+        if not self._is_stuck(job):
             if self.preemption.is_possible_for(job):
                 return None
-            self.stuck.add(kind)
+            self._mark_stuck(job)
         takes = state.charged(job)
         if any(count > state.sizes[pool] for pool, count in takes.items()):
             return None
@@ -302,6 +302,16 @@ class _Pass:
             return None
         delayed = self.reserved_starts.delayed_by(takes, self._until_ms(job))
         return partial(self.explainer.would_delay, delayed) if delayed is not None else None
+
+    def _mark_stuck(self, job: WaitingJob) -> None:
+        self.stuck[_kind(job)] = (job.handicap_ms, job.turn_ms)
+
+    def _is_stuck(self, job: WaitingJob) -> bool:
+        least = self.stuck.get(_kind(job))
+        if least is None or job.left_ms is None:
+            return least is not None
+        # An equal that gives way to this job would have to one of which less is left, and whose turn comes earlier.
+        return job.handicap_ms >= least[0] and job.turn_ms >= least[1]
 
     def _take_over(self, job: WaitingJob, takes: Demand) -> None:
         """Take what is reserved or being freed for jobs of lower rank, if this job gets all that it lacks with it.
@@ -419,7 +429,7 @@ class _Pass:
         if lacking:
             victims = self.preemption.victims(job, lacking)
             if not victims:
-                self.stuck.add(_kind(job))
+                self._mark_stuck(job)
                 self._block(job, total_need, lacking)
                 return
             # Its victims take time to stop, and leave their part of later sizes to it.
@@ -438,7 +448,7 @@ class _Pass:
         # When the job will start is not known, so its limit does not prove when it ends.
         delayed = self.reserved_starts.delayed_by(counted, None)
         if delayed is not None:
-            self.stuck.add(_kind(job))
+            self._mark_stuck(job)
             start = self._reserve(job, total_need, _combination(job.demand))
             # If it starts when other attempts have stopped, its start time is not known.
             self.explainer.add(job, partial(self.explainer.would_delay, delayed), None if owed else start)
@@ -462,10 +472,9 @@ class _Pass:
             self._release_warm(victim, job, freed)
             return
         self.stuck.clear()
-        by_right = reclaims and running_priority(victim, self.policy) >= capped_priority(
-            job.priority, job.team, self.policy
-        )
-        reason = reasons.preempted(victim, job, reclaims=by_right)
+        lower = running_priority(victim, self.policy) < capped_priority(job.priority, job.team, self.policy)
+        by_right = reclaims and not lower and victim.team != job.team
+        reason = reasons.preempted(victim, job, reclaims=by_right, equal=not lower and not by_right)
         self.preemptions.append(
             Preempt(job=victim.job, attempt=victim.attempt, for_job=job.name, freed=freed, reason=reason)
         )
@@ -517,17 +526,16 @@ class _Pass:
             # A pool that was shrunk below its use has to shrink first, even if the job needs no more of it.
             need = {**dict.fromkeys(state.overcommitted(job), 0), **need}
         available = {pool: state.spare[pool] + state.unclaimed.get(pool, 0) for pool in need}
-        preempts = self.preemption.is_possible_for(job)
-        return need, available, self.preemption.preemptible_from(job) if preempts else None
+        return need, available, self.preemption.preemptible_from(job)
 
 
 def _combination(demand: Demand) -> Combination:
     return tuple(demand) if len(demand) == 1 else tuple(sorted(demand))
 
 
-_Kind = tuple[str, int, bool, bool, tuple[tuple[str, int], ...]]
+_Kind = tuple[str, int, bool, bool, bool, tuple[tuple[str, int], ...]]
 
 
 def _kind(job: WaitingJob) -> _Kind:
     """What preemption for a job depends on: equal jobs have the same result until something is freed."""
-    return (job.team, job.priority, job.preempts, job.one_of, tuple(job.demand.items()))
+    return (job.team, job.priority, job.preempts, job.one_of, job.left_ms is None, tuple(job.demand.items()))

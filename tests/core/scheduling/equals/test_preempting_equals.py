@@ -1,0 +1,301 @@
+"""Jobs that preempt equals in the order `shortest-remaining`: which do, which give way, and the promises about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from headway.errors import InvariantViolation
+from headway.model import Allocation, Snapshot, WaitingJob
+from headway.plan import Preempt
+from headway.policy import Ageing, Order, Policy, Team
+from headway.reasons import ReasonCode
+from headway.scheduling.equals.victims import TIMES_LESS
+from headway.scheduling.invariants import check_plan
+from headway.scheduling.preemption import yields_to_equal
+from headway.scheduling.scheduler import schedule
+from tests.core.builders import NOW_MS, P5, held, job, preemptions, reserved, snapshot
+from tests.core.scheduling import test_histories as histories
+from tests.core.scheduling import test_promises as promises
+from tests.core.scheduling import test_turns as turns
+from tests.core.strategies import World, among_equals, nothing_owed, snapshots
+
+BY_REMAINING = Policy(order=Order.SHORTEST_REMAINING)
+HOUR = 3_600_000
+
+
+def small(name: str = "small", hours: float = 1, priority: int = 0, **more: Any) -> WaitingJob:
+    """A waiting job of which some hours are left, on one instance."""
+    left_ms = int(hours * HOUR)
+    waiting = job(name, priority, entered=NOW_MS, limit_s=left_ms // 1000)
+    return replace(waiting, **{"left_ms": left_ms, "handicap_ms": 10 * left_ms, **more})
+
+
+def large(name: str = "large", hours: float = 9, priority: int = 0, since: int = 0, **more: Any) -> Allocation:
+    """An attempt of which some hours were left at its start, on one instance; its job writes checkpoints."""
+    left_ms = int(hours * HOUR)
+    running = held(name, priority, since=since, checkpoints=True)
+    return replace(running, **{"entry_time_ms": 0, "left_ms": left_ms, "handicap_ms": 10 * left_ms, **more})
+
+
+def decided(running: Allocation, waiting: WaitingJob, policy: Policy = BY_REMAINING) -> list[tuple[str, str]]:
+    """The preemptions in a full pool."""
+    return preemptions(schedule(snapshot(running, waiting, size=1, policy=policy)))
+
+
+def test_a_job_preempts_an_equal_of_which_more_is_left_and_says_so() -> None:
+    plan = schedule(snapshot(large(), small(), size=1, policy=BY_REMAINING))
+    assert preemptions(plan) == [("large", "small")]
+    (action,) = [each for each in plan.actions if isinstance(each, Preempt)]
+    assert action.reason.code is ReasonCode.PREEMPTED
+    assert "at most half as much is left of its limit times its instances" in action.reason.message
+
+
+@pytest.mark.parametrize("hours", [1, 2, 5])
+def test_at_most_half_as_much_is_left_of_the_preemptor(hours: int) -> None:
+    since = NOW_MS - HOUR // 2
+    enough = large(hours=TIMES_LESS * hours + 0.5, since=since)
+    assert decided(enough, small(hours=hours)) == [("large", "small")]
+    one_ms_less = replace(enough, since_ms=since - 1)
+    assert decided(one_ms_less, small(hours=hours)) == []
+
+
+UNEQUAL = {
+    "it writes no checkpoints": (large(checkpoints=False), small()),
+    "it is not preemptible": (large(preemptible=False), small()),
+    "it was preempted often enough": (large(preemptions=10), small()),
+    "it entered in another order": (large(left_ms=None), small()),
+    "the preemptor entered in another order": (large(), small(left_ms=None)),
+    "the preemptor preempts no job": (large(), small(preempts=False)),
+    "it has a higher priority": (large(priority=1), small()),
+    "it ends as soon as it would stop": (large(limit_ms=NOW_MS + 120_000), small()),
+    # Its turn: 90 h after 0; that of the preemptor: 10 h after 80 h.
+    "the turn of the preemptor comes later": (large(), small(entry_time_ms=80 * HOUR)),
+}
+
+
+@pytest.mark.parametrize("why", UNEQUAL)
+def test_an_attempt_gives_way_to_no_equal_if(why: str) -> None:
+    running, waiting = UNEQUAL[why]
+    assert decided(running, waiting) == []
+
+
+def test_a_job_gives_way_just_before_the_turn_of_the_other_comes() -> None:
+    assert decided(large(since=NOW_MS), small(entry_time_ms=80 * HOUR - 1)) == [("large", "small")]
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(order=Order.SHORT), Policy(limit_weight=3)], ids=str)
+def test_in_another_order_no_job_preempts_equals_also_if_it_entered_in_this_one(policy: Policy) -> None:
+    assert decided(large(), small(), policy) == []
+
+
+def test_a_switch_of_the_order_preempts_nothing() -> None:
+    fifo = replace(large(), left_ms=None, handicap_ms=0)
+    old = replace(small("old"), left_ms=None, handicap_ms=0, entry_time_ms=0)
+    plan = schedule(snapshot(fifo, old, small("new", 0.1), size=1, policy=BY_REMAINING))
+    assert preemptions(plan) == []
+    assert [wait.job for wait in plan.waits] == ["old", "new"]
+
+
+def test_the_minimum_run_time_holds_among_equals() -> None:
+    policy = replace(BY_REMAINING, min_run_time_ms=1000)
+    assert decided(large(since=NOW_MS - 999), small(), policy) == []
+    assert decided(large(since=NOW_MS - 1000), small(), policy) == [("large", "small")]
+
+
+def test_among_equals_those_are_stopped_of_which_more_is_left_and_then_those_that_lose_less() -> None:
+    most = large("most", 40, since=0)
+    less, least = large("less", 20, since=NOW_MS - 60_000), large("least", 18, since=NOW_MS - 10_000)
+    plan = schedule(snapshot(least, less, most, small(), size=3, policy=BY_REMAINING))
+    assert preemptions(plan) == [("most", "small")]
+    # In powers of two as much is left of both of these.
+    plan = schedule(snapshot(less, least, small(), size=2, policy=BY_REMAINING))
+    assert preemptions(plan) == [("least", "small")]
+
+
+def test_an_attempt_of_lower_priority_is_stopped_before_an_equal() -> None:
+    plan = schedule(
+        snapshot(large("equal", 90, 5), large("lower", 9, 1), small(priority=5), size=2, policy=BY_REMAINING)
+    )
+    assert preemptions(plan) == [("lower", "small")]
+
+
+def test_equals_and_attempts_of_lower_priority_are_stopped_together() -> None:
+    wide = replace(small(priority=5), demand={P5: 2})
+    plan = schedule(snapshot(large("equal", 90, 5), large("lower", 9, 1), wide, size=2, policy=BY_REMAINING))
+    assert sorted(preemptions(plan)) == [("equal", "small"), ("lower", "small")]
+
+
+def test_where_there_are_teams_jobs_preempt_equals_of_their_own_team_only() -> None:
+    policy = replace(BY_REMAINING, teams={"a": Team(), "b": Team()})
+    assert decided(large(team="a"), small(team="b"), policy) == []
+    assert decided(large(team="a"), small(team="a"), policy) == [("large", "small")]
+    # Without teams in the policy their names have no effect.
+    assert decided(large(team="a"), small(team="b")) == [("large", "small")]
+
+
+def test_a_job_that_reclaims_says_so_for_the_other_team_and_names_the_order_for_its_own() -> None:
+    policy = replace(BY_REMAINING, teams={"a": Team(guaranteed={P5: 2}), "b": Team()})
+    plan = schedule(snapshot(large(team="b"), small(team="a"), size=1, policy=policy))
+    assert [action.reason.code for action in plan.actions] == [ReasonCode.RECLAIMED]
+    plan = schedule(snapshot(large(team="a"), small(team="a"), size=1, policy=policy))
+    assert [action.reason.code for action in plan.actions] == [ReasonCode.PREEMPTED]
+
+
+def test_priority_that_a_job_has_gained_by_ageing_protects_it_from_equals() -> None:
+    policy = replace(BY_REMAINING, ageing=Ageing(interval_ms=HOUR, cap=1))
+    aged = large(since=2 * HOUR)
+    later = replace(snapshot(aged, small(entry_time_ms=2 * HOUR), size=1, policy=policy), now_ms=2 * HOUR)
+    assert preemptions(schedule(later)) == []
+    young = replace(aged, entry_time_ms=2 * HOUR)
+    assert preemptions(schedule(replace(later, allocations=(young,)))) == [("large", "small")]
+
+
+def test_a_job_that_would_rank_higher_by_its_age_once_it_waits_again_is_not_stopped_for_an_equal() -> None:
+    policy = replace(BY_REMAINING, ageing=Ageing(interval_ms=HOUR, cap=1))
+    # It started at once, so it has gained nothing; waiting again it would have gained one.
+    running = replace(large(), since_ms=0, entry_time_ms=0)
+    later = replace(snapshot(running, small(entry_time_ms=HOUR), size=1, policy=policy), now_ms=HOUR)
+    assert preemptions(schedule(later)) == []
+    assert preemptions(schedule(replace(later, policy=BY_REMAINING))) == [("large", "small")]
+
+
+GIVES_WAY = {
+    "yes": (large(), small(), True),
+    "the preemptor entered in another order": (large(), small(left_ms=None), False),
+    "its turn comes at the same time": (large(since=NOW_MS), small(entry_time_ms=80 * HOUR), False),
+    "its turn comes a moment later": (large(since=NOW_MS), small(entry_time_ms=80 * HOUR - 1), True),
+    "its priority is higher": (large(priority=1), small(), False),
+    "its priority is lower": (large(), small(priority=1), False),
+    "it is a warm pool": (large(warm="k"), small(), False),
+}
+
+
+@pytest.mark.parametrize("case", GIVES_WAY)
+def test_an_attempt_yields_to_an_equal(case: str) -> None:
+    running, waiting, yields = GIVES_WAY[case]
+    assert yields_to_equal(running, waiting, NOW_MS, BY_REMAINING) is yields
+
+
+def test_a_victim_of_lower_priority_is_spared_if_it_would_rank_first_by_its_age_and_what_is_left_of_it() -> None:
+    policy = replace(BY_REMAINING, ageing=Ageing(interval_ms=5 * HOUR, cap=1))
+    nearly_done, urgent = large(hours=9, since=0), small("urgent", priority=1, entry_time_ms=8 * HOUR)
+    later = replace(snapshot(nearly_done, urgent, size=1, policy=policy), now_ms=8 * HOUR)
+    # Its turn would be 10 h after its entry at 0, that of the other is at 18 h.
+    assert preemptions(schedule(later)) == []
+    just_begun = replace(nearly_done, since_ms=4 * HOUR)
+    assert preemptions(schedule(replace(later, allocations=(just_begun,)))) == [("large", "urgent")]
+
+
+def test_a_large_job_still_preempts_lower_priorities_behind_a_blocked_one() -> None:
+    # Little is left of the attempt, so no equal of the job would give way.
+    lower = large("lower", 0.5, since=NOW_MS, limit_ms=9 * HOUR)
+    first = replace(small("first", 5, 5, preempts=False), handicap_ms=0)
+    ends = replace(held("ends", 9, since=NOW_MS), limit_ms=HOUR)
+    plan = schedule(snapshot(lower, ends, first, small("second", 5, 5), size=2, policy=BY_REMAINING))
+    assert preemptions(plan) == [("lower", "second")]
+
+
+def test_a_job_whose_turn_comes_first_preempts_behind_one_with_a_reservation_that_no_equal_gives_way_to() -> None:
+    policy = replace(BY_REMAINING, teams={"a": Team()})
+    # The turn of `promised` comes after that of `running`, but what is reserved for it is considered first.
+    promised = replace(small("promised", entry_time_ms=200 * HOUR, team="a"), demand={P5: 2})
+    waiting = replace(small("waiting", 2, team="a"), demand={P5: 2})
+    running = replace(large(hours=9, since=NOW_MS, team="a", limit_ms=9 * HOUR), demand={P5: 2})
+    ends = replace(held("ends", 9, since=NOW_MS, team="a"), limit_ms=HOUR)
+    plan = schedule(snapshot(running, ends, promised, waiting, reserved("promised"), size=4, policy=policy))
+    assert preemptions(plan) == [("large", "waiting")]
+
+
+def test_a_smaller_job_preempts_behind_a_larger_one_of_its_kind_that_no_equal_gives_way_to() -> None:
+    # The first entered long before, so its turn comes sooner although it is larger. It waits for the end of `ends`.
+    first = small("first", 5, entry_time_ms=NOW_MS - 60 * HOUR)
+    ends = replace(held("ends", 9, since=NOW_MS), limit_ms=HOUR)
+    running = large(hours=9, since=NOW_MS, limit_ms=9 * HOUR)
+    plan = schedule(snapshot(running, ends, first, small("second"), size=2, policy=BY_REMAINING))
+    assert preemptions(plan) == [("large", "second")]
+    assert plan.waits[0].start_by_ms == NOW_MS + HOUR
+
+
+def test_a_preemption_of_an_equal_of_which_too_little_is_left_is_not_applied() -> None:
+    good = snapshot(large(), small(), size=1, policy=BY_REMAINING)
+    plan = schedule(good)
+    check_plan(good, plan)
+    for bad in (
+        replace(good, waiting=(small(hours=5),)),
+        replace(good, policy=Policy()),
+        replace(good, allocations=(large(checkpoints=False),)),
+        replace(good, allocations=(large(priority=1),)),
+    ):
+        with pytest.raises(InvariantViolation, match="whose priority is not higher"):
+            check_plan(bad, plan)
+
+
+# ------------------------------------------------------------------------------------------------------- promises
+@given(among_equals(snapshots()))
+def test_every_plan_passes_its_own_verification(snapshot: Snapshot) -> None:
+    check_plan(snapshot, schedule(snapshot))
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        promises.capacity_holds,
+        promises.all_or_nothing,
+        promises.first_in_line_is_not_kept_from_what_is_free,
+        promises.protected_attempts_run_on,
+        promises.no_victim_is_needless,
+        promises.preemptors_start_when_all_has_stopped,
+        promises.what_is_freed_is_earmarked_whole,
+        promises.warm_pools_go_before_attempts,
+        promises.leftovers_are_released,
+        promises.the_order_of_reading_does_not_matter,
+        turns.nothing_is_left_to_decide,
+    ],
+    ids=lambda promise: promise.__name__,
+)
+def test_the_promises_hold_among_equals(promise: Callable[[Snapshot], None]) -> None:
+    given(among_equals(snapshots()))(settings(max_examples=60)(promise))()
+
+
+@given(among_equals(snapshots("one")))
+def test_the_queue_is_in_rank_order(snapshot: Snapshot) -> None:
+    promises.line_is_in_rank_order(snapshot)
+
+
+@given(among_equals(snapshots("none", ageing=False, backfill=True).map(nothing_owed)))
+def test_a_reserved_start_is_kept_whichever_jobs_preempt_equals_past_it(snapshot: Snapshot) -> None:
+    promises.reserved_starts_are_kept(snapshot)
+
+
+@settings(max_examples=150)
+@given(among_equals(snapshots()) | among_equals(snapshots("none", full=True)))
+def test_equals_do_not_preempt_each_other_back_and_forth(snapshot: Snapshot) -> None:
+    histories.preemption_comes_to_an_end(snapshot)
+
+
+@settings(max_examples=60)
+@given(among_equals(snapshots()))
+def test_every_job_that_fits_starts_once_running_jobs_have_ended(snapshot: Snapshot) -> None:
+    histories.every_job_is_served(snapshot)
+
+
+@settings(max_examples=150)
+@given(among_equals(snapshots("none", ageing=False, full=True)))
+def test_a_job_replaces_equals_of_at_least_twice_its_handicap_also_after_they_have_stopped(snapshot: Snapshot) -> None:
+    """Promise 7: the measure by which two jobs cannot stop each other back and forth."""
+    world = World.of(snapshot)
+    plan = schedule(snapshot)
+    waiting = {job.name: job for job in snapshot.waiting}
+    world.apply(plan)
+    world.now_ms += 120_000
+    world.end_all_stopping()
+    for action in plan.actions:
+        if isinstance(action, Preempt) and action.job in world.waiting:
+            victim, preemptor = world.waiting[action.job], waiting[action.for_job]
+            if victim.priority == preemptor.priority:
+                assert victim.turn_ms > preemptor.turn_ms
