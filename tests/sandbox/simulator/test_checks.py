@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from headway_sandbox.simulator import checks
+from headway_sandbox.simulator.limits import GUESSED, ROUNDED
 from headway_sandbox.simulator.metrics import Result
 from tests.sandbox.simulator.test_simulator import BLOCKED, play, trace
 
@@ -46,6 +47,25 @@ def test_jobs_of_higher_priority_wait_less_than_a_tenth_and_their_wait_is_report
     (verdict, sentence), (all_end, _) = checks._orders(ours, alone)
     assert (verdict, all_end) == (holds, True)
     assert f"jobs of priority 1 alone would wait {alone_s:.0f} s" in sentence
+
+
+@pytest.mark.parametrize(
+    ("limits", "off", "unfinished", "holds"),
+    [
+        (ROUNDED, 1.099, 0, True),
+        (ROUNDED, 1.101, 0, False),
+        (GUESSED, 1.199, 0, True),
+        (GUESSED, 1.201, 0, False),
+        (ROUNDED, 1.05, 1, False),
+    ],
+)
+def test_an_order_by_what_is_left_is_near_an_oracle(
+    result: Result, limits: str, off: float, unfinished: int, holds: bool
+) -> None:
+    ours = replace(result, limit_factor=limits, unfinished=unfinished)
+    verdict, sentence = checks._nears(ours, ours.jct.avg_s / off)
+    assert verdict is holds
+    assert f"({off - 1:+.1%})" in sentence
 
 
 def test_jobs_that_never_end_are_reported(result: Result) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from headway_client.cli import main
 from headway_sandbox.simulator.errors import InvalidCapacity, InvalidInput, InvalidTrace, UnknownPolicy
+from headway_sandbox.simulator.limits import GUESSED, ROUNDED, limits_ms
 from headway_sandbox.simulator.metrics import Result, Spread, Timeline, jain
 from headway_sandbox.simulator.policies import policy_named
 from headway_sandbox.simulator.run import Scenario, scenarios, simulate, simulate_all
@@ -223,16 +224,67 @@ def test_policies_that_ignore_limits_are_simulated_once(tmp_path: Path) -> None:
     assert [result.label for result in results] == ["headway 1x", "headway 2x", "headway 5x", "fifo"]
 
 
-@pytest.mark.parametrize(("limits", "checkpointing", "stop_ms"), [([0.5], 0, 0), ([], 0, 0), ([1], 2, 0), ([1], 0, -1)])
-def test_invalid_numbers_are_refused(tmp_path: Path, limits: list[float], checkpointing: float, stop_ms: int) -> None:
+@pytest.mark.parametrize(
+    ("limits", "checkpointing", "stop_ms"),
+    [([0.5], 0, 0), ([1001], 0, 0), (["2-5x"], 0, 0), ([], 0, 0), ([1], 2, 0), ([1], 0, -1)],
+)
+def test_invalid_numbers_are_refused(
+    tmp_path: Path, limits: list[float | str], checkpointing: float, stop_ms: int
+) -> None:
     with pytest.raises(InvalidInput):
         scenarios(trace(tmp_path, *BLOCKED), ["fifo"], limits, checkpointing=checkpointing, stop_ms=stop_ms)
+
+
+HOUR_S = 3600
+
+
+@pytest.mark.parametrize(
+    ("run_s", "limit_s"), [(1, HOUR_S), (HOUR_S, HOUR_S), (HOUR_S + 1, 4 * HOUR_S), (9000 * HOUR_S, 9000 * HOUR_S)]
+)
+def test_limits_are_rounded_up_to_the_next_usual_length(tmp_path: Path, run_s: int, limit_s: int) -> None:
+    jobs = trace(tmp_path, f"0,{run_s},1,1,,a,,").jobs
+    assert limits_ms(jobs, ROUNDED, 0) == [limit_s * 1000]
+
+
+def test_guessed_limits_are_one_to_ten_times_the_run_time_and_the_seed_selects_them(tmp_path: Path) -> None:
+    jobs = trace(tmp_path, *(f"{i},1000,1,1,,a,," for i in range(200))).jobs
+    guesses = limits_ms(jobs, GUESSED, 1)
+    assert all(1_000_000 <= limit_ms <= 10_000_000 for limit_ms in guesses)
+    assert 60 <= sum(limit_ms < 3_162_278 for limit_ms in guesses) <= 140
+    assert guesses == limits_ms(jobs, GUESSED, 1) != limits_ms(jobs, GUESSED, 2)
+
+
+def test_a_job_with_less_left_preempts_an_equal_which_keeps_what_its_checkpoints_have(tmp_path: Path) -> None:
+    # The second needs all of the pool for an hour; of the first, 9 of 10 hours are left then.
+    rows = (f"0,{10 * HOUR_S},4,1,,a,,", f"{HOUR_S},{HOUR_S},4,1,,a,,")
+    result = play(trace(tmp_path, *rows), "order-shortest-remaining", stop_ms=120_000, checkpoints=1)
+    assert result.preemptions == 1
+    # One hour and the time of a stop, and eleven hours with the time of the stop: no work is lost.
+    assert result.jct.avg_s == pytest.approx((HOUR_S + 120 + 11 * HOUR_S + 120) / 2, abs=0.1)
+    assert play(trace(tmp_path, *rows), "order-short", stop_ms=120_000, checkpoints=1).preemptions == 0
+    assert play(trace(tmp_path, *rows), "order-shortest-remaining", stop_ms=120_000).preemptions == 0
+
+
+def test_of_a_preempted_job_less_is_left_so_it_ranks_before_an_equal_of_its_length(tmp_path: Path) -> None:
+    # 6 of its 10 hours are done when it is preempted for the second; the third, of 5 hours, comes meanwhile.
+    rows = (f"0,{10 * HOUR_S},4,1,,a,,", f"{6 * HOUR_S},{HOUR_S},4,1,,a,,", f"{6 * HOUR_S + 60},{5 * HOUR_S},4,1,,b,,")
+    result = play(trace(tmp_path, *rows), "order-shortest-remaining", checkpoints=1)
+    assert result.preemptions == 1
+    # The first continues when the second has ended.
+    assert result.wait_by_team_s == {"a": HOUR_S / 2, "b": 5 * HOUR_S - 60}
+
+
+def test_limits_as_they_are_given_name_the_results(tmp_path: Path) -> None:
+    them = scenarios(trace(tmp_path, *BLOCKED), ["order-shortest-remaining"], [1.0, ROUNDED, GUESSED])
+    names = [f"order-shortest-remaining {limits}" for limits in ("1x", "rounded", "1-10x")]
+    assert [result.label for result in simulate_all(them)] == names
 
 
 def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
         UnknownPolicy,
-        match="no policy 'lifo'; choose from headway, headway-short, order-short, fifo, easy, sjf, article",
+        match="no policy 'lifo'; choose from headway, headway-short, order-short, order-shortest-remaining, "
+        "order-shortest-remaining-unbounded, fifo, easy, sjf, article",
     ):
         policy_named("lifo")
 
@@ -268,7 +320,15 @@ def test_the_command_shows_a_table_and_writes_figures_and_a_picture(
 
 
 @pytest.mark.parametrize(
-    "wrong", [["--capacity", "p"], ["--policy", "lifo"], ["--limits", "0"], ["--trace", "none.csv"], ["--rows", "0"]]
+    "wrong",
+    [
+        ["--capacity", "p"],
+        ["--policy", "lifo"],
+        ["--limits", "0"],
+        ["--limits", "2-5x"],
+        ["--trace", "none.csv"],
+        ["--rows", "0"],
+    ],
 )
 def test_the_command_refuses_invalid_arguments_as_wrong_usage(
     tmp_path: Path, wrong: list[str], capsys: pytest.CaptureFixture[str]

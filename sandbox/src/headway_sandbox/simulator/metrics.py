@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from headway_sandbox.simulator.limits import Limits, described
 from headway_sandbox.simulator.trace import Trace, TraceJob
 
 _HOUR_MS = 3_600_000
@@ -112,7 +113,7 @@ class Result:
     trace: str
     policy: str
     #: None for a policy that does not use limits.
-    limit_factor: float | None
+    limit_factor: Limits | None
     jobs: int
     #: Jobs that never end under this policy.
     unfinished: int
@@ -145,7 +146,7 @@ class Result:
     @property
     def label(self) -> str:
         """The policy, its limit factor if it uses limits, and how long warm pools stay and take to be released."""
-        limits = "" if self.limit_factor is None else f" {self.limit_factor:g}x"
+        limits = "" if self.limit_factor is None else f" {described(self.limit_factor)}"
         return f"{self.policy}{limits}" + (f" warm {self.keep_s:g}/{self.release_s:g} s" if self.keep_s else "")
 
     def to_document(self, parts: int = 500) -> dict[str, Any]:
@@ -157,7 +158,7 @@ def measure(
     *,
     trace: Trace,
     policy: str,
-    limit_factor: float | None,
+    limit_factor: Limits | None,
     outcomes: Mapping[str, Outcome],
     timeline: Timeline,
     refused: int,
@@ -171,7 +172,7 @@ def measure(
     Args:
         trace: The trace.
         policy: Name of the policy.
-        limit_factor: Limits divided by run times; None if the policy does not use limits.
+        limit_factor: Limits divided by run times, or how they are given; None if the policy does not use limits.
         outcomes: Outcomes by job.
         timeline: Instances in use and waiting jobs.
         refused: Launches that SageMaker's quota refused.

@@ -9,7 +9,7 @@ from functools import partial
 from headway import reasons
 from headway.model import Allocation, Snapshot
 from headway.plan import Action, Plan, Preempt, Start
-from headway.policy import MAX_BACKFILL_WINDOW, Order, Policy
+from headway.policy import MAX_BACKFILL_WINDOW, MAX_WAIT_BOUND, Order, Policy
 from headway.scheduling.ordering import rank
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free, minus, shortfall
@@ -87,6 +87,9 @@ class Article:
         return [Preempt(job=victim.job, attempt=victim.attempt, for_job=first.name, freed={}, reason=reason)]
 
 
+_UNBOUNDED = 1_000_000
+"""Preemptions of one job where their number is not limited."""
+
 SHORT_FIRST = 10
 """Weight of limits in the queue that prefers short jobs among equal priorities."""
 
@@ -111,6 +114,23 @@ POLICIES = {
         SimulatedPolicy(
             name="order-short",
             policy=Policy(backfill_window=MAX_BACKFILL_WINDOW, order=Order.SHORT),
+            uses_limits=True,
+            uses_priorities=True,
+        ),
+        SimulatedPolicy(
+            name="order-shortest-remaining",
+            policy=Policy(backfill_window=MAX_BACKFILL_WINDOW, order=Order.SHORTEST_REMAINING),
+            uses_limits=True,
+            uses_priorities=True,
+        ),
+        SimulatedPolicy(
+            name="order-shortest-remaining-unbounded",
+            policy=Policy(
+                backfill_window=MAX_BACKFILL_WINDOW,
+                order=Order.SHORTEST_REMAINING,
+                wait_bound=MAX_WAIT_BOUND,
+                max_preemptions=_UNBOUNDED,
+            ),
             uses_limits=True,
             uses_priorities=True,
         ),

@@ -10,8 +10,10 @@ from random import Random
 
 from headway.forecasting.simulation import Arrival, Event, EventKind, Simulation
 from headway.model import Snapshot, WaitingJob
+from headway.scheduling.equals.remaining import left_on_entry_ms
 from headway.scheduling.ordering import handicap_ms
 from headway_sandbox.simulator.errors import InvalidInput
+from headway_sandbox.simulator.limits import Limits, limits_ms, require_known
 from headway_sandbox.simulator.metrics import Outcome, Result, Timeline, WarmUse, measure
 from headway_sandbox.simulator.policies import Article, SimulatedPolicy, policy_named
 from headway_sandbox.simulator.trace import Trace, TraceJob
@@ -23,13 +25,13 @@ class Scenario:
 
     trace: Trace
     policy: str
-    #: Limit of each job divided by its true run time.
-    limit_factor: float = 1.0
+    #: The limits of jobs: divided by their true run times, or how they are given.
+    limit_factor: Limits = 1.0
     #: Duration of an attempt's stop.
     stop_ms: int = 120_000
     #: Fraction of the jobs that write checkpoints, 0 to 1.
     checkpointing: float = 0.0
-    #: Seed of the choice of these jobs.
+    #: Seed of the choice of these jobs, and of guessed limits.
     seed: int = 0
     #: How long an attempt holds its instances before it trains, when they are new and when they were kept warm.
     cold_start_ms: int = 0
@@ -74,7 +76,7 @@ def simulate(scenario: Scenario) -> Result:
 def scenarios(
     trace: Trace,
     policies: Sequence[str],
-    limits: Sequence[float] = (1.0,),
+    limits: Sequence[Limits] = (1.0,),
     *,
     stop_ms: int = 120_000,
     checkpointing: float = 0.0,
@@ -89,10 +91,10 @@ def scenarios(
     Args:
         trace: The trace.
         policies: Names of the policies.
-        limits: Factors of the true run times.
+        limits: Factors of the true run times, or how they are given.
         stop_ms: Duration of an attempt's stop.
         checkpointing: Fraction of the jobs that write checkpoints, 0 to 1.
-        seed: Seed of the choice of these jobs.
+        seed: Seed of the choice of these jobs, and of guessed limits.
         cold_start_ms: How long an attempt holds new instances before it trains.
         warm_start_ms: The same for warm instances.
         keep_ms: How long instances stay warm after a job; 0 for not at all.
@@ -103,8 +105,8 @@ def scenarios(
     """
     if not policies or not limits:
         raise InvalidInput("name at least one policy and one limit")
-    if any(not 1 <= factor <= 1000 for factor in limits):
-        raise InvalidInput("a limit is a factor from 1 to 1000: jobs with shorter limits would be timed out")
+    for each in limits:
+        require_known(each)
     if not 0 <= checkpointing <= 1:
         raise InvalidInput("the fraction of the jobs that write checkpoints is a number from 0 to 1")
     if stop_ms < 0:
@@ -158,21 +160,22 @@ def simulate_all(
 
 def _arrivals(scenario: Scenario, policy: SimulatedPolicy) -> list[Arrival]:
     random = Random(scenario.seed)
+    limits = limits_ms(scenario.trace.jobs, scenario.limit_factor, scenario.seed)
     return [
         Arrival(
             time_ms=job.submit_ms,
-            job=_waiting(job, scenario, policy),
+            job=_waiting(job, limit_ms, scenario, policy),
             run_ms=job.run_ms,
             # Drawn for every job, so that one seed gives all policies the same jobs.
             checkpoints=random.random() < scenario.checkpointing,
         )
-        for job in scenario.trace.jobs
+        for job, limit_ms in zip(scenario.trace.jobs, limits, strict=True)
     ]
 
 
-def _waiting(job: TraceJob, scenario: Scenario, policy: SimulatedPolicy) -> WaitingJob:
+def _waiting(job: TraceJob, limit_ms: int, scenario: Scenario, policy: SimulatedPolicy) -> WaitingJob:
     # A limit covers the time in which instances are provided as well.
-    limit_ms = round(job.run_ms * scenario.limit_factor) + scenario.cold_start_ms
+    limit_ms += scenario.cold_start_ms
     return WaitingJob(
         name=job.name,
         demand={job.pool: job.count},
@@ -182,6 +185,7 @@ def _waiting(job: TraceJob, scenario: Scenario, policy: SimulatedPolicy) -> Wait
         team=job.team,
         limit_ms=limit_ms,
         handicap_ms=handicap_ms(limit_ms, {job.pool: job.count}, policy.policy),
+        left_ms=left_on_entry_ms(limit_ms, policy.policy),
         warm_key=f"{job.team}/{job.count}" if scenario.keep_ms else "",
         keep_ms=scenario.keep_ms,
     )

@@ -28,11 +28,15 @@ class _Names(click.ParamType[list[str]]):
         return [name.strip() for name in value.split(",") if name.strip()]
 
 
-class _Numbers(click.ParamType[list[float]]):
-    name = "numbers"
+_GIVEN_LIMITS = ("rounded", "1-10x")
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[float]:
-        return [Decimal().convert(part.strip(), param, ctx) for part in value.split(",")]
+
+class _Limits(click.ParamType[list[float | str]]):
+    name = "limits"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[float | str]:
+        parts = (part.strip() for part in value.split(","))
+        return [part if part in _GIVEN_LIMITS else Decimal().convert(part, param, ctx) for part in parts]
 
 
 class _Fraction(Decimal):
@@ -53,10 +57,14 @@ class _Fraction(Decimal):
     type=_Names(),
     default="headway",
     metavar="NAME[,...]",
-    help="headway (default), headway-short, order-short, fifo, easy, sjf, article.",
+    help="headway (default), headway-short, order-short, order-shortest-remaining, fifo, easy, sjf, article.",
 )
 @click.option(
-    "--limits", type=_Numbers(), default="1", metavar="X[,...]", help="Run time limits as multiples of true run times."
+    "--limits",
+    type=_Limits(),
+    default="1",
+    metavar="X[,...]",
+    help="Run time limits as multiples of true run times; rounded (up to 1 h, 4 h, 12 h, 1 d, ...), 1-10x (guessed).",
 )
 @click.option("--gpus", is_flag=True, help="An instance is one GPU (default).")
 @click.option(
@@ -105,7 +113,11 @@ class _Fraction(Decimal):
     help="The fraction of the jobs that write checkpoints.",
 )
 @click.option(
-    "--seed", type=WholeNumber(0, 999_999_999), default=0, metavar="N", help="Selects the jobs that write checkpoints."
+    "--seed",
+    type=WholeNumber(0, 999_999_999),
+    default=0,
+    metavar="N",
+    help="Selects the jobs that write checkpoints, and guesses.",
 )
 @click.option("--rows", type=WholeNumber(1, 999_999_999), metavar="N", help="Read only the first N jobs of the trace.")
 @click.option("--processes", type=WholeNumber(1, 64), default=1, metavar="N", help="Run N simulations in parallel.")
@@ -116,7 +128,7 @@ def simulate(
     common: CommonOptions,
     capacity: str,
     policy: list[str],
-    limits: list[float],
+    limits: list[float | str],
     stop_seconds: int,
     start_seconds: int,
     warm_start_seconds: int,
