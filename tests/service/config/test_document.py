@@ -30,9 +30,10 @@ def test_a_document_without_rules_gets_the_default_policy() -> None:
     assert validate(GOOD).policy() == Policy()
 
 
-def test_an_order_and_its_bound_reach_the_policy() -> None:
-    configuration = validate({**GOOD, "priority": {"order": "short", "waitBound": 7}})
-    assert configuration.policy() == Policy(order=Order.SHORT, wait_bound=7)
+@pytest.mark.parametrize("order", list(Order))
+def test_an_order_and_its_bound_reach_the_policy(order: Order) -> None:
+    configuration = validate({**GOOD, "priority": {"order": str(order), "waitBound": 7}})
+    assert configuration.policy() == Policy(order=order, wait_bound=7)
     assert parse(text_of(configuration)) == configuration
 
 
@@ -41,6 +42,7 @@ def test_an_order_and_its_bound_reach_the_policy() -> None:
     [
         ({"order": "lifo"}, "'fifo', 'short' or 'shortest-remaining'"),
         ({"order": "short", "limitWeight": 1}, "limitWeight belongs to the order fifo"),
+        ({"order": "shortest-remaining", "limitWeight": 1}, "set the order shortest-remaining to fifo"),
         ({"order": "short", "waitBound": 0}, "waitBound"),
         ({"order": "short", "waitBound": 1001}, "waitBound"),
     ],

@@ -115,6 +115,14 @@ def test_a_job_that_asks_for_more_has_the_place_that_the_same_job_submitted_now_
     )
 
 
+def test_a_job_that_asks_for_more_has_all_of_its_new_limit_left(world: World) -> None:
+    configure(world, priority={"order": "shortest-remaining"})
+    three(world)
+    change(world, "a", max_runtime_s=2 * DAY_S)
+    changed = get_job(world.table, "a")
+    assert changed.left_ms == changed.limit_ms == (2 * DAY_S + 1800) * 1000
+
+
 def test_a_job_that_asks_for_less_keeps_its_turn_among_equals(world: World) -> None:
     configure(world, priority={"limitWeight": 3})
     three(world)

@@ -183,6 +183,7 @@ UNUSUAL = {
     "priority": 7,
     "checkpoints": True,
     "handicap_ms": 5,
+    "left_ms": 76_000,
     "limit_ms": 77_000,
     "on_demand": True,
     "preemptible": False,

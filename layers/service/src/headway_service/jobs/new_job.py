@@ -5,6 +5,7 @@ from __future__ import annotations
 from headway.lifecycle import JobState
 from headway.policy import Policy
 from headway.reasons import array_entered, entered, entered_after
+from headway.scheduling.equals.remaining import left_on_entry_ms
 from headway.scheduling.ordering import handicap_ms
 from headway_service.admission.admit import Admitted
 from headway_service.admission.arrays import AdmittedArray
@@ -48,6 +49,7 @@ def new_job(
         job_state=JobState.PENDING,
         priority=admitted.priority,
         entry_time=now_ms,
+        left_ms=left_on_entry_ms(admitted.limit_ms, policy),
         handicap_ms=handicap_ms(admitted.limit_ms, admitted.demand, policy, one_of=admitted.one_of),
         demand=dict(admitted.demand),
         one_of=admitted.one_of,

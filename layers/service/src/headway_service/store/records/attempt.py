@@ -49,6 +49,7 @@ class AttemptRecord(Record):
     #: Of its job: when that was accepted, ms, and what else a decision wants to know of it.
     entry_time: int | None = None
     handicap_ms: int = 0
+    left_ms: int | None = None
     team: str = ""
     limit_ms: int | None = None
     preemptible: bool = True
@@ -129,6 +130,7 @@ class AttemptRecord(Record):
             checkpoints=job.checkpoints,
             entry_time=job.entry_time,
             handicap_ms=job.handicap_ms,
+            left_ms=job.left_ms,
             team=job.team,
             limit_ms=job.limit_ms,
             on_demand=job.on_demand,
@@ -183,6 +185,7 @@ class AttemptRecord(Record):
             since_ms=self.since_ms,
             entry_time_ms=self.entry_time,
             handicap_ms=self.handicap_ms,
+            left_ms=self.left_ms,
             team=self.team,
             limit_ms=self.limit_ms,
             checkpoints=self.checkpoints,

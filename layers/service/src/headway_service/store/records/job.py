@@ -37,7 +37,7 @@ MAX_ENDED_ATTEMPTS = 20
 
 SUMMARY = (
     *("handicapMs", "limitMs", "preemptionCount", "attemptCount", "notBeforeMs", "heldBy", "endedMs"),
-    *("startedMs", "instanceMs", "comment", "acceptedMs", "oneOf"),
+    *("startedMs", "instanceMs", "comment", "acceptedMs", "oneOf", "leftMs"),
     *("choices", "alternative", "bound", "waitAtMostS", "portableCheckpoint", "dependsOn"),
     *("array", "memberOf", "index", "isSetAside"),
     *("reuse", "lostMs", "billedMs", "unbilledMs", "lostBilledMs", "lostUnbilledMs"),
@@ -169,6 +169,9 @@ class JobRecord(Record):
     accepted_ms: int | None = None
     #: How much later than its entry its turn comes among jobs of its priority, ms.
     handicap_ms: int = 0
+    #: What is left of its limit, as far as its checkpoints go, ms; None if the order in which it entered does not
+    #: compare that.
+    left_ms: int | None = None
     demand: dict[str, int]
     #: Whether SageMaker takes one of these pools. Until it is known which, an attempt holds the instances of all.
     one_of: bool = False
@@ -437,6 +440,7 @@ class JobRecord(Record):
                 priority=self.priority,
                 entry_time=self.entry_time,
                 handicap_ms=self.handicap_ms,
+                left_ms=self.left_ms,
                 not_before_ms=self.not_before_ms,
                 held_by=self.held_by,
                 team=self.team,

@@ -25,6 +25,7 @@ class QueueEntry(Record):
     priority: int
     entry_time: int
     handicap_ms: int = 0
+    left_ms: int | None = None
     not_before_ms: int = 0
     held_by: str = ""
     team: str = ""
@@ -104,6 +105,7 @@ def waiting_of(of: JobRecord | QueueEntry) -> WaitingJob:
         priority=of.priority,
         entry_time_ms=of.entry_time,
         handicap_ms=of.handicap_ms,
+        left_ms=of.left_ms,
         not_before_ms=of.not_before_ms,
         held_by=of.held_by,
         team=of.team,

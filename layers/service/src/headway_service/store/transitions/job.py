@@ -13,6 +13,7 @@ from headway.lifecycle import (
     next_job_state,
 )
 from headway.reasons import Reason
+from headway.scheduling.equals.remaining import after_attempt
 from headway.vectors import minus, plus
 from headway_service.ports.table import Absent, Equals, Put, Update, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
@@ -308,6 +309,7 @@ def end(
         usage=_usage_after(job, ended if sighting else None),
         lacked_instances=_lacks_instances(job, sighting, retry),
         bound=job.bound or _binds(job, attempt, sighting, retry, vanished=vanished),
+        **_turn_after(job, attempt, sighting, lost_ms, now_ms),
         **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
@@ -328,6 +330,31 @@ def end(
     if vanished or sighting is None:
         writes += _give_up(attempt, now_ms, machine_ms, vanished=vanished)
     return writes
+
+
+def _turn_after(
+    job: JobRecord, attempt: AttemptRecord, sighting: TrainingJobStatus | None, lost_ms: int, now_ms: int
+) -> dict[str, int]:
+    """What is left of the limit of a job after an attempt, and its handicap, where its order compares that.
+
+    Only what it trained before its stop counts, less what is lost of that: an attempt may hold its instances before it
+    trains. So its turn is not earlier than the decision that stopped it took it to be.
+
+    Args:
+        job: the job.
+        attempt: the attempt.
+        sighting: its final status; None if it was never launched.
+        lost_ms: how much of its time is lost.
+        now_ms: its end, ms.
+    """
+    if job.left_ms is None or sighting is None:
+        return {}
+    until_ms = now_ms if attempt.stopping_since_ms is None else attempt.stopping_since_ms
+    ran_ms = until_ms - attempt.since_ms
+    if sighting.trained_ms is not None:
+        ran_ms = min(ran_ms, sighting.trained_ms)
+    left_ms, handicap_ms = after_attempt(job.left_ms, job.handicap_ms, ran_ms - lost_ms)
+    return {"left_ms": left_ms, "handicap_ms": handicap_ms}
 
 
 def change_priority(
