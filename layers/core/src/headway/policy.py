@@ -26,7 +26,7 @@ MAX_WAIT_BOUND = 1000
 
 SHORT_WEIGHT = 10
 """How many times its limit the turn of a job on one instance comes after its entry in the orders ``short`` and
-``shortest-remaining``.""" ""
+``shortest-remaining``."""
 
 
 class Order(StrEnum):
