@@ -112,7 +112,7 @@ class Queue:
                 predicted = foresight.answer(self, method, segments, query, document)
                 return (
                     predicted
-                    or usage.answer(self.jobs, method, segments, query)
+                    or usage.answer(self.jobs, method, segments, query, document)
                     or arrays.answer(self, method, segments, query)
                     or self.feed.answer(method, segments, query)
                 )

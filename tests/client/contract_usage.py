@@ -11,7 +11,11 @@ HOUR_S = 3600
 
 
 def answer(
-    jobs: Mapping[str, dict[str, Any]], method: str, segments: list[str], query: dict[str, list[str]]
+    jobs: Mapping[str, dict[str, Any]],
+    method: str,
+    segments: list[str],
+    query: dict[str, list[str]],
+    document: dict[str, Any],
 ) -> Reply | None:
     """The answer; None if the call is another one."""
     match (method, segments):
@@ -21,6 +25,8 @@ def answer(
             return sums(query)
         case ("GET", ["usage", "comparison"]):
             return 200, comparison(query)
+        case ("POST", ["usage", "repair"]):
+            return repair(document)
         case ("POST", ["usage", "recount"]):
             return 200, recount(query)
         case _:
@@ -115,13 +121,26 @@ def recount(query: dict[str, list[str]]) -> dict[str, Any]:
     return {"compared": 50, "repaired": 2, "nextToken": "x"}
 
 
+def repair(wanted: dict[str, Any]) -> Reply:
+    """A repair of the newest comparison of the 23rd takes effect; that of the 21st is older than another one."""
+    if wanted["day"] == "2026-11-21":
+        message = "the sums of 2026-11 by owner were repaired since the comparison: compare 2026-11-21 again"
+        return problem(409, "SumsChanged", message)
+    kept = {name: wanted[name] for name in ("by", "day")}
+    return 200, {**kept, "repaired": len(wanted["differences"]), "revision": wanted["revision"] + 1}
+
+
 def comparison(query: dict[str, list[str]]) -> dict[str, Any]:
-    """Two pages; by owner, the sums have too much, and one job is not complete."""
+    """Two pages; by owner, the sums have too much, and one job is not complete on the 24th."""
     wanted = {name: values[0] for name, values in query.items()}
     by_owner = wanted["by"] == "owner"
     last = "nextToken" in wanted
     job = {"jobName": "a", "sums": {"x": {"attempts": 1}}, "complete": True}
-    more = {"jobName": "b", "sums": {"x": {"attempts": 1, "jobs.failed": 1}}, "complete": not by_owner}
+    more = {
+        "jobName": "b",
+        "sums": {"x": {"attempts": 1, "jobs.failed": 1}},
+        "complete": not by_owner or wanted["day"] != "2026-11-24",
+    }
     stored = {"x": {"attempts": 3 if by_owner else 2, "jobs.failed": 1}, **({"": {"w.9": 1}} if by_owner else {})}
     return {
         "by": wanted["by"],
@@ -129,7 +148,8 @@ def comparison(query: dict[str, list[str]]) -> dict[str, Any]:
         "scanned": 2,
         "jobs": [more] if last else [job],
         "stored": stored if last else None,
-        "keepsEarlier": last,
+        "keepsEarlier": not last and wanted["day"] != "2026-11-22",
+        "revision": 3 if last else None,
         "changed": last and wanted["day"] == "2026-11-20",
         "nextToken": None if last else "x",
     }

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headway_sandbox.inprocess.lambda_loader import Context, event
+from headway_service.accounting.repair import MAX_REPAIRED
 from headway_service.events.job_events import job_event
 from headway_service.feed.append import FeedAppender
 from headway_service.monitoring.gauges import RESERVED_MS
@@ -139,7 +140,52 @@ def test_the_sums_of_a_day_are_compared_with_the_jobs(functions: Functions) -> N
         if page["nextToken"] is None:
             break
         token = {"nextToken": page["nextToken"]}
-    assert (page["stored"], page["changed"], page["jobs"]) == ({}, False, [])
+    assert (page["stored"], page["changed"], page["jobs"], page["revision"]) == ({}, False, [], 0)
+
+
+def repair(functions: Functions, **changes: Any) -> tuple[int, Any]:
+    yesterday = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
+    difference = {"name": "red", "figure": "attempts", "stored": 0, "computed": 1, **changes.pop("difference", {})}
+    body = {"by": "team", "day": yesterday, "revision": 0, "differences": [difference], **changes}
+    return functions.http("POST", "/usage/repair", body)
+
+
+def test_a_difference_is_repaired_once_and_a_repair_of_an_older_comparison_is_refused(functions: Functions) -> None:
+    answers = [repair(functions) for _ in range(2)]
+    assert [(status, each["repaired"], each["revision"]) for status, each in answers] == [(200, 1, 1)] * 2
+    answer = answers[0][1]
+    (row,) = get(functions, "/usage", by="team", from_=answer["day"])["rows"]
+    assert (row["name"], row["attempts"]) == ("red", 1)
+    status, refusal = repair(functions, difference={"stored": 1, "computed": 0})
+    assert (status, refusal["error"]["code"]) == (409, "SumsChanged")
+    assert "compare" in refusal["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"by": "tag:project"}, "by"),
+        ({"day": "2026-02-30"}, "day"),
+        ({"day": "9999-01-01"}, "not over"),
+        ({"revision": -1}, "revision"),
+        ({"differences": []}, "differences"),
+        ({"difference": {"stored": -1}}, "stored"),
+        ({"difference": {"computed": 1.5}}, "computed"),
+        ({"difference": {"figure": "idle.p"}}, "idle.p"),
+        ({"difference": {"figure": "used." + 300 * "x"}}, "figure"),
+        ({"difference": {"more": 1}}, "more"),
+    ],
+)
+def test_a_repair_that_is_not_valid_is_refused(functions: Functions, changes: dict[str, Any], named: str) -> None:
+    status, refusal = repair(functions, **changes)
+    assert (status, refusal["error"]["code"]) == (400, "InvalidRequest")
+    assert named in str(refusal)
+
+
+def test_a_repair_has_a_limited_number_of_figures(functions: Functions) -> None:
+    many = [{"name": "red", "figure": f"w.{n}", "stored": 0, "computed": 1} for n in range(MAX_REPAIRED + 1)]
+    assert repair(functions, differences=many)[0] == 400
+    assert repair(functions, differences=many[:-1])[0] == 200
 
 
 @pytest.mark.parametrize(

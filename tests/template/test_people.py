@@ -47,6 +47,7 @@ WHO = {
     ("post", "/resume"): ADMIN,
     ("get", "/usage/comparison"): ADMIN,
     ("post", "/usage/recount"): ADMIN,
+    ("post", "/usage/repair"): ADMIN,
 }
 API = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/${StageName}/"
 

@@ -193,6 +193,13 @@ recount --compare 2026-11-24
 recount --compare 2026-11-24 --by owner
 recount --compare 2026-11-24 --by owner -o json
 recount --compare 2026-11-20
+recount --repair 2026-11-23
+recount --repair 2026-11-23 --yes
+recount --repair 2026-11-23 --by owner --yes -o json
+recount --repair 2026-11-23 --by team
+recount --repair 2026-11-24 --yes
+recount --repair 2026-11-22 --yes
+recount --repair 2026-11-21 --yes
 policy lint config.json
 policy lint config.json -o json
 policy lint rules.json
@@ -264,6 +271,8 @@ usage --from 2026-11-02 --to 2026-11-01
 report --month november
 recount -o csv
 recount --by team
+recount --yes
+recount --compare 2026-11-23 --repair 2026-11-23
 show
 show ..
 show a b

@@ -20,7 +20,7 @@ from headway_service.accounting.compare import ComparedPage, ScannedJob, compare
 from headway_service.accounting.records import IDLE, IDLE_RESERVED, MAX_NAME_BYTES, MarkRecord, add_figures, sum_key
 from headway_service.api.routes.usage import MAX_TOKEN_CHARS
 from headway_service.errors import InvalidRequest
-from headway_service.ports.table import Update
+from headway_service.ports.table import Item, Key, Update
 from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.accounting.test_accountant import DAY, G5, HOUR_MS, NOON_MS, accountant, attempt, job
@@ -204,9 +204,9 @@ def test_the_mark_of_a_job_that_cannot_have_anything_in_the_day_is_not_read(reco
     class Counting(MemoryTable):
         read = 0
 
-        def get(self, key: object) -> object:  # type: ignore[override]
-            self.read += 1
-            return super().get(key)  # type: ignore[arg-type]
+        def get(self, key: Key) -> Item | None:
+            self.read += key == MarkRecord.key(record.job_name)
+            return super().get(key)
 
     table = Counting()
     table.write([record.put()])

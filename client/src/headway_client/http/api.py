@@ -39,11 +39,13 @@ from headway_client.models import (
     Summary,
     Usage,
     UsageComparison,
+    UsageRepair,
     WhatIf,
 )
 from headway_client.models.decode import decode
 
 if TYPE_CHECKING:
+    from headway.accounting.differences import Difference
     from headway_client.config.profile import Connection
 
 PAGE_SIZE = 100
@@ -501,6 +503,25 @@ class HeadwayApi:
         """
         query = [("by", by), ("day", day), *([("nextToken", token)] if token is not None else [])]
         return decode(UsageComparison, self._send_new("GET", ["usage", "comparison"], query=query).document)
+
+    def repair_usage(self, by: str, day: str, revision: int, differences: Sequence[Difference]) -> UsageRepair:
+        """Give figures of a day the values that the jobs have. The call is idempotent.
+
+        Args:
+            by: ``team``, ``owner`` or ``pool``.
+            day: the UTC day that was compared, such as ``2026-11-24``.
+            revision: that of the comparison, or of the repair before of the same comparison.
+            differences: what all pages of the comparison have shown, at most 20.
+
+        Raises:
+            ConflictError: the sums have changed since the comparison.
+        """
+        listed = [
+            {"name": each.name, "figure": each.figure, "stored": each.stored, "computed": each.computed}
+            for each in differences
+        ]
+        body = {"by": by, "day": day, "revision": revision, "differences": listed}
+        return decode(UsageRepair, self._send_new("POST", ["usage", "repair"], body=body).document)
 
     def pause(self, reason: str, pool: str | None = None) -> Capacity:
         """Pause starts in a pool, or in all pools, until it is resumed. The call is idempotent.

@@ -30,6 +30,7 @@ from headway.api_documents.usage import (
     ScannedJob,
     Usage,
     UsageComparison,
+    UsageRepair,
     UsageSum,
 )
 from headway.api_documents.version import ServerVersion
@@ -85,6 +86,7 @@ __all__ = [
     "TeamUse",
     "Usage",
     "UsageComparison",
+    "UsageRepair",
     "UsageSum",
     "WaitingHead",
     "WatchOf",

@@ -22,6 +22,7 @@ from headway_service import __version__
 from headway_service.accounting.accountant import Accountant
 from headway_service.accounting.consumer import UsageConsumer
 from headway_service.accounting.idle import IdleTime
+from headway_service.accounting.repair import UsageRepairer
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
 from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLetterQueue
@@ -228,6 +229,11 @@ class Container:
     def accountant(self) -> Accountant:
         """Keeps the sums of usage. One for all invocations, as it remembers which names have some."""
         return Accountant(self.table, lambda: self.usage_tags)
+
+    @property
+    def usage_repairer(self) -> UsageRepairer:
+        """Repairs sums of usage."""
+        return UsageRepairer(self.table, self.clock, self.settings.retention_s)
 
     @property
     def usage_tags(self) -> tuple[str, ...]:

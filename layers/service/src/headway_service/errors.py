@@ -144,6 +144,13 @@ class RestoreUnfinished(RequestError):
     code = "RestoreUnfinished"
 
 
+class SumsChanged(RequestError):
+    """Sums of usage are not those that a repair of them was made for."""
+
+    status = HTTPStatus.CONFLICT
+    code = "SumsChanged"
+
+
 class QueueFull(RequestError):
     """The queue is full. That lasts until jobs start or are stopped, so the status is neither 429 nor 503."""
 

@@ -170,5 +170,18 @@ class UsageComparison(ApiDocument):
     stored: Annotated[
         Mapping[str, Mapping[str, int]] | None, Member("The sums of the day, by name; only on the last page.")
     ]
+    revision: Annotated[
+        int | None, Member("How many repairs of the sums of the month there are; only on the last page.")
+    ] = None
     changed: Annotated[bool, Member("Whether the sums have changed since the first page: begin again.")]
     next_token: Annotated[str | None, Member("Where the next page begins; null at the end.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageRepair(ApiDocument):
+    """The result of a repair of the sums of a day."""
+
+    by: str
+    day: str
+    repaired: Annotated[int, Member("Figures that have the values of the jobs now.")]
+    revision: Annotated[int, Member("How many repairs of the sums of the month there are.")]

@@ -20,11 +20,11 @@ from headway.lifecycle import TERMINAL
 from headway_service.accounting.contributions import accounted
 from headway_service.accounting.records import (
     DAYS_KEPT,
-    IDLE,
-    IDLE_RESERVED,
     MAX_NAMES,
     MarkRecord,
+    RepairRecord,
     figures_in,
+    is_of_jobs,
     name_in,
     partition,
     prefix,
@@ -66,6 +66,7 @@ class ComparedPage:
         jobs: those that have something in the day; a job is in one page.
         keeps_earlier: whether one of the jobs that were read ended before the day, and is still to be kept.
         stored: the sums of the day, on the last page.
+        revision: how many repairs of the sums of its month there are, on the last page.
         changed: whether these have changed since the first page, so that the comparison is of no use.
         token: where the next page begins; None at the end.
     """
@@ -74,6 +75,7 @@ class ComparedPage:
     jobs: tuple[ScannedJob, ...]
     keeps_earlier: bool
     stored: Mapping[str, Figures] | None
+    revision: int | None
     changed: bool
     token: str | None
 
@@ -96,7 +98,7 @@ def compare_day(
         InvalidRequest: the day is not over, or some of its jobs may have been forgotten; or the token is not valid.
     """
     check_day(day, now_ms, retention_s)
-    after, digest = _parse(token, by, day) if token else (None, _digest(_stored(table, by, day)))
+    after, digest = _parse(token, by, day) if token else (None, _digest(*_stored(table, by, day)))
     page = table.scan((_JOB, _MARK), after=after, limit=MAX_SCANNED)
     marks = {item["pk"]: item for item in page.items if item["sk"] == _MARK}
     jobs = [JobRecord.parse(item) for item in page.items if item["sk"] == _JOB]
@@ -105,13 +107,14 @@ def compare_day(
     if page.after is not None:
         text = json.dumps([*page.after, digest, by, day.isoformat()], ensure_ascii=False)
         following = base64.urlsafe_b64encode(text.encode()).decode()
-    stored = _stored(table, by, day) if following is None else None
+    stored, revision = _stored(table, by, day) if following is None else (None, None)
     return ComparedPage(
         scanned=len(jobs),
         jobs=tuple(found),
         keeps_earlier=any(_is_kept(job, machine_ms) and (job.ended_ms or 0) < begin_ms(day) for job in jobs),
         stored=stored,
-        changed=stored is not None and _digest(stored) != digest,
+        revision=revision,
+        changed=following is None and _digest(stored, revision) != digest,
         token=following,
     )
 
@@ -176,19 +179,21 @@ def _is_complete(job: JobRecord, day: date) -> bool:
     return first is None or first.number == 1 or first.since_ms < begin_ms(day)
 
 
-def _stored(table: Table, by: str, day: date) -> dict[str, dict[str, int]]:
+def _stored(table: Table, by: str, day: date) -> tuple[dict[str, dict[str, int]], int]:
+    """The sums of a day, and how many repairs of its month there are."""
     period = Period(month=month_of(day), day=day)
     items = table.query(partition(by, period.month), prefix=prefix(period), limit=MAX_NAMES + 1)
-    return {name_in(item): _of_jobs(figures_in(item)) for item in items}
+    repaired = table.get(RepairRecord.key(by, period.month))
+    sums = {name_in(item): _of_jobs(figures_in(item)) for item in items}
+    return sums, 0 if repaired is None else RepairRecord.parse(repaired).version
 
 
 def _of_jobs(figures: Figures) -> dict[str, int]:
-    """Those of the figures that jobs have: idle time is the pools'."""
-    return {name: value for name, value in figures.items() if value and not name.startswith((IDLE, IDLE_RESERVED))}
+    return {name: value for name, value in figures.items() if is_of_jobs(name)}
 
 
-def _digest(stored: Mapping[str, Figures]) -> str:
-    return hashlib.sha256(json.dumps(stored, sort_keys=True, default=int).encode()).hexdigest()[:16]
+def _digest(stored: Mapping[str, Figures] | None, revision: int | None) -> str:
+    return hashlib.sha256(json.dumps([stored, revision], sort_keys=True, default=int).encode()).hexdigest()[:16]
 
 
 def _parse(token: str, by: str, day: date) -> tuple[Key, str]:

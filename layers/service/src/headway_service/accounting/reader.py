@@ -130,8 +130,9 @@ def read_usage(
         # A sum as of a moment ago lacks what was added since, which is also so of what is not accounted for yet.
         items = table.query_for_display(partition(dimension, period.month), prefix=prefix(period), limit=MAX_NAMES + 1)
         for item in items:
-            found.setdefault((_shown_period(step, period.first), name_in(item)), {})[period] = figures_in(item)
-            _check_rows(len(found))
+            if figures := figures_in(item):
+                found.setdefault((_shown_period(step, period.first), name_in(item)), {})[period] = figures
+                _check_rows(len(found))
     return [UsageRow(name=name, period=shown, parts=parts) for (shown, name), parts in sorted(found.items())]
 
 

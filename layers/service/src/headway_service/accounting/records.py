@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from datetime import date
 from typing import ClassVar
 
 from headway.accounting.days import DAY_MS, Period, begin_ms
@@ -89,6 +90,45 @@ class ProgressRecord(Record):
         return Put(item={"pk": self.KEY.pk, "sk": self.KEY.sk, **self.fields()})
 
 
+class RepairRecord(Record):
+    """The repairs of the sums of a dimension in a month: their number as its version, and the last one."""
+
+    by: str
+    month: str
+    #: The day that it was of, and a digest of the differences that it was made for.
+    day: str = ""
+    digest: str = ""
+    #: ARN of who made it, and when, ms.
+    caller: str = ""
+    at_ms: int = 0
+    version: int = 0
+
+    @staticmethod
+    def key(by: str, month: str) -> Key:
+        """Where the repairs of a dimension in a month are counted."""
+        return Key(partition(by, month), "repaired")
+
+    def next(self, day: date, digest: str, caller: str, now_ms: int) -> RepairRecord:
+        """The record after another repair, whose version is still that of this one.
+
+        Args:
+            day: the day that it is of.
+            digest: the digest of the differences.
+            caller: ARN of who makes it.
+            now_ms: the training time, ms.
+        """
+        changes = {"day": day.isoformat(), "digest": digest, "caller": caller, "at_ms": now_ms}
+        return self.model_copy(update=changes)
+
+    def put(self) -> Put:
+        """The write that stores its next version, on condition that there was no other repair."""
+        key = self.key(self.by, self.month)
+        moved = self.model_copy(update={"version": self.version + 1})
+        requires = Equals("version", self.version) if self.version else Absent()
+        expires = {"expiresAt": expires_at(Period(month=self.month))}
+        return Put(item={"pk": key.pk, "sk": key.sk, **moved.fields(), **expires}, requires=requires)
+
+
 def partition(dimension: str, month: str) -> str:
     """The partition of the sums of a dimension in a month.
 
@@ -157,8 +197,15 @@ def name_in(item: Item) -> str:
 
 
 def figures_in(item: Item) -> dict[str, int]:
-    """The figures of an item."""
-    return {name: value for name, value in item.items() if name not in _OTHERS}
+    """The figures of an item. Those that a repair has made 0 are left out, like all that are 0."""
+    return {name: value for name, value in item.items() if name not in _OTHERS and value}
+
+
+def is_of_jobs(figure: str) -> bool:
+    """Whether a figure is one that jobs have: idle time is the pools'."""
+    return figure in {ATTEMPTS, PREEMPTIONS, REUSED} or (
+        figure.startswith((JOBS, USED, LOST, BILLED, UNBILLED, LOST_BILLED, LOST_UNBILLED, WAIT, RUN))
+    )
 
 
 _OTHERS = frozenset({"pk", "sk", "schemaVersion", "expiresAt"})

@@ -1,4 +1,4 @@
-"""What must hold of the sums of usage: each ended attempt and each end of a job is in them once."""
+"""What must hold of the sums of usage: each ended attempt and each end of a job is in them once, and nothing less."""
 
 from __future__ import annotations
 
@@ -22,9 +22,18 @@ def check_usage(table: MemoryTable) -> None:
         table: the table.
 
     Raises:
-        Violated: sums have more or less than the jobs.
+        Violated: sums have more or less than the jobs, or less than nothing.
     """
     items = table.items()
+    negative = [
+        (item["sk"], name)
+        for item in items
+        if item["pk"].startswith("usage#")
+        for name, value in item.items()
+        if isinstance(value, int) and value < 0
+    ]
+    if negative:
+        raise Violated(f"sums of usage are below 0: {negative}")
     expected: Counter[str] = Counter()
     for item in items:
         if item["sk"] == "job" and "array" not in item.get("summary", {}):
@@ -33,7 +42,7 @@ def check_usage(table: MemoryTable) -> None:
         for of_months in (True, False):
             found: Counter[str] = Counter()
             for item in items:
-                if item["pk"].startswith(f"usage#{dimension}#") and item["sk"] != "names":
+                if item["pk"].startswith(f"usage#{dimension}#") and item["sk"] not in {"names", "repaired"}:
                     found.update(_figures(item) if item["sk"].startswith(_MONTH) is of_months else {})
             wanted = expected if dimension != "pool" else _by_pool(expected)
             found = found if dimension != "pool" else _by_pool(found)

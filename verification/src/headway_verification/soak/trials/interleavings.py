@@ -50,6 +50,7 @@ from headway_verification.soak.trials.steps import (
     provide_capacity,
     raise_warm_pool_quota,
     reconcile,
+    repair,
     roll_back,
     run_steps,
     submit,
@@ -429,6 +430,8 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a start that is carried out too late to end before a pool becomes smaller": _interleaving(
         "jobs start that end just before a pool becomes smaller", wait(10)
     ),
+    "two first repairs of the sums": _interleaving("a figure of the sums is too much", repair("w.9", 0)),
+    "two repairs of the sums": _interleaving("a second figure of the sums is too much", repair("w.9", 1)),
     "two runs that write a digest": _interleaving("a digest is due", reconcile),
     "two descriptions of a training plan": _interleaving("a training plan is described", reconcile),
     "two descriptions of a training plan that changes": _interleaving("a training plan changes", reconcile, tick),

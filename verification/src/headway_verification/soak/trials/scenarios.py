@@ -32,6 +32,7 @@ from headway_verification.soak.trials.steps import (
     complete_training,
     configure,
     configure_from,
+    count_too_much,
     crash_after_launch,
     crash_before_launch,
     crash_in_edit,
@@ -51,6 +52,7 @@ from headway_verification.soak.trials.steps import (
     raise_warm_pool_quota,
     reconcile,
     reject_entries,
+    repair,
     restore,
     roll_back,
     run_steps,
@@ -480,6 +482,13 @@ SITUATIONS: dict[str, Scenario] = {
             *(wait(600), deliver_events),
         ),
         begin=tick,
+    ),
+    "a figure of the sums is too much": Scenario(
+        prepare=run_steps(count_too_much("w.9"), wait(100_000)), begin=repair("w.9", 0)
+    ),
+    "a second figure of the sums is too much": Scenario(
+        prepare=run_steps(count_too_much("w.8"), count_too_much("w.9"), wait(100_000), repair("w.8", 0)),
+        begin=repair("w.9", 1),
     ),
     "a digest is due": Scenario(prepare=run_steps(DIGEST_DUE, submit("a"), ask("DELETE", "/jobs/a")), begin=reconcile),
     "a training plan is described": Scenario(prepare=run_steps(sell_plan(), FOLLOWS), begin=reconcile),

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from headway.accounting.days import Period, day_of, month_of
+from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_sandbox.sagemaker.capacity.training_plan import Block, TrainingPlan
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
+from headway_service.accounting.records import add_figures
 from headway_service.ports.table import Delete, Key, Put
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.settings import MAX_LAUNCHES_AT_ONCE
@@ -345,6 +348,33 @@ def sell_plan(unhealthy: int = 0) -> Step:
         queue.fleet.put_plan(plan, now=queue.now_s)
 
     return sell
+
+
+def count_too_much(figure: str) -> Step:
+    """Add 1 to a figure of the jobs without a team, on the day of the start and in its month, as a wrong restore may.
+
+    Args:
+        figure: the figure.
+    """
+    day = day_of(int(START_S * 1000))
+    periods = (Period(month=month_of(day), day=day), Period(month=month_of(day)))
+
+    def count(queue: Deployment) -> None:
+        queue.table.write([add_figures("team", period, "", {figure: 1}) for period in periods])
+
+    return count
+
+
+def repair(figure: str, revision: int) -> Begin:
+    """Repair such a figure.
+
+    Args:
+        figure: the figure.
+        revision: how many repairs of the month there were.
+    """
+    difference = {"name": "", "figure": figure, "stored": 1, "computed": 0}
+    day = day_of(int(START_S * 1000)).isoformat()
+    return ask("POST", "/usage/repair", {"by": "team", "day": day, "revision": revision, "differences": [difference]})
 
 
 def wait(seconds: float) -> Step:

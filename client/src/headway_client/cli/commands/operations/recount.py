@@ -8,92 +8,110 @@ import click
 
 from headway_client.cli.arguments.dimensions import NAMES
 from headway_client.cli.command import Command, CommonOptions, pass_common
+from headway_client.cli.confirmation import confirm, yes_option
 from headway_client.cli.context import open_api, show_json, wants_json
-from headway_client.errors import BusyError, UsageError
+from headway_client.errors import UsageError
 
 if TYPE_CHECKING:
-    from headway.accounting.differences import Difference
-    from headway_client.http.api import HeadwayApi
-
-MAX_SCANS = 6
-"""How often the jobs are read for a comparison while the sums of the day change."""
+    from headway_client.cli.usage_comparison import Comparison
 
 
 @click.command("recount", cls=Command, interrupted="What was repaired so far stays; run it again.")
 @click.option(
     "--compare",
-    "day",
+    "compared",
     metavar="DAY",
     help="Change nothing: show in what the sums of this UTC day, such as 2026-11-24, differ from the jobs.",
 )
-@click.option("--by", type=click.Choice(NAMES), help="The sums to compare (default team); needs --compare.")
+@click.option(
+    "--repair",
+    "repaired",
+    metavar="DAY",
+    help="Show the same, and give the sums what the jobs have, too much as well as too little; asks before.",
+)
+@click.option(
+    "--by", type=click.Choice(NAMES), help="The sums: by default those by team for --compare, and all for --repair."
+)
+@yes_option
 @pass_common
-def recount(common: CommonOptions, day: str | None, by: str | None) -> None:
+def recount(common: CommonOptions, compared: str | None, repaired: str | None, by: str | None, *, yes: bool) -> None:
     """Compare the sums of usage with the jobs that are kept, and add what they lack."""
-    if day is not None:
-        _show_comparison(common, by or "team", day)
+    if compared is not None and repaired is not None:
+        raise UsageError("Use either --compare or --repair.")
+    if repaired is not None:
+        _repair(common, [by] if by else list(NAMES), repaired, yes=yes)
+        return
+    if yes:
+        raise UsageError("--yes needs --repair.")
+    if compared is not None:
+        _show_comparison(common, by or "team", compared)
         return
     if by is not None:
-        raise UsageError("--by needs --compare.")
+        raise UsageError("--by needs --compare or --repair.")
     api = open_api(common)
-    compared = repaired = 0
+    count = added = 0
     token: str | None = None
     while True:
         page = api.recount(token)
-        compared, repaired = compared + page.compared, repaired + page.repaired
+        count, added = count + page.compared, added + page.repaired
         if page.next_token is None or page.next_token == token:
             break
         token = page.next_token
     if wants_json(common):
-        show_json({"compared": compared, "repaired": repaired})
+        show_json({"compared": count, "repaired": added})
     else:
-        print(f"{compared} ended jobs were compared with the sums of usage; {repaired} were added.")
+        print(f"{count} ended jobs were compared with the sums of usage; {added} were added.")
 
 
 def _show_comparison(common: CommonOptions, by: str, day: str) -> None:
+    from headway_client.cli.usage_comparison import compare
+
+    found = compare(open_api(common), by, day)
+    if wants_json(common):
+        show_json(_document(found))
+    else:
+        _print(found)
+
+
+def _repair(common: CommonOptions, dimensions: list[str], day: str, *, yes: bool) -> None:
+    from headway_client.cli.usage_comparison import compare, repair
+
+    api = open_api(common)
+    found = [compare(api, by, day) for by in dimensions]
+    if not wants_json(common):
+        for each in found:
+            _print(each)
+    differing = [each for each in found if each.differences]
+    for each in differing:
+        each.require_exact()
+    if differing:
+        count = sum(len(each.differences) for each in differing)
+        confirm(common, f"Give {count} figures of {day} the values that the jobs have?", yes=yes)
+    for each in differing:
+        repair(api, each)
+        if not wants_json(common):
+            print(f"{len(each.differences)} figures of {day} by {each.by} were repaired.")
+    if wants_json(common):
+        show_json({"day": day, "repaired": [_document(each) for each in differing]})
+
+
+def _document(found: Comparison) -> dict[str, Any]:
+    listed = [
+        {"name": each.name, "figure": each.figure, "stored": each.stored, "computed": each.computed}
+        for each in found.differences
+    ]
+    return {"by": found.by, "day": found.day, "differences": listed, "incomplete": list(found.incomplete)}
+
+
+def _print(found: Comparison) -> None:
     from headway.sanitize import strip_control_characters
 
-    found, incomplete = _compare(open_api(common), by, day)
-    if wants_json(common):
-        listed = [
-            {"name": each.name, "figure": each.figure, "stored": each.stored, "computed": each.computed}
-            for each in found
-        ]
-        show_json({"by": by, "day": day, "differences": listed, "incomplete": incomplete})
-        return
-    for each in found:
+    for each in found.differences:
         name = strip_control_characters(each.name) or "(none)"
         kind = "too much" if each.stored > each.computed else "too little"
-        print(f"{by} {name}: {each.figure}: the sum has {each.stored}, the jobs have {each.computed}: {kind}.")
-    if not found:
-        print(f"The sums of {day} by {by} have what the jobs have.")
-    if incomplete:
-        named = ", ".join(map(strip_control_characters, incomplete))
+        print(f"{found.by} {name}: {each.figure}: the sum has {each.stored}, the jobs have {each.computed}: {kind}.")
+    if not found.differences:
+        print(f"The sums of {found.day} by {found.by} have what the jobs have.")
+    if found.incomplete:
+        named = ", ".join(map(strip_control_characters, found.incomplete))
         print(f"Jobs with more attempts than are kept, so that the jobs may seem to have too little: {named}.")
-
-
-def _compare(api: HeadwayApi, by: str, day: str) -> tuple[list[Difference], list[str]]:
-    """The differences, and the jobs of which attempts are not kept."""
-    for _ in range(MAX_SCANS):
-        scanned = _scan(api, by, day)
-        if scanned is not None:
-            return scanned
-    raise BusyError(f"The sums of {day} keep changing; try again later.")
-
-
-def _scan(api: HeadwayApi, by: str, day: str) -> tuple[list[Difference], list[str]] | None:
-    """The differences; None if the sums have changed meanwhile."""
-    from headway.accounting.differences import differences
-
-    jobs: dict[str, Any] = {}
-    token: str | None = None
-    while True:
-        page = api.compare_usage(by, day, token)
-        jobs |= {job.name: job for job in page.jobs}
-        token = page.next_token
-        if token is None:
-            break
-    if page.changed:
-        return None
-    incomplete = sorted(job.name for job in jobs.values() if not job.complete)
-    return differences(page.stored or {}, [job.sums for job in jobs.values()]), incomplete

@@ -7,20 +7,23 @@ from http import HTTPStatus
 from typing import Annotated
 
 from aws_lambda_powertools.event_handler import Request
-from aws_lambda_powertools.event_handler.openapi.params import Query
+from aws_lambda_powertools.event_handler.openapi.params import Body, Query
+from pydantic import BaseModel, ConfigDict, Field
 
 from headway.accounting.days import day_of
-from headway.api_documents.usage import HistoryPage, Recount, ScannedJob, Usage, UsageComparison
+from headway.accounting.differences import Difference
+from headway.api_documents.usage import HistoryPage, Recount, ScannedJob, Usage, UsageComparison, UsageRepair
 from headway.lifecycle import TERMINAL, JobState
 from headway_service.accounting.compare import compare_day
 from headway_service.accounting.reader import Step, read_usage_until
 from headway_service.accounting.rebuild import rebuild
-from headway_service.accounting.records import DAYS_KEPT
+from headway_service.accounting.records import DAYS_KEPT, MAX_NAME_BYTES
+from headway_service.accounting.repair import MAX_REPAIRED
 from headway_service.api.request_context import caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.routes.jobs import MAX_ARN_CHARS
 from headway_service.api.usage_documents import history_document, usage_document
-from headway_service.errors import InvalidRequest, NotAllowed
+from headway_service.errors import InvalidRequest, NotAllowed, SumsChanged, UnsupportedMediaType
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
 from headway_service.store.job_listing import MAX_LISTED, JobFilter, list_ended
 from headway_service.validation_messages import explained
@@ -38,6 +41,9 @@ _DAY = explained(r"^\d{4}-\d\d-\d\d$", "a day such as 2026-11-25")
 _BY = explained(
     r"^(team|owner|pool|tag:[A-Za-z0-9_.:/=+@-]{1,128})$", "team, owner, pool, or tag: and the key of a tag"
 )
+
+MAX_FIGURE_CHARS = 300
+"""The longest name of a figure: a kind and a pool."""
 
 _COMPARED = explained(r"^(team|owner|pool)$", "team, owner or pool")
 
@@ -156,9 +162,49 @@ def compare_usage(
         jobs=tuple(ScannedJob(name=each.job, sums=each.sums, complete=each.complete) for each in page.jobs),
         keeps_earlier=page.keeps_earlier,
         stored=page.stored,
+        revision=page.revision,
         changed=page.changed,
         next_token=page.token,
     )
+
+
+class DifferingFigure(BaseModel):
+    """A figure of the sums of a day that differs from the jobs."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    name: Annotated[str, Field(max_length=MAX_NAME_BYTES, description="Of which sum; empty for none.")]
+    figure: Annotated[str, Field(max_length=MAX_FIGURE_CHARS, description="Which figure, as it is stored.")]
+    stored: Annotated[int, Field(ge=0, description="Its value in the sum.")]
+    computed: Annotated[int, Field(ge=0, description="Its value by the jobs.")]
+
+
+class Repair(BaseModel):
+    """Differences that a comparison has found."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    by: Annotated[str, Field(pattern=_COMPARED, description="`team`, `owner` or `pool`.")]
+    day: Annotated[str, Field(pattern=_DAY, description="The UTC day that was compared.")]
+    revision: Annotated[int, Field(ge=0, description="That of the comparison.")]
+    differences: Annotated[list[DifferingFigure], Field(min_length=1, max_length=MAX_REPAIRED)]
+
+
+@router.call(
+    "POST /usage/repair",
+    {HTTPStatus.OK: "What was repaired."},
+    InvalidRequest,
+    UnsupportedMediaType,
+    NotAllowed,
+    SumsChanged,
+)
+def repair_usage(request: Request, repair: Annotated[Repair, Body()]) -> UsageRepair:
+    """Give figures of a day the values that the jobs have, as a comparison of all pages has found them.
+
+    It takes effect only if the sums have not been repaired since the comparison. It may be repeated.
+    """
+    found = [Difference(**each.model_dump()) for each in repair.differences]
+    day = _day(repair.day, "day")
+    revision = container(request).usage_repairer.repair(repair.by, day, found, repair.revision, caller(request).arn)
+    return UsageRepair(by=repair.by, day=repair.day, repaired=len(found), revision=revision)
 
 
 _MAX_TIME_MS = 10**13 - 1
