@@ -41,6 +41,8 @@ def summary(queue: Queue) -> dict[str, Any]:
         "counts": {
             "waiting": len(waiting),
             "depending": 0,
+            "held": sum(job["held"] for job in queue.jobs.values()),
+            "moreHeld": False,
             "running": sum(job["jobState"] == "running" for job in running),
             "stopping": sum(job["jobState"] == "stopping" for job in running),
         },

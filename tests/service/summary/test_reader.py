@@ -12,8 +12,9 @@ from headway.api_documents.summary import Summary
 from headway_service.admission.submission import Submission
 from headway_service.api.conditional import is_known
 from headway_service.api.summary_document import summary_document
-from headway_service.summary import reader, recent_events
+from headway_service.summary import held, reader, recent_events
 from headway_service.summary.cache import MAX_AGE_MS, MAX_FORECAST_AGE_MS
+from headway_service.summary.held import MAX_HELD_AGE_MS, HeldJobs
 from headway_service.summary.reader import MAX_HEADS, MAX_WAITING
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.scheduling.test_teams import tags, world_of
@@ -154,6 +155,44 @@ def test_jobs_that_others_keep_back_are_counted_and_not_among_the_heads() -> Non
     world.submitter.submit(Submission(request=request("second"), depends_on=[{"job": "first"}]), ROOT)
     found = summary(world)
     assert (found.counts.waiting, found.counts.depending, names(found.waiting)) == (1, 1, ["first"])
+
+
+def test_held_jobs_are_counted_apart_from_those_that_wait() -> None:
+    world = World(pools={P5: 1})
+    for name in ("runs", "waits", "held1", "held2"):
+        world.submit(name)
+    for name in ("held1", "held2"):
+        world.commands.hold(name, ROOT)
+    world.tick()
+    counts = summary(world).counts
+    assert (counts.running, counts.waiting, counts.held, counts.more_held) == (1, 1, 2, False)
+
+
+@pytest.mark.parametrize(("age_ms", "count"), [(MAX_HELD_AGE_MS - 1, 1), (MAX_HELD_AGE_MS, 2), (-1, 2)])
+def test_the_count_of_held_jobs_is_kept_for_a_while(age_ms: int, count: int) -> None:
+    world = World(pools={P5: 1})
+    times_ms = iter([1_000_000, 1_000_000 + age_ms])
+    jobs = HeldJobs(world.table, lambda: next(times_ms))
+    counted = []
+    for name in ("a", "b"):
+        world.submit(name)
+        world.commands.hold(name, ROOT)
+        counted.append(jobs.count().jobs)
+    assert counted == [1, count]
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(2, (1, False)), (3, (2, True))])
+def test_held_jobs_are_counted_among_a_limited_number_of_waiting_ones(
+    monkeypatch: pytest.MonkeyPatch, limit: int, expected: tuple[int, bool]
+) -> None:
+    monkeypatch.setattr(held, "MAX_HELD_READ", limit)
+    world = World(pools={P5: 1})
+    for name in ("a", "b", "c"):
+        world.submit(name)
+    for name in ("b", "c"):
+        world.commands.hold(name, ROOT)
+    found = HeldJobs(world.table, lambda: 0).count()
+    assert (found.jobs, found.is_all) == expected
 
 
 def test_an_unchanged_queue_has_the_same_version_and_a_changed_one_another() -> None:

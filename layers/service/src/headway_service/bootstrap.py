@@ -74,6 +74,7 @@ from headway_service.scheduling.tick import Scheduler
 from headway_service.settings import MAX_LAUNCHES_AT_ONCE, Settings
 from headway_service.store.marks import Marks
 from headway_service.summary.cache import SummaryCache
+from headway_service.summary.held import HeldJobs
 from headway_service.summary.reader import read_picture
 from headway_service.summary.results import Picture
 from headway_service.thread_calls import thread_calls
@@ -412,8 +413,12 @@ class Container:
         """Gives summaries. One for all invocations, as it keeps the last one for a moment."""
         return SummaryCache(self._picture, self.machine_clock)
 
+    @cached_property
+    def _held_jobs(self) -> HeldJobs:
+        return HeldJobs(self.table, self.machine_clock)
+
     def _picture(self) -> Picture:
-        return read_picture(self.table, self._configuration, self.clock(), self.machine_clock())
+        return read_picture(self.table, self._configuration, self._held_jobs.count, self.clock(), self.machine_clock())
 
     @property
     def pool_operations(self) -> PoolOperations:

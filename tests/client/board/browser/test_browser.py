@@ -185,11 +185,15 @@ def test_jobs_are_filtered_and_sorted_by_keyboard(page: Page, queue: Queue, cloc
     picture(page, "board-jobs")
 
 
-def test_held_jobs_are_shown_on_request_and_counted_as_far_as_they_were_read(page: Page, queue: Queue) -> None:
+def test_held_jobs_are_shown_on_request_and_counted_as_far_as_they_were_read(
+    page: Page, queue: Queue, clock: Clock
+) -> None:
     for name in ("one", "two"):
         queue.do("submit", name, 1, "search", 1)
     queue.do("hold", "two")
-    expect(page.locator("#state")).to_contain_text("running")
+    queue.do("pass", 10)
+    clock.now_s += 61
+    expect(page.locator("#state")).to_contain_text("1 held")
     page.keyboard.press("3")
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(3)

@@ -107,6 +107,17 @@ def test_the_board_shows_pools_tables_and_events_at_each_size(
     run(app, act, size)
 
 
+def test_the_number_of_held_jobs_is_shown_as_a_job_is_held(busy: ContractServer, api: HeadwayApi) -> None:
+    app = board(api)
+
+    async def act(pilot: Any) -> None:
+        assert text(app, "head").endswith("0 held")
+        await pilot.press("h", "y")
+        await until(pilot, lambda: text(app, "head").endswith("1 held"))
+
+    run(app, act)
+
+
 CHANGES = [
     ("h", "POST", "/v1/jobs/first/hold"),
     ("r", "POST", "/v1/jobs/first/release"),

@@ -188,7 +188,7 @@ class Board(App[None]):
         more = "+" if view.summary.more_waiting and counts.waiting >= 1000 else ""
         head = Text(
             f"{counts.running} running   {counts.stopping} stopping   {counts.waiting}{more} waiting   "
-            f"{counts.depending} waiting for others",
+            f"{counts.depending} waiting for others   {counts.held}{'+' if counts.more_held else ''} held",
             style="bold",
         )
         if view.error:

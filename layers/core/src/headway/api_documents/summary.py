@@ -28,6 +28,8 @@ class JobCounts(ApiDocument):
     depending: Annotated[int, Member("Kept back by other jobs or by their array, counted in the same way.")]
     running: int
     stopping: int
+    held: Annotated[int, Member("On hold, of the first 1000 jobs that wait, up to 10 s ago.")] = 0
+    more_held: Annotated[bool, Member("Whether further jobs wait, which may be on hold, too.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)

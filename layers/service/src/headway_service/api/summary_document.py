@@ -44,6 +44,8 @@ def summary_document(picture: Picture, forecast: ForecastStarts | None) -> Summa
         counts=JobCounts(
             waiting=counted,
             depending=picture.depending,
+            held=picture.held.jobs,
+            more_held=not picture.held.is_all,
             running=picture.attempt_count - picture.stopping_count,
             stopping=picture.stopping_count,
         ),

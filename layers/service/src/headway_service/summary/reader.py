@@ -24,7 +24,7 @@ from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.snapshot import read_snapshot
 from headway_service.summary.recent_events import recent_events
-from headway_service.summary.results import Head, Picture
+from headway_service.summary.results import Head, HeldCount, Picture
 
 MAX_HEADS = 20
 """First jobs of each queue in a summary."""
@@ -39,12 +39,19 @@ MAX_ENDED = 20
 """Ended jobs in a summary, the newest."""
 
 
-def read_picture(table: Table, configuration: Callable[[], Configuration], now_ms: int, machine_ms: int) -> Picture:
+def read_picture(
+    table: Table,
+    configuration: Callable[[], Configuration],
+    held: Callable[[], HeldCount],
+    now_ms: int,
+    machine_ms: int,
+) -> Picture:
     """The queue now. The counts and the ended jobs are eventually consistent.
 
     Args:
         table: the table.
         configuration: the configuration in effect.
+        held: returns how many jobs are on hold.
         now_ms: the training time, ms.
         machine_ms: the machine time, ms.
     """
@@ -62,6 +69,7 @@ def read_picture(table: Table, configuration: Callable[[], Configuration], now_m
         stopping_count=sum(each.stop_cause is not None for each in ledger.attempts),
         heads=heads,
         depending=_depending(table, ledger),
+        held=held(),
         more_waiting=any(_heads_of(use.pool, heads) < use.waiting for use in capacity.pools),
         ended=ended,
         events=recent_events(ledger.attempts, ended),

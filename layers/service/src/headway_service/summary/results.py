@@ -33,6 +33,14 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class HeldCount:
+    """How many jobs are on hold, and whether all that wait were read."""
+
+    jobs: int
+    is_all: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Picture:
     """The queue at one moment.
 
@@ -44,6 +52,7 @@ class Picture:
         stopping_count: how many of them stop.
         heads: the first jobs of the queues.
         depending: jobs that other jobs or their array keep back.
+        held: jobs that are on hold.
         more_waiting: whether others wait behind the heads.
         ended: the jobs that ended last.
         events: what happened lately.
@@ -56,6 +65,7 @@ class Picture:
     stopping_count: int
     heads: Sequence[Head]
     depending: int
+    held: HeldCount
     more_waiting: bool
     ended: Sequence[JobRecord]
     events: Sequence[Event]

@@ -77,8 +77,8 @@ function drawHead(page) {
   status.className = lost ? "lost" : "";
   if (lost) status.textContent = safe(`Not connected${readAt ? `, as of ${Math.round((Date.now() - readAt) / 1000)} s ago` : ""}: ${lost}`);
   else if (state.summary) {
-    const { running, stopping, waiting } = state.summary.counts;
-    status.textContent = `${running} running, ${stopping} stopping, ${waiting} waiting, ${clock(now())} UTC`;
+    const { running, stopping, waiting, held, moreHeld } = state.summary.counts;
+    status.textContent = `${running} running, ${stopping} stopping, ${waiting} waiting, ${held ?? 0}${moreHeld ? "+" : ""} held, ${clock(now())} UTC`;
   }
 }
 
