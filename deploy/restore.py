@@ -21,13 +21,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import boto3
+from boto3.dynamodb.conditions import Attr, Key
 from botocore.config import Config
 
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store import marks
+from headway_service.store.records.base import LEDGER
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.ledger import PauseRecord, PoolRecord
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
@@ -37,6 +39,7 @@ Item = dict[str, Any]
 _KEYS = ("pk", "sk")
 _EVERYTHING = (PauseRecord.key(PauseRecord.EVERYTHING).pk, PauseRecord.key(PauseRecord.EVERYTHING).sk)
 _MARK_KEY = (marks.KEY.pk, marks.KEY.sk)
+_COUNTED = ("pauses", "pausesFromMs")
 # The lists are long and the calls' rates are limited per account.
 _PATIENT = Config(retries={"mode": "adaptive", "total_max_attempts": 10})
 
@@ -100,6 +103,8 @@ def copy(source: Table, target: Table, second: datetime | None = None) -> Copied
         # By it the training jobs are recognised that were launched since.
         wanted.setdefault(_MARK_KEY, present[_MARK_KEY])
     _guard(target, second, restored=wanted.pop(_EVERYTHING, None), present=present.pop(_EVERYTHING, None))
+    wanted = {key: _uncounted(item) for key, item in wanted.items()}
+    present = {key: _uncounted(item) for key, item in present.items()}
     written = [item for key, item in wanted.items() if present.get(key) != item]
     removed = present.keys() - wanted.keys()
     with target.batch_writer() as batch:
@@ -126,6 +131,22 @@ def _guard(table: Table, second: datetime | None, *, restored: Item | None, pres
     record = guarded(int(time.time() * 1000), second, restored=found[0], present=found[1])
     key = PauseRecord.key(record.pool)
     table.put_item(Item={"pk": key.pk, "sk": key.sk, **record.fields()})
+    _stop_counting(table)
+
+
+def _stop_counting(table: Table) -> None:
+    """Have starts look for the pause, those too that were decided before it. `reconcile` counts pauses again."""
+    pools = Key("pk").eq(LEDGER) & Key("sk").begins_with(PoolRecord.key("").sk)
+    for item in table.query(KeyConditionExpression=pools, ConsistentRead=True)["Items"]:
+        table.update_item(
+            Key={name: item[name] for name in _KEYS},
+            UpdateExpression=f"REMOVE {', '.join(_COUNTED)}",
+            ConditionExpression=Attr("pk").exists(),
+        )
+
+
+def _uncounted(item: Item) -> Item:
+    return {name: value for name, value in item.items() if name not in _COUNTED}
 
 
 def guarded(

@@ -109,7 +109,7 @@ class HeadwayQueue(MeteredQueue):
 
     def fill(self, waiting: int) -> None:
         """See :class:`FullQueue`. All but one enter the queue without the checks of admission, which take long."""
-        self.minute()
+        self.first_hour()
         for number in range(INSTANCES):
             self._submit(f"running-{number}", RUNNING_PRIORITY)
         self.settle_down()

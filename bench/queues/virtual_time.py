@@ -18,6 +18,7 @@ from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.observability.logging import logger
+from headway_service.pools.pause_counts import OLDER_CODE_MS
 from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
 from headway_service.ports.table import Table
 
@@ -90,6 +91,13 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
         for function in EVERY_MINUTE:
             self.invoke(function, event(function))
         self.settle()
+
+    def first_hour(self) -> None:
+        """The first hour of a deployment, after which its starts need not check for pauses."""
+        # The first run finds no pools yet.
+        for _ in range(2):
+            self.minute()
+        self.pass_time(OLDER_CODE_MS / 1000)
 
     def settle(self) -> None:
         """Run ticks while there are wake-ups, and deliver the stream."""

@@ -85,7 +85,7 @@ def measured() -> dict[str, Any]:
 def idle_minute() -> tuple[Use, int]:
     """The use of an idle minute, and the number of its metrics."""
     world = MeteredQueue(POOL_SIZE)
-    world.minute()
+    world.first_hour()
     world.reset()
     for _ in range(IDLE_MINUTES):
         world.pass_time(60)
@@ -135,7 +135,7 @@ def _template() -> str:
 def jobs(number: int) -> Use:
     """The use of a number of jobs from submission to end: submitted at once, eight run at a time, none preempted."""
     world = MeteredQueue(POOL_SIZE)
-    world.minute()
+    world.first_hour()
     world.reset()
     _live(world, number)
     return _use_of(world)
@@ -146,7 +146,7 @@ def preemption() -> Use:
     uses = []
     for priority in (9, 1):
         world = MeteredQueue(1)
-        world.minute()
+        world.first_hour()
         world.reset()
         world.submit("first")
         world.pass_time(400)

@@ -17,6 +17,7 @@ from headway_service.monitoring.gauges import RESERVED_MS, gauges
 from headway_service.observability import metrics
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
+from headway_service.pools.pause_counts import begin_to_count
 from headway_service.tracking.reconciler import reconcile
 
 container = Container.from_environment()
@@ -39,6 +40,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         after_s=container.settings.reconcile_after_s,
     )
     record([metrics.UNHEARD.of(found.ended)])
+    begin_to_count(container.table, found.ledger, container.machine_clock())
     if context.get_remaining_time_in_millis() > RESERVED_MS:
         now_ms, machine_ms = container.clock(), container.machine_clock()
         record(gauges(container.table, found.ledger, now_ms, machine_ms, container.settings.reconcile_after_s))

@@ -19,7 +19,7 @@ from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store.records.ledger import PauseRecord
 from headway_service.testing.memory_table import MemoryTable
-from tests.service.world import ROOT, World, request
+from tests.service.world import P5, ROOT, World, request
 
 
 @pytest.fixture
@@ -157,6 +157,36 @@ def test_a_table_restored_under_its_own_name_is_only_paused(
         assert (pause.by, pause.stays) == (by, stays)
         assert (pause.restored_ms or 0) > 7
     assert without_pause(table) == [item("a")]
+
+
+def counted(count: int) -> dict[str, Any]:
+    return {"pk": "ledger", "sk": f"pool#{P5}", "pool": P5, "free": count, "pauses": 7, "pausesFromMs": 5}
+
+
+@pytest.mark.parametrize("command", [["copy", "restored", "queue"], ["guard", "queue"]])
+def test_a_start_that_was_decided_before_the_restore_has_no_number_of_pauses_to_rely_on(tables, command: list[str]):
+    source, target = tables.Table("restored"), tables.Table("queue")
+    fill(source, counted(1), item("a"))
+    fill(target, counted(2), item("a", count=1))
+    for _ in range(2):
+        assert restore.main(command) == 0
+        (pool,) = (each for each in read(target) if each["sk"] == f"pool#{P5}")
+        assert pool.keys() == {"pk", "sk", "pool", "free"}
+        assert pool["free"] == (1 if command[0] == "copy" else 2)
+
+
+def test_the_pauses_are_no_longer_counted_before_the_first_item_is_copied(tables, monkeypatch):
+    source, target = tables.Table("restored"), tables.Table("queue")
+    fill(source, counted(1))
+    fill(target, counted(2))
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise ConnectionError("broke off")
+
+    monkeypatch.setattr(target, "batch_writer", fail)
+    with pytest.raises(ConnectionError):
+        restore.copy(source, target)
+    assert [each.keys() & {"pauses", "pausesFromMs"} for each in without_pause(target)] == [set()]
 
 
 def test_the_key_of_the_marks_is_kept_if_it_is_newer_than_the_restored_state(tables):

@@ -12,6 +12,7 @@ from headway_service.accounting.repair import MAX_REPAIRED
 from headway_service.events.job_events import job_event
 from headway_service.feed.append import FeedAppender
 from headway_service.monitoring.gauges import RESERVED_MS
+from headway_service.store.ledger import read_pools
 from headway_service.store.records.feed import FeedEvent
 from headway_service.store.repository import find_job
 from tests.functions.conftest import ANY_VERSION, Functions
@@ -86,6 +87,12 @@ def test_a_run_of_each_minute_adds_what_has_ended_unless_it_has_too_little_time_
         handler(event("reconcile"), Context(get_remaining_time_in_millis=lambda: left_ms))
         rows = get(functions, "/usage", by="owner", from_="2026-01-01", to="2027-12-31")["rows"]
         assert [row["jobs"] for row in rows] == jobs
+
+
+def test_a_run_of_each_minute_has_the_pauses_of_pools_counted(functions: Functions) -> None:
+    end(functions, "a")
+    functions.invoke("reconcile", event("reconcile"))
+    assert [pool.pauses is None for pool in read_pools(functions.module("reconcile").container.table)] == [False]
 
 
 def test_idle_instances_are_in_the_sums_of_their_pool(functions: Functions) -> None:

@@ -37,7 +37,7 @@ class Counting(MemoryTable):
             self.queries += 1
             self.limits.append(limit)
         elif pk == LEDGER:
-            self.of_ledger.append(prefix)
+            self.of_ledger.append(prefix or after)
         return found
 
 

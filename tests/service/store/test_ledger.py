@@ -18,20 +18,20 @@ def test_an_empty_ledger_has_no_records() -> None:
     assert ledger.attempt_of("job") is None
 
 
-def test_the_ledger_is_read_once_for_display_and_after_the_teams_for_decisions() -> None:
+def test_the_ledger_is_read_once_for_display_and_after_pools_and_teams_for_decisions() -> None:
     table = table_of("a", "b")
     looked = read_ledger_for_display(table)
     assert table.of_ledger == [""]
     table.of_ledger.clear()
     assert read_ledger(table) == looked
-    assert table.of_ledger == ["team#", ""]
+    assert table.of_ledger == ["pool#", ""]
     assert looked.queue_teams == ("", "a", "b")
 
 
 def test_a_start_between_the_two_reads_of_a_ledger_causes_a_conflict_later() -> None:
     class Starting(Counting):
         def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
-            if self.of_ledger == ["team#"]:
+            if self.of_ledger == ["pool#"]:
                 self.write([Update(key=TeamRecord.key("a"), adds={"starts": 1})])
             return super().query(pk, prefix=prefix, after=after, limit=limit)
 

@@ -17,6 +17,7 @@ from headway_service.errors import Conflict
 from headway_service.ports.table import (
     Absent,
     AllEqual,
+    AllOf,
     AtLeast,
     Check,
     Condition,
@@ -163,6 +164,10 @@ CONDITIONS: list[tuple[str, Condition, bool, bool]] = [
     ("at least more", AtLeast("free", 3), False, False),
     ("at least a negative number", AtLeast("free", -1), True, False),
     ("at least of a missing attribute", AtLeast("nothing", -1), False, False),
+    ("all of two", AllOf((AtLeast("free", 2), Equals("state", "on"))), True, False),
+    ("one of two does not hold", AllOf((AtLeast("free", 3), Equals("state", "on"))), False, False),
+    ("the other one does not hold", AllOf((AtLeast("free", 2), Equals("state", "off"))), False, False),
+    ("two of one attribute", AllOf((AtLeast("free", 1), Equals("free", 2))), True, False),
     ("a part of a text", Contains("state", "o"), True, False),
     ("a part in another case", Contains("state", "O"), False, False),
     ("a part of a missing attribute", Contains("nothing", "o"), False, False),

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from headway.lifecycle import AttemptState, JobState, JobTrigger
-from headway_service.ports.table import Absent, AtLeast, Check, Delete, Equals, Put, Update
+from headway_service.ports.table import Absent, AllOf, AtLeast, Check, Delete, Equals, Put, Update
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store import transitions
 from headway_service.store.records.attempt import GivenUpRecord
 from headway_service.store.records.job import JobRecord, Usage, request_item
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.warm_pool import WarmPoolRecord
 from headway_service.store.transitions.job import GIVEN_UP_KEPT_S
 from tests.service.store.builders import LAUNCHING, NOW_MS, REASON, SEEN, WAITS, WAS, attempt, end, job, records, rogue
 from tests.service.world import P5
@@ -99,6 +100,40 @@ def test_a_start_takes_unreserved_instances_and_is_conditional_on_its_inputs(
         *count,
         *(Check(key=PauseRecord.key(pool), requires=Absent()) for pool in (P5, PauseRecord.EVERYTHING)),
     ]
+
+
+G5 = "ml.g5.xlarge"
+COUNTED = AllOf((AtLeast("free", 1), Equals("pauses", 7)))
+CHECKED = {pool: Check(key=PauseRecord.key(pool), requires=Absent()) for pool in (P5, G5, PauseRecord.EVERYTHING)}
+
+
+@pytest.mark.parametrize(
+    ("pauses", "taken", "checks"),
+    [
+        (None, AtLeast("free", 1), [P5, G5, PauseRecord.EVERYTHING]),
+        ({G5: 7}, AtLeast("free", 1), [P5, PauseRecord.EVERYTHING]),
+        ({P5: 7}, COUNTED, [G5, PauseRecord.EVERYTHING]),
+        ({P5: 7, G5: 3}, COUNTED, []),
+    ],
+    ids=["nothing is counted", "only those of the other pool", "only those of this pool", "those of both"],
+)
+def test_a_start_checks_for_pauses_where_their_number_is_no_condition_of_it(
+    pauses: dict[str, int] | None, taken: AtLeast | AllOf, checks: list[str]
+) -> None:
+    demand = {P5: 1, G5: 1}
+    before, live = job(WAITS, demand=demand), attempt(LAUNCHING, demand=demand, version=1)
+    writes = transitions.start(before, live, None, REASON, NOW_MS, pauses=pauses)
+    assert Update(key=PoolRecord.key(P5), adds={"free": -1}, requires=taken) in writes
+    assert [each for each in writes if isinstance(each, Check)] == [CHECKED[pool] for pool in sorted(checks[:-1])] + (
+        [CHECKED[PauseRecord.EVERYTHING]] if checks else []
+    )
+
+
+def test_a_start_in_a_warm_pool_takes_no_instances_and_checks_for_pauses() -> None:
+    before, live = job(WAITS, demand={P5: 1}), attempt(LAUNCHING, demand={P5: 1}, version=1)
+    warm = WarmPoolRecord(attempt_name="w", job_name="w", demand={P5: 1}, since_ms=0, keep_s=60, warm_key="k")
+    writes = transitions.start(before, live, None, REASON, NOW_MS, warm=warm, pauses={P5: 7})
+    assert [each for each in writes if isinstance(each, Check)] == [CHECKED[P5], CHECKED[PauseRecord.EVERYTHING]]
 
 
 @pytest.mark.parametrize(("seen", "count"), [(None, 5), (1, 5), (4, 7)], ids=["never launched", "older", "newer"])

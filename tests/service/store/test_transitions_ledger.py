@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from headway_service.errors import Conflict
 from headway_service.ports.table import Absent, AllEqual, Delete, Equals, Put, Update, Write
 from headway_service.store import transitions
+from headway_service.store.ledger import read_pools
 from headway_service.store.records.ledger import CalendarRecord, PauseRecord, PoolRecord, TeamRecord
 from headway_service.store.records.training_plan import PlanRecord
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5
 
 
@@ -20,6 +23,41 @@ def test_a_pool_changes_only_as_it_was_read() -> None:
     (backs_off,) = transitions.back_off(pool)
     assert isinstance(backs_off, Update)
     assert backs_off.requires == Equals("pool", P5)
+
+
+def test_a_pause_raises_the_number_of_each_counted_pool_that_is_still_there() -> None:
+    table = MemoryTable()
+    pause = PauseRecord(pool="*", by="x", reason="x", since_ms=3)
+    with pytest.raises(Conflict):
+        table.write(transitions.pause(pause, [P5]))
+    assert table.items() == []
+    with pytest.raises(Conflict):
+        table.write(transitions.begin_to_count_pauses(PoolRecord(pool=P5, size=4, free=1), 9))
+    table.write(transitions.add_pool(P5, 4))
+    known = pool_in(table)
+    assert (known.pauses, known.pauses_at(10**15)) == (None, None)
+    table.write(transitions.begin_to_count_pauses(known, 9))
+    begun = pool_in(table)
+    assert begun.pauses is not None
+    assert (begun.pauses_at(8), begun.pauses_at(9)) == (None, begun.pauses)
+    table.write(transitions.pause(pause, [P5]))
+    assert pool_in(table).pauses == begun.pauses + 1
+
+
+def test_a_pool_that_comes_back_does_not_have_a_number_again_that_it_had() -> None:
+    table = MemoryTable()
+    found = []
+    for from_ms in (1000, 2000):
+        table.write(transitions.add_pool(P5, 0))
+        table.write(transitions.begin_to_count_pauses(pool_in(table), from_ms))
+        found.append(pool_in(table).pauses)
+        table.write(transitions.remove_pool(pool_in(table)))
+    assert found[0] != found[1]
+
+
+def pool_in(table: MemoryTable) -> PoolRecord:
+    (pool,) = read_pools(table)
+    return pool
 
 
 @pytest.mark.parametrize("stays", [False, True], ids=["nobody had paused everything", "somebody had"])

@@ -13,7 +13,7 @@ import pytest
 
 from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
-from headway_service.ports.table import Check, Delete, Equals, Key, Put
+from headway_service.ports.table import Absent, Check, Delete, Equals, Key, Put
 from headway_service.store import transitions
 from headway_service.store.records.ledger import PauseRecord, PoolRecord
 from headway_service.store.transitions import shared
@@ -102,7 +102,7 @@ def test_conditions_that_never_fail_alone_are_removed_together(no_patches: None)
 
 def test_runs_follow_if_no_trial_detects_the_removal() -> None:
     lines: list[str] = []
-    title = "a lost wake-up is recovered every minute"
+    title = "lost events are recovered by describing training jobs"
     assert removal(lines, only=title).run([LISTED], range(9), 1)
     assert "run " in lines[0]
 
@@ -222,12 +222,13 @@ def test_a_condition_is_removed_in_one_function_only() -> None:
 
 def test_a_removed_check_always_passes() -> None:
     with recorded() as record:
-        (check,) = shared.require_not_paused({})  # no transition consists of this alone
-    assert [place.item for place in record.places] == ["pause of all"]
+        checks = shared.require_not_paused({"p": 1})  # no transition consists of this alone
+    assert sorted(place.item for place in record.places) == ["pause", "pause of all"]
     with without(record.places):
         table = MemoryTable()
-        table.write([*shared.require_not_paused({}), Delete(key=Key("a", "b"))])
-    assert isinstance(check, Check)
+        table.write([PauseRecord(pool="p", by="me", reason="so it is", since_ms=1).put(requires=Absent())])
+        table.write([*shared.require_not_paused({"p": 1}), Delete(key=Key("a", "b"))])
+    assert all(isinstance(check, Check) for check in checks)
 
 
 @pytest.mark.parametrize("name", PATCHES)

@@ -13,6 +13,8 @@ from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_service.monitoring.utilization_monitor import REST_MS
+from headway_service.store import transitions
+from headway_service.store.ledger import read_pools
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults import tempers
 from headway_verification.soak.faults.plan import Fault, FaultPlan, FaultRates
@@ -82,6 +84,8 @@ def make_run(seed: int, only: Collection[int] | None = None) -> Outcome:
     plan = SoldPlan(queue, Random(f"plan {seed}")) if seed % 4 == 1 else None
     if plan is not None:
         follow_plan(queue, sizes, plan)
+    if seed % 3:
+        count_pauses(queue, sizes)
     people = Workload(queue, Random(f"people {seed}"), plan)
     violation = None
     try:
@@ -117,6 +121,21 @@ def keep_warm_pools(queue: Deployment, sizes: Mapping[str, int]) -> None:
     """
     queue.store.write(json.dumps(document_of(sizes, {}, warmPools={})))
     queue.fleet.faults = queue.fleet.faults.with_changes({"warm_pool_quotas": dict.fromkeys(sizes, 9)})
+
+
+def count_pauses(queue: Deployment, sizes: Mapping[str, int]) -> None:
+    """Count the pauses of these pools from the beginning, as an hour after a deployment.
+
+    Args:
+        queue: the queue.
+        sizes: the sizes of the pools.
+    """
+    rates, queue.faults.rates = queue.faults.rates, FaultRates()
+    for pool, size in sizes.items():
+        queue.write_by_hand(transitions.add_pool(pool, size))
+    for known in read_pools(queue.table):
+        queue.write_by_hand(transitions.begin_to_count_pauses(known, 0))
+    queue.faults.rates = rates
 
 
 def follow_plan(queue: Deployment, sizes: Mapping[str, int], plan: SoldPlan) -> None:

@@ -18,6 +18,7 @@ from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.table import (
     Absent,
     AllEqual,
+    AllOf,
     AtLeast,
     Check,
     Condition,
@@ -336,6 +337,8 @@ def _condition(condition: Condition, aliases: _Aliases) -> str:
             return " AND ".join(f"{name(attribute)} = {value(wanted)}" for attribute, wanted in condition.values)
         case AtLeast():
             return f"{name(condition.attribute)} >= {value(condition.value)}"
+        case AllOf():
+            return " AND ".join(_condition(each, aliases) for each in condition.conditions)
         case OneOf():
             return f"{name(condition.attribute)} IN ({', '.join(value(each) for each in condition.values)})"
         case Contains():

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from headway_service.config.document import Configuration
 from headway_service.errors import RestoreUnfinished, RetryLater
 from headway_service.observability.logging import logger
+from headway_service.pools.pause_counts import counted_pools
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.store import transitions
@@ -57,7 +58,7 @@ class PoolOperations:
             known = find_pause(self._table, pool)
             if known is None:
                 record = PauseRecord(pool=pool, by=by, reason=reason, since_ms=self._clock(), stops=stops)
-                self._table.write(transitions.pause(record))
+                self._table.write(transitions.pause(record, counted_pools(self._table, pool)))
             elif known.restored_ms is not None and not known.stays:
                 self._table.write(transitions.change_pause(known, self._staying(known, by, reason)))
             elif stops and not known.stops:

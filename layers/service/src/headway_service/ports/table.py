@@ -69,7 +69,14 @@ class Contains:
     text: str
 
 
-Condition = Absent | Equals | AllEqual | AtLeast | OneOf | Contains
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Each of these conditions holds."""
+
+    conditions: tuple[Equals | AtLeast, ...]
+
+
+Condition = Absent | Equals | AllEqual | AtLeast | OneOf | Contains | AllOf
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

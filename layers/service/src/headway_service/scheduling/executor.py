@@ -393,9 +393,16 @@ class Executor:
             if warm is None:
                 raise Conflict([0])
         reservation = ledger.reservation_of(job.job_name)
-        calendars = self._calendars(attempt, decision, now_ms)
         return transitions.start(
-            job, attempt, reservation, action.reason, now_ms, limited=limited, calendars=calendars, warm=warm
+            job,
+            attempt,
+            reservation,
+            action.reason,
+            now_ms,
+            limited=limited,
+            calendars=self._calendars(attempt, decision, now_ms),
+            warm=warm,
+            pauses=ledger.pauses_counted(attempt.demand, self._machine_clock()),
         )
 
     def _calendars(self, attempt: AttemptRecord, decision: Decision, now_ms: int) -> list[CalendarRecord]:

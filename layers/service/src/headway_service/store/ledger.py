@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,6 +45,10 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "warm": ("warm_pools", WarmPoolRecord),
 }
 """The kinds of items of the ledger, by the begin of their keys: the member of :class:`Ledger`, and the record."""
+
+
+_BEFORE_POOLS = PoolRecord.key("").sk
+"""The sort key before those of pools. Those of teams are behind them, with few others in between."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,6 +95,16 @@ class Ledger:
         """The pause of a pool: its own, or else the pause of all pools. None if it is not paused."""
         by_pool = {each.pool: each for each in self.pauses}
         return by_pool.get(pool) or by_pool.get(PauseRecord.EVERYTHING)
+
+    def pauses_counted(self, pools: Collection[str], machine_ms: int) -> dict[str, int]:
+        """How often pools were paused, for those in which that is a condition of starts.
+
+        Args:
+            pools: the pools.
+            machine_ms: the machine time, ms.
+        """
+        counts = {pool.pool: pool.pauses_at(machine_ms) for pool in self.pools if pool.pool in pools}
+        return {pool: count for pool, count in counts.items() if count is not None}
 
     @property
     def restored(self) -> PauseRecord | None:
@@ -143,19 +157,24 @@ def read_ledger(table: Table) -> Ledger:
     """Read the ledger to decide by, strongly consistent.
 
     The teams are read before the attempts, so that a start in between is a conflict for the next start of its team. So
-    are calendars: a ledger with calendars is read again.
+    are calendars: a ledger with calendars is read again. How often a pool was paused is read before the pauses, so that
+    a pause in between is a conflict for the next start in the pool.
     """
-    teams = _teams(table)
-    ledger = replace(read_ledger_for_display(table), teams=teams)
+    before = _read(table, after=_BEFORE_POOLS)
+    ledger = _after(before, read_ledger_for_display(table))
     if ledger.calendars:
-        return replace(read_ledger_for_display(table), teams=teams, calendars=ledger.calendars)
+        return replace(_after(before, read_ledger_for_display(table)), calendars=ledger.calendars)
     return ledger
 
 
 def read_ledger_for_display(table: Table) -> Ledger:
     """Read the ledger for display, strongly consistent, in one query. No job may be started by it."""
+    return _read(table)
+
+
+def _read(table: Table, after: str = "") -> Ledger:
     found: dict[str, list[Any]] = {part: [] for part, _ in _KINDS.values()}
-    for item in table.query(LEDGER, limit=MAX_LEDGER_ITEMS):
+    for item in table.query(LEDGER, after=after, limit=MAX_LEDGER_ITEMS):
         known = _KINDS.get(item["sk"].partition("#")[0])
         if known is not None:
             part, record = known
@@ -163,9 +182,21 @@ def read_ledger_for_display(table: Table) -> Ledger:
     return Ledger(**{part: tuple(records) for part, records in found.items()})
 
 
+def _after(before: Ledger, ledger: Ledger) -> Ledger:
+    """A ledger with the teams, and the numbers of pauses, that were read before it."""
+    pauses = {pool.pool: pool.pauses for pool in before.pools}
+    pools = tuple(pool.model_copy(update={"pauses": pauses.get(pool.pool)}) for pool in ledger.pools)
+    return replace(ledger, teams=before.teams, pools=pools)
+
+
 def read_attempts(table: Table) -> tuple[AttemptRecord, ...]:
     """Read the attempts that hold instances, strongly consistent."""
     return tuple(AttemptRecord.parse(item) for item in table.query(LEDGER, prefix="attempt#", limit=MAX_LEDGER_ITEMS))
+
+
+def read_pools(table: Table) -> tuple[PoolRecord, ...]:
+    """Read the pools, strongly consistent."""
+    return tuple(PoolRecord.parse(item) for item in table.query(LEDGER, prefix=_BEFORE_POOLS, limit=MAX_LEDGER_ITEMS))
 
 
 def read_team_names(table: Table) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from headway_service.ports.table import (
     MAX_TRANSACTION_WRITES,
     Absent,
     AllEqual,
+    AllOf,
     AtLeast,
     Check,
     Condition,
@@ -133,7 +134,7 @@ class MemoryTable:
                 read = places[first : first + limit]
                 more = len(places) > first + limit
             items = [_listed_part(self._items[Key(pk, sk)]) for _, pk, sk in read]
-            kept = tuple(_copy(item) for item in items if all(_holds(condition, item) for condition in where))
+            kept = tuple(_copy(item) for item in items if all(holds(condition, item) for condition in where))
             tail = position_of(items[-1]) if more else None
             return ListingPage(items=kept, after=tail)
 
@@ -157,7 +158,7 @@ class MemoryTable:
             failed = [
                 i
                 for i, (write, key) in enumerate(zip(writes, keys, strict=True))
-                if not _holds(write.requires, self._items.get(key))
+                if not holds(write.requires, self._items.get(key))
             ]
             if failed:
                 raise Conflict(failed)
@@ -269,7 +270,13 @@ def _take_out(lists: dict[str, list[Any]], name: str, element: Any) -> None:
         del lists[name]
 
 
-def _holds(condition: Condition | None, item: Mapping[str, Any] | None) -> bool:
+def holds(condition: Condition | None, item: Mapping[str, Any] | None) -> bool:
+    """Whether a condition holds.
+
+    Args:
+        condition: the condition; None holds always.
+        item: the item; None if there is none.
+    """
     match condition:
         case None:
             return True
@@ -281,6 +288,8 @@ def _holds(condition: Condition | None, item: Mapping[str, Any] | None) -> bool:
             return item is not None and all(item.get(attribute) == value for attribute, value in condition.values)
         case AtLeast():
             return item is not None and condition.attribute in item and item[condition.attribute] >= condition.value
+        case AllOf():
+            return all(holds(each, item) for each in condition.conditions)
         case OneOf():
             return item is not None and item.get(condition.attribute) in condition.values
         case Contains():

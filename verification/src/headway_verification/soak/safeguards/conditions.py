@@ -23,6 +23,7 @@ from headway_service.errors import Conflict
 from headway_service.ports.table import (
     Absent,
     AllEqual,
+    AllOf,
     AtLeast,
     Check,
     Condition,
@@ -37,7 +38,7 @@ from headway_service.store import transitions
 from headway_service.store.records.base import LEDGER
 from headway_service.store.records.ledger import PauseRecord
 from headway_service.store.transitions import shared
-from headway_service.testing.memory_table import MemoryTable
+from headway_service.testing.memory_table import MemoryTable, holds
 
 _PACKAGE = headway_service.__name__
 _SOURCES = Path(headway_service.__file__).parent
@@ -90,7 +91,7 @@ class Place:
 Call = tuple[str, int, int]
 """A call in the code: module, and line and column where it ends."""
 
-_CONDITIONS = (Absent, Equals, AtLeast, AllEqual)
+_CONDITIONS = (Absent, Equals, AtLeast, AllEqual, AllOf)
 
 
 @dataclass
@@ -133,7 +134,7 @@ def recorded() -> Iterator[Record]:
                     place
                     for each in (writes[i] for i in conflict.failed)
                     for place, part in made[id(each)][1]
-                    if not (isinstance(part, AllEqual) and _all_equal(part, self.get(each.key)))
+                    if not holds(part, self.get(each.key))
                 )
             )
             raise
@@ -182,6 +183,8 @@ def _parts(condition: Condition) -> list[Condition]:
     """Split a condition on several attributes."""
     if isinstance(condition, AllEqual):
         return [AllEqual((each,)) for each in condition.values]
+    if isinstance(condition, AllOf):
+        return list(condition.conditions)
     return [condition]
 
 
@@ -189,11 +192,9 @@ def _joined(parts: Sequence[Condition]) -> Condition | None:
     values = [value for each in parts if isinstance(each, AllEqual) for value in each.values]
     if values:
         return AllEqual(tuple(values))
+    if len(parts) > 1:
+        return AllOf(tuple(each for each in parts if isinstance(each, Equals | AtLeast)))
     return parts[0] if parts else None
-
-
-def _all_equal(condition: AllEqual, item: Any) -> bool:
-    return item is not None and all(item.get(attribute) == value for attribute, value in condition.values)
 
 
 def _then(whole: Callable[..., None], after: Callable[[], None]) -> Callable[..., None]:

@@ -369,6 +369,14 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a start and a pause": _interleaving("jobs start", PAUSE),
     "a start and a pause of everything": _interleaving("jobs start", PAUSE_ALL),
     "a pause and a start": _interleaving("a pool is paused", tick),
+    "a counted start and a pause": _interleaving("jobs start while pauses are counted", PAUSE),
+    "a counted start and a pause of everything": _interleaving("jobs start while pauses are counted", PAUSE_ALL),
+    "a counted pause and a start": _interleaving("a pool is paused while pauses are counted", tick),
+    "a counted pause of everything and a start": _interleaving("all pools are paused while pauses are counted", tick),
+    "a counted pause of everything, and a new pool with a start": _interleaving(
+        "all pools are paused while pauses are counted",
+        *(configure({**POOLS, P4: 2}), reconcile, submit("k", (P4, 1)), tick),
+    ),
     "a preemption of a launch that is tried again": Interleaving(
         situation=Scenario(
             prepare=run_steps(

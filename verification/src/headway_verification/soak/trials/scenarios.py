@@ -33,6 +33,7 @@ from headway_verification.soak.trials.steps import (
     configure,
     configure_from,
     count_too_much,
+    count_pauses,
     crash_after_launch,
     crash_before_launch,
     crash_in_edit,
@@ -364,6 +365,14 @@ SITUATIONS: dict[str, Scenario] = {
     "three launches were left in flight": Scenario(
         prepare=run_steps(*_THREE_WAIT, answer_together(2), throttle_launches(3), tick, wait(LEASE_S)), begin=tick
     ),
+    "jobs start while pauses are counted": Scenario(
+        prepare=run_steps(submit("a"), wait(5), submit("b", (P5, 1), (G5, 2)), count_pauses), begin=tick
+    ),
+    "a pool is paused while pauses are counted": Scenario(prepare=run_steps(submit("j"), count_pauses), begin=PAUSE),
+    "all pools are paused while pauses are counted": Scenario(
+        prepare=run_steps(submit("j"), count_pauses), begin=PAUSE_ALL
+    ),
+    "pauses begin to be counted": Scenario(prepare=run_steps(submit("j")), begin=reconcile),
     "instances become idle": Scenario(prepare=run_steps(*_ONE_IDLE), begin=tick),
     "instances are idle for some minutes": Scenario(
         prepare=run_steps(*_ONE_IDLE, tick, wait(COUNTED_EACH_S)), begin=tick

@@ -16,7 +16,7 @@ from headway_service.ports.table import Delete, Key, Put
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.settings import MAX_LAUNCHES_AT_ONCE
 from headway_service.store import transitions
-from headway_service.store.ledger import read_ledger
+from headway_service.store.ledger import read_ledger, read_pools
 from headway_service.store.records.ledger import PauseRecord
 from headway_verification.soak.cooperative_scheduler import Process, Thread, ThreadChoice
 from headway_verification.soak.deployment import Deployment
@@ -75,6 +75,12 @@ def watch(queue: Deployment) -> Process:
 def deliver_alarm(queue: Deployment) -> Process:
     """Start the watch function with the next alarm message."""
     return queue.deliver_alarm()
+
+
+def count_pauses(queue: Deployment) -> None:
+    """Count the pauses of all pools, as an hour after a deployment."""
+    for pool in read_pools(queue.table):
+        queue.write_by_hand(transitions.begin_to_count_pauses(pool, 0))
 
 
 def submit_idle(name: str, profile: str = "0:0", run_s: int = 3000) -> Begin:

@@ -24,6 +24,10 @@ class PoolRecord(Record):
     backoffs: int = 0
     #: SageMaker's answer that caused the last one.
     backoff_cause: str = ""
+    #: A number that each pause raises, of the pool itself and of all pools; None while they are not counted.
+    pauses: int | None = None
+    #: From this machine time on, ms, each pause is counted: no function runs older code, which does not count any.
+    pauses_from_ms: int | None = None
 
     @staticmethod
     def key(pool: str) -> Key:
@@ -34,6 +38,14 @@ class PoolRecord(Record):
         """The write that stores it."""
         key = self.key(self.pool)
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+    def pauses_at(self, machine_ms: int) -> int | None:
+        """The number that each pause raises, as a condition of starts; None if these have to check for pauses.
+
+        Args:
+            machine_ms: the machine time, ms.
+        """
+        return self.pauses if self.pauses_from_ms is not None and self.pauses_from_ms <= machine_ms else None
 
 
 class CalendarRecord(Record):

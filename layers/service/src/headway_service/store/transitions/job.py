@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway.errors import InvalidTransition
@@ -93,6 +93,7 @@ def start(
     limited: TeamRecord | None = None,
     calendars: Sequence[CalendarRecord] = (),
     warm: WarmPoolRecord | None = None,
+    pauses: Mapping[str, int] | None = None,
 ) -> list[Write]:
     """The intent to launch: the job leaves the queue and its attempt holds the instances.
 
@@ -111,6 +112,7 @@ def start(
         limited: the team of the job, if it has a limit.
         calendars: the calendars of its pools.
         warm: the warm pool that it is started in.
+        pauses: how often its pools had been paused, for those in which that is counted.
 
     Raises:
         InvalidTransition: the job does not wait, or is held.
@@ -118,16 +120,18 @@ def start(
     moved = _started(job, attempt, reason, now_ms)
     own = reservation.demand if reservation else {}
     takes = minus(attempt.demand, own)
+    # Where instances are not taken, there is nothing to which the condition could belong.
+    counted = {} if warm is not None or pauses is None else pauses
     return [
         moved.put(was=job.version),
         Put(item=attempt.put().item, requires=Absent()),
-        *(take_instances(takes) if warm is None else return_instances(minus({}, takes))),
+        *(take_instances(takes, counted) if warm is None else return_instances(minus({}, takes))),
         *(claim_warm_pool(warm, attempt.attempt_name) if warm else []),
         *([reservation.delete()] if reservation else []),
         *leave_queue(job),
         *([_count_start(limited)] if limited else []),
         *(_count_start_in(calendar) for calendar in calendars),
-        *require_not_paused(attempt.demand),
+        *require_not_paused(attempt.demand, counted),
     ]
 
 

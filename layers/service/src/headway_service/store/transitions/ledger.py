@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headway_service.ports.table import Absent, AllEqual, Delete, Equals, Put, Update, Write
 from headway_service.store.records.ledger import (
     CalendarRecord,
@@ -82,9 +84,30 @@ def back_off(pool: PoolRecord) -> list[Write]:
     return [Update(key=PoolRecord.key(pool.pool), sets=sets, requires=Equals("pool", pool.pool))]
 
 
-def pause(record: PauseRecord) -> list[Write]:
-    """A pool, or all pools, are paused. Fails if they are already."""
-    return [record.put(requires=Absent())]
+def begin_to_count_pauses(pool: PoolRecord, from_ms: int) -> list[Write]:
+    """Count the pauses of a pool, as a condition of starts from a time on. Fails if the pool was removed.
+
+    Args:
+        pool: the pool.
+        from_ms: from when on all functions count them, machine time, ms.
+    """
+    # A pool that is removed and added again does not come back to numbers that it had.
+    sets, adds = {"pausesFromMs": from_ms}, {"pauses": from_ms}
+    return [Update(key=PoolRecord.key(pool.pool), sets=sets, adds=adds, requires=Equals("pool", pool.pool))]
+
+
+def pause(record: PauseRecord, counted: Sequence[str] = ()) -> list[Write]:
+    """A pool, or all pools, are paused. Fails if they are already, or if a pool was removed.
+
+    Args:
+        record: the pause.
+        counted: the paused pools whose pauses are counted: starts that were decided before fail.
+    """
+    return [record.put(requires=Absent()), *(_count_pause(pool) for pool in counted)]
+
+
+def _count_pause(pool: str) -> Write:
+    return Update(key=PoolRecord.key(pool), adds={"pauses": 1}, requires=Equals("pool", pool))
 
 
 def change_pause(record: PauseRecord, changed: PauseRecord) -> list[Write]:

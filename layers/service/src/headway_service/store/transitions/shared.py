@@ -5,7 +5,7 @@ The soak counts each function here as a part of the transition that calls it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from headway.lifecycle import (
@@ -16,7 +16,7 @@ from headway.lifecycle import (
 from headway.model import Demand
 from headway.reasons import Reason
 from headway.vectors import minus, overlap, plus, positive
-from headway_service.ports.table import Absent, AtLeast, Check, Delete, Equals, Update, Write
+from headway_service.ports.table import Absent, AllOf, AtLeast, Check, Delete, Equals, Update, Write
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import (
@@ -86,15 +86,22 @@ def change_attempt(attempt: AttemptRecord, **changes: Any) -> AttemptRecord:
     return attempt.model_copy(update={"version": attempt.version + 1, **changes})
 
 
-def take_instances(demand: Demand) -> list[Write]:
-    """Take free instances of each pool. Fails if there are too few.
+def take_instances(demand: Demand, pauses: Mapping[str, int] | None = None) -> list[Write]:
+    """Take free instances of each pool. Fails if there are too few, or if a pool was paused since.
 
-    A count is negative where a reservation held more than the demand: the rest becomes free.
+    Args:
+        demand: the instances. A count is negative where a reservation held more than the demand: the rest becomes free.
+        pauses: how often pools had been paused.
     """
     return [
-        Update(key=PoolRecord.key(pool), adds={"free": -count}, requires=AtLeast("free", count))
+        Update(key=PoolRecord.key(pool), adds={"free": -count}, requires=_enough(count, (pauses or {}).get(pool)))
         for pool, count in sorted(demand.items())
     ]
+
+
+def _enough(count: int, pauses: int | None) -> AtLeast | AllOf:
+    enough = AtLeast("free", count)
+    return enough if pauses is None else AllOf((enough, Equals("pauses", pauses)))
 
 
 def return_instances(demand: Demand) -> list[Write]:
@@ -107,12 +114,17 @@ def return_instances(demand: Demand) -> list[Write]:
     ]
 
 
-def require_not_paused(demand: Demand) -> list[Write]:
+def require_not_paused(demand: Demand, counted: Collection[str] = ()) -> list[Write]:
     """Check that no pool of the demand is paused, nor all pools.
 
     A decision that was made before a pause takes effect before the pause is confirmed to the user, or not at all.
+
+    Args:
+        demand: the demand.
+        counted: pools for which the number of pauses is a condition of the same transaction.
     """
-    return [Check(key=PauseRecord.key(pool), requires=Absent()) for pool in (*sorted(demand), PauseRecord.EVERYTHING)]
+    pools = sorted(demand.keys() - set(counted))
+    return [Check(key=PauseRecord.key(pool), requires=Absent()) for pool in (*pools, PauseRecord.EVERYTHING) if pools]
 
 
 def leave_queue(job: JobRecord) -> list[Write]:
