@@ -183,8 +183,18 @@ class MeteredTable:
         self._called("TransactWriteItems" if transaction else _ALONE[type(writes[0])])
         for write, was, is_now in zip(writes, before, after, strict=True):
             size = max(item_bytes(was or {}), 0 if isinstance(write, Delete) else item_bytes(is_now or {}))
-            self._count("write units", (2 if transaction else 1) * _blocks(size, WRITE_BYTES))
-            self._count("write units", index_units(was, is_now))
+            self._use_units(write.key, (2 if transaction else 1) * _blocks(size, WRITE_BYTES), index_units(was, is_now))
+
+    def _use_units(self, key: Key, units: int, of_index: int) -> None:
+        """Count the units of one write.
+
+        Args:
+            key: the item.
+            units: those of the item.
+            of_index: those of the listing's index.
+        """
+        _ = key
+        self._count("write units", units + of_index)
 
 
 def index_units(before: Item | None, after: Item | None) -> int:

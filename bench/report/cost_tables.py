@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from bench.metering.itemized_units import PAYS_FOR
 from bench.metering.prices import PRICES
 
 Use = Mapping[str, float]
@@ -22,6 +23,7 @@ def tables_of(result: Mapping[str, Any]) -> dict[str, str]:
     return {
         "idle": _idle(result["idle month"], result["idle month, watched in full"]),
         "jobs": _jobs(result["1,000 jobs"], extras),
+        "units": _units(result["write units of a job"]),
         "prices": _prices(),
     }
 
@@ -78,6 +80,14 @@ def _jobs(thousand: Use, extras: tuple[Use, Use]) -> str:
     return _table(("", "1,000 jobs", "USD", "1,000 preemptions", "1,000 hours of a running job"), rows)
 
 
+def _units(of_a_job: Mapping[str, float]) -> str:
+    """The write units of a job, in the order of its life, with what they pay for."""
+    units = {place: of_a_job[name] for place in PAYS_FOR if (name := " ".join(place)) in of_a_job}
+    rows = [(function, item, f"{units[function, item]:.2f}", PAYS_FOR[function, item]) for function, item in units]
+    rows.append(("**in all**", "", f"**{sum(of_a_job.values()):.2f}**", ""))
+    return _table(("function", "item", "write units of a job", "what they pay for"), rows, texts={1, 3})
+
+
 def _prices() -> str:
     rows = [
         (
@@ -96,8 +106,8 @@ def _dearest_first(use: Use) -> list[str]:
     return sorted((kind for kind in use if kind in PRICES), key=lambda kind: (-PRICES[kind].of(use[kind]), kind))
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    rule = ("---", *("---:" for _ in head[1:]))
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]], texts: Collection[int] = ()) -> str:
+    rule = ("---", *("---" if number in texts else "---:" for number in range(1, len(head))))
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
 
 

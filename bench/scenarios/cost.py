@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.metering.dynamodb_units import item_bytes
+from bench.metering.itemized_units import KIND, ItemizedTable
 from bench.metering.machine import describe_machine
 from bench.metering.prices import DATE, HOURS_A_MONTH, PRICES, REGION
 from bench.queues.virtual_time import MeteredQueue
@@ -76,6 +77,7 @@ def measured() -> dict[str, Any]:
             case: _rounded({**_times(idle, MINUTES_A_MONTH), **standing(metrics, **parameters)})
             for case, parameters in IDLE_CASES.items()
         },
+        "write units of a job": itemized(JOBS),
         "1,000 jobs": _rounded(_times(jobs(JOBS), 1000 / JOBS)),
         "1,000 preemptions": _rounded(_times(preemption(), 1000)),
         "1,000 hours of a running job": _rounded(_times(running_hour(idle), 1000)),
@@ -139,6 +141,20 @@ def jobs(number: int) -> Use:
     world.reset()
     _live(world, number)
     return _use_of(world)
+
+
+def itemized(number: int) -> dict[str, float]:
+    """The write units of a job by what they are for, as function and item, of a number of jobs as in :func:`jobs`."""
+    world = MeteredQueue(POOL_SIZE, meter=ItemizedTable)
+    world.first_hour()
+    world.reset()
+    _live(world, number)
+    begin = f"DynamoDB {KIND}"
+    return {
+        f"{function} {kind.removeprefix(begin)}": float(f"{units / number:.4g}")
+        for (function, kind), units in sorted(world.used.items())
+        if kind.startswith(begin)
+    }
 
 
 def preemption() -> Use:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bench.metering.itemized_units import PAYS_FOR
 from bench.metering.prices import PRICES, Price
 from bench.report.cost_tables import cost as cost_of
 from bench.report.cost_tables import filled, tables_of
@@ -45,6 +46,18 @@ def test_what_a_few_jobs_use_is_counted_alike_each_time() -> None:
     assert {kind: first[kind] for kind in first.keys() - NOT_COUNTED} == {
         kind: second[kind] for kind in second.keys() - NOT_COUNTED
     }
+
+
+def test_all_write_units_of_a_job_are_itemized_and_each_item_says_what_it_pays_for() -> None:
+    units = cost.itemized(3)
+    assert units.keys() <= {" ".join(place) for place in PAYS_FOR}
+    assert sum(units.values()) == pytest.approx(cost.jobs(3)["DynamoDB write units"] / 3, rel=0.01)
+
+
+def test_the_page_says_of_every_unit_what_it_pays_for() -> None:
+    found = RESULT["write units of a job"]
+    assert found.keys() == {" ".join(place) for place in PAYS_FOR}
+    assert sum(found.values()) * 1000 == pytest.approx(RESULT["1,000 jobs"]["DynamoDB write units"], rel=0.01)
 
 
 def test_an_idle_minute_is_still_what_the_page_says() -> None:
