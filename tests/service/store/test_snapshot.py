@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from headway.lifecycle import JobState
-from headway.policy import Policy, Team
+from headway.policy import Order, Policy, Team
 from headway.reasons import ReasonCode
 from headway_service.ports.table import Put
 from headway_service.store.ledger import read_ledger
@@ -138,6 +139,58 @@ def test_a_queue_is_read_up_to_one_job_beyond_those_that_could_start(
     running: tuple[AttemptRecord, ...], policy: Policy, number: int
 ) -> None:
     assert number_read(*running, policy=policy) == number
+
+
+BY_REMAINING = replace(NO_WINDOW, order=Order.SHORTEST_REMAINING)
+
+
+def equal(turn_ms: int = 1000, **changes: Any) -> AttemptRecord:
+    """An attempt on a whole pool that gives way to equals whose turn comes before this."""
+    terms = {"left_ms": 1000, "handicap_ms": turn_ms, "entry_time": 0, "checkpoints": True}
+    return runs("x", 5, p5=4).model_copy(update={**terms, **changes})
+
+
+@pytest.mark.parametrize(
+    ("running", "policy", "number"),
+    [
+        (equal(), BY_REMAINING, 5),
+        (equal(), NO_WINDOW, 1),
+        (equal(), replace(BY_REMAINING, preemption=False), 1),
+        (equal(checkpoints=False), BY_REMAINING, 1),
+        (equal(left_ms=None), BY_REMAINING, 1),
+        (equal(preemption_count=10), BY_REMAINING, 1),
+        (equal(priority=6), BY_REMAINING, 1),
+        # The turns of the waiting jobs are 0, 1, 2 and so on.
+        (equal(2), BY_REMAINING, 3),
+        (equal(3), BY_REMAINING, 4),
+    ],
+)
+def test_a_queue_is_read_as_far_as_equals_may_give_way_to_its_jobs(
+    running: AttemptRecord, policy: Policy, number: int
+) -> None:
+    assert number_read(running, policy=policy) == number
+
+
+@pytest.mark.parametrize(("of", "number"), [("red", 5), ("", 1)])
+def test_where_there_are_teams_equals_give_way_within_their_team(of: str, number: int) -> None:
+    policy = replace(BY_REMAINING, teams={"red": Team()})
+    assert number_read(equal(team=of), policy=policy, team="red") == number
+
+
+@pytest.mark.parametrize(("handicap_ms", "lower", "found"), [(501, 0, True), (500, 0, False), (501, 1, False)])
+def test_jobs_of_which_too_much_is_left_do_not_hide_those_behind_them(
+    handicap_ms: int, lower: int, *, found: bool
+) -> None:
+    table = table_of(sizes={P5: 4 + lower})
+    for number in range(20):
+        terms = {"left_ms": 1, "handicap_ms": handicap_ms, "entry_time": number}
+        enqueue(table, waiting_job(f"j{number:02d}", 5, {P5: 1}).model_copy(update=terms))
+    small = {"left_ms": 1, "handicap_ms": 1, "entry_time": 900}
+    enqueue(table, waiting_job("small", 5, {P5: 1}).model_copy(update=small))
+    running = (equal(), *([runs("lower", 4, p5=1)] if lower else []))
+    ledger = replace(read_ledger(table), attempts=running)
+    read = [job.name for job in read_snapshot(table, ledger, 0, policy=BY_REMAINING).waiting]
+    assert ("small" in read) is found
 
 
 @pytest.mark.parametrize(("guaranteed", "number"), [({}, 1), ({P5: 1}, 2), ({P5: 2}, 3)])

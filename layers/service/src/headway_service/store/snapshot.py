@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
+from itertools import accumulate, islice
 
 from headway.model import Allocation, Alternative, Demand, Snapshot, WaitingJob
 from headway.policy import DEFAULT_POLICY, Policy
 from headway.scheduling.alternatives import in_pools
+from headway.scheduling.equals.remaining import current_handicap_ms, current_turn_ms
+from headway.scheduling.equals.victims import TIMES_LESS, may_give_way
 from headway.scheduling.ordering import (
     capped_priority,
     rank,
@@ -77,7 +80,7 @@ def read_snapshot(
     }
     startable = {pool: 0 if pool in pauses else size for pool, size in largest.items()}
     for pool, size in sizes.items():
-        reachable = _Reachable(pool, size, allocations, policy)
+        reachable = _Reachable(pool, size, allocations, now_ms, policy)
         # Jobs further back may start in warm pools.
         held = sum(each.demand.get(pool, 0) for each in allocations if not each.warm)
         passed = held < size and (passing is None or pool in passing)
@@ -142,30 +145,75 @@ def _held_alternative(job: WaitingJob, alternative: Alternative, backing_off: Ma
     return replace(alternative, not_before_ms=held.not_before_ms, held_by=held.held_by)
 
 
+_LAST_TURN_MS = 1 << 62
+
+
 class _Reachable:
     """Most instances of a pool that waiting jobs could get: all but those of attempts that they cannot preempt."""
 
-    def __init__(self, pool: str, size: int, allocations: Iterable[Allocation], policy: Policy) -> None:
+    def __init__(self, pool: str, size: int, allocations: Iterable[Allocation], now_ms: int, policy: Policy) -> None:
         self._pool = pool
         self._size = size
         self._policy = policy
         #: Allocated instances by the priority that protects them.
         self._held: Counter[int] = Counter()
         self._known: dict[tuple[int, str], int] = {}
+        equals: defaultdict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+        #: By priority, and by team where there are teams: the largest handicap of attempts that may give way to equals.
+        self._largest: Counter[tuple[int, str]] = Counter()
         for each in allocations:
             if not each.stopping and pool in each.demand:
-                self._held[running_priority(each, policy)] += each.demand[pool]
+                protection = running_priority(each, policy)
+                self._held[protection] += each.demand[pool]
+                if may_give_way(each, policy):
+                    peers = (protection, self._peers(each.team))
+                    self._largest[peers] = max(self._largest[peers], current_handicap_ms(each, now_ms))
+                    equals[peers].append((current_turn_ms(each, now_ms), each.demand[pool]))
+        #: Of the attempts that may give way to equals, by priority, and by team where there are teams: their turns, the
+        #: last one first and negated, and what those up to each hold together.
+        self._equals = {
+            peers: ([-turn_ms for turn_ms, _ in last_first], [*accumulate(count for _, count in last_first)])
+            for peers, them in equals.items()
+            if (last_first := sorted(them, reverse=True))
+        }
 
-    def of(self, priority: int, team: str) -> int:
-        """How many instances jobs of this given priority, or of lower ones, could get together.
+    def of(self, priority: int, team: str, turn_ms: int = 0) -> int:
+        """How many instances jobs of this given priority from a turn on, or of lower priorities, could get together.
 
         This includes reserved instances and those being freed, as a job may leave the queue or be overtaken. It also
-        includes everything that the team is guaranteed.
+        includes everything that the team is guaranteed, and attempts that may give way to equals with this turn.
+
+        Args:
+            priority: the priority.
+            team: the team.
+            turn_ms: the turn, ms.
         """
         known = self._known.get((priority, team))
         if known is None:
             known = self._known[priority, team] = self._count(priority, team)
-        return known
+        if not self._equals or not self._policy.preemption:
+            return known
+        mine = capped_priority(priority, team, self._policy)
+        turns, held = self._equals.get((mine, self._peers(team)), ((), ()))
+        later = bisect_left(turns, -turn_ms)
+        return min(self._size, known + (held[later - 1] if later else 0))
+
+    def may_fill(self, job: WaitingJob) -> bool:
+        """Whether a job could get some of these instances. If not, it leaves them to jobs behind it.
+
+        A job of which too much is left preempts no equals.
+
+        Args:
+            job: the job.
+        """
+        if not self._equals or job.left_ms is None or self.of(job.priority, job.team, _LAST_TURN_MS) > 0:
+            return True
+        mine = capped_priority(job.priority, job.team, self._policy)
+        return TIMES_LESS * job.handicap_ms <= self._largest[mine, self._peers(job.team)]
+
+    def _peers(self, team: str) -> str:
+        """What jobs that preempt each other as equals have in common beside their priority."""
+        return team if self._policy.teams else ""
 
     def _count(self, priority: int, team: str) -> int:
         if not self._policy.preemption:
@@ -237,12 +285,13 @@ def _candidates(
         if fits:
             # With ageing, a job that could get fewer instances may come first: after it, others pass only within the
             # share.
-            reach = min(reach, reachable.of(job.priority, team))
+            reach = min(reach, reachable.of(job.priority, team, job.turn_ms))
             beyond += filled > reach
             fitting += 1
             # A job that preempts nobody, or in one of its pools only, leaves what it lacks to jobs behind it. One with
             # alternatives may start elsewhere.
-            filled += demand[pool] if job.preempts and not job.one_of and not job.alternatives else 0
+            fills = job.preempts and not job.one_of and not job.alternatives and reachable.may_fill(job)
+            filled += demand[pool] if fills else 0
             if filled > reach and beyond >= share and fitting >= heads:
                 if unused.get(pool, 0) <= 0 or (left[pool] <= 0 and covered > unused[pool]):
                     break
