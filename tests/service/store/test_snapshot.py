@@ -108,8 +108,10 @@ def number_read(
 ) -> int:
     """How many of the jobs of priority 5 that wait in a line of a pool of 4 are read."""
     table = table_of(*filter(None, [team]), sizes={P5: 4, G5: 4})
+    left_ms = 1 if policy.order is Order.SHORTEST_REMAINING else None
     for number in range(20):
-        waits(table, f"j{number:02d}", 5, entered=number, team=team, p5=demands)
+        job = waiting_job(f"j{number:02d}", 5, {P5: demands})
+        enqueue(table, job.model_copy(update={"entry_time": number, "team": team, "left_ms": left_ms}))
     ledger = replace(read_ledger(table), attempts=running)
     return len(read_snapshot(table, ledger, 0, policy=policy, heads=heads).waiting)
 
@@ -177,13 +179,20 @@ def test_where_there_are_teams_equals_give_way_within_their_team(of: str, number
     assert number_read(equal(team=of), policy=policy, team="red") == number
 
 
-@pytest.mark.parametrize(("handicap_ms", "lower", "found"), [(501, 0, True), (500, 0, False), (501, 1, False)])
+def test_without_teams_in_the_policy_the_names_of_teams_have_no_effect_among_equals() -> None:
+    assert number_read(equal(team="gone"), policy=BY_REMAINING) == 5
+
+
+@pytest.mark.parametrize(
+    ("handicap_ms", "left_ms", "lower", "found"),
+    [(501, 1, 0, True), (500, 1, 0, False), (501, 1, 1, False), (0, None, 0, True)],
+)
 def test_jobs_of_which_too_much_is_left_do_not_hide_those_behind_them(
-    handicap_ms: int, lower: int, *, found: bool
+    handicap_ms: int, left_ms: int | None, lower: int, *, found: bool
 ) -> None:
     table = table_of(sizes={P5: 4 + lower})
     for number in range(20):
-        terms = {"left_ms": 1, "handicap_ms": handicap_ms, "entry_time": number}
+        terms = {"left_ms": left_ms, "handicap_ms": handicap_ms, "entry_time": number}
         enqueue(table, waiting_job(f"j{number:02d}", 5, {P5: 1}).model_copy(update=terms))
     small = {"left_ms": 1, "handicap_ms": 1, "entry_time": 900}
     enqueue(table, waiting_job("small", 5, {P5: 1}).model_copy(update=small))

@@ -10,7 +10,6 @@ from headway.model import Snapshot, WaitingJob
 from headway.policy import Policy
 from headway.reasons import clock_time
 from headway.scheduling.alternatives import demands, pools_of
-from headway.scheduling.equals.remaining import current_handicap_ms
 from headway.scheduling.ordering import effective_priority
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display
@@ -165,7 +164,6 @@ def _waiting_again(snapshot: Snapshot) -> Iterator[WaitingJob]:
                 demand=each.demand,
                 priority=each.priority,
                 entry_time_ms=each.entry_time_ms,
-                # At the earliest.
-                handicap_ms=current_handicap_ms(each, snapshot.now_ms),
+                handicap_ms=each.handicap_ms,
                 team=each.team,
             )

@@ -196,20 +196,21 @@ class _Reachable:
         mine = capped_priority(priority, team, self._policy)
         turns, held = self._equals.get((mine, self._peers(team)), ((), ()))
         later = bisect_left(turns, -turn_ms)
-        return min(self._size, known + (held[later - 1] if later else 0))
+        return known + (held[later - 1] if later else 0)
 
     def may_fill(self, job: WaitingJob) -> bool:
         """Whether a job could get some of these instances. If not, it leaves them to jobs behind it.
 
-        A job of which too much is left preempts no equals.
+        A job of which too much is left preempts no equals, and neither does one that entered in another order.
 
         Args:
             job: the job.
         """
-        if not self._equals or job.left_ms is None or self.of(job.priority, job.team, _LAST_TURN_MS) > 0:
+        if not self._equals or self.of(job.priority, job.team, _LAST_TURN_MS) > 0:
             return True
         mine = capped_priority(job.priority, job.team, self._policy)
-        return TIMES_LESS * job.handicap_ms <= self._largest[mine, self._peers(job.team)]
+        largest_ms = self._largest[mine, self._peers(job.team)]
+        return job.left_ms is not None and TIMES_LESS * job.handicap_ms <= largest_ms
 
     def _peers(self, team: str) -> str:
         """What jobs that preempt each other as equals have in common beside their priority."""
