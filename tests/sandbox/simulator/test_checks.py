@@ -50,19 +50,21 @@ def test_jobs_of_higher_priority_wait_less_than_a_tenth_and_their_wait_is_report
 
 
 @pytest.mark.parametrize(
-    ("limits", "off", "unfinished", "holds"),
+    ("trace", "limits", "off", "unfinished", "holds"),
     [
-        (ROUNDED, 1.099, 0, True),
-        (ROUNDED, 1.101, 0, False),
-        (GUESSED, 1.199, 0, True),
-        (GUESSED, 1.201, 0, False),
-        (ROUNDED, 1.05, 1, False),
+        ("1", ROUNDED, 1.099, 0, True),
+        ("1", ROUNDED, 1.101, 0, False),
+        ("1", GUESSED, 1.199, 0, True),
+        ("1", GUESSED, 1.201, 0, False),
+        ("2", GUESSED, 1.249, 0, True),
+        ("2", GUESSED, 1.251, 0, False),
+        ("1", ROUNDED, 1.05, 1, False),
     ],
 )
 def test_an_order_by_what_is_left_is_near_an_oracle(
-    result: Result, limits: str, off: float, unfinished: int, holds: bool
+    result: Result, trace: str, limits: str, off: float, unfinished: int, holds: bool
 ) -> None:
-    ours = replace(result, limit_factor=limits, unfinished=unfinished)
+    ours = replace(result, trace=f"muri-trace{trace}.csv.gz", limit_factor=limits, unfinished=unfinished)
     verdict, sentence = checks._nears(ours, ours.jct.avg_s / off)
     assert verdict is holds
     assert f"({off - 1:+.1%})" in sentence
