@@ -38,6 +38,7 @@ BREACHES = {
     ),
     "core": ("layers/core/src/headway/vectors.py", "headway.scheduling"),
     "sweeps": ("layers/core/src/headway/sweeps/problems.py", "headway.sweeps.sweep"),
+    "prediction": ("layers/core/src/headway/prediction/kinds.py", "headway.prediction.run_times"),
     "early stopping": ("layers/core/src/headway/early_stopping/curve.py", "headway.early_stopping.settings"),
     "advice": ("layers/core/src/headway/advice/outcome.py", "headway.advice.rules"),
     "orders among equals": (
