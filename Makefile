@@ -159,6 +159,10 @@ iam-proof: .venv/.made .envs/sandbox/.made ## compare the functions' policies wi
 sim: .venv/.made ## replay real traces through the scheduler and check the figures; TRACES=folder of the traces
 	$(VENV)/python -m headway_sandbox.simulator.checks --traces "$(TRACES)" --out build/sim
 
+.PHONY: predictions
+predictions: .venv/.made ## predict the run times of real traces by their past; TRACES=folder of the traces
+	$(VENV)/python -m headway_sandbox.simulator.predictions --traces "$(TRACES)"
+
 .PHONY: soak
 soak: .venv/.made ## simulate SEEDS random runs of a queue with faults everywhere
 	$(VENV)/python -m headway_verification.soak --seeds $(or $(SEEDS),200)

@@ -21,6 +21,8 @@ class Outcome:
     job: TraceJob
     #: Total time in the queue, including after preemptions.
     waited_ms: int = 0
+    #: Its first start.
+    started_ms: int | None = None
     ended_ms: int | None = None
     #: Number of preemption requests, and of preemptions that ended an attempt.
     preemptions: int = 0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from random import Random
 
 from headway.forecasting.simulation import Arrival, Event, EventKind, Simulation
 from headway.model import Snapshot, WaitingJob
+from headway.plan import Plan
 from headway.scheduling.equals.remaining import left_on_entry_ms
 from headway.scheduling.ordering import handicap_ms
 from headway_sandbox.simulator.errors import InvalidInput
@@ -48,17 +49,7 @@ def simulate(scenario: Scenario) -> Result:
     policy = policy_named(scenario.policy)
     decide = policy.scheduler()
     record = _Recorder(scenario.trace)
-    simulation = Simulation(
-        Snapshot(now_ms=scenario.trace.jobs[0].submit_ms, pools=scenario.trace.pools, policy=policy.policy),
-        decide,
-        stop_ms=scenario.stop_ms,
-        release_ms=scenario.release_ms,
-        cold_start_ms=scenario.cold_start_ms,
-        warm_start_ms=scenario.warm_start_ms,
-        arrivals=_arrivals(scenario, policy),
-        record=record,
-    )
-    simulation.run()
+    _run(scenario, policy, decide, record)
     return measure(
         trace=scenario.trace,
         policy=scenario.policy,
@@ -71,6 +62,28 @@ def simulate(scenario: Scenario) -> Result:
         warm=record.warm,
         wall_s=time.perf_counter() - began,
     )
+
+
+def outcomes_of(scenario: Scenario) -> Mapping[str, Outcome]:
+    """Simulate a trace with a policy, and return what became of each job, by name."""
+    policy = policy_named(scenario.policy)
+    record = _Recorder(scenario.trace)
+    _run(scenario, policy, policy.scheduler(), record)
+    return record.outcomes
+
+
+def _run(scenario: Scenario, policy: SimulatedPolicy, decide: Callable[[Snapshot], Plan], record: _Recorder) -> None:
+    simulation = Simulation(
+        Snapshot(now_ms=scenario.trace.jobs[0].submit_ms, pools=scenario.trace.pools, policy=policy.policy),
+        decide,
+        stop_ms=scenario.stop_ms,
+        release_ms=scenario.release_ms,
+        cold_start_ms=scenario.cold_start_ms,
+        warm_start_ms=scenario.warm_start_ms,
+        arrivals=_arrivals(scenario, policy),
+        record=record,
+    )
+    simulation.run()
 
 
 def scenarios(
@@ -213,6 +226,8 @@ class _Recorder:
                 self._waiting -= 1
                 self._used += held
                 outcome.waited_ms += event.time_ms - outcome.waits_since_ms
+                if outcome.started_ms is None:
+                    outcome.started_ms = event.time_ms
                 self.warm.starts += bool(event.warm)
             case EventKind.KEPT:
                 self._kept_since_ms[event.attempt] = event.time_ms
