@@ -15,6 +15,7 @@ from headway.accounting.days import DAY_MS, Period, begin_ms, month_of
 from headway.accounting.differences import OTHER
 from headway.lifecycle import JobState
 from headway.pool_names import billed_pool
+from headway.prediction.run_times import RunTimes
 from headway.reasons import ReasonCode
 from headway_service.accounting import accountant as accountant_module
 from headway_service.accounting.accountant import Accountant
@@ -97,8 +98,8 @@ def of_day(table: MemoryTable, dimension: str, day: date = DAY) -> dict[str, dic
     return {name_in(item): figures_in(item) for item in found}
 
 
-def accountant(table: MemoryTable, *tags: str) -> Accountant:
-    return Accountant(table, lambda: tags)
+def accountant(table: MemoryTable, *tags: str, run_times: Callable[[], RunTimes] = lambda: RunTimes(0)) -> Accountant:
+    return Accountant(table, lambda: tags, run_times)
 
 
 def test_an_ended_job_is_in_the_sums_of_its_team_its_owner_and_its_pools() -> None:

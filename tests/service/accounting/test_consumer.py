@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pytest
 
+from headway.prediction.kinds import RunKind
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_service.accounting import consumer as consuming
 from headway_service.accounting.accountant import Accountant
 from headway_service.accounting.consumer import STORED_EACH_MS, ConsumeResult, UsageConsumer, ended_in
 from headway_service.accounting.records import ProgressRecord
+from headway_service.accounting.run_times import FRESH_MS
 from headway_service.config.notifications import Notifications
 from headway_service.errors import RetryLater
 from headway_service.events.publisher import EventPublisher
@@ -19,8 +22,10 @@ from headway_service.feed.append import FeedAppender
 from headway_service.feed.read import IDLE_MS, MAX_EVENTS, EventFilter, FeedReader
 from headway_service.ports.messaging import SendResult
 from headway_service.ports.table import Key, Put, Update, Write
+from headway_service.store.ledger import read_ledger
 from headway_service.store.records.feed import FEED_KEPT_S
 from headway_service.store.records.job import JobRecord
+from headway_service.store.records.queue_entry import owner_hash
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.invariants.usage import check_usage
 from tests.service.accounting.test_accountant import sums
@@ -340,3 +345,24 @@ def test_a_run_before_all_others_reads_the_whole_feed() -> None:
     world.now_s += 5 * 86_400
     assert world.consumer().consume(world.machine_clock()) == ConsumeResult(unaccounted=0)
     check_usage(world.watched)
+
+
+def test_run_times_are_kept_of_jobs_that_were_submitted_while_predictions_are_on() -> None:
+    world = Followed(size=20)
+    world.run(*[f"off-{number}" for number in range(5)])
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 20}}, "predictions": True}))
+    world.tick()
+    world.run(*[f"bert-{number}" for number in range(5)])
+    assert world.consume(world.container.accountant) == 0
+    # Run times that were read before they were added to are used for some minutes.
+    world.pass_time(FRESH_MS / 1000)
+    waiting = world.submit("bert-9").job
+    kind = RunKind.of(owner=owner_hash(ROOT.arn), source=waiting.source, demand=waiting.demand, name=waiting.job_name)
+    found = world.container.run_times.get().predict(kind)
+    assert found is not None
+    # Ten minutes of training, and what SageMaker needs before and after it.
+    assert (found.runs, found.shared) == (5, 4)
+    assert 600_000 < found.low_ms <= found.high_ms < 1_200_000
+    world.tick()
+    (attempt,) = read_ledger(world.table).attempts
+    assert (attempt.source, attempt.owned_by) == (waiting.source, owner_hash(ROOT.arn))

@@ -73,6 +73,9 @@ class WaitingJob:
     on_alternative: bool = False
     #: Whether it may start although it may still run when a pool that stops attempts becomes smaller.
     stops_for_size: bool = False
+    #: Whose it is and what it runs, by which its run time is predicted. No decision depends on them.
+    owner: str = ""
+    source: str = ""
 
     @property
     def turn_ms(self) -> int:
@@ -124,6 +127,9 @@ class Allocation:
     claimed_by: str = ""
     #: Whether it was started although it may still run when a pool that stops attempts becomes smaller.
     stops_for_size: bool = False
+    #: Whose its job is and what that runs, by which its run time is predicted. No decision depends on them.
+    owner: str = ""
+    source: str = ""
 
     def ends_as_soon(self, now_ms: int) -> bool:
         """Whether it reaches its limit within the time that a stop takes, so that to stop it frees nothing sooner.

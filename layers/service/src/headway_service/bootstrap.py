@@ -23,6 +23,7 @@ from headway_service.accounting.accountant import Accountant
 from headway_service.accounting.consumer import UsageConsumer
 from headway_service.accounting.idle import IdleTime
 from headway_service.accounting.repair import UsageRepairer
+from headway_service.accounting.run_times import KnownRunTimes
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
 from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLetterQueue
@@ -229,7 +230,12 @@ class Container:
     @cached_property
     def accountant(self) -> Accountant:
         """Keeps the sums of usage. One for all invocations, as it remembers which names have some."""
-        return Accountant(self.table, lambda: self.usage_tags)
+        return Accountant(self.table, lambda: self.usage_tags, self.run_times.get)
+
+    @cached_property
+    def run_times(self) -> KnownRunTimes:
+        """The run times of completed jobs. One for all invocations, as it remembers them for some minutes."""
+        return KnownRunTimes(self.table, self.clock, self.machine_clock)
 
     @property
     def usage_repairer(self) -> UsageRepairer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -32,6 +33,32 @@ class RunKind:
     source: str = ""
     instances: str = ""
     stem: str = ""
+
+    @classmethod
+    def of(cls, *, owner: str, source: str, demand: Demand, name: str) -> RunKind:
+        """The kind of a job.
+
+        Args:
+            owner: who submitted it.
+            source: its script, or its image.
+            demand: its instances.
+            name: its name.
+        """
+        return cls(owner=owner, source=source, instances=instances_of(demand), stem=stem_of(name))
+
+    @classmethod
+    def parse(cls, text: str) -> RunKind:
+        """The kind that :attr:`text` names; one of unknown values if it names none."""
+        try:
+            owner, source, instances, stem = map(str, json.loads(text))
+        except ValueError:
+            return cls()
+        return cls(owner=owner, source=source, instances=instances, stem=stem)
+
+    @property
+    def text(self) -> str:
+        """It as a text, from which it can be read again."""
+        return json.dumps([self.owner, self.source, self.instances, self.stem], separators=(",", ":"))
 
     def classes(self) -> tuple[tuple[str, ...], ...]:
         """The classes of jobs that it belongs to, the most specific first: the values that the jobs of each share."""

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from headway.accounting.days import Period, month_of
 from headway.jobpolicy.rules import tags_in
-from headway_service.accounting.contributions import Contribution, contributions
+from headway.prediction.run_times import RunTimes
+from headway_service.accounting.contributions import Contribution, contributions, kind_of
 from headway_service.accounting.names import Names
-from headway_service.accounting.records import MARK_KEPT_S, MarkRecord, add_figures
+from headway_service.accounting.records import KIND, MARK_KEPT_S, MarkRecord, add_figures
+from headway_service.accounting.run_times import figures_of
 from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.table import MAX_TRANSACTION_WRITES, Table, Write
 from headway_service.store.records.job import JobRecord
@@ -25,11 +27,18 @@ class Accountant:
     Args:
         table: the table.
         tags: the keys of the tags by which the policy wants sums.
+        run_times: returns the run times of the jobs that have completed; by default of none.
     """
 
-    def __init__(self, table: Table, tags: Callable[[], Sequence[str]]) -> None:
+    def __init__(
+        self,
+        table: Table,
+        tags: Callable[[], Sequence[str]],
+        run_times: Callable[[], RunTimes] = lambda: RunTimes(0),
+    ) -> None:
         self._table = table
         self._tags = tags
+        self._run_times = run_times
         self._names = Names(table)
 
     def account(self, jobs: Iterable[JobRecord]) -> int:
@@ -65,7 +74,7 @@ class Accountant:
         if not lacking:
             return 0
         tags = tuple(self._tags())
-        adding = _Adding(self._table, self._names)
+        adding = _Adding(self._table, self._names, self._run_times)
         for job, missing in lacking:
             dimensions = self._dimensions(job, tags)
             for each in missing:
@@ -93,11 +102,13 @@ class _Adding:
     Args:
         table: the table.
         names: the names that have sums of their own.
+        run_times: returns the run times of the jobs that have completed.
     """
 
-    def __init__(self, table: Table, names: Names) -> None:
+    def __init__(self, table: Table, names: Names, run_times: Callable[[], RunTimes]) -> None:
         self._table = table
         self._names = names
+        self._run_times = run_times
         self._versions: dict[str, int] = {}
         self._reset()
 
@@ -121,13 +132,18 @@ class _Adding:
             every.update(figures)
         added = [(dimension, name, every) for dimension, name in (("team", part.team), *dimensions)]
         added += [("pool", pool, Counter(part.shared) + Counter(figures)) for pool, figures in part.pools.items()]
-        # A name may need a sum, a mark and a count of names beside those that are there.
-        if self._size + (len(periods) + 1) * len(added) + 1 > MAX_TRANSACTION_WRITES:
+        # A name may need a sum, a mark and a count of names beside those that are there. So may the kind of the job.
+        if self._size + (len(periods) + 1) * len(added) + 3 > MAX_TRANSACTION_WRITES:
             self.write()
         for dimension, name, figures in added:
             kept = self._new.of(dimension, month, name)
             for period in periods:
                 self._sums.setdefault((dimension, period, kept), Counter()).update(figures)
+        if part.run_ms is not None:
+            kind = kind_of(job)
+            figures = figures_of(self._run_times(), kind, part.run_ms, job.limit_ms)
+            kept = self._new.of(KIND, month, kind.text)
+            self._sums.setdefault((KIND, Period(month=month), kept), Counter()).update(figures)
         expires = None if job.expires_at is None else job.expires_at + MARK_KEPT_S
         version = self._versions.get(job.job_name, part.mark.version)
         self._marks[job.job_name] = part.mark.model_copy(update={"version": version, "expires_at": expires})

@@ -13,8 +13,9 @@ from datetime import date
 
 from headway.accounting.days import day_of, split
 from headway.accounting.histogram import bucket_of
-from headway.lifecycle import TERMINAL
+from headway.lifecycle import TERMINAL, JobState
 from headway.pool_names import billed_pool
+from headway.prediction.kinds import RunKind
 from headway.reasons import ReasonCode
 from headway_service.accounting.records import (
     ATTEMPTS,
@@ -31,7 +32,8 @@ from headway_service.accounting.records import (
     WAIT,
     MarkRecord,
 )
-from headway_service.store.records.job import EndedAttempt, JobRecord
+from headway_service.store.records.job import MAX_ENDED_ATTEMPTS, EndedAttempt, JobRecord
+from headway_service.store.records.queue_entry import owner_hash
 
 _PRICED = frozenset({BILLED, UNBILLED, LOST_BILLED, LOST_UNBILLED})
 """Times by the pool that has their price; all others are by the pool that is charged."""
@@ -47,6 +49,7 @@ class Contribution:
         shared: the figures that the sums of every dimension get.
         pools: the figures of each pool: those of a pool get its own, those of other dimensions all.
         mark: what is accounted for with this contribution and those before it.
+        run_ms: how long the job has run, ms, if it ends with this contribution and counts for predictions.
     """
 
     day: date
@@ -54,6 +57,7 @@ class Contribution:
     shared: Mapping[str, int]
     pools: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     mark: MarkRecord
+    run_ms: int | None = None
 
 
 def contributions(job: JobRecord, mark: MarkRecord | None) -> list[Contribution]:
@@ -108,8 +112,33 @@ def _missing(job: JobRecord, mark: MarkRecord) -> Iterator[Contribution]:
     if job.job_state in TERMINAL and job.ended_ms is not None and not mark.ended:
         mark = mark.model_copy(update={"ended": True})
         pools = {pool: {} for pool in job.demand}
-        shared = _of_job(job, job.ended_ms)
-        yield Contribution(day=day_of(job.ended_ms), team=job.team, shared=shared, pools=pools, mark=mark)
+        yield Contribution(
+            day=day_of(job.ended_ms),
+            team=job.team,
+            shared=_of_job(job, job.ended_ms),
+            pools=pools,
+            mark=mark,
+            run_ms=run_ms_of(job),
+        )
+
+
+def run_ms_of(job: JobRecord) -> int | None:
+    """How long a completed job held its instances for what it has computed, ms; None if that is not known, or not kept.
+
+    The lost time of its attempts is left out. So it is the run time of a job that is not interrupted.
+    """
+    if job.job_state is not JobState.COMPLETED or not job.source or job.reused_from:
+        return None
+    if not 0 < len(job.attempts) < MAX_ENDED_ATTEMPTS:
+        # Older attempts may be missing.
+        return None
+    return sum(max(0, each.each_held_ms - each.lost_ms) for each in job.attempts)
+
+
+def kind_of(job: JobRecord) -> RunKind:
+    """The kind of a job that has ended: its instances are those that it ran on last."""
+    demand = job.attempts[-1].demand if job.attempts else job.demand
+    return RunKind.of(owner=owner_hash(job.owner), source=job.source, demand=demand, name=job.job_name)
 
 
 def _of_attempt(ended: EndedAttempt) -> Iterator[tuple[date, dict[str, int], dict[str, dict[str, int]]]]:

@@ -30,6 +30,16 @@ WAIT, RUN = "w.", "r."
 They are short, as a month of a busy name has a hundred of them, which are paid for by their size.
 """
 
+ERROR, COVERED = "e.", "covered"
+"""Figures of the sums of kinds of jobs: completed jobs by the error of their prediction, and those that ran for a time
+within its interval."""
+
+KIND = "kind"
+"""The dimension of the run times of completed jobs, by :class:`headway.prediction.kinds.RunKind`; months only."""
+
+KINDS_KEPT = 400
+"""Days for which these are kept: predictions use the last four months, and reports say how good they were."""
+
 MAX_NAMES = 1000
 """Names of one dimension in a month that have sums of their own; those of all further names are
 :data:`headway.accounting.differences.OTHER`."""
@@ -172,9 +182,14 @@ def short(name: str) -> str:
     return f"sha256:{hashlib.sha256(name.encode()).hexdigest()}"
 
 
-def expires_at(period: Period) -> int:
-    """When the table may forget the sums of a period, s since the epoch."""
-    kept = DAYS_KEPT if period.day else MONTHS_KEPT
+def expires_at(period: Period, kept_days: int | None = None) -> int:
+    """When the table may forget the sums of a period, s since the epoch.
+
+    Args:
+        period: the period.
+        kept_days: for how many days they are kept, if not for as long as usage is.
+    """
+    kept = kept_days or (DAYS_KEPT if period.day else MONTHS_KEPT)
     return (begin_ms(period.first) + kept * DAY_MS) // 1000
 
 
@@ -187,7 +202,8 @@ def add_figures(dimension: str, period: Period, name: str, figures: Mapping[str,
         name: see :func:`sum_key`.
         figures: the figures.
     """
-    sets = stamp({"expiresAt": expires_at(period)})
+    kept = KINDS_KEPT if dimension == KIND else None
+    sets = stamp({"expiresAt": expires_at(period, kept)})
     return Update(key=sum_key(dimension, period, name), sets=sets, adds=dict(figures))
 
 

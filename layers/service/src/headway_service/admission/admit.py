@@ -36,6 +36,7 @@ from headway_service.errors import (
     RuleViolation,
 )
 from headway_service.sagemaker_api import outputs, request_schema
+from headway_service.sagemaker_api.run_source import run_source
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, PREEMPTIBLE_TAG
 from headway_service.sagemaker_api.training_request import TrainingRequest, is_serverless
 from headway_service.store.records.alternative import AlternativeRecord
@@ -89,6 +90,9 @@ class Admitted:
     keep_s: int = 0
     #: Whether it may start although it may still run when its training plan has no instances left.
     stops_for_size: bool = False
+    #: What it runs, by which jobs like it are recognized (:func:`headway_service.sagemaker_api.run_source.run_source`);
+    #: empty if run times are not predicted.
+    source: str = ""
 
     @property
     def all_demands(self) -> Mapping[str, int]:
@@ -193,6 +197,7 @@ def admit(
         warm_key=warm_pools.key(training, configuration),
         keep_s=warm_pools.keep_s(training, configuration),
         stops_for_size=training.stops_for_size(total((demand, *(each.demand for each in choices))).keys()),
+        source=run_source(request) if configuration.predictions else "",
     )
 
 

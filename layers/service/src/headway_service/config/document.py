@@ -314,6 +314,8 @@ class Configuration(ConfigModel):
     rogues: Rogues = Rogues()
     #: The tags of requests by which usage is summed up, beside teams, owners and pools.
     usage_tags: list[TagKey] = Field(default_factory=list, max_length=MAX_USAGE_TAGS)
+    #: Whether run times are predicted by the jobs that have completed.
+    predictions: bool = False
     #: What instances cost, by instance type: each price from a day on.
     prices: dict[InstanceType, Listed] = Field(default_factory=dict, max_length=MAX_PRICED_TYPES)
     #: The currency of all prices.

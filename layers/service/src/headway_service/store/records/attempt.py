@@ -14,6 +14,7 @@ from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.status import STARTING
 from headway_service.store.records.base import LEDGER, Record
 from headway_service.store.records.job import JobRecord
+from headway_service.store.records.queue_entry import owner_hash
 
 NOBODY = ""
 """The holder of a released lease."""
@@ -95,6 +96,9 @@ class AttemptRecord(Record):
     keep_s: int = 0
     #: Whether it was started although it may still run when its training plan has no instances left.
     stops_for_size: bool = False
+    #: What its job runs, and whose it is, if its run time is predicted.
+    source: str = ""
+    owned_by: str = ""
     #: Which of the alternatives of its job it runs on; 0 for the request as it is.
     alternative: int = 0
     #: How often spot instances were taken from it.
@@ -139,6 +143,8 @@ class AttemptRecord(Record):
             warm_key=job.warm_key,
             keep_s=job.keep_s,
             stops_for_size=job.stops_for_size,
+            source=job.source,
+            owned_by=owner_hash(job.owner) if job.source else "",
             alternative=job.alternative,
             pending_limit_s=job.pending_limit_s if job.on_demand or job.on_demand_limit_ms is None else None,
             **more,
@@ -197,6 +203,8 @@ class AttemptRecord(Record):
             warm_key=self.warm_key,
             keep_ms=self.keep_s * 1000,
             stops_for_size=self.stops_for_size,
+            owner=self.owned_by,
+            source=self.source,
         )
 
 

@@ -239,6 +239,8 @@ class JobRecord(Record):
     keep_s: int = 0
     #: Whether it may start although it may still run when its training plan has no instances left.
     stops_for_size: bool = False
+    #: What it runs, by which jobs like it are recognized; empty if its run time is neither predicted nor kept.
+    source: str = ""
     #: All that it can run on, the first preference first; empty if its request has no alternatives.
     choices: tuple[AlternativeRecord, ...] = ()
     #: Which of them it runs on, or ran on last. While it may still choose, it waits with the fields of the first.
@@ -450,6 +452,7 @@ class JobRecord(Record):
                 keep_s=self.keep_s,
                 stops_for_size=self.stops_for_size,
                 owned_by=owner_hash(self.owner),
+                source=self.source,
                 choices=self.choices if self.chooses else (),
                 wait_at_most_s=self.wait_at_most_s if self.chooses else 0,
                 waits_for_jobs=self._is_kept_back,

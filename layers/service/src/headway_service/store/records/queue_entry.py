@@ -39,6 +39,8 @@ class QueueEntry(Record):
     wait_at_most_s: int = 0
     #: See :func:`owner_hash`; empty as well in entries of a time before it was kept.
     owned_by: str = ""
+    #: See :attr:`headway_service.store.records.job.JobRecord.source`.
+    source: str = ""
     #: Whether the job depends on jobs that have not ended. Then it is not in the queue, but counts against its limits.
     waits_for_jobs: bool = False
 
@@ -115,6 +117,8 @@ def waiting_of(of: JobRecord | QueueEntry) -> WaitingJob:
         warm_key=of.warm_key,
         keep_ms=of.keep_s * 1000,
         stops_for_size=of.stops_for_size,
+        owner=of.owned_by if isinstance(of, QueueEntry) else owner_hash(of.owner),
+        source=of.source,
         alternatives=_alternatives(of),
         wait_at_most_ms=of.wait_at_most_s * 1000 if of.chooses else 0,
     )

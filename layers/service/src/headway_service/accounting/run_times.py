@@ -1,0 +1,92 @@
+"""The run times of completed jobs, as the sums of kinds of jobs have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from headway.accounting.histogram import bucket_of
+from headway.prediction.fading import months_counted
+from headway.prediction.kinds import RunKind
+from headway.prediction.quality import Quality
+from headway.prediction.run_times import RunTimes
+from headway_service.accounting.records import (
+    COVERED,
+    ERROR,
+    KIND,
+    MAX_NAMES,
+    RUN,
+    figures_in,
+    name_in,
+    partition,
+    prefix,
+)
+from headway_service.ports.table import Table
+
+FRESH_MS = 300_000
+"""For how long run times that were read are used, machine time, ms."""
+
+
+class KnownRunTimes:
+    """Reads the run times of completed jobs, and remembers them for some minutes.
+
+    Args:
+        table: the table.
+        clock: the training time, ms.
+        machine_clock: the machine time, ms.
+    """
+
+    def __init__(self, table: Table, clock: Callable[[], int], machine_clock: Callable[[], int]) -> None:
+        self._table = table
+        self._clock = clock
+        self._machine_clock = machine_clock
+        self._known: tuple[int, RunTimes] | None = None
+
+    def get(self) -> RunTimes:
+        """The run times, as of some minutes ago at most."""
+        machine_ms = self._machine_clock()
+        if self._known is None or machine_ms - self._known[0] >= FRESH_MS:
+            self._known = machine_ms, read_run_times(self._table, self._clock())
+        return self._known[1]
+
+
+def read_run_times(table: Table, now_ms: int) -> RunTimes:
+    """The run times of the jobs that have completed.
+
+    Args:
+        table: the table.
+        now_ms: the training time, ms.
+    """
+    found = RunTimes(now_ms)
+    for month in months_counted(now_ms):
+        # Beside the kinds there is the sum of all others.
+        items = table.query_for_display(partition(KIND, month.month), prefix=prefix(month), limit=MAX_NAMES + 1)
+        for item in items:
+            found.add(RunKind.parse(name_in(item)), month, _histogram(figures_in(item), RUN))
+    return found
+
+
+def figures_of(run_times: RunTimes, kind: RunKind, run_ms: int, limit_ms: int | None) -> dict[str, int]:
+    """What a completed job adds to the sum of its kind: its run time, and how good its prediction was, if it had one.
+
+    Args:
+        run_times: those of the jobs that have completed before it.
+        kind: its kind.
+        run_ms: how long it ran, ms.
+        limit_ms: its limit, ms; None if nothing limited it.
+    """
+    figures = {f"{RUN}{bucket_of(run_ms / 1000)}": 1}
+    prediction = run_times.predict(kind, limit_ms=limit_ms)
+    if prediction is not None:
+        quality = Quality.of(prediction, run_ms)
+        figures |= {f"{ERROR}{bucket}": count for bucket, count in quality.errors.items()}
+        figures |= {COVERED: quality.covered} if quality.covered else {}
+    return figures
+
+
+def quality_in(figures: Mapping[str, int]) -> Quality:
+    """How good the predictions of the jobs in a sum were."""
+    return Quality(covered=figures.get(COVERED, 0), errors=_histogram(figures, ERROR))
+
+
+def _histogram(figures: Mapping[str, int], begin: str) -> dict[int, int]:
+    return {int(name.removeprefix(begin)): count for name, count in figures.items() if name.startswith(begin)}
