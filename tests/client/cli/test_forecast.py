@@ -76,6 +76,36 @@ def test_starts_are_forecast(run: Run, server: ContractServer):
     assert run("forecast", "c") == (0, "c is not waiting.\n", "")
 
 
+LIKELY = {
+    "about": "2026-01-02T07:30:00.000Z",
+    "from": "2026-01-02T07:00:00.000Z",
+    "until": "2026-01-02T08:30:00.000Z",
+}
+
+
+def test_likely_starts_are_shown_beside_the_expected_ones_if_any_is_predicted(run: Run, server: ContractServer):
+    server.queue.add("a", held=True)
+    server.queue.add("b")
+    server.queue.foresight["b"] = {"expectedStart": "2026-01-02T09:30:00.000Z", "predictedStart": LIKELY}
+
+    out = run("forecast")[1].splitlines()
+
+    assert [part.strip() for part in out[0].split("  ") if part][-3:] == ["Likely Start", "From", "Until"]
+    assert [line.split()[6:] for line in out[2:]] == [
+        ["-", "-", "-", "-"],
+        ["in", "3", "h", "in", "1", "h", "in", "30", "min", "in", "2", "h"],
+    ]
+    assert run("forecast", "-o", "csv")[1].splitlines()[-1].endswith(",".join(["", *LIKELY.values()]))
+
+
+def test_an_explanation_says_when_a_job_is_likely_to_start(run: Run, server: ContractServer):
+    server.queue.add("b")
+    server.queue.foresight["b"] = {"pools": [], "predictedStart": LIKELY}
+
+    about, between = "about 2026-01-02 07:30:00 UTC (in 1 h)", "2026-01-02 07:00:00 UTC and 2026-01-02 08:30:00 UTC"
+    assert f"Likely    {about}, between {between}" in run("why", "b")[1].splitlines()
+
+
 def test_changes_are_simulated_in_the_given_order(run: Run, request_file: Write, server: ContractServer):
     path = request_file(request("new"))
     server.queue.foresight["what-if"] = {

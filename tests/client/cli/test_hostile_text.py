@@ -122,6 +122,7 @@ RENDERERS: dict[str, tuple[Any, Callable[[Any], str]]] = {
         {
             "jobName": "x", "jobState": "x", "held": False, "place": 1, "reason": _REASON, "expectedStart": "x",
             "expectedEnd": "x", "note": "x", "ahead": [_AHEAD], "more": 1, "pools": [_POOL], "remedy": "x",
+            "predictedStart": {"about": "x", "from": "x", "until": "x"},
         },
         lambda found: render.explanation_sheet(Explanation.from_document(found)),
     ),
@@ -131,7 +132,7 @@ RENDERERS: dict[str, tuple[Any, Callable[[Any], str]]] = {
             "jobs": [
                 {
                     "jobName": "x", "jobState": "x", "held": False, "priority": 1, "place": 1, "demand": {"x": 1},
-                    "expectedStart": "x",
+                    "expectedStart": "x", "predictedStart": {"about": "x", "from": "x", "until": "x"},
                 }
             ],
         },

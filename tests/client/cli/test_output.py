@@ -88,6 +88,7 @@ def test_no_text_of_other_users_reaches_the_terminal_raw():
     explanation = {
         "jobName": evil, "jobState": evil, "held": True, "place": 1, "reason": reason, "expectedStart": evil,
         "expectedEnd": evil, "note": evil, "ahead": [ahead], "more": 1, "pools": [pool], "remedy": evil,
+        "predictedStart": {"about": evil, "from": evil, "until": evil},
     }  # fmt: skip
 
     for text in (
@@ -101,7 +102,13 @@ def test_no_text_of_other_users_reaches_the_terminal_raw():
         output.what_if_sheet(WhatIf.from_document(foresight)),
         output.explanation_sheet(Explanation.from_document(explanation)),
         output.forecast_rows(
-            Forecast.from_document({**foresight, "asOf": evil, "jobs": [{**ahead, "place": 1}]})
+            Forecast.from_document(
+                {
+                    **foresight,
+                    "asOf": evil,
+                    "jobs": [{**ahead, "place": 1, "predictedStart": explanation["predictedStart"]}],
+                }
+            )
         ).text(),
     ):
         assert not any(character < " " or character in "\x7f\x9b\u202e" for character in text.replace("\n", ""))

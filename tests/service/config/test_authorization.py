@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headway.prediction.run_times import RunTimes
 from headway_service.config.authorization import Action, Caller, Details, known_caller, matches, name_of
 from headway_service.config.document import Configuration, validate
 from headway_service.errors import InvalidRequest, NameInUse, NotAllowed
@@ -110,7 +111,11 @@ class Queue:
             table=self._table, clock=self._clock, machine_clock=self._clock, configuration=self._configured
         )
         self.forecast_service = ForecastService(
-            table=self._table, clock=self._clock, machine_clock=self._clock, configuration=self._configured
+            table=self._table,
+            clock=self._clock,
+            machine_clock=self._clock,
+            configuration=self._configured,
+            run_times=lambda: RunTimes(0),
         )
 
     def _clock(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -430,3 +431,69 @@ def test_the_job_expected_first_starts_by_its_expected_time(jobs: list[tuple[int
         world.pass_time(first.start_ms / 1000 - world.now_s)
         world.tick()
         assert world.seen(first.seen.job.job_name).job.attempt_count > 0
+
+
+# --------------------------------------------------------------------------------------------------------- predictions
+
+
+def learned(document: dict[str, Any]) -> World:
+    """A queue on which ten jobs of ten minutes have completed, one runs, and one waits; all may run for a day."""
+    world = World(pools={P5: 1})
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 10}}, **document}))
+    for number in range(10):
+        world.submit(f"bert-{number}")
+    world.tick()
+    world.pass_time(3000)
+    for number in range(10):
+        world.container.accountant.account([world.seen(f"bert-{number}").job])
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}}, **document}))
+    # Run times that were read before are used for some minutes.
+    world.pass_time(600)
+    world.submit("bert-10")
+    world.tick()
+    world.submit("bert-11", 0)
+    return world
+
+
+def test_starts_are_predicted_by_how_long_jobs_have_run_beside_those_by_limits() -> None:
+    world = learned({"predictions": True})
+    (found,) = world.forecast_service.forecast(None, 10).jobs
+    assert found.predicted_start is not None
+    assert found.start_ms is not None
+    now_ms = world.clock()
+    assert found.start_ms - now_ms == 86_400_000 + OVERHEAD_MS
+    # Ten minutes of training, and what SageMaker needs beside it.
+    assert found.predicted_start.from_ms - now_ms > 600_000
+    assert found.predicted_start.until_ms - now_ms < 1_200_000
+    told = world.forecast_service.explain("bert-11")
+    assert told.predicted_start == found.predicted_start
+    assert (told.expected_start_ms, told.note.count("prove nothing")) == (found.start_ms, 1)
+    assert "prove nothing" in world.forecast_service.forecast("bert-11", 1).note
+
+
+def test_without_predictions_in_the_configuration_nothing_is_predicted() -> None:
+    world = learned({})
+    (found,) = world.forecast_service.forecast(None, 10).jobs
+    assert (found.predicted_start, found.seen.job.source) == (None, "")
+    assert "prove" not in world.forecast_service.explain("bert-11").note
+
+
+def test_predictions_end_when_they_are_switched_off() -> None:
+    world = learned({"predictions": True})
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}}}))
+    world.tick()
+    (found,) = world.forecast_service.forecast(None, 10).jobs
+    assert found.predicted_start is None
+
+
+def test_jobs_beyond_the_part_of_the_queue_that_was_read_have_no_likely_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = learned({"predictions": True})
+    for number in range(12, 16):
+        world.submit(f"bert-{number}", 0)
+    monkeypatch.setattr(snapshot, "MAX_FORESEEN", 2)
+    starts = {each.seen.job.job_name: each.predicted_start for each in world.forecast_service.forecast(None, 10).jobs}
+    proven = {each.seen.job.job_name: each.start_ms for each in world.forecast_service.forecast(None, 10).jobs}
+    assert {name for name, start in starts.items() if start} == {name for name, start in proven.items() if start}
+    assert None in starts.values()
+    last = world.forecast_service.forecast("bert-15", 1).jobs[0]
+    assert last.predicted_start is None

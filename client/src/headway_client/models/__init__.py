@@ -9,7 +9,16 @@ from __future__ import annotations
 from headway.api_documents.arrays import ArrayMember, ArrayProgress, MedianStopping, MemberPage
 from headway.api_documents.dead_letters import DeadLetter, DeadLetters, Redrive, RedriveFailure
 from headway.api_documents.events import EventPage, FeedEvent
-from headway.api_documents.forecast import Ahead, DryRun, Explanation, Forecast, ForecastEntry, Shift, WhatIf
+from headway.api_documents.forecast import (
+    Ahead,
+    DryRun,
+    Explanation,
+    Forecast,
+    ForecastEntry,
+    PredictedStart,
+    Shift,
+    WhatIf,
+)
 from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
 from headway.api_documents.pools import Capacity, Configuration, Pause, PoolUse, TeamUse
 from headway.api_documents.summary import (
@@ -69,6 +78,7 @@ __all__ = [
     "Pause",
     "PoolSummary",
     "PoolUse",
+    "PredictedStart",
     "Reason",
     "RecentEvent",
     "RecentlyEnded",

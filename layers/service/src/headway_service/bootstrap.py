@@ -455,6 +455,7 @@ class Container:
             clock=self.clock,
             machine_clock=self.machine_clock,
             configuration=self._configuration,
+            run_times=self.run_times.get,
         )
 
     @property

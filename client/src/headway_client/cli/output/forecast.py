@@ -9,7 +9,7 @@ from headway_client.cli.output import times, values
 from headway_client.cli.output.jobs import job_sentence
 from headway_client.cli.output.pools import pool_rows
 from headway_client.cli.output.table import Table
-from headway_client.models import Ahead, DryRun, Explanation, Forecast, Shift, WhatIf
+from headway_client.models import Ahead, DryRun, Explanation, Forecast, PredictedStart, Shift, WhatIf
 
 _UNPREDICTABLE = "can't be predicted"
 
@@ -31,6 +31,10 @@ def explanation_sheet(explanation: Explanation, *, width: int | None = None, col
     lines.append(("Why", explanation.reason.message))
     if explanation.expected_start is not None:
         lines.append(("Starts", times.both(explanation.expected_start)))
+    if explanation.predicted_start is not None:
+        likely = explanation.predicted_start
+        between = f"between {times.local(likely.from_)} and {times.local(likely.until)}"
+        lines.append(("Likely", f"about {times.both(likely.about)}, {between}"))
     if explanation.expected_end is not None:
         lines.append(("Ends by", times.both(explanation.expected_end)))
     lines.append(("Assumed", explanation.note))
@@ -46,13 +50,16 @@ def explanation_sheet(explanation: Explanation, *, width: int | None = None, col
 
 
 def forecast_rows(forecast: Forecast, *, wide: bool = False) -> Table:
-    """Return the expected starts of waiting jobs as a table.
+    """Return the expected starts of waiting jobs as a table, with the likely ones if any are predicted.
 
     Args:
         forecast: the forecast.
         wide: write times in full.
     """
     headers = ["Job Name", "State", "Place", "Priority", "Demand", "Expected Start"]
+    predicts = any(job.predicted_start is not None for job in forecast.jobs)
+    if predicts:
+        headers += ["Likely Start", "From", "Until"]
     rows = [
         [
             job.job_name,
@@ -61,10 +68,16 @@ def forecast_rows(forecast: Forecast, *, wide: bool = False) -> Table:
             str(job.priority),
             values.demand(job.demand, one_of=job.one_of),
             f"after {', '.join(job.after)}" if job.after else times.moment(job.expected_start, wide=wide),
+            *(_likely(job.predicted_start, wide=wide) if predicts else ()),
         ]
         for job in forecast.jobs
     ]
     return Table(headers=headers, rows=rows)
+
+
+def _likely(start: PredictedStart | None, *, wide: bool) -> list[str]:
+    found = (start.about, start.from_, start.until) if start is not None else (None, None, None)
+    return [times.moment(each, wide=wide) for each in found]
 
 
 def dry_run_sheet(run: DryRun, *, width: int | None = None) -> str:

@@ -16,7 +16,7 @@ from headway.api_documents.batches import Taken as TakenDocument
 from headway.api_documents.dead_letters import DeadLetter, RedriveFailure
 from headway.api_documents.dead_letters import Redrive as RedriveDocument
 from headway.api_documents.events import EventPage, FeedEvent
-from headway.api_documents.forecast import Ahead, Forecast, ForecastEntry, Shift, WhatIf
+from headway.api_documents.forecast import Ahead, Forecast, ForecastEntry, PredictedStart, Shift, WhatIf
 from headway.api_documents.forecast import DryRun as DryRunDocument
 from headway.api_documents.forecast import Explanation as ExplanationDocument
 from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
@@ -26,6 +26,7 @@ from headway.api_documents.refusals import Error, Refusal, WrongField
 from headway.api_documents.unmanaged_jobs import RogueJob
 from headway.jobpolicy.utilization import Coverage
 from headway.lifecycle import AttemptState
+from headway.prediction.starts import StartPrediction
 from headway.sweeps import member_name
 from headway_service.dead_letters.parser import Illegible, Lost
 from headway_service.dead_letters.redrive import ReadLetter, Redrive
@@ -356,6 +357,7 @@ def explanation_document(found: Explanation) -> ExplanationDocument:
         more=found.more,
         pools=tuple(pool_document(use) for use in found.pools),
         remedy=found.remedy,
+        predicted_start=_predicted_start(found.predicted_start),
     )
 
 
@@ -376,10 +378,19 @@ def forecast_document(found: Outlook) -> Forecast:
                 expected_start=time_text(each.start_ms),
                 one_of=each.seen.job.one_of,
                 after=tuple(name for name, _ in each.seen.job.awaited),
+                predicted_start=_predicted_start(each.predicted_start),
             )
             for each in found.jobs
         ),
         more=found.more,
+    )
+
+
+def _predicted_start(found: StartPrediction | None) -> PredictedStart | None:
+    if found is None:
+        return None
+    return PredictedStart(
+        about=time_text(found.about_ms), from_=time_text(found.from_ms), until=time_text(found.until_ms)
     )
 
 

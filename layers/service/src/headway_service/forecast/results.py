@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from headway.lifecycle import JobState
 from headway.model import Demand
+from headway.prediction.starts import StartPrediction
 from headway_service.jobs.position import JobView
 from headway_service.pools.capacity import PoolUse
 
@@ -63,6 +64,8 @@ class Explanation:
     #: The pools that it demands.
     pools: Sequence[PoolUse] = ()
     remedy: str | None = None
+    #: When a waiting job is likely to start; None if that is not predicted.
+    predicted_start: StartPrediction | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,6 +74,8 @@ class Expected:
 
     seen: JobView
     start_ms: int | None
+    #: When it is likely to start; None if that is not predicted.
+    predicted_start: StartPrediction | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

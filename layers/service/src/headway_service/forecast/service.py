@@ -5,7 +5,7 @@ Nothing is changed. The decisions themselves run on virtual time (:mod:`headway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
 from headway.plan import Plan, Preempt, ReleaseWarm
 from headway.policy import Policy
+from headway.prediction.run_times import RunTimes
+from headway.prediction.starts import StartPrediction
 from headway.reasons.remedies import remedy_for
 from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.queue_limits import QueueLimits
@@ -50,6 +52,9 @@ MAX_MOVED = 100
 """Jobs with another start that a what-if names."""
 
 
+_PREDICTED = "Predicted starts assume that jobs run as long as jobs like them have run before, and prove nothing."
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SubmitRequest:
     """The edit that submits a request."""
@@ -68,6 +73,7 @@ class ForecastService:
         clock: the training time, ms.
         machine_clock: the machine time, ms.
         configuration: the configuration in effect.
+        run_times: returns how long the jobs that have completed ran.
     """
 
     def __init__(
@@ -77,11 +83,13 @@ class ForecastService:
         clock: Callable[[], int],
         machine_clock: Callable[[], int],
         configuration: Callable[[], Configuration],
+        run_times: Callable[[], RunTimes],
     ) -> None:
         self._table = table
         self._clock = clock
         self._machine_clock = machine_clock
         self._configuration = configuration
+        self._run_times = run_times
         self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
 
     def dry_run(self, request: Any, caller: Caller) -> DryRun:
@@ -164,8 +172,10 @@ class ForecastService:
             listed, more = [get_job(self._table, name)], None
         else:
             listed, more = list_jobs(self._table, JobFilter(states=WAITING), MAX_FORESEEN, None)
-        queue = self._snapshot(self._clock(), self._configuration().policy(), also=listed if name else ())
+        configuration = self._configuration()
+        queue = self._snapshot(self._clock(), configuration.policy(), also=listed if name else ())
         seen = queue.forecast([name] if name else None)
+        predicted = queue.predicted_starts(self._known(configuration), [name] if name else None)
         # The listing may lag behind: jobs that have started since do not wait.
         started = {attempt.job_name for attempt in queue.ledger.attempts}
         waiting = [job for job in listed if job.job_state in WAITING and job.job_name not in started]
@@ -174,8 +184,15 @@ class ForecastService:
         return Outlook(
             as_of_ms=queue.snapshot.now_ms,
             until_ms=seen.until_ms,
-            note=queue.note(seen),
-            jobs=[Expected(seen=each, start_ms=seen.starts.get(each.job.job_name)) for each in told],
+            note=_with_predictions(queue.note(seen), predicted),
+            jobs=[
+                Expected(
+                    seen=each,
+                    start_ms=seen.starts.get(each.job.job_name),
+                    predicted_start=predicted.get(each.job.job_name),
+                )
+                for each in told
+            ],
             more=more is not None or len(waiting) > limit,
         )
 
@@ -226,6 +243,10 @@ class ForecastService:
 
     def _snapshot(self, now_ms: int, policy: Policy, also: Iterable[JobRecord] = ()) -> ForecastSnapshot:
         return build_snapshot(self._table, now_ms, self._machine_clock(), policy, also)
+
+    def _known(self, configuration: Configuration) -> RunTimes | None:
+        """How long jobs have run, if run times are predicted."""
+        return self._run_times() if configuration.predictions else None
 
     def _new_job(self, request: Any, caller: Caller, configuration: Configuration) -> JobRecord:
         """The job that a submission would make."""
@@ -283,8 +304,10 @@ class ForecastService:
 
     def _explain_waiting(self, seen: JobView, pools: Sequence[PoolUse], remedy: str | None) -> Explanation:
         job = seen.job
-        queue = self._snapshot(self._clock(), self._configuration().policy(), also=[job])
+        configuration = self._configuration()
+        queue = self._snapshot(self._clock(), configuration.policy(), also=[job])
         forecast = queue.forecast([job.job_name])
+        predicted = queue.predicted_starts(self._known(configuration), [job.job_name])
         start_ms = forecast.starts.get(job.job_name)
         holders = sorted(
             (each for each in queue.ledger.attempts if not each.demand.keys().isdisjoint(job.pools)),
@@ -298,7 +321,8 @@ class ForecastService:
             seen=seen,
             expected_start_ms=start_ms,
             expected_end_ms=_plus(start_ms, job.limit_ms),
-            note=queue.note(forecast, job.waiting()),
+            predicted_start=predicted.get(job.job_name),
+            note=_with_predictions(queue.note(forecast, job.waiting()), predicted),
             ahead=ahead,
             more=min(MAX_PLACE, max(0, len(holders) + before - len(ahead))),
             pools=pools,
@@ -310,6 +334,11 @@ def _after(job: JobRecord) -> str:
     """The note on a job that waits for others."""
     names = ", ".join(f"`{name}`" for name, _ in job.awaited)
     return f"It is in no queue until these jobs have ended: {names}. Its start is not forecast before."
+
+
+def _with_predictions(note: str, predicted: Mapping[str, StartPrediction]) -> str:
+    """A note, with what predictions assume if there are any."""
+    return f"{note} {_PREDICTED}" if predicted else note
 
 
 def _for(name: str, kind: type[Preempt | ReleaseWarm], plan: Plan) -> list[str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from headway.forecasting.forecast import Edit, Forecast, WhatIf, forecast, what_if, with_edits
 from headway.model import Snapshot, WaitingJob
 from headway.policy import Policy
+from headway.prediction.run_times import RunTimes
+from headway.prediction.starts import FORECASTS, StartPrediction, predict_starts
 from headway.reasons import clock_time
 from headway.scheduling.alternatives import demands, pools_of
 from headway.scheduling.ordering import effective_priority
@@ -64,6 +66,22 @@ class ForecastSnapshot:
             awaited: the jobs of interest; by default all.
         """
         return self._only_covered(forecast(self.snapshot, steps=self.steps, awaited=awaited), self.snapshot)
+
+    def predicted_starts(
+        self, run_times: RunTimes | None, awaited: Collection[str] | None = None
+    ) -> Mapping[str, StartPrediction]:
+        """When waiting jobs are likely to start, as far as that can be predicted.
+
+        Args:
+            run_times: how long jobs have run; None if nothing is to be predicted.
+            awaited: the jobs of interest; by default all.
+        """
+        if run_times is None:
+            return {}
+        # All its forecasts together take as long as one that rests on limits.
+        found = predict_starts(self.snapshot, run_times, steps=self.steps // FORECASTS, awaited=awaited)
+        beyond = {job.name for job in self.snapshot.waiting if not self.covers(job)}
+        return {name: start for name, start in found.items() if name not in beyond}
 
     def what_if(self, changes: Sequence[Edit]) -> WhatIf:
         """The effect of changes, as far as the forecast reaches.

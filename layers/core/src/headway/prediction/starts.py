@@ -1,0 +1,99 @@
+"""When waiting jobs are likely to start: the decisions, run forward with predicted run times."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+
+from headway.forecasting.forecast import MAX_FORECAST_STEPS, by_limits, forecast
+from headway.forecasting.simulation import RunTime
+from headway.model import Allocation, Snapshot, WaitingJob
+from headway.prediction.kinds import RunKind
+from headway.prediction.run_times import Prediction, RunTimes
+
+FORECASTS = 3
+"""The forecasts that a prediction of starts takes."""
+
+_RUN_TIMES = ("low_ms", "median_ms", "high_ms")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StartPrediction:
+    """When a waiting job is likely to start, ms.
+
+    Attributes:
+        from_ms: if all jobs run as short as one of ten like them does.
+        about_ms: if all run as long as half of those like them do.
+        until_ms: if all run as long as one of ten does.
+    """
+
+    from_ms: int
+    about_ms: int
+    until_ms: int
+
+
+def predict_starts(
+    snapshot: Snapshot,
+    run_times: RunTimes,
+    *,
+    steps: int = MAX_FORECAST_STEPS,
+    awaited: Collection[str] | None = None,
+) -> dict[str, StartPrediction]:
+    """When jobs are likely to start. Jobs of which too little is known to predict them run as long as their limits.
+
+    Args:
+        snapshot: the queue as it is.
+        run_times: how long jobs have run.
+        steps: simulated steps of each of the :data:`FORECASTS`.
+        awaited: the jobs of interest; by default all.
+
+    Returns:
+        The jobs whose start can be predicted; none if no run time can.
+    """
+    predicted = _predicted(snapshot, run_times)
+    if not predicted:
+        return {}
+    courses = [
+        forecast(snapshot, _run_time(snapshot, predicted, part), steps=steps, awaited=awaited).starts
+        for part in _RUN_TIMES
+    ]
+    found: dict[str, StartPrediction] = {}
+    for job in snapshot.waiting:
+        times = [start_ms for course in courses if (start_ms := course.get(job.name)) is not None]
+        if len(times) == FORECASTS:
+            # A job may start later although others end sooner, as these let another one pass.
+            from_ms, about_ms, until_ms = sorted(times)
+            found[job.name] = StartPrediction(from_ms=from_ms, about_ms=about_ms, until_ms=until_ms)
+    return found
+
+
+def _predicted(snapshot: Snapshot, run_times: RunTimes) -> Mapping[str, Prediction]:
+    """The jobs whose run time can be predicted. Training jobs outside the queue and warm pools are of no kind."""
+    found: dict[str, Prediction | None] = {}
+    for job in snapshot.waiting:
+        if job.source:
+            found[job.name] = run_times.predict(_kind(job, job.name), limit_ms=job.limit_ms)
+    for each in snapshot.allocations:
+        if each.source and not each.warm:
+            ran_ms = max(0, snapshot.now_ms - each.since_ms)
+            found[each.job] = run_times.predict(_kind(each, each.job), ran_ms=ran_ms, limit_ms=each.limit_ms)
+    return {name: prediction for name, prediction in found.items() if prediction is not None}
+
+
+def _kind(job: WaitingJob | Allocation, name: str) -> RunKind:
+    return RunKind.of(owner=job.owner, source=job.source, demand=job.demand, name=name)
+
+
+def _run_time(snapshot: Snapshot, predicted: Mapping[str, Prediction], part: str) -> RunTime:
+    """Run times for a forecast: predicted ones, and limits where nothing is predicted."""
+    of_part, by_limit = attrgetter(part), by_limits(snapshot)
+
+    def left_ms(job: Allocation | WaitingJob) -> int | None:
+        if isinstance(job, WaitingJob):
+            return of_part(predicted[job.name]) if job.name in predicted else by_limit(job)
+        if job.job not in predicted:
+            return by_limit(job)
+        return max(0, int(of_part(predicted[job.job])) - max(0, snapshot.now_ms - job.since_ms))
+
+    return left_ms
