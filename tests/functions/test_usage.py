@@ -16,6 +16,7 @@ from headway_service.store.ledger import read_pools
 from headway_service.store.records.feed import FeedEvent
 from headway_service.store.repository import find_job
 from tests.functions.conftest import ANY_VERSION, Functions
+from tests.service.accounting.test_run_times import done
 from tests.service.world import on, request
 
 ADA = "arn:aws:iam::123456789012:user/ada"
@@ -93,6 +94,25 @@ def test_a_run_of_each_minute_has_the_pauses_of_pools_counted(functions: Functio
     end(functions, "a")
     functions.invoke("reconcile", event("reconcile"))
     assert [pool.pauses is None for pool in read_pools(functions.module("reconcile").container.table)] == [False]
+
+
+def test_usage_says_how_good_predictions_were_if_that_is_asked_for(functions: Functions) -> None:
+    november = {"by": "pool", "from_": "2026-11-01", "to": "2026-11-30"}
+    assert get(functions, "/usage", predictions="true", **november)["predictions"] is None
+    container = functions.module("reconcile").container
+    for number in range(5):
+        container.accountant.account([done(f"bert-{number}")])
+    # Run times that were read before the first job was added are used for some minutes.
+    assert get(functions, "/usage", predictions="true", **november)["predictions"] == {
+        "kept": 5, "predicted": 0, "medianError": None, "coverage": None,
+    }  # fmt: skip
+    del container.run_times
+    del container.accountant
+    container.accountant.account([done("bert-5")])
+    found = get(functions, "/usage", predictions="true", **november)["predictions"]
+    assert (found["kept"], found["predicted"], found["coverage"]) == (6, 1, 1.0)
+    assert 0 <= found["medianError"] <= 0.05
+    assert get(functions, "/usage", **november)["predictions"] is None
 
 
 def test_idle_instances_are_in_the_sums_of_their_pool(functions: Functions) -> None:

@@ -20,6 +20,8 @@ from headway_client.cli.output.usage.tables import ended_job_rows, usage_rows
 from headway_client.models import HistoryPage, JobDetails, Usage, UsageSum
 from headway_client.models.decode import decode
 from tests.client import contract_usage
+from tests.client.command_line import Run
+from tests.client.server import ContractServer
 
 HOSTILE = [
     "=HYPERLINK(1)",
@@ -320,3 +322,33 @@ def test_the_page_of_a_month_lists_the_prices_with_their_dates() -> None:
     sums = decode(Usage, {**usage("a").document, "currency": "USD", "prices": [PRICE]})
     text = Report(month="2026-11", sums=(sums,), daily=usage()).html()
     assert "<li>p: 36 USD an hour from 2026-01-01</li>" in text
+
+
+PREDICTIONS = {"kept": 40, "predicted": 36, "medianError": 0.184, "coverage": 0.806}
+
+
+@pytest.mark.parametrize(
+    ("predictions", "shown"),
+    [
+        (PREDICTIONS, True),
+        (None, False),
+        ({"kept": 4, "predicted": 0, "medianError": None, "coverage": None}, False),
+    ],
+)
+def test_a_report_says_how_good_predictions_were_if_there_were_any(predictions: Any, shown: bool) -> None:
+    daily = decode(Usage, {**usage("p", step="day", by="pool").document, "predictions": predictions})
+    sentence = (
+        "Predictions: 36 of 40 completed jobs had a predicted run time; half of these were off by 18% or less, and 81% "
+        "ran for a time within the interval."
+    )
+    found = Report(month="2026-11", sums=(usage("a"),), daily=daily)
+    assert (sentence in month_rows(found).note) is shown
+    assert (f"<p>{sentence}</p>" in found.html()) is shown
+    assert ("Predictions" in found.html()) is shown
+
+
+def test_only_a_report_asks_how_good_predictions_were(run: Run, server: ContractServer) -> None:
+    run("report", "--month", "2026-11")
+    run("usage", "--from", "2026-11-01")
+    asked = ["predictions=true" in received.target for received in server.received if "/usage?" in received.target]
+    assert asked == [False, False, False, True, False]

@@ -16,7 +16,13 @@ from headway.prediction.run_times import MIN_RUNS, RunTimes
 from headway_service.accounting import names
 from headway_service.accounting.contributions import kind_of, run_ms_of
 from headway_service.accounting.records import KIND, KINDS_KEPT, RUN, figures_in, name_in, names_key, partition
-from headway_service.accounting.run_times import FRESH_MS, KnownRunTimes, quality_in, read_run_times
+from headway_service.accounting.run_times import (
+    FRESH_MS,
+    KnownRunTimes,
+    quality_in,
+    read_quality,
+    read_run_times,
+)
 from headway_service.errors import Conflict
 from headway_service.ports.table import MAX_TRANSACTION_WRITES, Put, Update, Write
 from headway_service.store.records.job import MAX_ENDED_ATTEMPTS, JobRecord
@@ -200,3 +206,32 @@ def test_a_prediction_is_judged_within_the_limit_of_its_job() -> None:
     keeper.account([done("bert-9", hours=2, limit_ms=2 * HOUR_MS)])
     (figures,) = kinds(table).values()
     assert quality_in(figures).covered == 1
+
+
+def test_the_quality_of_months_is_that_of_all_their_kinds() -> None:
+    table = MemoryTable()
+    keeper = accountant(table, run_times=lambda: read_run_times(table, LATER_MS))
+    for number in range(MIN_RUNS):
+        keeper.account([done(f"bert-{number}", hours=2)])
+    keeper.account([done("bert-8", hours=2)])
+    keeper.account([done("gpt-9", hours=20)])
+    next_month = [attempt(1, since_ms=begin_ms(date(2026, 12, 2)), length_ms=2 * HOUR_MS)]
+    keeper.account([done("bert-10", attempts=next_month)])
+    november = read_quality(table, date(2026, 11, 3), date(2026, 11, 3))
+    assert (november.kept, november.quality.predicted, november.quality.covered) == (5, 2, 1)
+    both = read_quality(table, date(2026, 11, 30), date(2026, 12, 1))
+    assert (both.kept, both.quality.predicted, both.quality.covered) == (6, 3, 2)
+    assert read_quality(table, date(2020, 1, 1), date(2026, 10, 31)).kept == 0
+
+
+def test_no_more_months_are_read_than_are_kept() -> None:
+    class Counted(MemoryTable):
+        queries = 0
+
+        def query_for_display(self, *arguments: Any, **options: Any) -> Any:
+            self.queries += 1
+            return super().query_for_display(*arguments, **options)
+
+    table = Counted()
+    read_quality(table, date(2021, 1, 1), date(2026, 1, 1))
+    assert table.queries == 15

@@ -472,7 +472,9 @@ class HeadwayApi:
     def _history(self, query: Sequence[tuple[str, str]]) -> HistoryPage:
         return decode(HistoryPage, self._send_new("GET", ["history"], query=query).document)
 
-    def usage(self, by: str, first: str, last: str | None = None, *, step: str = "total") -> Usage:
+    def usage(
+        self, by: str, first: str, last: str | None = None, *, step: str = "total", predictions: bool = False
+    ) -> Usage:
         """Return sums of usage.
 
         Args:
@@ -480,8 +482,10 @@ class HeadwayApi:
             first: the first UTC day, such as ``2026-11-01``.
             last: the last UTC day; by default today.
             step: ``total``, ``month`` or ``day``: what the rows are by.
+            predictions: whether to return how good predictions of run times were; an older queue does not.
         """
         query = [("by", by), ("from", first), *([("to", last)] if last is not None else []), ("step", step)]
+        query += [("predictions", "true")] if predictions else []
         return decode(Usage, self._transport.send("GET", ["usage"], query=query).document)
 
     def recount(self, token: str | None = None) -> Recount:

@@ -116,6 +116,20 @@ class UsageSum(ApiDocument):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PredictionQuality(ApiDocument):
+    """How good predictions of run times were, each made by the jobs that had completed before."""
+
+    kept: Annotated[int, Member("Completed jobs whose run times were kept.")]
+    predicted: Annotated[int, Member("Those of them that had a prediction.")]
+    median_error: Annotated[
+        float | None, Member("By how much half of the predictions were off at most, as a part of the run time.")
+    ]
+    coverage: Annotated[
+        float | None, Member("The part of the jobs that ran for a time within their interval; it is to be about 0.8.")
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Usage(ApiDocument):
     """Sums of usage in a range of UTC days."""
 
@@ -129,6 +143,9 @@ class Usage(ApiDocument):
     ] = None
     currency: Annotated[str | None, Member("Of the costs.")] = None
     prices: Annotated[tuple[Price, ...], Member("The prices of these costs.")] = ()
+    predictions: Annotated[
+        PredictionQuality | None, Member("Of the months of the range; null if it was not asked for, or none were kept.")
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

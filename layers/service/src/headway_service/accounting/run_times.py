@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
 
+from headway.accounting.days import Period, days, month_of
 from headway.accounting.histogram import bucket_of
 from headway.prediction.fading import months_counted
 from headway.prediction.kinds import RunKind
@@ -13,6 +16,7 @@ from headway_service.accounting.records import (
     COVERED,
     ERROR,
     KIND,
+    KINDS_KEPT,
     MAX_NAMES,
     RUN,
     figures_in,
@@ -81,6 +85,38 @@ def figures_of(run_times: RunTimes, kind: RunKind, run_ms: int, limit_ms: int | 
         figures |= {f"{ERROR}{bucket}": count for bucket, count in quality.errors.items()}
         figures |= {COVERED: quality.covered} if quality.covered else {}
     return figures
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MonthsQuality:
+    """How good the predictions of months were.
+
+    Attributes:
+        kept: completed jobs whose run times were kept.
+        quality: how good the predictions were of those that had one.
+    """
+
+    kept: int
+    quality: Quality
+
+
+def read_quality(table: Table, first: date, last: date) -> MonthsQuality:
+    """How good the predictions were for the jobs that completed in some months.
+
+    Args:
+        table: the table.
+        first: a day of the first month.
+        last: a day of the last month, at most as many months later as :data:`KINDS_KEPT` allows.
+    """
+    kept, quality = 0, Quality()
+    begin = max(first, last - timedelta(days=KINDS_KEPT)).replace(day=1)
+    for month in sorted({month_of(period.first) for period in days(begin, last)}):
+        items = table.query_for_display(partition(KIND, month), prefix=prefix(Period(month=month)), limit=MAX_NAMES + 1)
+        for item in items:
+            figures = figures_in(item)
+            kept += sum(_histogram(figures, RUN).values())
+            quality += quality_in(figures)
+    return MonthsQuality(kept=kept, quality=quality)
 
 
 def quality_in(figures: Mapping[str, int]) -> Quality:

@@ -11,7 +11,7 @@ from headway.accounting.days import day_of
 from headway.accounting.histogram import quantile
 from headway.accounting.prices import Cost, Prices
 from headway.api_documents.jobs import JobDetails
-from headway.api_documents.usage import Durations, EndedJob, HistoryPage, Price, Usage, UsageSum
+from headway.api_documents.usage import Durations, EndedJob, HistoryPage, PredictionQuality, Price, Usage, UsageSum
 from headway.lifecycle import TERMINAL
 from headway_service.accounting.reader import Step, UsageRow
 from headway_service.accounting.records import (
@@ -28,6 +28,7 @@ from headway_service.accounting.records import (
     USED,
     WAIT,
 )
+from headway_service.accounting.run_times import MonthsQuality
 from headway_service.api.serializers import time_text
 from headway_service.store.records.job import JobRecord
 
@@ -140,6 +141,20 @@ def usage_document(
         rows=tuple(_sum(row, cost, row.lost_cost(prices)) for row, cost in zip(rows, costs, strict=True)),
         running_until=time_text(now_ms) if any(row.running.attempts for row in rows) else None,
         **_priced(costs, prices),
+    )
+
+
+def quality_document(found: MonthsQuality) -> PredictionQuality | None:
+    """How good predictions were; None if no run time was kept."""
+    if not found.kept:
+        return None
+    quality = found.quality
+    error, coverage = quality.median_error, quality.coverage
+    return PredictionQuality(
+        kept=found.kept,
+        predicted=quality.predicted,
+        median_error=None if error is None else round(error, 3),
+        coverage=None if coverage is None else round(coverage, 3),
     )
 
 

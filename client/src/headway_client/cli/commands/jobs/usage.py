@@ -49,12 +49,13 @@ def report(common: CommonOptions, month: str, page: Path | None) -> None:
     found = Report(
         month=month,
         sums=tuple(api.usage(by, *days) for by in ("team", "owner", "pool")),
-        daily=api.usage("pool", *days, step="day"),
+        daily=api.usage("pool", *days, step="day", predictions=True),
     )
     if page is not None:
         page.write_text(found.html(), encoding="utf-8")
         print(f"{page} has the report of {month}.")
     elif wants_json(common):
-        show_json({"month": month, "usage": [each.document for each in found.sums]})
+        quality = {"predictions": found.daily.document["predictions"]} if found.daily.predictions else {}
+        show_json({"month": month, "usage": [each.document for each in found.sums], **quality})
     else:
         show_rows(common, {}, lambda *, wide: month_rows(found, wide=wide), empty="Nothing was used.")

@@ -9,7 +9,14 @@ from html import escape
 
 from headway.sanitize import strip_control_characters
 from headway_client.cli.output.table import NONE, Table
-from headway_client.cli.output.usage.tables import hours, price_notes, running_notes, title, usage_rows
+from headway_client.cli.output.usage.tables import (
+    hours,
+    prediction_notes,
+    price_notes,
+    running_notes,
+    title,
+    usage_rows,
+)
 from headway_client.models import Usage, UsageSum
 
 MAX_BARS = 20
@@ -42,7 +49,7 @@ class Report:
     Attributes:
         month: such as ``2026-11``.
         sums: by team, owner and pool.
-        daily: by pool, day by day.
+        daily: by pool, day by day; it says how good predictions were.
     """
 
     month: str
@@ -57,7 +64,7 @@ class Report:
             '<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             f"<title>{name}</title><style>{_STYLE}</style></head><body>",
-            f"<h1>{name}</h1><p>{_NOTE}</p>{self._running()}<h2>Day by day</h2>{self._days()}",
+            f"<h1>{name}</h1><p>{_NOTE}</p>{self._running()}{self._predictions()}<h2>Day by day</h2>{self._days()}",
             *(f"<h2>By {_text(title(usage.by).lower())}</h2>{_bars(usage.rows)}{_table(usage)}" for usage in self.sums),
         ]
         return "\n".join([*parts, "</body></html>\n"])
@@ -66,6 +73,9 @@ class Report:
         # They are requested one after the other, so one may have running attempts that another lacks.
         notes = [note for usage in self.sums for note in running_notes(usage)]
         return f"<p>{_text(notes[0])}</p>" if notes else ""
+
+    def _predictions(self) -> str:
+        return "".join(f"<p>{_text(note)}</p>" for note in prediction_notes(self.daily))
 
     def _days(self) -> str:
         found = days_of(self.month)
@@ -119,7 +129,7 @@ def month_rows(report: Report, *, wide: bool = False) -> Table:
     # By a tag or in an empty dimension nothing may have a price.
     longest = max((table.headers for _, table in tables), key=len)
     rows = [[by, *row, *[NONE] * (len(longest) - len(row))] for by, table in tables for row in table.rows]
-    notes = sorted({note for _, table in tables for note in table.note})
+    notes = [*sorted({note for _, table in tables for note in table.note}), *prediction_notes(report.daily)]
     return Table(headers=["By", "Name", *longest[1:]], rows=rows, note=notes)
 
 

@@ -103,6 +103,16 @@ def running_notes(usage: Usage) -> list[str]:
     return [f"Running: used until {until} by attempts that have not ended; their hours are not in Hours yet."]
 
 
+def prediction_notes(usage: Usage) -> list[str]:
+    """Return the line that says how good predictions of run times were; none if there were none."""
+    found = usage.predictions
+    if found is None or found.median_error is None or found.coverage is None:
+        return []
+    error, coverage = f"{found.median_error:.0%}", f"{found.coverage:.0%}"
+    good = f"half of these were off by {error} or less, and {coverage} ran for a time within the interval"
+    return [f"Predictions: {found.predicted} of {found.kept} completed jobs had a predicted run time; {good}."]
+
+
 def price_notes(priced: Iterable[EndedJob | Usage | JobDetails]) -> list[str]:
     """Return a line for each price that costs were computed with, and its date."""
     lines = {

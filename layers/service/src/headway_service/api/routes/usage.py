@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from http import HTTPStatus
 from typing import Annotated
@@ -19,10 +20,11 @@ from headway_service.accounting.reader import Step, read_usage_until
 from headway_service.accounting.rebuild import rebuild
 from headway_service.accounting.records import DAYS_KEPT, MAX_NAME_BYTES
 from headway_service.accounting.repair import MAX_REPAIRED
+from headway_service.accounting.run_times import read_quality
 from headway_service.api.request_context import caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.routes.jobs import MAX_ARN_CHARS
-from headway_service.api.usage_documents import history_document, usage_document
+from headway_service.api.usage_documents import history_document, quality_document, usage_document
 from headway_service.errors import InvalidRequest, NotAllowed, SumsChanged, UnsupportedMediaType
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
 from headway_service.store.job_listing import MAX_LISTED, JobFilter, list_ended
@@ -101,6 +103,9 @@ def show_usage(
     step: Annotated[
         Step, Query(description="A row for the whole range, each month, or each day. Default total.")
     ] = Step.TOTAL,
+    predictions: Annotated[
+        bool, Query(description="Whether to show how good predictions were in the months of the range. Default false.")
+    ] = False,
 ) -> Usage:
     """Show what was used, from daily and monthly sums.
 
@@ -122,7 +127,10 @@ def show_usage(
         now_ms=now_ms,
         tags=lambda: given.usage_tags,
     )
-    return usage_document(by, begin, end, step, rows, prices, now_ms)
+    found = usage_document(by, begin, end, step, rows, prices, now_ms)
+    if not predictions:
+        return found
+    return replace(found, predictions=quality_document(read_quality(given.table, begin, end)))
 
 
 @router.call("POST /usage/recount", {HTTPStatus.OK: "What was compared and repaired."}, InvalidRequest, NotAllowed)
