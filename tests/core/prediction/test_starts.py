@@ -15,7 +15,7 @@ from headway.model import Allocation, Snapshot, WaitingJob
 from headway.prediction.kinds import RunKind
 from headway.prediction.run_times import RunTimes
 from headway.prediction.starts import predict_starts
-from tests.core.builders import NOW_MS, held, job, snapshot, warm
+from tests.core.builders import G5, NOW_MS, P5, held, job, snapshot, warm
 
 MINUTE = 60_000
 MONTH = Period(month=month_of(day_of(NOW_MS)))
@@ -93,6 +93,26 @@ def test_only_the_jobs_that_are_asked_for_are_simulated_for() -> None:
     jobs = [each for each in waiting if isinstance(each, WaitingJob)]
     assert set(predict_starts(queue(*jobs), known(train=[60] * 20), awaited=["b"])) == {"a", "b"}
     assert set(predict_starts(queue(*jobs), known(train=[60] * 20), steps=1)) == {"a"}
+
+
+def test_a_start_that_only_some_courses_reach_is_not_predicted() -> None:
+    elsewhere = held("elsewhere", pool=G5, ends_in_s=80 * 60)
+    snap = snapshot(
+        of("train", held("now", 9, since=NOW_MS, ends_in_s=HOURS_12)), elsewhere, job("next"), pools={P5: 1, G5: 1}
+    )
+    lasted = known(train=list(range(60, 101)))
+    assert set(predict_starts(snap, lasted)) == {"next"}
+    # The first step is the end of the running job if that is short, and otherwise the one elsewhere.
+    assert predict_starts(snap, lasted, steps=1) == {}
+
+
+def test_a_job_may_start_later_if_others_end_sooner() -> None:
+    """A wide job then starts before it, and otherwise waits so long that this one passes it."""
+    snap = queue(job("wide", 5, count=2, limit_s=36_000), job("small", 1, limit_s=7200), size=2)
+    snap = replace(snap, allocations=(*snap.allocations, held("other", 9, ends_in_s=3600)))
+    found = predict_starts(snap, known(train=list(range(10, 101))))["small"]
+    assert minutes(found.from_ms) == 60
+    assert minutes(found.about_ms) == minutes(found.until_ms) == 660
 
 
 @given(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -15,7 +15,16 @@ from headway.prediction.kinds import RunKind, instances_of
 from headway.prediction.run_times import MIN_RUNS, RunTimes
 from headway_service.accounting import names
 from headway_service.accounting.contributions import kind_of, run_ms_of
-from headway_service.accounting.records import KIND, KINDS_KEPT, RUN, figures_in, name_in, names_key, partition
+from headway_service.accounting.records import (
+    KIND,
+    KINDS_KEPT,
+    RUN,
+    MarkRecord,
+    figures_in,
+    name_in,
+    names_key,
+    partition,
+)
 from headway_service.accounting.run_times import (
     FRESH_MS,
     KnownRunTimes,
@@ -137,6 +146,24 @@ def test_many_jobs_of_many_kinds_fit_into_transactions() -> None:
     table = MemoryTable()
     accountant(table).account([done(f"kind{'x' * number}-1", owner=f"o{number}", team="") for number in range(60)])
     assert len(kinds(table)) == 60
+
+
+def test_a_job_whose_sums_and_kind_are_all_new_begins_a_transaction_if_it_does_not_fit() -> None:
+    class Counted(MemoryTable):
+        sizes: ClassVar[list[int]] = []
+
+        def write(self, writes: Sequence[Write]) -> None:
+            self.sizes.append(len(writes))
+            super().write(writes)
+
+    # Of the last job, only its end is missing, in another month: it takes a mark, of team, owner and pool two sums and
+    # a count each, and of its kind a sum and a count. Each other job adds a mark to those of the first one.
+    december = [attempt(1, since_ms=begin_ms(date(2026, 12, 2)), length_ms=HOUR_MS)]
+    last = done("bert-99", attempts=december)
+    table = Counted()
+    table.write([MarkRecord(job_name=last.job_name, accepted_ms=last.accepted_time, attempts=1).put()])
+    accountant(table).account([*(done(f"bert-{number}") for number in range(78)), last])
+    assert table.sizes == [1, 89, 8 + 12]
 
 
 def test_kinds_beyond_the_limit_share_a_sum_and_are_known_as_some_job(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -474,7 +474,7 @@ def test_starts_are_predicted_by_how_long_jobs_have_run_beside_those_by_limits()
 def test_without_predictions_in_the_configuration_nothing_is_predicted() -> None:
     world = learned({})
     (found,) = world.forecast_service.forecast(None, 10).jobs
-    assert (found.predicted_start, found.seen.job.source) == (None, "")
+    assert (found.predicted_start, world.seen("bert-11").job.source) == (None, "")
     assert "prove" not in world.forecast_service.explain("bert-11").note
 
 

@@ -102,7 +102,7 @@ class RunTimes:
         if low is None or median is None or high is None:
             return None
         most = math.inf if limit_ms is None else max(ran_ms, limit_ms)
-        low_ms, median_ms, high_ms = (int(min(most, max(ran_ms, each * 1000))) for each in (low, median, high))
+        low_ms, median_ms, high_ms = (int(min(most, each * 1000)) for each in (low, median, high))
         return Prediction(low_ms=low_ms, median_ms=median_ms, high_ms=high_ms, runs=runs, shared=shared_values)
 
     def _longer_than(self, shared: tuple[str, ...], ran_ms: int) -> _Runs:
