@@ -153,7 +153,8 @@ def test_usage_and_history_have_what_sagemaker_has_billed_what_was_lost_and_what
     sb: Sandbox, queue: QueueView
 ):
     cli, prefix = queue.cli, queue.prefix
-    queue.api.put_config({"pools": {P5: {"size": 2}, G5: {"size": 1}}, "usageTags": ["story"]}, force=True)
+    document = {"pools": {P5: {"size": 2}, G5: {"size": 1}}, "usageTags": ["story"], "predictions": True}
+    queue.api.put_config(document, force=True)
     day = datetime.fromtimestamp(queue.api.now_s(), UTC).date().isoformat()
 
     def submit(name: str, priority: int, count: int) -> None:
@@ -188,6 +189,8 @@ def test_usage_and_history_have_what_sagemaker_has_billed_what_was_lost_and_what
     )
     total = usage(tag)[prefix]
     assert (total["jobs"], total["attempts"], total["preemptions"]) == ({"completed": 2, "stopped": 1}, 3, 1)
+    # Their run times are in sums of the same transactions.
+    assert cli("report", "--month", day[:7], "-o", "json").document["predictions"]["kept"] == 2
     billed_s = {
         each["TrainingJobName"]: each["Instances"][P5]
         * sb.client("sagemaker").describe_training_job(TrainingJobName=each["TrainingJobName"])["BillableTimeInSeconds"]
