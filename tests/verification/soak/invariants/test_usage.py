@@ -47,6 +47,11 @@ def test_sums_with_more_or_less_are_wrong(changes: dict[str, Any]) -> None:
         check_usage(table(**changes))
 
 
+def test_a_figure_below_0_is_wrong_whatever_it_counts() -> None:
+    with pytest.raises(Violated, match=r"below 0: \[\('00#x', 'w.9'\)\]"):
+        check_usage(table(**{"w.9": -1}))
+
+
 def test_an_array_is_not_a_job_of_its_own() -> None:
     with pytest.raises(Violated):
         check_usage(table({**JOB, "summary": {"array": {"count": 2}}}))
