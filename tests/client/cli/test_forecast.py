@@ -104,6 +104,9 @@ def test_an_explanation_says_when_a_job_is_likely_to_start(run: Run, server: Con
 
     about, between = "about 2026-01-02 07:30:00 UTC (in 1 h)", "2026-01-02 07:00:00 UTC and 2026-01-02 08:30:00 UTC"
     assert f"Likely    {about}, between {between}" in run("why", "b")[1].splitlines()
+    server.queue.add("c", jobState="running")
+    server.queue.foresight["c"] = {"pools": [], "predictedEnd": LIKELY}
+    assert f"Likely    {about}, between {between}" in run("why", "c")[1].splitlines()
 
 
 def test_changes_are_simulated_in_the_given_order(run: Run, request_file: Write, server: ContractServer):

@@ -89,6 +89,7 @@ def test_no_text_of_other_users_reaches_the_terminal_raw():
         "jobName": evil, "jobState": evil, "held": True, "place": 1, "reason": reason, "expectedStart": evil,
         "expectedEnd": evil, "note": evil, "ahead": [ahead], "more": 1, "pools": [pool], "remedy": evil,
         "predictedStart": {"about": evil, "from": evil, "until": evil},
+        "predictedEnd": {"about": evil, "from": evil, "until": evil},
     }  # fmt: skip
 
     for text in (

@@ -471,11 +471,23 @@ def test_starts_are_predicted_by_how_long_jobs_have_run_beside_those_by_limits()
     assert "prove nothing" in world.forecast_service.forecast("bert-11", 1).note
 
 
+def test_the_end_of_a_running_job_is_predicted_unless_it_is_stopping() -> None:
+    world = learned({"predictions": True})
+    told = world.forecast_service.explain("bert-10")
+    found = told.predicted_end
+    assert found is not None
+    assert (told.expected_end_ms or 0) - world.clock() == 86_400_000 + OVERHEAD_MS
+    assert 600_000 < found.from_ms - world.clock() <= found.until_ms - world.clock() < 1_200_000
+    world.commands.stop("bert-10", ROOT)
+    assert world.forecast_service.explain("bert-10").predicted_end is None
+
+
 def test_without_predictions_in_the_configuration_nothing_is_predicted() -> None:
     world = learned({})
     (found,) = world.forecast_service.forecast(None, 10).jobs
     assert (found.predicted_start, world.seen("bert-11").job.source) == (None, "")
     assert "prove" not in world.forecast_service.explain("bert-11").note
+    assert world.forecast_service.explain("bert-10").predicted_end is None
 
 
 def test_predictions_end_when_they_are_switched_off() -> None:

@@ -15,7 +15,7 @@ from headway.api_documents.forecast import (
     Explanation,
     Forecast,
     ForecastEntry,
-    PredictedStart,
+    PredictedTime,
     Shift,
     WhatIf,
 )
@@ -79,7 +79,7 @@ __all__ = [
     "Pause",
     "PoolSummary",
     "PoolUse",
-    "PredictedStart",
+    "PredictedTime",
     "PredictionQuality",
     "Reason",
     "RecentEvent",

@@ -9,7 +9,7 @@ from headway_client.cli.output import times, values
 from headway_client.cli.output.jobs import job_sentence
 from headway_client.cli.output.pools import pool_rows
 from headway_client.cli.output.table import Table
-from headway_client.models import Ahead, DryRun, Explanation, Forecast, PredictedStart, Shift, WhatIf
+from headway_client.models import Ahead, DryRun, Explanation, Forecast, PredictedTime, Shift, WhatIf
 
 _UNPREDICTABLE = "can't be predicted"
 
@@ -31,12 +31,10 @@ def explanation_sheet(explanation: Explanation, *, width: int | None = None, col
     lines.append(("Why", explanation.reason.message))
     if explanation.expected_start is not None:
         lines.append(("Starts", times.both(explanation.expected_start)))
-    if explanation.predicted_start is not None:
-        likely = explanation.predicted_start
-        between = f"between {times.local(likely.from_)} and {times.local(likely.until)}"
-        lines.append(("Likely", f"about {times.both(likely.about)}, {between}"))
+    lines += _likely_line(explanation.predicted_start)
     if explanation.expected_end is not None:
         lines.append(("Ends by", times.both(explanation.expected_end)))
+    lines += _likely_line(explanation.predicted_end)
     lines.append(("Assumed", explanation.note))
     if explanation.remedy is not None:
         lines.append(("To do", explanation.remedy))
@@ -47,6 +45,13 @@ def explanation_sheet(explanation: Explanation, *, width: int | None = None, col
     if explanation.pools:
         parts.append("Pools\n" + pool_rows(explanation.pools).text(width=width))
     return "\n\n".join(parts)
+
+
+def _likely_line(time: PredictedTime | None) -> list[tuple[str, str]]:
+    if time is None:
+        return []
+    between = f"between {times.local(time.from_)} and {times.local(time.until)}"
+    return [("Likely", f"about {times.both(time.about)}, {between}")]
 
 
 def forecast_rows(forecast: Forecast, *, wide: bool = False) -> Table:
@@ -75,7 +80,7 @@ def forecast_rows(forecast: Forecast, *, wide: bool = False) -> Table:
     return Table(headers=headers, rows=rows)
 
 
-def _likely(start: PredictedStart | None, *, wide: bool) -> list[str]:
+def _likely(start: PredictedTime | None, *, wide: bool) -> list[str]:
     found = (start.about, start.from_, start.until) if start is not None else (None, None, None)
     return [times.moment(each, wide=wide) for each in found]
 

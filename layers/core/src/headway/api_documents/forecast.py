@@ -50,8 +50,8 @@ class Ahead(ApiDocument):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictedStart(ApiDocument):
-    """When a waiting job is likely to start, by how long jobs have run. It proves nothing."""
+class PredictedTime(ApiDocument):
+    """When a job is likely to start or to end, by how long jobs have run. It proves nothing."""
 
     about: Time
     from_: Annotated[Time, Member("If jobs run as short as one of ten like them does.", name="from")]
@@ -77,7 +77,8 @@ class Explanation(ApiDocument):
     more: Annotated[int, Member("How many there are beyond these, counted to 1000.")]
     pools: Annotated[tuple[PoolUse, ...], Member("Those that it demands.")]
     remedy: Annotated[str | None, Member("What one can do.")]
-    predicted_start: Annotated[PredictedStart | None, Member("Of a waiting job, if it is predicted.")] = None
+    predicted_start: Annotated[PredictedTime | None, Member("Of a waiting job, if it is predicted.")] = None
+    predicted_end: Annotated[PredictedTime | None, Member("Of a running job, if it is predicted.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +94,7 @@ class ForecastEntry(ApiDocument):
     expected_start: Time | None
     one_of: Annotated[bool, Member("Whether SageMaker takes one of these pools.")] = False
     after: Annotated[tuple[str, ...], Member("The jobs that have to end before it enters the queue.")] = ()
-    predicted_start: Annotated[PredictedStart | None, Member("Null if it is not predicted.")] = None
+    predicted_start: Annotated[PredictedTime | None, Member("Null if it is not predicted.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)

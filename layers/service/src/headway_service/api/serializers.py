@@ -16,7 +16,7 @@ from headway.api_documents.batches import Taken as TakenDocument
 from headway.api_documents.dead_letters import DeadLetter, RedriveFailure
 from headway.api_documents.dead_letters import Redrive as RedriveDocument
 from headway.api_documents.events import EventPage, FeedEvent
-from headway.api_documents.forecast import Ahead, Forecast, ForecastEntry, PredictedStart, Shift, WhatIf
+from headway.api_documents.forecast import Ahead, Forecast, ForecastEntry, PredictedTime, Shift, WhatIf
 from headway.api_documents.forecast import DryRun as DryRunDocument
 from headway.api_documents.forecast import Explanation as ExplanationDocument
 from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
@@ -26,7 +26,7 @@ from headway.api_documents.refusals import Error, Refusal, WrongField
 from headway.api_documents.unmanaged_jobs import RogueJob
 from headway.jobpolicy.utilization import Coverage
 from headway.lifecycle import AttemptState
-from headway.prediction.starts import StartPrediction
+from headway.prediction.likely_times import LikelyTime
 from headway.sweeps import member_name
 from headway_service.dead_letters.parser import Illegible, Lost
 from headway_service.dead_letters.redrive import ReadLetter, Redrive
@@ -357,7 +357,8 @@ def explanation_document(found: Explanation) -> ExplanationDocument:
         more=found.more,
         pools=tuple(pool_document(use) for use in found.pools),
         remedy=found.remedy,
-        predicted_start=_predicted_start(found.predicted_start),
+        predicted_start=_predicted_time(found.predicted_start),
+        predicted_end=_predicted_time(found.predicted_end),
     )
 
 
@@ -378,7 +379,7 @@ def forecast_document(found: Outlook) -> Forecast:
                 expected_start=time_text(each.start_ms),
                 one_of=each.seen.job.one_of,
                 after=tuple(name for name, _ in each.seen.job.awaited),
-                predicted_start=_predicted_start(each.predicted_start),
+                predicted_start=_predicted_time(each.predicted_start),
             )
             for each in found.jobs
         ),
@@ -386,10 +387,10 @@ def forecast_document(found: Outlook) -> Forecast:
     )
 
 
-def _predicted_start(found: StartPrediction | None) -> PredictedStart | None:
+def _predicted_time(found: LikelyTime | None) -> PredictedTime | None:
     if found is None:
         return None
-    return PredictedStart(
+    return PredictedTime(
         about=time_text(found.about_ms), from_=time_text(found.from_ms), until=time_text(found.until_ms)
     )
 

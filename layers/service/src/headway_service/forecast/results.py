@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headway.lifecycle import JobState
 from headway.model import Demand
-from headway.prediction.starts import StartPrediction
+from headway.prediction.likely_times import LikelyTime
 from headway_service.jobs.position import JobView
 from headway_service.pools.capacity import PoolUse
 
@@ -64,8 +64,9 @@ class Explanation:
     #: The pools that it demands.
     pools: Sequence[PoolUse] = ()
     remedy: str | None = None
-    #: When a waiting job is likely to start; None if that is not predicted.
-    predicted_start: StartPrediction | None = None
+    #: When a waiting job is likely to start, or a running one to end; None if that is not predicted.
+    predicted_start: LikelyTime | None = None
+    predicted_end: LikelyTime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +76,7 @@ class Expected:
     seen: JobView
     start_ms: int | None
     #: When it is likely to start; None if that is not predicted.
-    predicted_start: StartPrediction | None = None
+    predicted_start: LikelyTime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

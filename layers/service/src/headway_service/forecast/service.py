@@ -15,8 +15,8 @@ from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
 from headway.plan import Plan, Preempt, ReleaseWarm
 from headway.policy import Policy
+from headway.prediction.likely_times import LikelyTime, predict_end
 from headway.prediction.run_times import RunTimes
-from headway.prediction.starts import StartPrediction
 from headway.reasons.remedies import remedy_for
 from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.queue_limits import QueueLimits
@@ -142,7 +142,11 @@ class ForecastService:
         if job.is_queued:
             return self._explain_waiting(seen, pools, remedy)
         attempt = find_live_attempt(self._table, job)
+        likely_end: LikelyTime | None = None
         if attempt is not None:
+            known = self._known(self._configuration())
+            if known is not None and attempt.stop_cause is None:
+                likely_end = predict_end(attempt.allocation(), known, self._clock())
             note, end_ms = (
                 "It ends by then at the latest: its limit and the configured overhead are over.",
                 _end_ms(attempt),
@@ -155,7 +159,13 @@ class ForecastService:
         else:
             note, end_ms = _after(job), None
         return Explanation(
-            seen=seen, expected_start_ms=None, expected_end_ms=end_ms, note=note, pools=pools, remedy=remedy
+            seen=seen,
+            expected_start_ms=None,
+            expected_end_ms=end_ms,
+            note=note,
+            pools=pools,
+            remedy=remedy,
+            predicted_end=likely_end,
         )
 
     def forecast(self, name: str | None, limit: int) -> Outlook:
@@ -336,7 +346,7 @@ def _after(job: JobRecord) -> str:
     return f"It is in no queue until these jobs have ended: {names}. Its start is not forecast before."
 
 
-def _with_predictions(note: str, predicted: Mapping[str, StartPrediction]) -> str:
+def _with_predictions(note: str, predicted: Mapping[str, LikelyTime]) -> str:
     """A note, with what predictions assume if there are any."""
     return f"{note} {_PREDICTED}" if predicted else note
 

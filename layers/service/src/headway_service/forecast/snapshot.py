@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from headway.forecasting.forecast import Edit, Forecast, WhatIf, forecast, what_if, with_edits
 from headway.model import Snapshot, WaitingJob
 from headway.policy import Policy
+from headway.prediction.likely_times import FORECASTS, LikelyTime, predict_starts
 from headway.prediction.run_times import RunTimes
-from headway.prediction.starts import FORECASTS, StartPrediction, predict_starts
 from headway.reasons import clock_time
 from headway.scheduling.alternatives import demands, pools_of
 from headway.scheduling.ordering import effective_priority
@@ -69,7 +69,7 @@ class ForecastSnapshot:
 
     def predicted_starts(
         self, run_times: RunTimes | None, awaited: Collection[str] | None = None
-    ) -> Mapping[str, StartPrediction]:
+    ) -> Mapping[str, LikelyTime]:
         """When waiting jobs are likely to start, as far as that can be predicted.
 
         Args:

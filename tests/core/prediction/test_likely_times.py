@@ -1,4 +1,4 @@
-"""When waiting jobs are likely to start."""
+"""When waiting jobs are likely to start, and running ones to end."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from headway.accounting.histogram import RELATIVE_ERROR, bucket_of
 from headway.forecasting.forecast import forecast
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.prediction.kinds import RunKind
+from headway.prediction.likely_times import predict_end, predict_starts
 from headway.prediction.run_times import RunTimes
-from headway.prediction.starts import predict_starts
 from tests.core.builders import G5, NOW_MS, P5, held, job, snapshot, warm
 
 MINUTE = 60_000
@@ -113,6 +113,16 @@ def test_a_job_may_start_later_if_others_end_sooner() -> None:
     found = predict_starts(snap, known(train=list(range(10, 101))))["small"]
     assert minutes(found.from_ms) == 60
     assert minutes(found.about_ms) == minutes(found.until_ms) == 660
+
+
+def test_a_running_job_is_likely_to_end_when_those_like_it_that_ran_as_long_have_ended() -> None:
+    (running,) = queue(ran_minutes=70).allocations
+    found = predict_end(running, known(train=list(range(60, 101))), NOW_MS)
+    assert found is not None
+    assert minutes(found.about_ms) == pytest.approx(15, abs=5)
+    assert 0 < minutes(found.from_ms) < minutes(found.about_ms) < minutes(found.until_ms) < 36
+    assert predict_end(replace(running, source=""), known(train=[100] * 20), NOW_MS) is None
+    assert predict_end(running, RunTimes(NOW_MS), NOW_MS) is None
 
 
 @given(

@@ -1,4 +1,7 @@
-"""When waiting jobs are likely to start: the decisions, run forward with predicted run times."""
+"""When waiting jobs are likely to start, and running ones to end.
+
+Starts are those of the decisions, run forward with predicted run times.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ _RUN_TIMES = ("low_ms", "median_ms", "high_ms")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StartPrediction:
-    """When a waiting job is likely to start, ms.
+class LikelyTime:
+    """When a job is likely to start or to end, ms.
 
     Attributes:
-        from_ms: if all jobs run as short as one of ten like them does.
-        about_ms: if all run as long as half of those like them do.
-        until_ms: if all run as long as one of ten does.
+        from_ms: if the jobs that this depends on run as short as one of ten like them does.
+        about_ms: if they run as long as half of those like them do.
+        until_ms: if they run as long as one of ten does.
     """
 
     from_ms: int
@@ -39,7 +42,7 @@ def predict_starts(
     *,
     steps: int = MAX_FORECAST_STEPS,
     awaited: Collection[str] | None = None,
-) -> dict[str, StartPrediction]:
+) -> dict[str, LikelyTime]:
     """When jobs are likely to start. Jobs of which too little is known to predict them run as long as their limits.
 
     Args:
@@ -58,27 +61,48 @@ def predict_starts(
         forecast(snapshot, _run_time(snapshot, predicted, part), steps=steps, awaited=awaited).starts
         for part in _RUN_TIMES
     ]
-    found: dict[str, StartPrediction] = {}
+    found: dict[str, LikelyTime] = {}
     for job in snapshot.waiting:
         times = [start_ms for course in courses if (start_ms := course.get(job.name)) is not None]
         if len(times) == FORECASTS:
             # A job may start later although others end sooner, as these let another one pass.
             from_ms, about_ms, until_ms = sorted(times)
-            found[job.name] = StartPrediction(from_ms=from_ms, about_ms=about_ms, until_ms=until_ms)
+            found[job.name] = LikelyTime(from_ms=from_ms, about_ms=about_ms, until_ms=until_ms)
     return found
 
 
+def predict_end(attempt: Allocation, run_times: RunTimes, now_ms: int) -> LikelyTime | None:
+    """When a running attempt is likely to end; None if that cannot be predicted.
+
+    Args:
+        attempt: the attempt.
+        run_times: how long jobs have run.
+        now_ms: the present, ms.
+    """
+    found = _of_running(attempt, run_times, now_ms)
+    if found is None:
+        return None
+    from_ms, about_ms, until_ms = (attempt.since_ms + each for each in (found.low_ms, found.median_ms, found.high_ms))
+    return LikelyTime(from_ms=from_ms, about_ms=about_ms, until_ms=until_ms)
+
+
 def _predicted(snapshot: Snapshot, run_times: RunTimes) -> Mapping[str, Prediction]:
-    """The jobs whose run time can be predicted. Training jobs outside the queue and warm pools are of no kind."""
+    """The jobs whose run time can be predicted."""
     found: dict[str, Prediction | None] = {}
     for job in snapshot.waiting:
         if job.source:
             found[job.name] = run_times.predict(_kind(job, job.name), limit_ms=job.limit_ms)
     for each in snapshot.allocations:
-        if each.source and not each.warm:
-            ran_ms = max(0, snapshot.now_ms - each.since_ms)
-            found[each.job] = run_times.predict(_kind(each, each.job), ran_ms=ran_ms, limit_ms=each.limit_ms)
+        found[each.job] = _of_running(each, run_times, snapshot.now_ms)
     return {name: prediction for name, prediction in found.items() if prediction is not None}
+
+
+def _of_running(attempt: Allocation, run_times: RunTimes, now_ms: int) -> Prediction | None:
+    """The run time of an attempt. Training jobs outside the queue, and warm pools, are of no kind."""
+    if not attempt.source or attempt.warm:
+        return None
+    ran_ms = max(0, now_ms - attempt.since_ms)
+    return run_times.predict(_kind(attempt, attempt.job), ran_ms=ran_ms, limit_ms=attempt.limit_ms)
 
 
 def _kind(job: WaitingJob | Allocation, name: str) -> RunKind:
