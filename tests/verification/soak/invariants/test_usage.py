@@ -48,8 +48,9 @@ def test_sums_with_more_or_less_are_wrong(changes: dict[str, Any]) -> None:
 
 
 def test_a_figure_below_0_is_wrong_whatever_it_counts() -> None:
+    changes: dict[str, Any] = {"w.9": -1}
     with pytest.raises(Violated, match=r"below 0: \[\('00#x', 'w.9'\)\]"):
-        check_usage(table(**{"w.9": -1}))
+        check_usage(table(**changes))
 
 
 def test_an_array_is_not_a_job_of_its_own() -> None:
