@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -46,8 +47,8 @@ class Prediction:
 class _Runs:
     """The completed jobs of a class: their number and their weights by bucket of run time."""
 
-    weights: dict[int, int] = field(default_factory=dict)
-    counts: dict[int, int] = field(default_factory=dict)
+    weights: Counter[int] = field(default_factory=Counter)
+    counts: Counter[int] = field(default_factory=Counter)
 
 
 class RunTimes:
@@ -75,8 +76,8 @@ class RunTimes:
         weights = {bucket: count * weight for bucket, count in histogram.items()}
         for shared in kind.classes():
             runs = self._classes.setdefault(shared, _Runs())
-            runs.weights = merged(runs.weights, weights)
-            runs.counts = merged(runs.counts, histogram)
+            runs.weights.update(weights)
+            runs.counts.update(histogram)
 
     def predict(self, kind: RunKind, *, ran_ms: int = 0, limit_ms: int | None = None) -> Prediction | None:
         """How long a job will run; None if too few jobs like it have completed.
@@ -91,7 +92,7 @@ class RunTimes:
         # From the widest class on: each narrower one with enough jobs outweighs those before it, the more jobs it has.
         for shared in reversed(kind.classes()):
             own = self._longer_than(shared, ran_ms)
-            count = sum(own.counts.values())
+            count = own.counts.total()
             if count < MIN_RUNS:
                 break
             if count != runs:
@@ -113,8 +114,8 @@ class RunTimes:
         return _Runs(weights=_beyond(runs.weights, ran_ms), counts=_beyond(runs.counts, ran_ms))
 
 
-def _beyond(histogram: Mapping[int, int], ran_ms: int) -> dict[int, int]:
-    return {bucket: count for bucket, count in histogram.items() if duration_of(bucket) * 1000 > ran_ms}
+def _beyond(histogram: Mapping[int, int], ran_ms: int) -> Counter[int]:
+    return Counter({bucket: count for bucket, count in histogram.items() if duration_of(bucket) * 1000 > ran_ms})
 
 
 def _scaled(weights: Mapping[int, int], total: int) -> dict[int, int]:
