@@ -226,6 +226,10 @@ bench-page: .venv/.made ## rewrite docs/explanation/performance.md from bench/re
 bench-scale: .venv/.made .envs/sandbox/.made .envs/sam/.made ## measure long queues and bursts in a sandbox; BENCH=--quick
 	$(VENV)/python -m bench.scenarios.scale $(BENCH)
 
+.PHONY: bench-launches
+bench-launches: .venv/.made ## measure launches a second, and how soon 500 ends in a minute are followed; BENCH=--quick
+	$(VENV)/python -m bench.scenarios.launches $(BENCH)
+
 .PHONY: bench-kueue
 bench-kueue: .venv/.made ## replay Kueue's own performance test in real time; BENCH=--quick for a tenth
 	$(VENV)/python -m bench.scenarios.kueue $(BENCH)

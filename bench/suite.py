@@ -70,6 +70,7 @@ PARTS = (
     Part(name="board", module="bench.scenarios.board", timeout_s=300),
     Part(name="training", module="bench.scenarios.training", timeout_s=1200),
     Part(name="cost", module="bench.scenarios.cost", quick=("--print",), takes_path=False, timeout_s=300),
+    Part(name="launches", module="bench.scenarios.launches", timeout_s=900),
     Part(name="scale", module="bench.scenarios.scale", timeout_s=1800),
     Part(name="slurm", module="bench.scenarios.slurm", timeout_s=2100),
 )

@@ -15,6 +15,7 @@ from bench.scenarios.board import WAITING as BOARD_WAITING
 from bench.scenarios.cli_help import GOAL_S as HELP_GOAL_S
 from bench.scenarios.decision import GOAL_MS, GOAL_WAITING, STORMS
 from bench.scenarios.kueue import GOAL_S as KUEUE_GOAL_S
+from bench.scenarios.launches import goals as launch_goals
 from bench.scenarios.reaction import GOAL_COLD_MS, GOAL_REACTION_MS, GOAL_SUBMISSION_MS
 from bench.scenarios.slurm import HANDLER, HANDLER_GOAL_MS
 from bench.scenarios.training import too_much
@@ -160,6 +161,12 @@ def _of_board(board: Figures) -> Iterator[Goal]:
     yield _less(f"a refresh of a board, {size}", refresh_ms(board["ms"]), GOAL_REFRESH_MS, "ms", why=why)
 
 
+def _of_launches(launches: Figures) -> Iterator[Goal]:
+    for told, value, kept in launch_goals(launches):
+        why = "of the time that boto3 and threads need, which depends on the machine"
+        yield Goal(goal=told, found=in_three_figures(value), kept=kept, why=why, timed="real time" in told)
+
+
 def _of_training(training: Figures) -> Iterator[Goal]:
     problems = too_much(training)
     yield Goal(
@@ -184,6 +191,7 @@ _GOALS: Mapping[str, tuple[str, Callable[[Figures], Iterator[Goal]]]] = {
     "kueue": ("runs", _of_kueue),
     "schedule": ("ms", _of_schedule),
     "board": ("ms", _of_board),
+    "launches": ("ends", _of_launches),
     "training": ("hosts", _of_training),
     "help": ("ms", _of_help),
 }

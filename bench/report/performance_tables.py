@@ -17,7 +17,7 @@ from bench.report.own_tables import (
     training_table,
 )
 from bench.report.peer_tables import article_table, kueue_table, slurm_table
-from bench.report.scale_tables import scale_table
+from bench.report.scale_tables import launches_table, scale_table
 
 NOT_MEASURED = "Not measured yet: `make bench` fills this in."
 
@@ -30,6 +30,7 @@ PLACES: Mapping[str, tuple[str, str, Callable[[Figures], str]]] = {
     "sizes": ("reaction", "figures", sizes_table),
     "one decision": ("schedule", "ms", decision_table),
     "scale": ("scale", "in memory", scale_table),
+    "launches": ("launches", "ends", launches_table),
     "training": ("training", "hosts", training_table),
     "board": ("board", "ms", board_table),
     "help": ("help", "ms", help_table),

@@ -1,13 +1,12 @@
-"""Headway with a hundred thousand waiting jobs, bursts of submissions, and many ends within one minute.
+"""Headway with a hundred thousand waiting jobs, and bursts of submissions.
 
     python -m bench.scenarios.scale              measures, prints, writes bench/results/scale.json
     python -m bench.scenarios.scale --quick      small sizes; writes nothing without --json
 
-Four parts. *Long queues* in memory, with units and calls (`long_queues`), and in a sandbox's table over HTTP
-(`long_sandbox_queues`). *A burst* of submissions on a sandbox (`burst`). *Ends* of running attempts within one minute
-on virtual time (`burst_of_ends`). *Bounds*: what DynamoDB's partitions allow with the units of each step
-(`bench.metering.partitions`); docs/explanation/scale.md is based on
-them. The exit code is 1 if an accepted job is lost.
+Three parts. *Long queues* in memory, with units and calls (`long_queues`), and in a sandbox's table over HTTP
+(`long_sandbox_queues`). *A burst* of submissions on a sandbox (`burst`). *Bounds*: what DynamoDB's partitions allow
+with the units of each step (`bench.metering.partitions`); docs/explanation/scale.md is based on them. The exit code is
+1 if an accepted job is lost.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from typing import Any
 from bench.metering.machine import describe_machine
 from bench.metering.partitions import bounds, units_of_steps
 from bench.part_process import end_by_signals
-from bench.scenarios import burst, burst_of_ends, long_sandbox_queues
+from bench.scenarios import burst, long_sandbox_queues
 from bench.scenarios.long_queues import CALLS, OPERATIONS, READS, measured_apart, ratios
 from headway_sandbox.emulator.patches import VERSION
 from headway_service.observability.logging import logger
@@ -42,7 +41,6 @@ class Sizes:
         in_memory: waiting jobs, with the number of pools over which they are spread.
         in_sandbox: waiting jobs in the sandbox's table.
         submissions, clients: of the burst.
-        ends: running attempts that end within a minute.
         rounds: the number of rounds of each operation on the sandbox, and of each counted step.
     """
 
@@ -50,14 +48,11 @@ class Sizes:
     in_sandbox: int
     submissions: int
     clients: int
-    ends: int
     rounds: int
 
 
-FULL = Sizes(
-    in_memory={100_000: 1, 1_000_000: 10}, in_sandbox=100_000, submissions=1_000, clients=50, ends=500, rounds=5
-)
-QUICK = Sizes(in_memory={5_000: 1}, in_sandbox=1_000, submissions=60, clients=10, ends=30, rounds=2)
+FULL = Sizes(in_memory={100_000: 1, 1_000_000: 10}, in_sandbox=100_000, submissions=1_000, clients=50, rounds=5)
+QUICK = Sizes(in_memory={5_000: 1}, in_sandbox=1_000, submissions=60, clients=10, rounds=2)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -94,8 +89,6 @@ def measured(sizes: Sizes, *, sandbox: bool, tell: Callable[[str], object]) -> d
         part = {"short": short, "long": long, "ratios": ratios(long, short)}
         parts["in memory"].append(part)
         tell(table_of("in memory", part))
-    parts["ends"] = burst_of_ends.measure(sizes.ends)
-    tell(f"{sizes.ends} attempts end within a minute, virtual time:\n{_lines(parts['ends'])}\n")
     parts["units"] = units_of_steps(BASE, sizes.rounds)
     parts["bounds"] = {step: [asdict(bound) for bound in bounds(units)] for step, units in parts["units"].items()}
     tell(bounds_table(parts["bounds"]))
@@ -111,14 +104,13 @@ def measured(sizes: Sizes, *, sandbox: bool, tell: Callable[[str], object]) -> d
 
 def lost(result: Mapping[str, Any]) -> list[str]:
     """Accepted jobs that are missing, or were done twice, in words."""
-    found = []
-    ends, submitted = result["ends"], result["burst"]
-    if ends["lost"] or ends["ended"] != ends["launched"]:
-        found.append(f"{ends['ended']} ended, {ends['launched']} were launched, {ends['lost']} are not kept")
-    if submitted is not None:
-        found += [f"{name} was submitted and is not there" for name in submitted["lost"]]
-        found += [f"{name} was refused and is there" for name in submitted["kept though refused"]]
-    return found
+    submitted = result["burst"]
+    if submitted is None:
+        return []
+    return [
+        *(f"{name} was submitted and is not there" for name in submitted["lost"]),
+        *(f"{name} was refused and is there" for name in submitted["kept though refused"]),
+    ]
 
 
 def table_of(where: str, part: Mapping[str, Any]) -> str:

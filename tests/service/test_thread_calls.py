@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from threading import Barrier, Event, active_count
+from time import sleep
 
 import pytest
 
@@ -27,8 +28,14 @@ def made(request: pytest.FixtureRequest) -> AbstractContextManager[ParallelCalls
 
 def test_a_call_is_made_and_its_outcome_is_known_after_the_wait(made: AbstractContextManager[ParallelCalls]) -> None:
     called: list[str] = []
+
+    def call() -> None:
+        # So long that it has not ended yet when the wait begins.
+        sleep(0.02)
+        called.append("a")
+
     with made as calls:
-        outcome = calls.submit(lambda: called.append("a"))
+        outcome = calls.submit(call)
         calls.wait([outcome])
         assert (called, outcome.done(), outcome.result()) == (["a"], True, None)
 

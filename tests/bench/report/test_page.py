@@ -141,6 +141,38 @@ def results() -> dict[str, Any]:
             "run": run(),
         },
         "help": {"ms": {"python -c pass": [20.0, 21.0], "headway --help": [130.0, 150.0]}, "run": run()},
+        "launches": {
+            "starts": [
+                {
+                    "atOnce": 8,
+                    "transactionMs": 5,
+                    "jobs": 100,
+                    "launched": 100,
+                    "seconds": 2.5,
+                    "aSecond": 40.0,
+                    "processorMsEach": 9.0,
+                }
+            ],
+            "ends": [
+                {
+                    "within": 60,
+                    "atOnce": 8,
+                    "allowed": 5,
+                    "aSecond": 8.3,
+                    "ended": 500,
+                    "launched": 500,
+                    "lost": 0,
+                    "calls": 507,
+                    "passes": 50,
+                    "secondsUntilLaunched": {"median": 1.0, "p99": 2.0, "max": 3.0},
+                    "secondsUntilAllLaunched": 60.0,
+                    "oldestWakeSeconds": 1.0,
+                    "mostInstancesIdle": 4,
+                    "ledgerUnitsASecond": {"written": 63.0, "read": 38.0},
+                }
+            ],
+            "run": run(),
+        },
         "scale": {
             "in memory": [
                 {
@@ -151,7 +183,6 @@ def results() -> dict[str, Any]:
             ],
             "in the sandbox": [],
             "burst": {"accepted": 60, "lost": [], "refused": {"QueueFull": 2}},
-            "ends": None,
             "bounds": {"a start": [{"place": "ledger", "write_units": 6, "read_units": 3, "a_second": 166.7}]},
             "run": run(),
         },

@@ -15,7 +15,7 @@ from bench.metering.dynamodb_units import MeteredTable
 from bench.metering.partitions import READ, WRITTEN, PartitionMeter, bounds, place_of, units_of_steps
 from bench.queues.full_queues import TEAMS
 from bench.queues.virtual_time import POOL
-from bench.scenarios import burst, burst_of_ends, long_queues, long_sandbox_queues, scale
+from bench.scenarios import burst, long_queues, long_sandbox_queues, scale
 from bench.scenarios.burst import Answers, found, oldest_age_s
 from bench.scenarios.long_queues import CALLS, OPERATIONS, READS, AlikeMeter, LongLines, ratios, waiting_jobs
 from headway_client.errors import BusyError, ConflictError, NotReachableError
@@ -116,25 +116,6 @@ def test_the_first_round_is_not_timed_and_what_follows_is_waited_for() -> None:
     assert done == [step for _ in range(3) for operation in OPERATIONS for step in (operation, "settle")]
     assert times.keys() == set(OPERATIONS)
     assert all(each["from"] <= each["ms"] <= each["to"] for each in times.values())
-
-
-# ---------------------------------------------------------------------------------------------------------------- ends
-
-
-def test_all_that_end_within_a_minute_are_followed_and_no_promise_is_broken() -> None:
-    figures = burst_of_ends.measure(4)
-    assert figures["ended"] == figures["launched"] == 4
-    assert figures["lost"] == 0
-    assert 1 <= figures["passes"] <= 4
-    assert figures["ledgerUnits"]["written"] > 0
-
-
-def test_ends_that_come_while_a_pass_runs_share_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(burst_of_ends, "WITHIN_S", 0.5)
-    figures = burst_of_ends.measure(6)
-    assert figures["launched"] == 6
-    assert figures["passes"] < 6
-    assert figures["oldestWakeSeconds"] > 0
 
 
 # --------------------------------------------------------------------------------------------------------------- burst
@@ -278,7 +259,6 @@ def test_all_parts_are_measured_told_and_judged(
     monkeypatch.setattr(scale, "measured_apart", lambda waiting, pools: use(waiting))
     monkeypatch.setattr(long_sandbox_queues, "measure", lambda lengths, rounds: [*map(use, lengths)])
     monkeypatch.setattr(burst, "measure", lambda _jobs, _clients: submitted)
-    monkeypatch.setattr(burst_of_ends, "measure", lambda ends: {"ended": ends, "launched": ends, "lost": 0})
     monkeypatch.setattr(scale, "units_of_steps", lambda _waiting, _rounds: steps)
     told: list[str] = []
     result = scale.measured(scale.QUICK, sandbox=True, tell=told.append)

@@ -111,8 +111,8 @@ class Launcher:
     def launches_at_once(self) -> int:
         """How many launches may be in flight now.
 
-        SageMaker limits the calls of an account, not those for a pool. So after a back-off of any pool there is one at
-        a time, until a further failure would not double that back-off.
+        SageMaker throttles the calls of an account, whatever their pools. So after a back-off of any pool there is one
+        at a time, until a further failure would not double that back-off.
         """
         return 1 if self.backoff.is_recent(self._machine_clock()) else self._launches_at_once
 
