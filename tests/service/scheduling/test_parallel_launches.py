@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -118,6 +120,17 @@ def test_a_plan_has_as_many_launches_in_flight_as_it_may_and_settles_each(world:
     assert world.called("CreateTrainingJob") == ["c", "d", "e", "f", "b", "a"]
     assert set(attempt_states(world).values()) == {AttemptState.LIVE}
     world.check()
+
+
+def test_a_tick_of_a_deployment_has_as_many_in_flight_as_its_setting_says(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit_all(world)
+    calls = HeldCalls(world)
+    monkeypatch.setattr(world, "make_parallel_calls", lambda: nullcontext(calls))
+    world.container.settings = replace(world.container.settings, launches_at_once=2)
+    world.container.tick(INVOCATION_S * 1000)
+    assert (calls.most, world.states(*NAMES)) == (2, dict.fromkeys(NAMES, "running"))
 
 
 def test_the_intent_of_each_launch_is_written_just_before_its_call_begins(world: World) -> None:
