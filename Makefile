@@ -164,8 +164,8 @@ predictions: .venv/.made ## predict the run times of real traces by their past; 
 	$(VENV)/python -m headway_sandbox.simulator.predictions --traces "$(TRACES)"
 
 .PHONY: soak
-soak: .venv/.made ## simulate SEEDS random runs of a queue with faults everywhere
-	$(VENV)/python -m headway_verification.soak --seeds $(or $(SEEDS),200)
+soak: .venv/.made ## simulate SEEDS random runs of a queue with faults everywhere, in the ORDER among equals
+	$(VENV)/python -m headway_verification.soak --seeds $(or $(SEEDS),200) $(if $(ORDER),--order $(ORDER))
 
 .PHONY: snapshots
 snapshots: .venv/.made ## simulate COUNT random snapshots until nothing changes; SEED draws them

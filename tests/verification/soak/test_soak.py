@@ -8,9 +8,12 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from random import Random
+from typing import Any
 
 import pytest
 
+from headway.policy import Order
+from headway.scheduling import preemption
 from headway_service.observability.logging import logger
 from headway_service.scheduling.executor import Executor
 from headway_verification.soak import __main__ as soak
@@ -35,6 +38,8 @@ from headway_verification.soak.trials.interleavings import INTERLEAVINGS
 from headway_verification.soak.trials.scenarios import SITUATIONS
 
 SEEDS = 30
+ORDER_SEEDS = (6, 11)
+"""Of runs with another order among equals. In the first one jobs preempt equals."""
 EVERY = 4
 """These tests try a quarter of the ways of each trial, or a half where these are few; `make trials` tries all."""
 PROCESSES = 2
@@ -60,6 +65,26 @@ def test_invariants_hold_under_random_faults() -> None:
     assert states == {"pending", "running", "stopping", "preempted", "completed", "failed", "stopped"}
     assert min(faults[kind] for kind in Fault if kind is not Fault.NONE) > 20
     keep("soak", (outcome.needed for outcome in outcomes))  # for `make iam-proof`
+
+
+@pytest.mark.parametrize("order", [order for order in Order if order is not Order.FIFO])
+def test_invariants_hold_with_each_order_among_equals(order: Order) -> None:
+    for seed in ORDER_SEEDS:
+        violation = soak.quiet_run(seed, order=order).violation
+        assert violation is None, f"seed {seed}: {violation}"
+
+
+def test_in_runs_with_the_order_shortest_remaining_jobs_preempt_equals(monkeypatch: pytest.MonkeyPatch) -> None:
+    gave_way: list[bool] = []
+    real = preemption.yields_to_equal
+
+    def yields(*given: Any) -> bool:
+        gave_way.append(real(*given))
+        return gave_way[-1]
+
+    monkeypatch.setattr(preemption, "yields_to_equal", yields)
+    assert soak.quiet_run(ORDER_SEEDS[0], order=Order.SHORTEST_REMAINING).violation is None
+    assert any(gave_way)
 
 
 def test_a_seed_reproduces_a_run() -> None:

@@ -3,6 +3,7 @@
 python -m headway_verification.soak --seeds 2000 [--from 0] [--processes 2]
 python -m headway_verification.soak --seed 17            # one run, with its log
 python -m headway_verification.soak --seed 17 --only 3,8 # the same, with only these two happenings
+python -m headway_verification.soak --order shortest-remaining --seeds 200
 python -m headway_verification.soak --trials             # a crash at each call, and others between each two
 python -m headway_verification.soak --safeguards --seeds 300 [--only preempt]
 
@@ -26,6 +27,7 @@ from io import StringIO
 
 from tabulate import tabulate
 
+from headway.policy import Order
 from headway_service.observability.logging import logger
 from headway_verification.soak.call_log import keep
 from headway_verification.soak.ddmin import shrink
@@ -52,20 +54,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="make a single run and show its whole log")
     only = "the numbers of the happenings to keep; or, with --safeguards, a text that their titles contain"
     parser.add_argument("--only", help=only)
+    parser.add_argument("--order", type=Order, default=Order.FIFO, help="the order among equals: " + ", ".join(Order))
     parser.add_argument("--trials", action="store_true", help="try every situation in each of its ways")
     parser.add_argument("--safeguards", action="store_true", help="remove one safeguard at a time")
     args = parser.parse_args(argv)
     if args.seeds < 1 or args.processes < 1:
         parser.error("--seeds and --processes must be at least 1")
     if args.seed is not None:
-        return _one(args.seed, None if args.only is None else _numbers(args.only))
+        return _one(args.seed, None if args.only is None else _numbers(args.only), args.order)
     seeds = range(args.first, args.first + args.seeds)
     with ProcessPoolExecutor(max_workers=args.processes, initializer=quiet) as pool:
         if args.trials:
             return _trials(pool)
         if args.safeguards:
             return _safeguards(pool, seeds, args.processes, args.only or "")
-        return _soak(pool, seeds)
+        return _soak(pool, seeds, args.order)
 
 
 def quiet() -> None:
@@ -78,20 +81,21 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",") if number]
 
 
-def quiet_run(seed: int, only: Collection[int] | None = None) -> Outcome:
+def quiet_run(seed: int, only: Collection[int] | None = None, order: Order = Order.FIFO) -> Outcome:
     """Make a run, discarding the metrics that the handlers print.
 
     Args:
         seed: the seed of the run.
         only: the numbers of the happenings to keep; None for all.
+        order: the order among equals.
     """
     with redirect_stdout(StringIO()):
-        return make_run(seed, only)
+        return make_run(seed, only, order)
 
 
-def _one(seed: int, only: Collection[int] | None) -> int:
+def _one(seed: int, only: Collection[int] | None, order: Order) -> int:
     quiet()
-    outcome = quiet_run(seed, only)
+    outcome = quiet_run(seed, only, order)
     _show(outcome, len(outcome.log))
     print(f"seed {seed}: {outcome.violation or 'all invariants hold'}")
     return 1 if outcome.violation else 0
@@ -102,7 +106,7 @@ def _show(outcome: Outcome, lines: int) -> None:
         print(f"{time_s:10.1f}  {who:<22}  {what}")
 
 
-def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
+def _soak(pool: ProcessPoolExecutor, seeds: range, order: Order) -> int:
     began = time.perf_counter()
     faults: Counter[tuple[str, Fault]] = Counter()
     calls: Counter[str] = Counter()
@@ -113,7 +117,7 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
     jobs = alarms = 0
     broken: list[Outcome] = []
     needed: list[Counter[tuple[str, str]]] = []
-    for outcome in pool.map(quiet_run, seeds, chunksize=8):
+    for outcome in pool.map(partial(quiet_run, order=order), seeds, chunksize=8):
         faults += outcome.faults
         calls += outcome.calls
         acts += outcome.acts
@@ -140,17 +144,25 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
         f"{len(seeds)} runs (seeds {seeds.start} to {seeds.stop - 1}) in {took_s:.1f} s, "
         f"{len(seeds) / took_s:.1f} per second; {faults.total()} faults; {len(broken)} violations"
     )
-    for outcome, (shortest, kept) in zip(broken, pool.map(shrunk, broken[:MAX_SHRUNK]), strict=False):
+    for outcome, (shortest, kept) in zip(
+        broken, pool.map(partial(shrunk, order=order), broken[:MAX_SHRUNK]), strict=False
+    ):
         print(f"\nseed {outcome.seed} at {_commit()}: {outcome.violation}")
         print(f"minimized from {outcome.happenings} happenings: {shortest.violation}")
         _show(shortest, LOG_LINES)
-        print(f"to repeat: python -m headway_verification.soak --seed {outcome.seed} --only {','.join(map(str, kept))}")
+        numbers = ",".join(map(str, kept))
+        print(f"to repeat: python -m headway_verification.soak --order {order} --seed {outcome.seed} --only {numbers}")
     return 1 if broken else 0
 
 
-def shrunk(broken: Outcome) -> tuple[Outcome, list[int]]:
-    """Minimize a run that violates an invariant."""
-    return shrink(partial(quiet_run, broken.seed), broken)
+def shrunk(broken: Outcome, order: Order = Order.FIFO) -> tuple[Outcome, list[int]]:
+    """Minimize a run that violates an invariant.
+
+    Args:
+        broken: the run.
+        order: its order among equals.
+    """
+    return shrink(partial(quiet_run, broken.seed, order=order), broken)
 
 
 def _trials(pool: ProcessPoolExecutor) -> int:

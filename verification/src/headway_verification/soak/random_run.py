@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
+from headway.policy import Order
 from headway.pool_names import SERVERLESS
 from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.sagemaker.faults import Faults
@@ -66,12 +67,13 @@ class Outcome:
     alarms: int = 0
 
 
-def make_run(seed: int, only: Collection[int] | None = None) -> Outcome:
+def make_run(seed: int, only: Collection[int] | None = None, order: Order = Order.FIFO) -> Outcome:
     """Make a run.
 
     Args:
-        seed: determines everything.
+        seed: determines everything else.
         only: the numbers of the happenings to keep; None for all.
+        order: the order among equals; the users change it now and then if it is not the default.
     """
     random = Random(seed)
     # Separate sources, so that leaving out a happening changes others as little as possible.
@@ -84,9 +86,11 @@ def make_run(seed: int, only: Collection[int] | None = None) -> Outcome:
     plan = SoldPlan(queue, Random(f"plan {seed}")) if seed % 4 == 1 else None
     if plan is not None:
         follow_plan(queue, sizes, plan)
+    if order is not Order.FIFO:
+        queue.store.write(json.dumps({**queue.store.document, "priority": {"order": order}}))
     if seed % 3:
         count_pauses(queue, sizes)
-    people = Workload(queue, Random(f"people {seed}"), plan)
+    people = Workload(queue, Random(f"people {seed}"), plan, order)
     violation = None
     try:
         _run(queue, people, random)

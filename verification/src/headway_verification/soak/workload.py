@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any, TypeVar
 
+from headway.policy import Order
 from headway.pool_names import SERVERLESS, SPOT_SUFFIX, on_demand_pool
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
@@ -93,6 +94,10 @@ EARLY_STOPPING = {"metric": "seed", "goal": "minimize", "stepMetric": "epoch", "
 """Of two members that train at once the one with the greater seed is worse (``printed_metrics``)."""
 
 
+LIMITS_S = (86_400, 3600, 14_400)
+"""Limits of jobs where the order among equals compares them."""
+
+
 class Workload:
     """Users of the queue, and of the same account outside of it.
 
@@ -100,13 +105,17 @@ class Workload:
         queue: the queue.
         random: determines the actions.
         plan: the training plan of the account, if it has one.
+        order: the order among equals that they set, most of the time.
 
     Attributes:
         acts: the actions performed, by kind.
     """
 
-    def __init__(self, queue: Deployment, random: Random, plan: SoldPlan | None = None) -> None:
+    def __init__(
+        self, queue: Deployment, random: Random, plan: SoldPlan | None = None, order: Order = Order.FIFO
+    ) -> None:
         self.queue = queue
+        self.order = order
         self.random = random
         self.plan = plan
         self.acts: Counter[str] = Counter()
@@ -168,6 +177,8 @@ class Workload:
                 **self._mostly([{}, *teams], [{"team": "b"}]),
             },
         )
+        if self.order is not Order.FIFO:
+            self._make_equal(request)
         if random.random() < 0.5:
             request["Environment"][GPU_UTILIZATION] = random.choice(PROFILES)
         if random.random() < 0.2:
@@ -262,6 +273,15 @@ class Workload:
             request["InputDataConfig"] = [REUSED_INPUT]
             self._equal.append((request, {k: v for k, v in terms.items() if k != "dependsOn"}))
         return request, {**terms, "reuse": True, "reuseUnpinned": True}
+
+    def _make_equal(self, request: dict[str, Any]) -> None:
+        """Give a request one of a few limits. Most jobs are equals and write checkpoints. Nothing is drawn for it."""
+        number = self.acts["submit"]
+        if number % 6:
+            request["Tags"] = [{**tag, "Value": "1"} if tag["Key"] == "priority" else tag for tag in request["Tags"]]
+        request["StoppingCondition"]["MaxRuntimeInSeconds"] = LIMITS_S[number % len(LIMITS_S)]
+        if number % 5:
+            request["CheckpointConfig"] = {"S3Uri": "s3://jobs/checkpoints"}
 
     def _write_input(self) -> None:
         self.queue.s3.write_input(self.random.choice([b"", b"1", b"2"]))
@@ -370,6 +390,12 @@ class Workload:
                     **({PLAN_POOL: {"plan": self.plan.arn}} if self.plan else {}),
                 },
                 warmPools=random.choice(["leaveOut", {}, {}, {"acrossTeams": True}, {"maxInstances": {P5: 1}}]),
+                # From the order to the default and back again, without a draw.
+                **(
+                    {}
+                    if self.order is Order.FIFO
+                    else {"priority": {"order": self.order if newest % 3 else Order.FIFO}}
+                ),
                 **({} if made_from is None else {"version": made_from}),
             ),
             headers={"If-Match": "*"} if made_from is None else None,
