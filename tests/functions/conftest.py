@@ -12,7 +12,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from headway_sandbox.inprocess.lambda_loader import Context, http_event, load_handler
+from headway_sandbox.inprocess.lambda_loader import Context, event, http_event, load_handler
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
@@ -24,6 +24,19 @@ ANY_VERSION = {"If-Match": "*"}
 """For a configuration that replaces whatever there is."""
 
 CONTEXT = Context(get_remaining_time_in_millis=lambda: 30_000)
+
+
+def state_change(**changes: Any) -> dict[str, Any]:
+    """The event of ``events/observe.json`` for a training job that was created just now.
+
+    The functions run by the time of this machine, and the event of an older training job is not the attempt's.
+
+    Args:
+        changes: other members of its detail.
+    """
+    document = event("observe")
+    document["detail"] |= {"CreationTime": round(time.time() * 1000), **changes}
+    return document
 
 
 class Functions:

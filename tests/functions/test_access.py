@@ -10,7 +10,7 @@ import pytest
 
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_service.observability.logging import logger
-from tests.functions.conftest import ANY_VERSION, Functions
+from tests.functions.conftest import ANY_VERSION, Functions, state_change
 from tests.service.world import request
 
 SECRET = "hunter2-never-to-be-seen"
@@ -124,11 +124,8 @@ def test_the_command_line_in_a_failure_reason_is_hidden(functions: Functions) ->
     failure = f'AlgorithmError: ExecuteUserScriptError:\nExitCode 1\nErrorMessage "no such file"\nCommand "{command}"'
     functions.http("POST", "/jobs", request("a", **SECRETS))
     functions.invoke("schedule", event("schedule"))
-    ended = event("observe")
-    ended["detail"] |= {
-        "TrainingJobName": "a", "TrainingJobStatus": "Failed", "SecondaryStatus": "Failed", "FailureReason": failure,
-    }  # fmt: skip
-    functions.invoke("observe", ended)
+    ended = {"TrainingJobStatus": "Failed", "SecondaryStatus": "Failed", "FailureReason": failure}
+    functions.invoke("observe", state_change(TrainingJobName="a", **ended))
     job = functions.http("GET", "/jobs/a")[1]
     assert job["attempts"][0]["failureReason"].endswith('ErrorMessage "no such file"\nCommand "…"')
     assert 'Command "…"' in job["reason"]["message"]

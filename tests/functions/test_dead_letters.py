@@ -19,7 +19,7 @@ from headway_sandbox.inprocess.lambda_loader import event
 from headway_service.aws import dead_letter_queues
 from headway_service.dead_letters import redrive
 from headway_service.observability.logging import logger
-from tests.functions.conftest import Functions
+from tests.functions.conftest import Functions, state_change
 from tests.service.world import request
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def test_a_valid_event_is_passed_to_the_observer_and_finally_processed(morgue: M
     functions.invoke("api", event("api-submit"))
     functions.invoke("schedule", event("schedule"))
     functions.wakes()
-    morgue.bury(event("observe"), ERROR_CODE="SDK_CLIENT_ERROR")
+    morgue.bury(state_change(), ERROR_CODE="SDK_CLIENT_ERROR")
 
     assert counts(morgue.redrive()) == (1, 0, 0, 0)
 

@@ -14,7 +14,7 @@ from headway.errors import HeadwayError
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_service.errors import RetryLater
 from headway_service.settings import Settings
-from tests.functions.conftest import ANY_VERSION, CONTEXT, Functions
+from tests.functions.conftest import ANY_VERSION, CONTEXT, Functions, state_change
 from tests.service.world import on, request
 
 
@@ -38,7 +38,7 @@ def test_the_whole_life_of_a_job_passes_through_the_handlers(functions: Function
     assert job["request"]["TrainingJobName"] == "bert-large"
     functions.wakes()
 
-    functions.invoke("observe", event("observe"))
+    functions.invoke("observe", state_change())
     _, job = functions.http("GET", "/jobs/bert-large")
     assert job["jobState"] == "failed"
     assert "exit code 1" in job["reason"]["message"]
@@ -46,7 +46,7 @@ def test_the_whole_life_of_a_job_passes_through_the_handlers(functions: Function
     assert job["attempts"][0]["trainingJobStatus"] == "Failed"
     assert functions.wakes() == ["bert-large Failed"]
 
-    functions.invoke("observe", event("observe"))
+    functions.invoke("observe", state_change())
     assert functions.wakes() == [], "the same event again changes nothing"
 
 

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError, ParamValidationError
 
 from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_service.observability.logging import logger
-from tests.functions.conftest import ANY_VERSION, Functions
+from tests.functions.conftest import ANY_VERSION, Functions, state_change
 from tests.functions.test_dead_letters import Morgue, morgue, record
 from tests.functions.test_tell import Ears, ears
 from tests.service.world import on, request
@@ -127,12 +127,8 @@ def a_life_with_rules_preemption_failure_and_retry(functions: Functions, *_: Any
         functions.http("POST", "/jobs", secret_job(name, priority))
         functions.invoke("schedule", event("schedule"))
     for job in functions.fleet.jobs(now=time.time()):
-        detail = {
-            **event("observe")["detail"],
-            "TrainingJobName": job.name,
-            "HyperParameters": CONFIDENTIAL["HyperParameters"],
-        }
-        functions.invoke("observe", {**event("observe"), "detail": detail})
+        changes = {"TrainingJobName": job.name, "HyperParameters": CONFIDENTIAL["HyperParameters"]}
+        functions.invoke("observe", state_change(**changes))
     for name in ("schedule", "reconcile", "patrol", "watch"):
         functions.invoke(name, event(name))
     functions.http("DELETE", "/jobs/high")
@@ -250,9 +246,7 @@ def test_text_of_callers_cannot_begin_a_line_of_the_log(functions: Functions, ou
     functions.http("POST", "/jobs", {forged: 1})
     functions.http("GET", f"/jobs/{forged}")
     functions.http("POST", "/jobs", request("a"), headers={"Idempotency-Key": forged})
-    functions.invoke(
-        "observe", {**event("observe"), "detail": {**event("observe")["detail"], "TrainingJobName": forged}}
-    )
+    functions.invoke("observe", state_change(TrainingJobName=forged))
     written = output.text()
     assert written.count("refused") >= 3
     assert not [line for line in written.splitlines() if line.startswith('{"level": "ERROR", "message": "forged"')]

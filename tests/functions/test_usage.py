@@ -15,7 +15,7 @@ from headway_service.monitoring.gauges import RESERVED_MS
 from headway_service.store.ledger import read_pools
 from headway_service.store.records.feed import FeedEvent
 from headway_service.store.repository import find_job
-from tests.functions.conftest import ANY_VERSION, Functions
+from tests.functions.conftest import ANY_VERSION, Functions, state_change
 from tests.service.accounting.test_run_times import done
 from tests.service.world import on, request
 
@@ -147,9 +147,9 @@ def test_what_runs_is_beside_the_sums_until_it_has_ended(functions: Functions) -
         assert (row["name"], row["running"], row["usedSeconds"]) == (name, 1, {})
         assert set(row["runningSeconds"]) == {"ml.p5.48xlarge"}
         assert usage["runningUntil"] is not None
-    ended = event("observe")
-    ended["detail"] |= {"TrainingJobName": "a", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed"}
-    functions.invoke("observe", ended)
+    functions.invoke(
+        "observe", state_change(TrainingJobName="a", TrainingJobStatus="Completed", SecondaryStatus="Completed")
+    )
     functions.http("POST", "/usage/recount")
     usage = get(functions, "/usage", by="team", from_="2026-01-01")
     assert [(row["running"], row["attempts"]) for row in usage["rows"]] == [(0, 1)]
@@ -250,12 +250,8 @@ def test_costs_are_of_billed_time_by_the_prices_of_the_configuration(functions: 
     document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "prices": prices}
     functions.http("POST", "/jobs", request("a"))
     functions.invoke("schedule", event("schedule"))
-    ended = event("observe")
-    ended["detail"] |= {
-        "TrainingJobName": "a", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed",
-        "TrainingTimeInSeconds": 90, "BillableTimeInSeconds": 100,
-    }  # fmt: skip
-    functions.invoke("observe", ended)
+    ended = {"TrainingJobName": "a", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed"}
+    functions.invoke("observe", state_change(**ended, TrainingTimeInSeconds=90, BillableTimeInSeconds=100))
     functions.http("POST", "/usage/recount")
     (job,) = get(functions, "/history", since="2020-01-01")["jobs"]
     unpriced = {"ml.p5.48xlarge": 100}
