@@ -21,6 +21,7 @@ from headway_service.observability.logging import logger
 from headway_service.pools.pause_counts import OLDER_CODE_MS
 from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
 from headway_service.ports.table import Table
+from headway_service.store.records.feed import FeedHead
 
 POOL = "ml.p5.48xlarge"
 ROLE = "arn:aws:iam::123456789012:role/training"
@@ -93,7 +94,8 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
         self.settle()
 
     def first_hour(self) -> None:
-        """The first hour of a deployment, after which its starts need not check for pauses."""
+        """The first hour of a deployment, after which starts need not check for pauses, and appends no transaction."""
+        self.table.write([FeedHead(last=self.machine_clock(), alone_from_ms=self.machine_clock()).put(None)])
         # The first run finds no pools yet.
         for _ in range(2):
             self.minute()

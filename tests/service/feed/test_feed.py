@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_service.errors import InvalidRequest, RetryLater
+from headway_service.errors import Conflict, InvalidRequest, RetryLater
 from headway_service.feed import append as appending
 from headway_service.feed.append import CLOCKS_MS, MAX_ENTRY_BYTES, FeedAppender
+from headway_service.feed.committed import committed
 from headway_service.feed.cursor import Cursor
 from headway_service.feed.read import IDLE_MS, EventFilter, FeedReader
 from headway_service.ports.table import Item, Key, Write
-from headway_service.store.records.feed import FEED, FEED_KEPT_S, FeedEntry, FeedEvent
+from headway_service.store.records.feed import FEED, FEED_KEPT_S, FeedEntry, FeedEvent, FeedHead
 from headway_service.store.repository import MAX_TRIES
 from headway_service.testing.memory_table import MemoryTable
 
@@ -40,6 +41,13 @@ def event(name: str, version: int, *, at_ms: int = T0, padding: int = 0, **more:
 
 def events(*ids: str) -> list[FeedEvent]:
     return [event(name, int(version)) for name, _, version in (each.partition("/") for each in ids)]
+
+
+@pytest.fixture(autouse=True, params=[appending.OLDER_CODE_MS, 0], ids=["in a transaction", "alone"])
+def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether entries are written alone from the second one on."""
+    monkeypatch.setattr(appending, "OLDER_CODE_MS", request.param)
+    return request.param == 0
 
 
 class Watched(MemoryTable):
@@ -175,6 +183,110 @@ def test_two_writers_that_meet_lose_nothing_and_a_reader_between_them_misses_not
     assert feed.read()[0] == ["z/1", "b/1", "shared/1", "a/1"]
 
 
+def test_a_writer_that_meets_another_one_between_its_entry_and_the_head_appends_again(mode: bool) -> None:
+    """Its first entry does not count for a reader, whose cursor misses nothing."""
+    table = Watched()
+    feed = Feed(table)
+    feed.append("z/1")
+    _, cursor = feed.read()
+    read: list[tuple[list[str], Cursor]] = []
+
+    def rival() -> None:
+        read.append(feed.read(cursor))
+        feed.append("b/1", "shared/1")
+        read.append(feed.read(read[0][1]))
+
+    table.before = [None] * (3 if mode else 2) + [rival]
+    feed.append("a/1", "shared/1")
+    assert [found for found, _ in read] == [[], ["b/1", "shared/1"]]
+    assert feed.read(read[1][1])[0] == ["a/1"]
+    assert feed.read()[0] == ["z/1", "b/1", "shared/1", "a/1"]
+    assert len(feed.entries()) == (4 if mode else 3)
+
+
+@pytest.mark.parametrize("lost", [3, 4])
+def test_an_append_alone_with_a_lost_answer_is_completed_and_not_repeated(mode: bool, lost: int) -> None:
+    """The answer of the entry, or that of the head."""
+    table = Watched()
+    feed = Feed(table)
+    feed.append("z/1")
+
+    def lose() -> None:
+        table.lose = True
+
+    table.before = [None] * (lost - 1 if mode else 2) + [lose]
+    with pytest.raises(RetryLater):
+        feed.append("a/1")
+    feed.append("a/1", "b/1")
+    assert feed.read()[0] == ["z/1", "a/1", "b/1"]
+
+
+def test_a_head_that_conflicts_with_its_own_effect_is_not_repeated(mode: bool) -> None:
+    """botocore sends a write again whose answer was lost; then its condition fails."""
+
+    class Twice(Watched):
+        def write(self, writes: Sequence[Write]) -> None:
+            super().write(writes)
+            if self.again:
+                self.again -= 1
+                raise Conflict([0])
+
+        again = 0
+
+    table = Twice()
+    feed = Feed(table)
+    feed.append("z/1")
+    table.again = 2 if mode else 1
+    feed.append("a/1")
+    assert feed.read()[0] == ["z/1", "a/1"]
+
+
+def test_many_writers_that_stop_before_the_head_hide_nothing() -> None:
+    feed = Feed()
+    feed.append("z/1")
+    last = feed.entries()[-1].position
+    stopped = [
+        FeedEntry(position=last + n, after=last, events=(event(f"s{n}", 1),), expires_at=1) for n in range(1, 60)
+    ]
+    feed.table.write([each.put() for each in stopped])
+    assert feed.read()[0] == ["z/1"]
+    feed.append("a/1", "s1/1")
+    assert feed.read()[0] == ["z/1", "a/1", "s1/1"]
+
+
+def test_a_reader_does_not_pass_an_entry_that_may_still_count() -> None:
+    """A query is no snapshot: it may have the head as of after an append, and the entries as of before it."""
+    feed = Feed()
+    feed.append("a/1")
+    feed.append("b/1")
+    (a, b), head = feed.entries(), FeedHead(last=T0 + 9)
+    assert [committed([a, b], last) for last in (b.position, head.last, None)] == [[a, b], [a], [a]]
+
+
+def test_entries_of_older_code_count_and_so_do_those_before_them() -> None:
+    old, new = (FeedEntry(position=n, events=(event("a", n),), expires_at=1) for n in (1, 4))
+    between = [FeedEntry(position=n, after=1, events=(event("a", n),), expires_at=1) for n in (2, 3)]
+    assert committed([old, *between, new], 4) == [old, between[1], new]
+    assert committed([new], None) == [new]
+
+
+def test_entries_are_written_alone_an_hour_after_newer_code_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(appending, "OLDER_CODE_MS", 3_600_000)
+    sizes: list[int] = []
+
+    class Counting(MemoryTable):
+        def write(self, writes: Sequence[Write]) -> None:
+            super().write(writes)
+            sizes.append(len(writes))
+
+    feed = Feed(Counting())
+    feed.table.write([FeedHead(last=T0 - 1).put(None)])
+    for late_ms in (0, 3_599_999, 1):
+        feed.now_ms += late_ms
+        feed.append(f"a/{feed.now_ms}", since_ms=feed.now_ms)
+    assert sizes == [1, 2, 2, 1, 1]
+
+
 @pytest.mark.parametrize("call", range(3))
 def test_the_first_two_writers_of_all_lose_nothing(call: int) -> None:
     table = Watched()
@@ -184,14 +296,15 @@ def test_the_first_two_writers_of_all_lose_nothing(call: int) -> None:
     assert feed.read()[0] == ["b/1", "a/1"]
 
 
-def test_a_writer_that_always_meets_others_gives_up() -> None:
+def test_a_writer_that_always_meets_others_gives_up(mode: bool) -> None:
     table = Watched()
     feed = Feed(table)
     names = iter(f"r{number}/1" for number in range(100))
-    table.before = [None, None, lambda: feed.append(next(names))] * MAX_TRIES
+    feed.append("first/1")
+    table.before = [None, None, *([None] if mode else []), lambda: feed.append(next(names))] * MAX_TRIES
     with pytest.raises(RetryLater):
         feed.append("a/1")
-    assert len(feed.read()[0]) == MAX_TRIES
+    assert len(feed.read()[0]) == MAX_TRIES + 1
 
 
 def test_an_event_that_comes_hours_late_is_behind_the_cursor_of_a_reader() -> None:
@@ -220,12 +333,13 @@ def test_events_that_exceed_an_entry_are_put_in_several() -> None:
 
 
 def test_the_search_for_repeated_events_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(appending, "MAX_LOOK_BACK", 2)
+    monkeypatch.setattr(appending, "MAX_LOOK_BACK", 3)
     feed = Feed()
-    for each in ("a/1", "b/1", "c/1"):
+    for each in ("a/1", "b/1", "c/1", "d/1"):
         feed.append(each)
-    feed.append("b/1", "c/1")
-    assert feed.read()[0] == ["a/1", "b/1", "c/1", "c/1"]
+    feed.append("b/1", "c/1", "d/1")
+    # Whether the last entry of a search counts is not known without the next one.
+    assert feed.read()[0] == ["a/1", "b/1", "c/1", "d/1", "c/1", "d/1"]
 
 
 def test_an_entry_expires_a_week_after_it_was_written() -> None:

@@ -16,6 +16,7 @@ from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_service.monitoring.utilization_monitor import REST_MS
 from headway_service.store import transitions
 from headway_service.store.ledger import read_pools
+from headway_service.store.records.feed import FeedHead
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults import tempers
 from headway_verification.soak.faults.plan import Fault, FaultPlan, FaultRates
@@ -89,7 +90,7 @@ def make_run(seed: int, only: Collection[int] | None = None, order: Order = Orde
     if order is not Order.FIFO:
         queue.store.write(json.dumps({**queue.store.document, "priority": {"order": order}}))
     if seed % 3:
-        count_pauses(queue, sizes)
+        begin_an_hour_later(queue, sizes)
     people = Workload(queue, Random(f"people {seed}"), plan, order)
     violation = None
     try:
@@ -127,8 +128,8 @@ def keep_warm_pools(queue: Deployment, sizes: Mapping[str, int]) -> None:
     queue.fleet.faults = queue.fleet.faults.with_changes({"warm_pool_quotas": dict.fromkeys(sizes, 9)})
 
 
-def count_pauses(queue: Deployment, sizes: Mapping[str, int]) -> None:
-    """Count the pauses of these pools from the beginning, as an hour after a deployment.
+def begin_an_hour_later(queue: Deployment, sizes: Mapping[str, int]) -> None:
+    """Count the pauses of these pools, and write entries of the feed alone, as an hour after a deployment.
 
     Args:
         queue: the queue.
@@ -139,6 +140,7 @@ def count_pauses(queue: Deployment, sizes: Mapping[str, int]) -> None:
         queue.write_by_hand(transitions.add_pool(pool, size))
     for known in read_pools(queue.table):
         queue.write_by_hand(transitions.begin_to_count_pauses(known, 0))
+    queue.write_by_hand([FeedHead(last=int(START_S * 1000) - 1, alone_from_ms=0).put(None)])
     queue.faults.rates = rates
 
 

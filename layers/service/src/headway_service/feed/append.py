@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from headway_service.errors import RetryLater
+from headway_service.feed.committed import committed
 from headway_service.ports.table import Table
 from headway_service.store.records.feed import FEED, FEED_KEPT_S, FeedEntry, FeedEvent, FeedHead
 from headway_service.store.repository import retry_on_conflict
@@ -14,6 +15,9 @@ MAX_ENTRY_BYTES = 65_536
 
 MAX_LOOK_BACK = 1000
 """Entries that are searched for an event that is handed over again."""
+
+OLDER_CODE_MS = 3_600_000
+"""For this long, ms, after newer code has appended an entry, readers may run older code: for it, all entries count."""
 
 CLOCKS_MS = 5000
 """How far the clock of a writer may be behind that of the table's stream, ms."""
@@ -49,20 +53,32 @@ class FeedAppender:
         # The head is read first: what is appended after it makes the write fail, what was before is found below.
         item = self._table.get(FeedHead.KEY)
         head = None if item is None else FeedHead.parse(item)
-        known = self._known(since_ms)
+        last = None if head is None else head.last
+        entries = self._entries(since_ms)
+        known = {event.id for entry in committed(entries, last) for event in entry.events}
         new = tuple(each for each in events if each.id not in known)
         if not new:
             return
         now_ms = self._machine_clock()
-        position = now_ms if head is None else max(now_ms, head.last + 1)
-        entry = FeedEntry(position=position, events=new, expires_at=now_ms // 1000 + FEED_KEPT_S)
-        self._table.write([FeedHead(last=position).put(head), entry.put()])
+        # Entries that do not count keep their positions.
+        newest = max([last or 0, *(each.position for each in entries[-1:])])
+        entry = FeedEntry(
+            position=max(now_ms, newest + 1), after=last, events=new, expires_at=now_ms // 1000 + FEED_KEPT_S
+        )
+        alone_from_ms = now_ms + OLDER_CODE_MS if head is None or head.alone_from_ms is None else head.alone_from_ms
+        moves = FeedHead(last=entry.position, alone_from_ms=alone_from_ms).put(head)
+        if head is not None and alone_from_ms <= now_ms:
+            # Two writes alone cost half of a transaction of both. If the head does not move, the entry does not count.
+            self._table.write([entry.put()])
+            self._table.write([moves])
+        else:
+            self._table.write([moves, entry.put()])
 
-    def _known(self, since_ms: int) -> frozenset[str]:
-        """The ids of the events that were appended since then."""
+    def _entries(self, since_ms: int) -> list[FeedEntry]:
+        """The entries that were written since then."""
         after = FeedEntry.key(max(0, since_ms - CLOCKS_MS)).sk
         items = self._table.query(FEED, prefix=FeedEntry.PREFIX, after=after, limit=MAX_LOOK_BACK)
-        return frozenset(each.id for item in items for each in FeedEntry.parse(item).events)
+        return [FeedEntry.parse(item) for item in items]
 
 
 def _in_entries(events: Sequence[FeedEvent]) -> Iterator[list[FeedEvent]]:

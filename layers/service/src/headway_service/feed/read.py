@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from headway_service.feed.committed import committed
 from headway_service.feed.cursor import Cursor
 from headway_service.ports.table import Table
-from headway_service.store.records.feed import FEED, FEED_KEPT_S, FeedEntry, FeedEvent
+from headway_service.store.records.feed import FEED, FEED_KEPT_S, FeedEntry, FeedEvent, FeedHead
 
 MAX_EVENTS = 100
 """Events in one page."""
@@ -95,7 +96,7 @@ class FeedReader:
         missed = after is not None and cursor.position < now_ms - FEED_KEPT_S * 1000
         found: list[tuple[Cursor, FeedEvent]] = []
         for _ in range(_MAX_QUERIES):
-            entries = self._entries_after(cursor)
+            entries, complete = self._entries_after(cursor)
             for entry in entries:
                 for place, event in _events_after(cursor, entry):
                     cursor = place
@@ -103,7 +104,7 @@ class FeedReader:
                         found.append((place, event))
                         if len(found) == limit:
                             return FeedPage(events=tuple(found), cursor=cursor, more=True, missed=missed)
-            if len(entries) < _READ_ENTRIES:
+            if complete:
                 # The place of a reader must not expire only because nothing happens.
                 cursor = max(cursor, Cursor(now_ms - IDLE_MS))
                 return FeedPage(events=tuple(found), cursor=cursor, more=False, missed=missed)
@@ -116,10 +117,21 @@ class FeedReader:
         # Positions are of the machine time. No event is recorded before it happens.
         return max(0, self._machine_clock() - max(0, self._clock() - wanted.since_ms) - 1)
 
-    def _entries_after(self, cursor: Cursor) -> list[FeedEntry]:
+    def _entries_after(self, cursor: Cursor) -> tuple[list[FeedEntry], bool]:
+        """The next entries that count, and whether there are no more now."""
         after = FeedEntry.key(cursor.position).sk
-        items = self._table.query(FEED, prefix=FeedEntry.PREFIX, after=after, limit=_READ_ENTRIES)
-        return [FeedEntry.parse(item) for item in items]
+        limit = _READ_ENTRIES
+        while True:
+            # The head is behind all entries of its partition.
+            items = self._table.query(FEED, after=after, limit=limit)
+            complete = len(items) < limit
+            heads = [FeedHead.parse(item) for item in items[-1:] if item["sk"] == FeedHead.KEY.sk]
+            entries = [FeedEntry.parse(item) for item in items[: len(items) - len(heads)]]
+            found = committed(entries, heads[0].last if heads else None)
+            if found or complete:
+                return found, complete
+            # So many writers in a row have stopped between an entry and the head.
+            limit *= 4
 
 
 def _events_after(cursor: Cursor, entry: FeedEntry) -> list[tuple[Cursor, FeedEvent]]:

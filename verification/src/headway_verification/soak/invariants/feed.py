@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from headway_service.store.records.feed import FEED, FeedEntry
+from headway_service.feed.committed import committed
+from headway_service.store.records.feed import FEED, FeedEntry, FeedHead
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.violations import Violated
 
@@ -24,8 +25,10 @@ def check_feed(table: MemoryTable, published: Sequence[str]) -> None:
     Raises:
         Violated: an event is missing, is there twice, or is before an earlier one of its job.
     """
-    entries = table.query(FEED, prefix=FeedEntry.PREFIX, limit=_MAX_ENTRIES)
-    ids = [event.id for item in entries for event in FeedEntry.parse(item).events]
+    entries = [FeedEntry.parse(item) for item in table.query(FEED, prefix=FeedEntry.PREFIX, limit=_MAX_ENTRIES)]
+    head = table.get(FeedHead.KEY)
+    counting = committed(entries, None if head is None else FeedHead.parse(head).last)
+    ids = [event.id for entry in counting for event in entry.events]
     if missing := set(published) - set(ids):
         raise Violated(f"the feed lacks {min(missing)}")
     recorded = _by_subject(ids)

@@ -32,6 +32,7 @@ from headway_verification.soak.trials.steps import (
     POOLS,
     Begin,
     Step,
+    append_alone,
     ask,
     back_off,
     complete_training,
@@ -178,6 +179,13 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "two shards of the stream that are the first": Interleaving(
         situation=Scenario(prepare=run_steps(submit("a"), submit("b")), begin=deliver_changes(0, 1)),
         rival=deliver_changes(1, 2),
+        meanwhile=run_steps(),
+    ),
+    "two shards of the stream whose entries are written alone": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(append_alone, submit("a"), submit("b"), submit("c")), begin=deliver_changes(0, 2)
+        ),
+        rival=deliver_changes(2, 3),
         meanwhile=run_steps(),
     ),
     "two runs that add to the sums of usage": Interleaving(

@@ -26,6 +26,7 @@ from headway_verification.soak.trials.steps import (
     Step,
     answer_in_turn,
     answer_together,
+    append_alone,
     ask,
     bypass_queue,
     bypass_queue_endlessly,
@@ -223,6 +224,10 @@ SITUATIONS: dict[str, Scenario] = {
     "a job is submitted after another": Scenario(prepare=run_steps(submit("a")), begin=submit_after("j", "a")),
     "changes of jobs are published": Scenario(
         prepare=run_steps(submit("a"), submit("b"), ask("PATCH", "/jobs/a", {"priority": 9})), begin=deliver_changes()
+    ),
+    "changes of jobs are published, and their entries written alone": Scenario(
+        prepare=run_steps(append_alone, submit("a"), submit("b"), ask("PATCH", "/jobs/a", {"priority": 9})),
+        begin=deliver_changes(),
     ),
     "what has ended is added to the sums of usage": Scenario(
         prepare=run_steps(

@@ -17,6 +17,7 @@ from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.settings import MAX_LAUNCHES_AT_ONCE
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger, read_pools
+from headway_service.store.records.feed import FeedHead
 from headway_service.store.records.ledger import PauseRecord
 from headway_verification.soak.cooperative_scheduler import Process, Thread, ThreadChoice
 from headway_verification.soak.deployment import Deployment
@@ -81,6 +82,11 @@ def count_pauses(queue: Deployment) -> None:
     """Count the pauses of all pools, as an hour after a deployment."""
     for pool in read_pools(queue.table):
         queue.write_by_hand(transitions.begin_to_count_pauses(pool, 0))
+
+
+def append_alone(queue: Deployment) -> None:
+    """Write entries of the feed alone, as an hour after a deployment."""
+    queue.write_by_hand([FeedHead(last=int(START_S * 1000) - 1, alone_from_ms=0).put(None)])
 
 
 def submit_idle(name: str, profile: str = "0:0", run_s: int = 3000) -> Begin:

@@ -33,9 +33,12 @@ class FeedEvent(Record):
 
 
 class FeedHead(Record):
-    """The position of the newest entry. An entry is only written together with it."""
+    """The position of the newest entry. An entry counts when the head has moved to it."""
 
     last: int
+    #: From this machine time on, ms, entries are written before the head, by themselves: all readers tell those that
+    #: count from those that do not. None while older code may append or read.
+    alone_from_ms: int | None = None
 
     KEY: ClassVar[Key] = Key(FEED, "head")
 
@@ -52,6 +55,8 @@ class FeedEntry(Record):
 
     #: When it was written, ms; later than each entry before it. So a key is a time and a place in the order.
     position: int
+    #: The position of the head when it was written; None for the first entry, and for those of older code.
+    after: int | None = None
     events: tuple[FeedEvent, ...]
     #: When the table may forget it, s since the epoch.
     expires_at: int
@@ -62,6 +67,6 @@ class FeedEntry(Record):
         return Key(FEED, f"{cls.PREFIX}{position:013d}")
 
     def put(self) -> Put:
-        """The write that stores it."""
+        """The write that stores it, on condition that there is none at its position."""
         key = self.key(self.position)
-        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()}, requires=Absent())
