@@ -229,7 +229,7 @@ class Preemption:
 
     def _outranks_any(self, job: WaitingJob) -> bool:
         mine, lowest = capped_priority(job.priority, job.team, self._policy), self._index.lowest_priority
-        if mine != lowest or not takes_part(job, self._policy):
+        if not takes_part(job, self._policy) or mine != lowest:
             return mine > lowest
         last_turn_ms, _ = self._index.equals
         return job.turn_ms < last_turn_ms
