@@ -152,10 +152,9 @@ def test_with_one_at_once_each_launch_waits_for_the_answer_of_the_one_before(wor
     assert log == ["intent", "CreateTrainingJob", "attempt"] * 3
 
 
-@pytest.mark.parametrize("error", [THROTTLED, NO_ANSWER])
-def test_after_a_missing_answer_launches_in_flight_end_and_no_further_one_begins(world: World, error: AwsError) -> None:
+def test_after_a_missing_answer_launches_in_flight_end_and_no_further_one_begins(world: World) -> None:
     submit_all(world)
-    answer(world, {"a": (error, False)})
+    answer(world, {"a": (NO_ANSWER, False)})
     HeldCalls(world)
     report = world.tick()
     assert world.called("CreateTrainingJob") == ["a", "b", "c"]
@@ -179,17 +178,36 @@ def test_instances_that_a_refused_launch_gives_back_are_used_by_the_same_tick(si
     assert world.states("a", "next") == {"a": "failed", "next": "running"}
 
 
-def test_several_throttled_launches_are_one_back_off_of_their_pool(world: World) -> None:
+def test_throttled_launches_are_tried_again_one_at_a_time_by_the_same_tick(world: World) -> None:
     submit_all(world)
-    answer(world, dict.fromkeys("abc", (THROTTLED, False)))
+    answer(world, dict.fromkeys("ab", (THROTTLED, False)))
+    calls, in_flight = HeldCalls(world), list[int]()
+    calls.before_answer = lambda: in_flight.append(len(calls._held))
+    report = world.tick()
+    assert (report.unclear, world.states(*NAMES)) == (0, dict.fromkeys(NAMES, "running"))
+    assert in_flight == [3, 2, 1, *[1] * 5]
+    assert {pool.backoffs for pool in read_ledger(world.table).pools} == {0}
+    world.check()
+
+
+def test_a_launch_that_is_throttled_by_itself_is_not_tried_again_by_its_tick(world: World) -> None:
+    submit_all(world, ["a"])
+    answer(world, {"a": (THROTTLED, False)})
     HeldCalls(world)
-    assert world.tick().unclear == AT_ONCE
+    assert world.tick().unclear == 1
+    assert world.called("CreateTrainingJob") == ["a"]
+    assert {pool.pool for pool in read_ledger(world.table).pools if pool.backoffs} == {P5}
+
+
+def test_launches_that_are_throttled_again_one_at_a_time_are_one_back_off_of_their_pool(world: World) -> None:
+    submit_all(world)
+    for _ in range(2):
+        answer(world, dict.fromkeys("abc", (THROTTLED, False)))
+    HeldCalls(world)
+    assert world.tick().unclear == 1
     (pool,) = [each for each in read_ledger(world.table).pools if each.pool == P5]
     assert pool.backoffs == 1
-    world.now_s += FIRST_BACK_OFF_S + 1
-    assert world.tick().unclear == 0
-    assert world.states(*NAMES) == dict.fromkeys(NAMES, "running")
-    assert sorted(world.called("CreateTrainingJob")) == sorted([*"abc", *NAMES])
+    assert world.called("CreateTrainingJob") == [*NAMES, "a"]
 
 
 def test_after_a_back_off_of_any_pool_there_is_one_launch_at_a_time_until_it_would_be_the_first_one_again(
@@ -210,15 +228,16 @@ def test_after_a_back_off_of_any_pool_there_is_one_launch_at_a_time_until_it_wou
 
 def test_launches_that_were_left_are_tried_one_at_a_time_until_one_has_no_answer(world: World) -> None:
     submit_all(world)
-    answer(world, dict.fromkeys("abc", (THROTTLED, False)))
+    for _ in range(2):
+        answer(world, dict.fromkeys("abc", (THROTTLED, False)))
     HeldCalls(world)
     world.tick()
     world.now_s += FIRST_BACK_OFF_S + 1
     answer(world, {"b": (THROTTLED, False)})
     log = log_of(world)
     assert world.tick().unclear == 1
-    assert log.count("CreateTrainingJob") == 2, "c waits for the end of the back-off, d to f too"
-    assert attempt_states(world) == {"a": "live", "b": "launching", "c": "launching"}
+    assert log.count("CreateTrainingJob") == 2, "c waits for the end of the back-off"
+    assert attempt_states(world) == {**dict.fromkeys("adef", "live"), "b": "launching", "c": "launching"}
 
 
 def test_launches_that_were_left_without_a_back_off_are_in_flight_together(world: World) -> None:

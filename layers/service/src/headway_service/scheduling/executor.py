@@ -262,9 +262,7 @@ class Executor:
     def _settle_ended(self) -> bool:
         as_decided = True
         while (ended := self._launches.pop_ended()) is not None:
-            attempt, asked_ms, answer = ended
-            settle = partial(self._launcher.reconcile_intent, answer=answer, asked_ms=asked_ms)
-            as_decided &= self._reconcile(attempt, settle)
+            as_decided &= self._reconcile(ended.attempt, partial(self._launcher.reconcile_intent, launch=ended))
         return as_decided
 
     def _execute_all(self, due: Iterable[AttemptRecord]) -> bool:

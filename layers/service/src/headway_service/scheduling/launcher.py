@@ -41,6 +41,7 @@ from headway_service.sagemaker_api.launch_request import on_demand, with_pending
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.scheduling.backoff import PoolBackoff, next_postponement_s
+from headway_service.scheduling.launches import Launch
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import AttemptRecord, StopCause
@@ -93,6 +94,7 @@ class Launcher:
         self.backoff = PoolBackoff(table, jitter)
         self.warm_pools = WarmPoolTracker(table, training_jobs, machine_clock, releases=True)
         self._launches_at_once = launches_at_once
+        self._one_at_a_time = False
         self._paused: frozenset[str] = frozenset()
         #: Attempts that SageMaker has accepted here, should that not have been written down: created when at the
         #: earliest, ms.
@@ -112,9 +114,12 @@ class Launcher:
         """How many launches may be in flight now.
 
         SageMaker throttles the calls of an account, whatever their pools. So after a back-off of any pool there is one
-        at a time, until a further failure would not double that back-off.
+        at a time, until a further failure would not double that back-off; after one of several was throttled, until
+        the end of the tick.
         """
-        return 1 if self.backoff.is_recent(self._machine_clock()) else self._launches_at_once
+        if self._one_at_a_time or self.backoff.is_recent(self._machine_clock()):
+            return 1
+        return self._launches_at_once
 
     def pending(self, attempt: AttemptRecord) -> bool:
         """Whether there is anything to do for an attempt that this invocation may do."""
@@ -150,21 +155,13 @@ class Launcher:
         """
         self._training_jobs.create(self._request(attempt))
 
-    def reconcile_intent(
-        self,
-        attempt: AttemptRecord,
-        now_ms: int,
-        *,
-        answer: Callable[[], None] | None = None,
-        asked_ms: int | None = None,
-    ) -> bool:
+    def reconcile_intent(self, attempt: AttemptRecord, now_ms: int, *, launch: Launch | None = None) -> bool:
         """Launch or stop an attempt.
 
         Args:
             attempt: the attempt.
             now_ms: the training time, ms.
-            answer: the answer of :meth:`create`, if that was called; None calls it if the attempt needs that.
-            asked_ms: when that was called, ms; now by default.
+            launch: the call of :meth:`create`, if there was one; None calls it if the attempt needs that.
 
         Returns:
             Whether it went as it was decided: SageMaker launches it, or stops it. Otherwise instances may have come
@@ -184,8 +181,8 @@ class Launcher:
         elif attempt.attempt_name in self._created:
             return self._confirm(attempt, now_ms)
         else:
-            answer = answer or partial(self.create, attempt)
-            return self._launch(attempt, answer, now_ms, asked_ms=now_ms if asked_ms is None else asked_ms)
+            called = launch or Launch(attempt=attempt, answer=partial(self.create, attempt), asked_ms=now_ms)
+            return self._launch(attempt, called, now_ms)
         return False
 
     def _is_to_launch(self, attempt: AttemptRecord) -> bool:
@@ -195,10 +192,10 @@ class Launcher:
     def _is_paused(self, attempt: AttemptRecord) -> bool:
         return not self._paused.isdisjoint(attempt.demand)
 
-    def _launch(self, attempt: AttemptRecord, answer: Callable[[], None], now_ms: int, *, asked_ms: int) -> bool:
+    def _launch(self, attempt: AttemptRecord, launch: Launch, now_ms: int) -> bool:
         log = {"job": attempt.job_name, "attempt": attempt.attempt_name}
         try:
-            answer()
+            launch.answer()
         except (NameTaken, LaunchPostponed, LaunchRefused) as error:
             # A permanent refusal ends the job, so SageMaker is asked about it too: a restored table does not know each
             # earlier launch, and a name in use may be answered with any refusal.
@@ -214,6 +211,11 @@ class Launcher:
         except Throttled as error:
             # No call is in progress: the next invocation may retry without waiting for the lease to expire.
             self._table.write(transitions.return_lease(attempt, 0))
+            if not launch.alone:
+                # Perhaps only these were too many at once: it is tried again by itself before its pool backs off.
+                logger.warning("one of several launches is throttled; they go on one at a time", extra=log)
+                self._one_at_a_time = True
+                return False
             self._back_off(attempt, error)
             raise
         except OutcomeUnknown as error:
@@ -222,7 +224,7 @@ class Launcher:
             self._back_off(attempt, error)
             raise
         logger.info("launched", extra=log)
-        self._created[attempt.attempt_name] = asked_ms - CLOCKS_MS
+        self._created[attempt.attempt_name] = launch.asked_ms - CLOCKS_MS
         return self._confirm(attempt, now_ms)
 
     def _not_launched(self, attempt: AttemptRecord, error: LaunchError, now_ms: int) -> None:

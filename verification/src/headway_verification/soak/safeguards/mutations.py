@@ -142,9 +142,9 @@ def _unknown_outcome_is_failed() -> Patch:
     """A launch without an answer counts as failed."""
     whole = launcher.Launcher._launch
 
-    def launch(self: Any, attempt: Any, answer: Any, now_ms: int, *, asked_ms: int) -> bool:
+    def launch(self: Any, attempt: Any, launch: Any, now_ms: int) -> bool:
         try:
-            return whole(self, attempt, answer, now_ms, asked_ms=asked_ms)
+            return whole(self, attempt, launch, now_ms)
         except OutcomeUnknown:
             reason = Reason(code=ReasonCode.LAUNCH_POSTPONED, message="?")
             self._postpone(attempt, reason, now_ms, name_is_free=True)
