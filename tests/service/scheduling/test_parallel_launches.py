@@ -19,6 +19,7 @@ from headway_service.ports.table import Write
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S, MAX_BACK_OFF_S
 from headway_service.scheduling.executor import RESERVED_MS
+from headway_service.scheduling.launcher import ONE_AT_A_TIME_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.repository import MAX_TRIES
 from headway_service.testing.inline_calls import make_call
@@ -378,7 +379,7 @@ def test_whatever_the_answers_and_their_order_each_job_runs_once_or_fails_if_it_
     world.tick()
     world.check()
     assert calls.most <= at_once
-    assert len(world.called("CreateTrainingJob")) <= len(NAMES)
+    assert len(world.called("CreateTrainingJob")) <= len(NAMES) + answers.count("throttled")
     for _ in range(40):
         world.now_s += 60
         world.tick()
@@ -386,3 +387,21 @@ def test_whatever_the_answers_and_their_order_each_job_runs_once_or_fails_if_it_
     expected = {name: "failed" if which == "refused" else "running" for name, which in given_to.items()}
     assert world.states(*NAMES) == expected
     assert sum(world.fleet.in_use().values()) == list(expected.values()).count("running")
+
+
+def test_the_next_ticks_of_a_process_launch_one_at_a_time_for_some_minutes_after_one_of_several_was_throttled(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit_all(world, NAMES[:2])
+    answer(world, {"a": (THROTTLED, False)})
+    calls = HeldCalls(world)
+    monkeypatch.setattr(world, "make_parallel_calls", lambda: nullcontext(calls))
+    in_flight: list[int] = []
+    calls.before_answer = lambda: in_flight.append(len(calls._held))
+    world.container.tick(INVOCATION_S * 1000)
+    submit_all(world, NAMES[2:4])
+    world.container.tick(INVOCATION_S * 1000)
+    world.now_s += ONE_AT_A_TIME_S + 1
+    submit_all(world, NAMES[4:])
+    world.container.tick(INVOCATION_S * 1000)
+    assert in_flight == [2, 1, 1, 1, 1, 2, 1]

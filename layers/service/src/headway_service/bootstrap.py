@@ -140,6 +140,8 @@ class Container:
         self.clock = clock
         self.machine_clock = machine_clock
         self._random = random or SystemRandom()
+        #: When one of several launches of a tick was last throttled, machine time, ms.
+        self._throttled_ms = 0
 
     @classmethod
     def from_environment(cls) -> Container:
@@ -485,19 +487,21 @@ class Container:
 
     def _tick(self, remaining_ms: int, calls: ParallelCalls) -> TickReport:
         deadline_ms = self.machine_clock() + remaining_ms
+        launcher = Launcher(
+            self.table,
+            self.training_jobs,
+            self.observer,
+            holder=self._token(),
+            machine_clock=self.machine_clock,
+            deadline_ms=deadline_ms,
+            jitter=self._random.random,
+            launches_at_once=self.settings.launches_at_once,
+            throttled_ms=self._throttled_ms,
+        )
         ticker = Scheduler(
             table=self.table,
             store=self.store,
-            launcher=Launcher(
-                self.table,
-                self.training_jobs,
-                self.observer,
-                holder=self._token(),
-                machine_clock=self.machine_clock,
-                deadline_ms=deadline_ms,
-                jitter=self._random.random,
-                launches_at_once=self.settings.launches_at_once,
-            ),
+            launcher=launcher,
             calls=calls,
             clock=self.clock,
             machine_clock=self.machine_clock,
@@ -507,7 +511,11 @@ class Container:
             reuse=self.reuse,
             note_idle=self.idle_time.note,
         )
-        return ticker.run()
+        try:
+            return ticker.run()
+        finally:
+            # For the next tick of this process. Another one finds out by itself.
+            self._throttled_ms = launcher.throttled_ms
 
     def _in_force(self) -> EffectiveConfig:
         return get_effective(self.table, self.store, self.machine_clock)

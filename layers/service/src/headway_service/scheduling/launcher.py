@@ -40,7 +40,7 @@ from headway_service.ports.training_jobs import TrainingJobs, TrainingJobStatus
 from headway_service.sagemaker_api.launch_request import on_demand, with_pending_limit, without_warm_pool
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import is_proven
-from headway_service.scheduling.backoff import PoolBackoff, next_postponement_s
+from headway_service.scheduling.backoff import MAX_BACK_OFF_S, PoolBackoff, next_postponement_s
 from headway_service.scheduling.launches import Launch
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
@@ -54,6 +54,9 @@ LEASE_MARGIN_MS = 5_000
 
 CLOCKS_MS = 5_000
 """A training job may seem to be created this much before it was requested, as SageMaker has a clock of its own."""
+
+ONE_AT_A_TIME_S = MAX_BACK_OFF_S
+"""After one of several launches was throttled, there is one at a time for so long, s."""
 
 ASK_AGAIN_S = 10
 """Time after which SageMaker is asked again about a launch that it may show later."""
@@ -71,6 +74,8 @@ class Launcher:
         deadline_ms: when this invocation dies, machine time, ms; bounds the leases it takes.
         jitter: a random number from 0 to 1, for back-offs.
         launches_at_once: how many launches may be in flight.
+        throttled_ms: when one of several launches was last throttled, as far as this process knows, machine time, ms; 0
+            for never.
     """
 
     def __init__(
@@ -84,6 +89,7 @@ class Launcher:
         deadline_ms: int,
         jitter: Callable[[], float],
         launches_at_once: int,
+        throttled_ms: int = 0,
     ) -> None:
         self._table = table
         self._training_jobs = training_jobs
@@ -94,7 +100,8 @@ class Launcher:
         self.backoff = PoolBackoff(table, jitter)
         self.warm_pools = WarmPoolTracker(table, training_jobs, machine_clock, releases=True)
         self._launches_at_once = launches_at_once
-        self._one_at_a_time = False
+        #: When one of several launches was last throttled, machine time, ms; 0 for never.
+        self.throttled_ms = throttled_ms
         self._paused: frozenset[str] = frozenset()
         #: Attempts that SageMaker has accepted here, should that not have been written down: created when at the
         #: earliest, ms.
@@ -114,10 +121,11 @@ class Launcher:
         """How many launches may be in flight now.
 
         SageMaker throttles the calls of an account, whatever their pools. So after a back-off of any pool there is one
-        at a time, until a further failure would not double that back-off; after one of several was throttled, until
-        the end of the tick.
+        at a time, until a further failure would not double that back-off. So there is for as long after one of several
+        was throttled.
         """
-        if self._one_at_a_time or self.backoff.is_recent(self._machine_clock()):
+        machine_ms = self._machine_clock()
+        if machine_ms < self.throttled_ms + ONE_AT_A_TIME_S * 1000 or self.backoff.is_recent(machine_ms):
             return 1
         return self._launches_at_once
 
@@ -214,7 +222,7 @@ class Launcher:
             if not launch.alone:
                 # Perhaps only these were too many at once: it is tried again by itself before its pool backs off.
                 logger.warning("one of several launches is throttled; they go on one at a time", extra=log)
-                self._one_at_a_time = True
+                self.throttled_ms = self._machine_clock()
                 return False
             self._back_off(attempt, error)
             raise
