@@ -238,23 +238,6 @@ def test_a_launch_that_is_postponed_beside_a_warm_pool_that_sagemaker_does_not_u
     assert made.states("b") == {"b": "running"}
 
 
-def test_of_two_warm_pools_sagemaker_may_use_the_other_one() -> None:
-    made = world(size=2)
-    submit(made, "a")
-    made.tick()
-    made.pass_time(60)
-    submit(made, "b")
-    made.tick()
-    made.pass_time(1500)
-    assert sorted(kept(made)) == ["a", "b"]
-    submit(made, "c", keep_s=None)
-    made.tick()
-    assert [name for name, pool in kept(made).items() if pool.claimed_by] == ["b"]
-    minutes(made, 1)
-    (pool,) = kept(made).values()
-    assert (pool.attempt_name, pool.claimed_by, pool.release_ms) == ("b", "", None)
-
-
 def two_warm_pools() -> World:
     """``a`` has ended a minute before ``b``, so a job is started in that of ``b``, and SageMaker uses that of ``a``."""
     made = world(size=2, faults={"warm_pool_choice": "oldest"})
@@ -266,6 +249,16 @@ def two_warm_pools() -> World:
     made.pass_time(1500)
     assert sorted(kept(made)) == ["a", "b"]
     return made
+
+
+def test_of_two_warm_pools_sagemaker_may_use_the_other_one() -> None:
+    made = two_warm_pools()
+    submit(made, "c", keep_s=None)
+    made.tick()
+    assert [name for name, pool in kept(made).items() if pool.claimed_by] == ["b"]
+    minutes(made, 1)
+    (pool,) = kept(made).values()
+    assert (pool.attempt_name, pool.claimed_by, pool.release_ms) == ("b", "", None)
 
 
 @pytest.mark.parametrize("minute", [1, 2], ids=["one is described first", "the other one is"])
@@ -594,13 +587,7 @@ def test_a_warm_pool_is_gone_when_it_is_known_who_uses_it_or_that_it_is_used_up(
 
 
 def test_a_tick_finds_that_a_started_job_uses_another_warm_pool() -> None:
-    made = world(size=2, faults={"warm_pool_choice": "oldest"})
-    submit(made, "a")
-    made.tick()
-    made.pass_time(60)
-    submit(made, "b")
-    made.tick()
-    made.pass_time(1500)
+    made = two_warm_pools()
     submit(made, "c", keep_s=None)
     made.tick()
     assert [name for name, pool in kept(made).items() if pool.claimed_by] == ["b"]

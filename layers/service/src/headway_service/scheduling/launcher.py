@@ -121,8 +121,8 @@ class Launcher:
         """How many launches may be in flight now.
 
         SageMaker throttles the calls of an account, whatever their pools. So after a back-off of any pool there is one
-        at a time, until a further failure would not double that back-off. So there is for as long after one of several
-        was throttled.
+        at a time, until a further failure would not double that back-off. The same holds for :data:`ONE_AT_A_TIME_S`
+        after one of several launches was throttled.
         """
         machine_ms = self._machine_clock()
         if machine_ms < self.throttled_ms + ONE_AT_A_TIME_S * 1000 or self.backoff.is_recent(machine_ms):
