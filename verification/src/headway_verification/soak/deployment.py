@@ -130,7 +130,8 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         _current["cloudwatch"] = FaultyCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
         self.consumers = StreamConsumers(self.table, edge, self.faults, Random(random.random()))
         self.s3 = FaultyObjects(self.fleet, edge, lambda: self.now_s)
-        self.invariants.input_writes = self.s3.input_writes
+        self.invariants.reuse.input_reads = self.s3.input_reads
+        self.invariants.reuse.input_writes = self.s3.input_writes
         self._edge_table = FaultyTable(self.table, edge, random)
         #: See :meth:`set_temper`.
         self.temper: Temper = {}

@@ -32,6 +32,8 @@ class FaultyObjects:
         self._edge = edge
         self._clock_s = clock_s
         self._written: set[str] = set()
+        #: When the input was listed, virtual time, ms.
+        self.input_reads: list[int] = []
         #: When the input was written, virtual time, ms.
         self.input_writes: list[int] = []
         self.write_input(b"")
@@ -50,6 +52,8 @@ class FaultyObjects:
 
         def work() -> ObjectPage:
             self._write_outputs()
+            if bucket == DATA:
+                self.input_reads.append(int(self._clock_s() * 1000))
             return self._objects.list(bucket, prefix, token)
 
         return self._edge.call("ListObjectsV2", work, about=f"{bucket}/{prefix}", refused=_unreadable)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -24,7 +24,7 @@ from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.invariants.arrays import check_arrays, is_array, is_set_aside
 from headway_verification.soak.invariants.dependencies import awaited, check_dependencies, check_inputs
 from headway_verification.soak.invariants.pauses import LONGEST_INVOCATION_S, PauseInvariants
-from headway_verification.soak.invariants.reuse import check_reuse, reused_from
+from headway_verification.soak.invariants.reuse import ReuseInvariants, reused_from
 from headway_verification.soak.invariants.sizes import SizeInvariants, runs_on
 from headway_verification.soak.violations import require
 
@@ -88,8 +88,7 @@ class Invariants:
         self._sizes = SizeInvariants()
         self.states: set[str] = set()
         self.too_late_s: float | None = None
-        #: When the input of jobs with reuse was written, ms.
-        self.input_writes: Sequence[int] = ()
+        self.reuse = ReuseInvariants()
 
     def check(self, accepted: Collection[str], now_s: float) -> None:
         """Check the invariants that hold at every moment.
@@ -104,7 +103,7 @@ class Invariants:
         jobs, lines, ledger = self._read()
         check_dependencies(jobs)
         check_arrays(jobs)
-        check_reuse(jobs, self._request_of, self.input_writes)
+        self.reuse.check(jobs, self._request_of)
         for name in (
             name for name, job in jobs.items() if job.get("liveAttempt") and job.get("summary", {}).get("dependsOn")
         ):

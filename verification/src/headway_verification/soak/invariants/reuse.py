@@ -24,39 +24,61 @@ def reused_from(job: Mapping[str, Any]) -> str:
     return str(_reuse(job).get("jobName", ""))
 
 
-def check_reuse(jobs: _Jobs, request_of: Callable[[str], Mapping[str, Any]], input_writes: Sequence[int]) -> None:
-    """Check that a job has the outputs of a job that has completed the same, and that no two compute the same at once.
+class ReuseInvariants:
+    """Checks that equal jobs are computed once, and from the same inputs.
 
-    Args:
-        jobs: the jobs, by name.
-        request_of: the stored request of a job.
-        input_writes: when the input of jobs with reuse was written, ms.
-
-    Raises:
-        Violated: an invariant does not hold.
+    Attributes:
+        input_reads: when the input of jobs with reuse was read, virtual time, ms, in order.
+        input_writes: when it was written, the same.
     """
-    computing: dict[str, str] = {}
-    for name, job in jobs.items():
+
+    def __init__(self) -> None:
+        self.input_reads: Sequence[int] = ()
+        self.input_writes: Sequence[int] = ()
+        #: When the input was last read before a job began to compute for others, by job, ms.
+        self._read_ms: dict[str, int] = {}
+
+    def check(self, jobs: _Jobs, request_of: Callable[[str], Mapping[str, Any]]) -> None:
+        """Check that a job has the outputs of a job that has completed the same, and that no two compute the same.
+
+        Args:
+            jobs: the jobs, by name.
+            request_of: the stored request of a job.
+
+        Raises:
+            Violated: an invariant does not hold.
+        """
+        computing: dict[str, str] = {}
+        for name, job in jobs.items():
+            if reused_from(job) or not (key := _reuse(job).get("key")):
+                continue
+            self._read_ms.setdefault(name, max(self.input_reads, default=0))
+            if job["jobState"] not in _ENDS:
+                require(key not in computing, f"{name} and {computing.get(key)} compute the same")
+                computing[key] = name
+        for name, job in jobs.items():
+            if reused_from(job):
+                self._check_answer(name, jobs, request_of)
+
+    def _check_answer(self, name: str, jobs: _Jobs, request_of: Callable[[str], Mapping[str, Any]]) -> None:
+        job = jobs[name]
         source = reused_from(job)
-        if source:
-            other = jobs[source]
-            require(job["jobState"] == "completed", f"{name} has the outputs of {source}, but is {job['jobState']}")
-            require(not job.get("attempts"), f"{name} has the outputs of {source}, and an attempt")
-            require(other["jobState"] == "completed", f"{name} has the outputs of {source}, which has not completed")
-            require(not reused_from(other), f"{name} has the outputs of {source}, which has none of its own")
-            require(job.get("team") == other.get("team"), f"{name} has the outputs of {source}, a job of another team")
-            require(
-                _reuse(job)["attemptName"] == other["attempts"][-1]["attemptName"],
-                f"{name} has the outputs of another attempt than the last of {source}",
-            )
-            began_ms, ended_ms = other["entryTime"] + _CLOCKS_MS, other["summary"]["endedMs"] - _CLOCKS_MS
-            during = any(began_ms < written_ms < ended_ms for written_ms in input_writes)
-            require(not during, f"{name} has the outputs of {source}, whose input was written while it ran")
-            one, two = (_compared(request_of(each)) for each in (name, source))
-            require(one == two, f"{name} has the outputs of {source}, which computes something else")
-        elif job["jobState"] not in _ENDS and (key := _reuse(job).get("key")):
-            require(key not in computing, f"{name} and {computing.get(key)} compute the same")
-            computing[key] = name
+        other = jobs[source]
+        require(job["jobState"] == "completed", f"{name} has the outputs of {source}, but is {job['jobState']}")
+        require(not job.get("attempts"), f"{name} has the outputs of {source}, and an attempt")
+        require(other["jobState"] == "completed", f"{name} has the outputs of {source}, which has not completed")
+        require(not reused_from(other), f"{name} has the outputs of {source}, which has none of its own")
+        require(job.get("team") == other.get("team"), f"{name} has the outputs of {source}, a job of another team")
+        require(
+            _reuse(job)["attemptName"] == other["attempts"][-1]["attemptName"],
+            f"{name} has the outputs of another attempt than the last of {source}",
+        )
+        began_ms, ended_ms = self._read_ms[source], other["summary"]["endedMs"] - _CLOCKS_MS
+        during = any(began_ms < written_ms < ended_ms for written_ms in self.input_writes)
+        unchanged = not (during and request_of(source).get("InputDataConfig"))
+        require(unchanged, f"{name} has the outputs of {source}, whose input was written while it ran")
+        one, two = (_compared(request_of(each)) for each in (name, source))
+        require(one == two, f"{name} has the outputs of {source}, which computes something else")
 
 
 def _reuse(job: Mapping[str, Any]) -> Mapping[str, Any]:
