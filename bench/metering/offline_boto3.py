@@ -14,7 +14,7 @@ from botocore.compat import HTTPHeaders
 
 from headway_sandbox.inprocess.stub_client import offline_session
 from headway_service.aws.dynamodb_table import DynamoDBTable
-from headway_service.bootstrap import CALL_LIMITS, OWN_REQUESTS
+from headway_service.bootstrap.clients import CALL_LIMITS, OWN_REQUESTS
 from headway_service.ports.table import Condition, Equals, Item, Key, ListingPage, ScanPage, Table, Tally, Write
 
 Answer = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]

@@ -23,7 +23,7 @@ from headway_service.api.request_body import document_in
 from headway_service.api.request_context import SUBMITTED
 from headway_service.api.router import TIME_HEADER, VERSION_HEADER
 from headway_service.api.serializers import refusal_body, time_text
-from headway_service.bootstrap import Container
+from headway_service.bootstrap.api import ApiContainer
 from headway_service.errors import FieldError, InvalidRequest, JobNotFound, RequestError, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.observability.request_log import job_in, log_refusal
@@ -43,7 +43,7 @@ app = APIGatewayRestResolver(enable_validation=True)
 app._request_validation_middleware = _Validation()  # type: ignore[no-untyped-call]  # noqa: SLF001
 for router in ROUTERS:
     app.include_router(router)
-container = Container.from_environment()
+container = ApiContainer.from_environment()
 cold_start.freeze()
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service.bootstrap import Container
+from headway_service.bootstrap.tracking import TrackingContainer
 from headway_service.observability.logging import logger
 from headway_service.sagemaker_api.status import parse_status
 from headway_service.tracking.observer import StatusOutcome
 
-container = Container.from_environment()
+container = TrackingContainer.from_environment()
 cold_start.freeze()
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service.bootstrap import Container
+from headway_service.bootstrap.patrol import PatrolContainer
 from headway_service.observability.logging import logger
 
-container = Container.from_environment()
+container = PatrolContainer.from_environment()
 cold_start.freeze()
 
 

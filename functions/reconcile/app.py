@@ -12,7 +12,7 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service.bootstrap import Container
+from headway_service.bootstrap.reconcile import ReconcileContainer
 from headway_service.monitoring.gauges import RESERVED_MS, gauges
 from headway_service.observability import metrics
 from headway_service.observability.emf import record
@@ -20,7 +20,7 @@ from headway_service.observability.logging import logger
 from headway_service.pools.pause_counts import begin_to_count
 from headway_service.tracking.reconciler import reconcile
 
-container = Container.from_environment()
+container = ReconcileContainer.from_environment()
 cold_start.freeze()
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service.bootstrap import Container
+from headway_service.bootstrap.schedule import ScheduleContainer
 from headway_service.observability import metrics
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
 
-container = Container.from_environment()
+container = ScheduleContainer.from_environment()
 cold_start.freeze()
 
 

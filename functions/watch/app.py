@@ -11,13 +11,13 @@ from typing import Any
 from aws_lambda_powertools.utilities.data_classes import SNSEvent
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service.bootstrap import Container
+from headway_service.bootstrap.watch import WatchContainer
 from headway_service.observability import metrics
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
 from headway_service.store.ledger import read_ledger
 
-container = Container.from_environment()
+container = WatchContainer.from_environment()
 cold_start.freeze()
 
 

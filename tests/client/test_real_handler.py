@@ -47,7 +47,7 @@ def handler(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     }.items():
         monkeypatch.setenv(name, value)
     module = importlib.import_module("functions.api.app")
-    container = module.Container.from_environment()
+    container = module.ApiContainer.from_environment()
     container.table = MemoryTable()
     container.store = MemoryConfiguration({"pools": {"ml.p5.48xlarge": {"size": 2}}})
     monkeypatch.setattr(container, "wake", lambda _: None)

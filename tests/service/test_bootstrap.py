@@ -13,22 +13,22 @@ from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutErro
 from botocore.validate import ParamValidationDecorator
 
 from headway.errors import HeadwayError
+from headway_sandbox.inprocess.deployment import AllFunctions
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
 from headway_sandbox.inprocess.stub_client import offline_session
 from headway_service import __version__
-from headway_service.bootstrap import Container
 from headway_service.errors import UnreadableAnswer
 from headway_service.settings import MAX_LAUNCHES_AT_ONCE, Settings
 from tests.service.world import request
 
 
 @pytest.fixture
-def container() -> Container:
-    return Container(Settings.of(ENVIRONMENT))
+def container() -> AllFunctions:
+    return AllFunctions(Settings.of(ENVIRONMENT))
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch, container: Container) -> dict[str, Any]:
+def made(monkeypatch: pytest.MonkeyPatch, container: AllFunctions) -> dict[str, Any]:
     """The clients that the service layer has made, by service."""
     clients: dict[str, Any] = {}
 
@@ -66,7 +66,7 @@ def test_a_client_has_a_connection_for_each_launch_at_once_and_one_for_the_tick(
 
 
 def test_a_tick_makes_as_many_calls_in_parallel_as_the_setting_says() -> None:
-    container = Container(Settings.of({**ENVIRONMENT, "HEADWAY_LAUNCHES_AT_ONCE": "3"}))
+    container = AllFunctions(Settings.of({**ENVIRONMENT, "HEADWAY_LAUNCHES_AT_ONCE": "3"}))
     before, held = active_count(), Event()
 
     def wait() -> None:
@@ -104,7 +104,7 @@ def test_a_launch_is_sent_once_however_sagemaker_answers(monkeypatch: pytest.Mon
         monkeypatch.setattr(boto3, "client", offline_session().client)
         try:
             with pytest.raises(HeadwayError):
-                Container(Settings.of(ENVIRONMENT)).training_jobs.create(request("a"))
+                AllFunctions(Settings.of(ENVIRONMENT)).training_jobs.create(request("a"))
         finally:
             server.shutdown()
     assert asked == ["SageMaker.CreateTrainingJob"]
@@ -127,7 +127,7 @@ def test_no_client_accepts_an_answer_that_aws_did_not_write(made: dict[str, Any]
     "error", [UnreadableAnswer("x"), NoCredentialsError(), ReadTimeoutError(endpoint_url="x"), ClientError({}, "x")]
 )
 def test_a_failed_wake_up_is_left_to_the_next_minute(
-    container: Container, monkeypatch: pytest.MonkeyPatch, error: Exception
+    container: AllFunctions, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(_: str) -> None:
         raise error
@@ -136,7 +136,7 @@ def test_a_failed_wake_up_is_left_to_the_next_minute(
     container.wake("submitted")
 
 
-def test_a_wake_up_that_fails_by_a_bug_fails(container: Container, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wake_up_that_fails_by_a_bug_fails(container: AllFunctions, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: str) -> None:
         raise KeyError
 

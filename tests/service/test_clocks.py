@@ -7,6 +7,7 @@ live of items are in machine time.
 from __future__ import annotations
 
 import json
+from types import ModuleType
 from typing import Any
 from unittest import mock
 
@@ -15,16 +16,17 @@ import pytest
 from headway.lifecycle import AttemptState
 from headway.scheduling.invariants import check_plan
 from headway_sandbox.inprocess.deployment import START_S
-from headway_service import bootstrap
+from headway_service.bootstrap import container as base
+from headway_service.bootstrap import patrol, schedule
 from headway_service.monitoring import gauges
 from headway_service.monitoring.utilization_monitor import REST_MS
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling import tick
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
-from headway_service.scheduling.launcher import ASK_AGAIN_S, LEASE_MARGIN_MS
+from headway_service.scheduling.launcher import ASK_AGAIN_S
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.attempt import LEASE_MARGIN_MS, AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_given_up, find_job, find_team
 from headway_service.store.transitions.job import GIVEN_UP_KEPT_S
@@ -358,11 +360,13 @@ def test_alarms_are_not_listed_again_before_machine_time_has_passed(world: World
 # ----------------------------------------------------------------------------------------------------------- the wiring
 
 
-@pytest.mark.parametrize("what", ["Scheduler", "scan_unmanaged_jobs"])
-def test_an_invocation_gets_both_clocks_and_a_deadline_in_machine_time(world: World, what: str) -> None:
+@pytest.mark.parametrize(("module", "what"), [(schedule, "Scheduler"), (patrol, "scan_unmanaged_jobs")])
+def test_an_invocation_gets_both_clocks_and_a_deadline_in_machine_time(
+    world: World, module: ModuleType, what: str
+) -> None:
     world.now_s += HOUR_S
     container = world.container
-    with mock.patch.object(bootstrap, what) as made:
+    with mock.patch.object(module, what) as made:
         _ = container.tick(1000) if what == "Scheduler" else container.scan_unmanaged_jobs(1000)
     given = made.call_args.kwargs
     assert (given["clock"](), given["machine_clock"]()) == (world.clock(), world.machine_clock())
@@ -376,7 +380,7 @@ def test_what_the_container_builds_has_machine_time(world: World) -> None:
     container = world.container
     parts = (container.unmanaged_jobs, container.submitter._explainer, container.job_queries._explainer)
     assert {part._machine_clock() for part in parts} == {world.machine_clock()}
-    with mock.patch.object(bootstrap, "get_effective") as made:
+    with mock.patch.object(base, "get_effective") as made:
         container._in_force()
     assert made.call_args.args[2]() == world.machine_clock()
     others = (container.submitter, container.job_commands, container.forecast_service, container.utilization_monitor)

@@ -13,7 +13,7 @@ from headway_service import clocks
 
 _READ = """
 import json
-from headway_service.bootstrap import Container
+from headway_service.bootstrap.container import Container
 from headway_service.settings import Settings
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
 container = Container(Settings.of(ENVIRONMENT))

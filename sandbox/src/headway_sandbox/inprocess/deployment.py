@@ -20,7 +20,12 @@ from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
-from headway_service.bootstrap import Container
+from headway_service.bootstrap.api import ApiContainer
+from headway_service.bootstrap.patrol import PatrolContainer
+from headway_service.bootstrap.reconcile import ReconcileContainer
+from headway_service.bootstrap.schedule import ScheduleContainer
+from headway_service.bootstrap.tell import TellContainer
+from headway_service.bootstrap.watch import WatchContainer
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
@@ -241,7 +246,11 @@ class SimulatedDeployment(Generic[TableT]):
         raise RuntimeError("a tick failed") from error
 
 
-class SimulatedContainer(Container):
+class AllFunctions(ApiContainer, ScheduleContainer, ReconcileContainer, PatrolContainer, WatchContainer, TellContainer):
+    """The service layer of all functions in one."""
+
+
+class SimulatedContainer(AllFunctions):
     """The service layer over the adapters of a simulated deployment.
 
     Args:
@@ -256,17 +265,17 @@ class SimulatedContainer(Container):
 
     @cached_property
     def table(self) -> Table:
-        """See :class:`headway_service.bootstrap.Container`."""
+        """See :class:`AllFunctions`."""
         return self._deployment.make_table()
 
     @cached_property
     def training_jobs(self) -> AllTrainingJobs:
-        """See :class:`headway_service.bootstrap.Container`."""
+        """See :class:`AllFunctions`."""
         return self._deployment.make_training_jobs()
 
     @cached_property
     def training_plans(self) -> TrainingPlans:
-        """See :class:`headway_service.bootstrap.Container`."""
+        """See :class:`AllFunctions`."""
         return self._deployment.make_training_plans()
 
     @cached_property
@@ -276,22 +285,22 @@ class SimulatedContainer(Container):
 
     @cached_property
     def objects(self) -> Objects:
-        """See :class:`headway_service.bootstrap.Container`."""
+        """See :class:`AllFunctions`."""
         return self._deployment.make_objects()
 
     @cached_property
     def training_metrics(self) -> TrainingMetrics:
-        """See :class:`headway_service.bootstrap.Container`."""
+        """See :class:`AllFunctions`."""
         return self._deployment.make_training_metrics()
 
     @cached_property
     def alarms(self) -> Alarms:
-        """See :class:`headway_service.bootstrap.Container`."""
+        """See :class:`AllFunctions`."""
         return self._deployment.make_alarms()
 
     @cached_property
     def store(self) -> ConfigurationStore:
-        """See :class:`headway_service.bootstrap.Container`."""
+        """See :class:`AllFunctions`."""
         return self._deployment.make_configuration()
 
     @cached_property
@@ -307,15 +316,15 @@ class SimulatedContainer(Container):
         return self._deployment.make_sns()
 
     def sleep(self, seconds: float) -> None:
-        """See :class:`headway_service.bootstrap.Container`."""
+        """See :class:`AllFunctions`."""
         self._deployment.sleep(seconds)
 
     def parallel_calls(self) -> AbstractContextManager[ParallelCalls]:
-        """See :class:`headway_service.bootstrap.Container`."""
+        """See :class:`AllFunctions`."""
         return self._deployment.make_parallel_calls()
 
     def tick(self, remaining_ms: int) -> TickReport:
-        """See :class:`headway_service.bootstrap.Container`."""
+        """See :class:`AllFunctions`."""
         try:
             return super().tick(remaining_ms)
         except Exception as error:

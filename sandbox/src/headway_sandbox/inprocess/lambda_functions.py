@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from headway_sandbox.inprocess.lambda_loader import Context, load_handler
-from headway_service.bootstrap import Container
+from headway_service.bootstrap.container import Container
 
 TIMEOUT_S = {"api": 25, "schedule": 30, "observe": 30, "reconcile": 50, "patrol": 50, "watch": 50, "tell": 60}
 """The functions with their timeouts (template.yaml)."""

@@ -13,7 +13,7 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Header, Path
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
-from headway_service.bootstrap import Container
+from headway_service.bootstrap.api import ApiContainer
 from headway_service.config.authorization import Caller, known_caller
 from headway_service.forecast.service import ForecastService
 from headway_service.sagemaker_api.names import JOB_NAME_PATTERN, MAX_JOB_NAME_CHARS
@@ -27,9 +27,9 @@ SUBMITTED = "submitted"
 """Where the invocation keeps the name of the job that it is requested to submit, for the log."""
 
 
-def container(request: Request) -> Container:
+def container(request: Request) -> ApiContainer:
     """The service layer."""
-    given: Container = request.context["container"]
+    given: ApiContainer = request.context["container"]
     return given
 
 

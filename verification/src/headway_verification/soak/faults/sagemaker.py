@@ -74,7 +74,7 @@ class FaultySageMaker:
             needs=[each.action for each in permissions(operation, request, arn_prefix=self._fleet.arn(""))],
             refused=lambda: AwsError("ThrottlingException", "Rate exceeded", status=400),
             lost=lambda: ReadTimeoutError(endpoint_url="https://sagemaker.invalid"),
-            # The client for CreateTrainingJob makes one try (headway_service.bootstrap.ONE_TRY).
+            # The client for CreateTrainingJob makes one try (headway_service.bootstrap.clients.ONE_TRY).
             again=None if operation == "CreateTrainingJob" else work,
             raw=lambda answer: answer,
         )

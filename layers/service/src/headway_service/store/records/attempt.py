@@ -19,6 +19,9 @@ from headway_service.store.records.queue_entry import owner_hash
 NOBODY = ""
 """The holder of a released lease."""
 
+LEASE_MARGIN_MS = 5_000
+"""A lease outlives its invocation by this much, for clocks that differ."""
+
 
 class StopCause(StrEnum):
     """Why an attempt is stopped."""

@@ -1,0 +1,168 @@
+"""The API: what people ask the queue."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import boto3
+
+from headway.accounting.prices import Prices
+from headway.api_documents.dead_letters import LetterQueue
+from headway_service.accounting.repair import UsageRepairer
+from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLetterQueue
+from headway_service.bootstrap.clients import CALL_LIMITS
+from headway_service.bootstrap.reuse import ReuseContainer
+from headway_service.bootstrap.usage import UsageContainer
+from headway_service.dead_letters.redrive import DeadLetters
+from headway_service.forecast.service import ForecastService
+from headway_service.jobs.commands import JobCommands
+from headway_service.jobs.queries import JobQueries
+from headway_service.jobs.request_changes import RequestChanges
+from headway_service.jobs.submit import Submitter
+from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
+from headway_service.pools.capacity import Capacity, read_capacity
+from headway_service.pools.edit_config import ConfigEditor
+from headway_service.pools.operations import PoolOperations
+from headway_service.ports.messaging import Wake
+from headway_service.response_check import check_answers
+from headway_service.store.records.attempt import LEASE_MARGIN_MS
+from headway_service.summary.cache import SummaryCache
+from headway_service.summary.held import HeldJobs
+from headway_service.summary.reader import read_picture
+from headway_service.summary.results import Picture
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+
+
+class ApiContainer(UsageContainer, ReuseContainer):
+    """For the function `api`."""
+
+    @cached_property
+    def _lambda(self) -> LambdaClient:
+        return check_answers(boto3.client("lambda", config=CALL_LIMITS))
+
+    @property
+    def usage_repairer(self) -> UsageRepairer:
+        """Repairs sums of usage."""
+        return UsageRepairer(self.table, self.clock, self.settings.retention_s)
+
+    @property
+    def prices(self) -> Prices:
+        """What instances cost, as the configuration in effect says."""
+        return self._configuration().dated_prices()
+
+    @property
+    def unmanaged_job_stops(self) -> UnmanagedJobStops:
+        """Takes requests of operators to stop training jobs that did not come through the queue."""
+        return UnmanagedJobStops(self.table)
+
+    @property
+    def submitter(self) -> Submitter:
+        """Submits jobs."""
+        return self.make_submitter(self.wake)
+
+    def make_submitter(self, wake: Wake) -> Submitter:
+        """Submits jobs, and requests ticks through this function."""
+        return Submitter(
+            table=self.table,
+            wake=wake,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            in_force=self._in_force,
+            reuse=self.reuse,
+        )
+
+    @property
+    def job_commands(self) -> JobCommands:
+        """Changes jobs."""
+        return JobCommands(
+            table=self.table,
+            wake=self.wake,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            configuration=self._configuration,
+            retention_s=self.settings.retention_s,
+        )
+
+    @property
+    def request_changes(self) -> RequestChanges:
+        """Changes the requests of waiting jobs."""
+        return RequestChanges(
+            table=self.table,
+            wake=self.wake,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            configuration=self._configuration,
+        )
+
+    @property
+    def job_queries(self) -> JobQueries:
+        """Shows jobs."""
+        return JobQueries(
+            table=self.table,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            configuration=self._configuration,
+        )
+
+    def capacity(self) -> Capacity:
+        """How the pools are used now, by pool and by team."""
+        return read_capacity(self.table, self._configuration)
+
+    @cached_property
+    def summaries(self) -> SummaryCache:
+        """Gives summaries. One for all invocations, as it keeps the last one for a moment."""
+        return SummaryCache(self._picture, self.machine_clock)
+
+    @cached_property
+    def _held_jobs(self) -> HeldJobs:
+        return HeldJobs(self.table, self.machine_clock)
+
+    def _picture(self) -> Picture:
+        return read_picture(self.table, self._configuration, self._held_jobs.count, self.clock(), self.machine_clock())
+
+    @property
+    def pool_operations(self) -> PoolOperations:
+        """Pauses, drains and resumes pools."""
+        return PoolOperations(table=self.table, wake=self.wake, clock=self.clock, configuration=self._configuration)
+
+    def config_editor(self, remaining_ms: int) -> ConfigEditor:
+        """Changes the configuration document.
+
+        Args:
+            remaining_ms: how long this invocation may live.
+        """
+        lease_until_ms = self.machine_clock() + remaining_ms + LEASE_MARGIN_MS
+        return ConfigEditor(
+            table=self.table,
+            store=self.store,
+            clock=self.machine_clock,
+            holder=self._token(),
+            lease_until_ms=lease_until_ms,
+            region=self.settings.region,
+        )
+
+    @property
+    def forecast_service(self) -> ForecastService:
+        """Computes forecasts."""
+        return ForecastService(
+            table=self.table,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            configuration=self._configuration,
+            run_times=self.run_times.get,
+        )
+
+    @property
+    def dead_letters(self) -> DeadLetters:
+        """Shows and redrives dead letters."""
+        return DeadLetters(
+            {
+                LetterQueue.WAKE: SqsDeadLetterQueue(self._sqs, self.settings.wake_dead_letters_url),
+                LetterQueue.EVENT: SqsDeadLetterQueue(self._sqs, self.settings.event_dead_letters_url),
+            },
+            AwsRedriveTargets(self._lambda, self.settings.observe_function, self._send_wake_up),
+            self.machine_clock,
+        )

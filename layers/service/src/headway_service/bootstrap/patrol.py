@@ -1,0 +1,31 @@
+"""The search for unmanaged training jobs."""
+
+from __future__ import annotations
+
+from headway_service.bootstrap.tracking import TrackingContainer
+from headway_service.tracking.unmanaged_scan import scan_unmanaged_jobs
+
+
+class PatrolContainer(TrackingContainer):
+    """For the function `patrol`."""
+
+    def scan_unmanaged_jobs(self, remaining_ms: int) -> int:
+        """Find and handle unmanaged training jobs.
+
+        Args:
+            remaining_ms: how long this invocation may live.
+
+        Returns:
+            How many were checked.
+        """
+        return scan_unmanaged_jobs(
+            table=self.table,
+            training_jobs=self.training_jobs,
+            rogues=self._unmanaged_jobs(stops=True),
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            sleep=self.sleep,
+            wake=self.wake,
+            after_s=self.settings.reconcile_after_s,
+            deadline_ms=self.machine_clock() + remaining_ms,
+        )

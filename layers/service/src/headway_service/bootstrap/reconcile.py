@@ -1,0 +1,41 @@
+"""What is done once a minute: training plans, spot scores, sums and digests of usage."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import boto3
+
+from headway_service.accounting.consumer import UsageConsumer
+from headway_service.aws.ec2_spot_scores import Ec2SpotScores
+from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
+from headway_service.bootstrap.clients import CALL_LIMITS, ONE_TRY
+from headway_service.bootstrap.tracking import TrackingContainer
+from headway_service.bootstrap.usage import UsageContainer
+from headway_service.digest.weekly import WeeklyDigests
+from headway_service.ports.spot_scores import SpotScores
+from headway_service.ports.training_plans import TrainingPlans
+
+
+class ReconcileContainer(TrackingContainer, UsageContainer):
+    """For the function `reconcile`."""
+
+    @cached_property
+    def training_plans(self) -> TrainingPlans:
+        """SageMaker's training plans."""
+        return SageMakerTrainingPlans(boto3.client("sagemaker", config=CALL_LIMITS))
+
+    @cached_property
+    def spot_scores(self) -> SpotScores:
+        """EC2's spot placement scores. One try: without an answer there is no score, and the run has other work."""
+        return Ec2SpotScores(boto3.client("ec2", config=ONE_TRY))
+
+    @property
+    def usage_consumer(self) -> UsageConsumer:
+        """Adds what has ended to the sums of usage."""
+        return UsageConsumer(self.table, self.accountant, self.feed_reader, self.machine_clock)
+
+    @property
+    def weekly_digests(self) -> WeeklyDigests:
+        """Writes digests of usage."""
+        return WeeklyDigests(self.table, self._applied, self.clock, self.machine_clock)

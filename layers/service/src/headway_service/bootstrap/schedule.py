@@ -1,0 +1,72 @@
+"""The tick."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from functools import cached_property
+
+from headway_service.accounting.idle import IdleTime
+from headway_service.bootstrap.reuse import ReuseContainer
+from headway_service.bootstrap.tracking import TrackingContainer
+from headway_service.ports.parallel_calls import ParallelCalls
+from headway_service.scheduling.executor import TickReport
+from headway_service.scheduling.launcher import Launcher
+from headway_service.scheduling.tick import Scheduler
+from headway_service.thread_calls import thread_calls
+
+
+class ScheduleContainer(TrackingContainer, ReuseContainer):
+    """For the function `schedule`."""
+
+    #: When one of several launches of a tick was last throttled, machine time, ms.
+    _throttled_ms = 0
+
+    @cached_property
+    def idle_time(self) -> IdleTime:
+        """Keeps the sums of idle time. One for all invocations, as it remembers which names have some."""
+        return IdleTime(self.table)
+
+    def parallel_calls(self) -> AbstractContextManager[ParallelCalls]:
+        """Makes the calls of one tick that wait for SageMaker in parallel."""
+        return thread_calls(self.settings.launches_at_once)
+
+    def tick(self, remaining_ms: int) -> TickReport:
+        """Run a tick.
+
+        Args:
+            remaining_ms: how long this invocation may live.
+        """
+        with self.parallel_calls() as calls:
+            return self._tick(remaining_ms, calls)
+
+    def _tick(self, remaining_ms: int, calls: ParallelCalls) -> TickReport:
+        deadline_ms = self.machine_clock() + remaining_ms
+        launcher = Launcher(
+            self.table,
+            self.training_jobs,
+            self.observer,
+            holder=self._token(),
+            machine_clock=self.machine_clock,
+            deadline_ms=deadline_ms,
+            jitter=self._random.random,
+            launches_at_once=self.settings.launches_at_once,
+            throttled_ms=self._throttled_ms,
+        )
+        ticker = Scheduler(
+            table=self.table,
+            store=self.store,
+            launcher=launcher,
+            calls=calls,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            marks=self.marks,
+            deadline_ms=deadline_ms,
+            retention_s=self.settings.retention_s,
+            reuse=self.reuse,
+            note_idle=self.idle_time.note,
+        )
+        try:
+            return ticker.run()
+        finally:
+            # For the next tick of this process. Another one finds out by itself.
+            self._throttled_ms = launcher.throttled_ms

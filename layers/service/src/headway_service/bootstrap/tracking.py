@@ -1,0 +1,45 @@
+"""The state of training jobs: those of attempts, and those that did not come through the queue."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import boto3
+
+from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
+from headway_service.bootstrap.clients import CALL_LIMITS, ONE_TRY
+from headway_service.bootstrap.container import Container
+from headway_service.ports.training_jobs import AllTrainingJobs
+from headway_service.store.marks import Marks
+from headway_service.tracking.observer import Observer
+from headway_service.tracking.unmanaged_jobs import UnmanagedJobs
+
+
+class TrackingContainer(Container):
+    """For the functions that apply what SageMaker says of training jobs."""
+
+    @cached_property
+    def training_jobs(self) -> AllTrainingJobs:
+        """SageMaker."""
+        return SageMakerTrainingJobs(
+            boto3.client("sagemaker", config=CALL_LIMITS),
+            lambda: boto3.client("sagemaker", config=ONE_TRY),
+        )
+
+    @cached_property
+    def marks(self) -> Marks:
+        """The marks of this deployment's training jobs."""
+        return Marks(self.table, self.settings.table, self._token)
+
+    @property
+    def observer(self) -> Observer:
+        """Applies SageMaker's status of attempts."""
+        return Observer(self.table, self.settings.retention_s, self._configuration, self.machine_clock)
+
+    @property
+    def unmanaged_jobs(self) -> UnmanagedJobs:
+        """Applies SageMaker's status of unmanaged training jobs."""
+        return self._unmanaged_jobs()
+
+    def _unmanaged_jobs(self, *, stops: bool = False) -> UnmanagedJobs:
+        return UnmanagedJobs(self.table, self.training_jobs, self.marks, self.machine_clock, stops=stops)
