@@ -27,7 +27,7 @@ from bench.report.kueue_figures import figures_of, table_of
 from bench.scenarios.kueue_replay import Replay
 from headway_service.observability.logging import logger
 
-GOAL_S = 90.0
+GOAL_S = 75.0
 _TOLD = 10
 
 

@@ -126,7 +126,7 @@ def test_bytecode_does_not_make_a_build_one_of_other_sources(tmp_path: Path) -> 
 def test_a_missed_goal_is_told() -> None:
     lengths = {1: (FAST, FAST), 2: (FAST, SLOW), 3: (SLOW, FAST)}
     warmly = [{"waiting": n, "submission": each[0], "reaction": each[1]} for n, each in lengths.items()]
-    cold = {kind: _cold(ready_ms) for kind, ready_ms in {"bytecode": 999.0, "sources": 1000.0}.items()}
+    cold = {kind: _cold(ready_ms) for kind, ready_ms in {"bytecode": 499.0, "sources": 1000.0}.items()}
     figures = {"warm": warmly, "cold": cold, "sizes": {}}
     missed = reaction.problems(figures)
     for told, part in zip(missed, ("2 waiting the slowest", "3 waiting a submission", "(sources)"), strict=True):
