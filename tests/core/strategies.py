@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
@@ -12,6 +12,7 @@ from headway.model import Allocation, Calendar, Demand, Reservation, SizeChange,
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.policy import Ageing, Order, Policy, Team
 from headway.scheduling.alternatives import choices, chosen
+from headway.scheduling.equals.attained import attained_handicap_ms, current_attained_ms
 from headway.scheduling.equals.remaining import after_attempt
 from headway.scheduling.scheduler import schedule
 from headway.vectors import minus, overlap, plus, positive, total
@@ -20,6 +21,7 @@ POOLS = ("ml.c5.large", "ml.g5.xlarge")
 TEAMS = ("red", "blue")
 NOW_MS = 10_000_000
 STEP_MS = 60_000
+HOUR_MS = 3_600_000
 
 TeamMode = Literal["none", "one", "several"]
 
@@ -193,6 +195,31 @@ def among_equals(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
         snapshot.policy, order=Order.SHORTEST_REMAINING, checkpoint_interval_ms=draw(st.sampled_from([0, 600_000]))
     )
     return replace(snapshot, waiting=tuple(waiting), allocations=tuple(allocations), policy=policy)
+
+
+@st.composite
+def sharing(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
+    """The same in the order `shared`, with few priorities: most of the jobs entered in it, on a few of its levels."""
+    snapshot = draw(of)
+    attained = st.sampled_from([None, 0, 0, HOUR_MS // 2 - STEP_MS, HOUR_MS // 2, 2 * HOUR_MS, 40 * HOUR_MS])
+    bounds = st.sampled_from([STEP_MS, 10 * HOUR_MS, 10_000 * HOUR_MS])
+    priorities = st.sampled_from([0, 0, 0, 1])
+    waiting, allocations = [], []
+    for job in snapshot.waiting:
+        terms = _attained(draw(attained), draw(bounds), job.handicap_ms)
+        waiting.append(replace(job, priority=draw(priorities), **terms))
+    for each in snapshot.allocations:
+        terms = _attained(None if each.warm else draw(attained), draw(bounds), each.handicap_ms)
+        writes = each.checkpoints or draw(st.booleans())
+        allocations.append(replace(each, priority=draw(priorities), checkpoints=writes, **terms))
+    policy = replace(snapshot.policy, order=Order.SHARED)
+    return replace(snapshot, waiting=tuple(waiting), allocations=tuple(allocations), policy=policy)
+
+
+def _attained(attained_ms: int | None, most_ms: int, handicap_ms: int) -> dict[str, Any]:
+    if attained_ms is not None:
+        handicap_ms = attained_handicap_ms(attained_ms, most_ms)
+    return {"attained_ms": attained_ms, "max_handicap_ms": most_ms, "handicap_ms": handicap_ms}
 
 
 @st.composite
@@ -426,6 +453,9 @@ class World:
             entry_time_ms=job.entry_time_ms,
             handicap_ms=job.handicap_ms,
             left_ms=job.left_ms,
+            attained_ms=job.attained_ms,
+            max_handicap_ms=job.max_handicap_ms,
+            one_of=job.one_of,
             team=job.team,
             limit_ms=job.limit_ms,
             checkpoints=checkpoints,
@@ -450,6 +480,10 @@ class World:
             if left_ms is not None and attempt.checkpoints:
                 kept_ms = max(0, self.now_ms - attempt.since_ms - self.policy.checkpoint_interval_ms)
                 left_ms, handicap_ms = after_attempt(left_ms, handicap_ms, kept_ms)
+            attained_ms = attempt.attained_ms
+            if attained_ms is not None:
+                attained_ms = current_attained_ms(attempt, self.now_ms)
+                handicap_ms = attained_handicap_ms(attained_ms, attempt.max_handicap_ms)
             self.waiting[name] = WaitingJob(
                 name=name,
                 demand=attempt.demand,
@@ -457,6 +491,8 @@ class World:
                 entry_time_ms=self.now_ms if attempt.entry_time_ms is None else attempt.entry_time_ms,
                 handicap_ms=handicap_ms,
                 left_ms=left_ms,
+                attained_ms=attained_ms,
+                max_handicap_ms=attempt.max_handicap_ms,
                 team=attempt.team,
                 limit_ms=attempt.limit_ms,
                 warm_key=attempt.warm_key,
@@ -472,6 +508,7 @@ class World:
                 warm=attempt.warm_key,
                 keep_ms=0,
                 left_ms=None,
+                attained_ms=None,
             )
 
     def end_all_stopping(self) -> None:

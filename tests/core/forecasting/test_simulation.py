@@ -14,7 +14,7 @@ from headway.errors import InvariantViolation
 from headway.forecasting.simulation import ENDS, Arrival, Event, EventKind, Simulation
 from headway.model import Allocation, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
-from headway.policy import Policy
+from headway.policy import Order, Policy
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free
 from tests.core.builders import NOW_MS, P5, held, job, reserved, snapshot, warm
@@ -250,6 +250,34 @@ def test_a_simulation_can_be_observed_up_to_a_time() -> None:
     assert (going.now_ms, going.next_ms) == (10, 20)
     assert going.step()
     assert not going.step()
+
+
+def test_an_attempt_gives_way_to_an_equal_when_its_level_rises_though_nothing_else_happens() -> None:
+    hour = 3_600_000
+    policy = Policy(order=Order.SHARED)
+    arrivals = [
+        replace(each, job=replace(each.job, attained_ms=0, max_handicap_ms=100 * hour))
+        for each in (arrival(0, "a", hour, checkpoints=True), arrival(1000, "b", hour // 4, checkpoints=True))
+    ]
+    events = course(*arrivals, decide=schedule, stop_ms=5000, policy=policy)
+    assert told(events)[3:] == [
+        (hour // 2, "preempted", "a"),
+        (hour // 2 + 5000, "yielded", "a"),
+        (hour // 2 + 5000, "started", "b"),
+        (hour * 3 // 4 + 5000, "completed", "b"),
+        (hour * 3 // 4 + 5000, "started", "a"),
+        (hour * 5 // 4 + 5000, "completed", "a"),
+    ]
+
+
+def test_a_preempted_job_keeps_its_service_and_waits_with_the_handicap_of_its_level() -> None:
+    running = replace(held("a", since=NOW_MS - 3_600_000), attained_ms=5000, max_handicap_ms=1 << 60)
+    going = Simulation(snapshot(running, job("b"), size=1), preempting("a", "b"), stop_ms=120_000)
+    going.run(until_ms=NOW_MS + 120_000)
+    (waiting,) = going.waiting
+    # Not the time of the stop, which no decision has counted.
+    assert (waiting.attained_ms, waiting.max_handicap_ms) == (3_605_000, 1 << 60)
+    assert waiting.handicap_ms == 50 * 3_600_000
 
 
 jobs = st.lists(

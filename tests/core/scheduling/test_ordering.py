@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headway.model import WaitingJob
 from headway.policy import MAX_LIMIT_WEIGHT, MAX_WAIT_BOUND, SHORT_WEIGHT, Ageing, Order, Policy
-from headway.scheduling.equals.remaining import LONGEST_LIMIT_MS
+from headway.scheduling.equals.limits import LONGEST_LIMIT_MS
 from headway.scheduling.ordering import (
     MAX_PRIORITY,
     effective_priority,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headway_sandbox.simulator import checks
-from headway_sandbox.simulator.limits import GUESSED, ROUNDED
+from headway_sandbox.simulator.limits import EQUAL, GUESSED, HALF, ROUNDED
 from headway_sandbox.simulator.metrics import Result
 from tests.sandbox.simulator.test_simulator import BLOCKED, play, trace
 
@@ -68,6 +68,25 @@ def test_an_order_by_what_is_left_is_near_an_oracle(
     verdict, sentence = checks._nears(ours, ours.jct.avg_s / off)
     assert verdict is holds
     assert f"({off - 1:+.1%})" in sentence
+
+
+@pytest.mark.parametrize(
+    ("limits", "part", "unfinished", "holds"),
+    [(EQUAL, 0.599, 0, True), (EQUAL, 0.601, 0, False), (HALF, 0.601, 0, True), (HALF, 0.5, 1, False)],
+)
+def test_sharing_takes_at_most_a_part_of_a_published_time_where_limits_say_nothing(
+    result: Result, limits: str, part: float, unfinished: int, holds: bool
+) -> None:
+    ours = replace(result, limit_factor=limits, unfinished=unfinished)
+    verdict, sentence = checks._shares(ours, ours.jct.avg_s / part)
+    assert verdict is holds
+    assert f"({part:.1%})" in sentence
+
+
+def test_published_times_are_read_by_trace_and_policy(tmp_path: Path) -> None:
+    lines = ["trace,policy,avg_jct_s", "trace1,SRTF,1.5", "trace1,Tiresias-L,2.5", "trace2,Tiresias-L,3.5"]
+    (tmp_path / "published-muri.csv").write_text("\n".join(lines))
+    assert checks._published_s(tmp_path, "muri-trace2", "Tiresias-L") == 3.5
 
 
 def test_jobs_that_never_end_are_reported(result: Result) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from headway_client.cli import main
 from headway_sandbox.simulator.errors import InvalidCapacity, InvalidInput, InvalidTrace, UnknownPolicy
-from headway_sandbox.simulator.limits import GUESSED, ROUNDED, limits_ms
+from headway_sandbox.simulator.limits import EQUAL, GUESSED, HALF, KINDS, ROUNDED, limits_ms
 from headway_sandbox.simulator.metrics import Result, Spread, Timeline, jain
 from headway_sandbox.simulator.policies import policy_named
 from headway_sandbox.simulator.run import Scenario, scenarios, simulate, simulate_all
@@ -248,10 +248,34 @@ def test_limits_are_rounded_up_to_the_next_usual_length(tmp_path: Path, run_s: i
 
 def test_guessed_limits_are_one_to_ten_times_the_run_time_and_the_seed_selects_them(tmp_path: Path) -> None:
     jobs = trace(tmp_path, *(f"{i},1000,1,1,,a,," for i in range(200))).jobs
-    guesses = limits_ms(jobs, GUESSED, 1)
+    guesses = [limit_ms or 0 for limit_ms in limits_ms(jobs, GUESSED, 1)]
     assert all(1_000_000 <= limit_ms <= 10_000_000 for limit_ms in guesses)
     assert 60 <= sum(limit_ms < 3_162_278 for limit_ms in guesses) <= 140
     assert guesses == limits_ms(jobs, GUESSED, 1) != limits_ms(jobs, GUESSED, 2)
+
+
+def test_equal_limits_are_the_longest_run_time(tmp_path: Path) -> None:
+    jobs = trace(tmp_path, "0,1000,1,1,,a,,", "1,3000,1,1,,a,,").jobs
+    assert limits_ms(jobs, EQUAL, 0) == [3_000_000, 3_000_000]
+
+
+def test_a_random_half_of_the_jobs_has_no_limits_and_the_seed_selects_them(tmp_path: Path) -> None:
+    jobs = trace(tmp_path, *(f"{i},1000,1,1,,a,," for i in range(200))).jobs
+    given = limits_ms(jobs, HALF, 1)
+    assert set(given) == {None, HOUR_S * 1000}
+    assert 60 <= given.count(None) <= 140
+    assert given == limits_ms(jobs, HALF, 1) != limits_ms(jobs, HALF, 2)
+
+
+def test_jobs_that_have_had_little_preempt_equals_that_have_had_more_whatever_their_limits_say(tmp_path: Path) -> None:
+    # The second has the same limit; the first has had 4 instance hours then. From its half hour on, both have had more
+    # than half an instance hour, but the first is three levels above.
+    rows = (f"0,{10 * HOUR_S},4,1,,a,,", f"{HOUR_S},{HOUR_S},4,1,,a,,")
+    them = scenarios(trace(tmp_path, *rows), ["order-shared"], [EQUAL, HALF], checkpointing=1.0)
+    for result in simulate_all(them):
+        assert result.preemptions == 1
+        assert result.jct.avg_s == pytest.approx((HOUR_S + 120 + 11 * HOUR_S + 120) / 2, abs=0.1)
+    assert play(trace(tmp_path, *rows), "order-shared").preemptions == 0
 
 
 def test_a_job_with_less_left_preempts_an_equal_which_keeps_what_its_checkpoints_have(tmp_path: Path) -> None:
@@ -275,8 +299,8 @@ def test_of_a_preempted_job_less_is_left_so_it_ranks_before_an_equal_of_its_leng
 
 
 def test_limits_as_they_are_given_name_the_results(tmp_path: Path) -> None:
-    them = scenarios(trace(tmp_path, *BLOCKED), ["order-shortest-remaining"], [1.0, ROUNDED, GUESSED])
-    names = [f"order-shortest-remaining {limits}" for limits in ("1x", "rounded", "1-10x")]
+    them = scenarios(trace(tmp_path, *BLOCKED), ["order-shared"], [1.0, *KINDS])
+    names = [f"order-shared {limits}" for limits in ("1x", "rounded", "1-10x", "equal", "half-without")]
     assert [result.label for result in simulate_all(them)] == names
 
 
@@ -284,7 +308,7 @@ def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
         UnknownPolicy,
         match="no policy 'lifo'; choose from headway, headway-short, order-short, order-shortest-remaining, "
-        "order-shortest-remaining-unbounded, fifo, easy, sjf, article",
+        "order-shortest-remaining-unbounded, order-shared, order-shared-unbounded, fifo, easy, sjf, article",
     ):
         policy_named("lifo")
 

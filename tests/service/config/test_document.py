@@ -40,7 +40,7 @@ def test_an_order_and_its_bound_reach_the_policy(order: Order) -> None:
 @pytest.mark.parametrize(
     ("priority", "message"),
     [
-        ({"order": "lifo"}, "'fifo', 'short' or 'shortest-remaining'"),
+        ({"order": "lifo"}, "'fifo', 'short', 'shortest-remaining' or 'shared'"),
         ({"order": "short", "limitWeight": 1}, "limitWeight belongs to the order fifo"),
         ({"order": "shortest-remaining", "limitWeight": 1}, "set the order shortest-remaining to fifo"),
         ({"order": "short", "waitBound": 0}, "waitBound"),

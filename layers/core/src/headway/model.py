@@ -48,6 +48,11 @@ class WaitingJob:
     #: What is left of its limit, as far as its checkpoints go, ms. None if it did not enter in an order that compares
     #: that: then it preempts no equals.
     left_ms: int | None = None
+    #: For how long its attempts have held instances, times these, instance-ms. None if it did not enter in an order
+    #: that compares that: then it preempts no equals, either.
+    attained_ms: int | None = None
+    #: The most that its handicap may become by that, ms.
+    max_handicap_ms: int = 0
     #: It is not started before this, ms: the back-off after SageMaker refused a launch. 0 for none.
     not_before_ms: int = 0
     #: What keeps it until then, for its reason; empty if its own last launch was postponed.
@@ -97,8 +102,12 @@ class Allocation:
     entry_time_ms: int | None = None
     #: Of its job; it applies again when the job is requeued.
     handicap_ms: int = 0
-    #: Of its job when the attempt was started. None if the attempt gives way to no equals.
+    #: Of its job when the attempt was started. If both of the first are None, the attempt gives way to no equals.
     left_ms: int | None = None
+    attained_ms: int | None = None
+    max_handicap_ms: int = 0
+    #: Whether SageMaker takes one of the pools, and it is not known which.
+    one_of: bool = False
     team: str = ""
     #: It holds its instances no longer than this from ``since_ms`` on, ms; None if nothing limits it.
     limit_ms: int | None = None

@@ -38,6 +38,8 @@ class Order(StrEnum):
     SHORT = "short"
     #: Their entry times, and what is left of their limits times their instances. Jobs preempt equals.
     SHORTEST_REMAINING = "shortest-remaining"
+    #: Their entry times, and the levels of the service that they have attained. Jobs preempt equals.
+    SHARED = "shared"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,8 +87,8 @@ class Policy:
     #: The weight of a job's limit in the order ``fifo``: its turn is its entry time plus this many times its limit.
     #: 0 is first come, first served.
     limit_weight: int = 0
-    #: In the orders ``short`` and ``shortest-remaining`` the turn of a job comes at most this many times its limit
-    #: after its entry: no equal that enters later passes it or preempts it.
+    #: In the other orders the turn of a job comes at most this many times its limit after its entry: no equal that
+    #: enters later than that passes it or preempts it.
     wait_bound: int = 100
     #: Whether a job may start past a blocked head if that does not delay it. Without, a blocked head closes its pools.
     backfill: bool = True

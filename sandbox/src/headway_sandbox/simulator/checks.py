@@ -12,7 +12,9 @@ Exit code 1 if one of these conditions is false:
   others' wait, and all jobs end;
 - where all jobs are equals and preempt each other by what is left of their limits, the average JCT is at most 10 %
   longer than with known run times if limits are rounded up, and 20 % (on the longer trace, 25 %) if they are guessed,
-  and all jobs end.
+  and all jobs end;
+- where all jobs are equals with the same limit, and preempt each other by the service that they have attained, the
+  average JCT is at most 60 % of the published one of Tiresias-L, and all jobs end.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from typing import Any
 
 from headway_client.text import to_json
 from headway_sandbox.simulator.errors import InvalidInput
-from headway_sandbox.simulator.limits import GUESSED, ROUNDED
+from headway_sandbox.simulator.limits import EQUAL, GUESSED, KINDS, ROUNDED
 from headway_sandbox.simulator.metrics import Result
 from headway_sandbox.simulator.plot import draw
 from headway_sandbox.simulator.report import notes, table
@@ -65,6 +67,10 @@ WAIT_RATIO = 0.1
 OFF_ORACLE = {"muri-trace1.csv.gz": {ROUNDED: 0.1, GUESSED: 0.2}, "muri-trace2.csv.gz": {ROUNDED: 0.1, GUESSED: 0.25}}
 """How much longer the average JCT is at most where jobs preempt equals by what is left of such limits, than where they
 do by what is left of their run times times their instances, which no queue knows. By trace."""
+
+OF_TIRESIAS = 0.6
+"""Largest part of the average JCT that was published for Tiresias-L, where jobs preempt equals by their service and all
+limits are the same, so that they say nothing."""
 
 SHORTER = 0.05
 """How much shorter the average JCT is at least if the order of equals includes their instances."""
@@ -143,14 +149,19 @@ def _check_muri(traces: Path, name: str, out: Path, rows: int | None) -> list[Ve
     alone = replace(trace, jobs=tuple(job for job in trace.jobs if job.priority))
     planned = [
         *scenarios(alone, ["headway-short"], checkpointing=1.0),
-        *scenarios(trace, ["headway-short", "order-short", "order-shortest-remaining"], LIMITS, checkpointing=1.0),
+        *scenarios(
+            trace,
+            ["headway-short", "order-short", "order-shortest-remaining", "order-shared"],
+            LIMITS,
+            checkpointing=1.0,
+        ),
         *scenarios(trace, ["headway", "fifo", "easy", "sjf", "article"], checkpointing=1.0),
     ]
     undisturbed, *results = simulate_all(planned, processes=PROCESSES, report=_report)
     _write_results(out, name, trace, results)
-    by_limits, by_size, by_remaining = (results[at : at + len(LIMITS)] for at in range(0, 3 * len(LIMITS), len(LIMITS)))
+    by_limits, by_size = (results[at : at + len(LIMITS)] for at in range(0, 2 * len(LIMITS), len(LIMITS)))
     return [
-        *(verdict for ours in (*by_limits, *by_size, *by_remaining) for verdict in _orders(ours, undisturbed)),
+        *(verdict for ours in results[: 4 * len(LIMITS)] for verdict in _orders(ours, undisturbed)),
         *map(_is_shorter, by_size, by_limits),
     ]
 
@@ -160,15 +171,42 @@ def _check_equals(traces: Path, name: str, out: Path, rows: int | None) -> list[
     trace = read_trace(traces / f"{name}.csv.gz", {POOL: MURI_GPUS}, rows=rows)
     trace = replace(trace, jobs=tuple(replace(job, priority=0) for job in trace.jobs))
     bounded, unbounded = "order-shortest-remaining", "order-shortest-remaining-unbounded"
-    planned = scenarios(trace, ["order-short", bounded, unbounded], [1.0, ROUNDED, GUESSED], checkpointing=1.0)
+    planned = [
+        *scenarios(trace, ["headway", "order-short", bounded, "order-shared"], [1.0, *KINDS], checkpointing=1.0),
+        *scenarios(trace, [unbounded], [1.0, ROUNDED, GUESSED], checkpointing=1.0),
+        *scenarios(trace, ["order-shared-unbounded"], [GUESSED, EQUAL], checkpointing=1.0),
+    ]
     results = simulate_all(planned, processes=PROCESSES, report=_report)
     _write_results(out, f"{name}-equals", trace, results)
     oracle_s = _oracle_s(traces, trace)
     # On the longer trace a job of weeks has soon been preempted ten times, and then keeps its instances.
     judged = unbounded if name == "muri-trace2" else bounded
+    published_s = _published_s(traces, name, "Tiresias-L")
     return [
-        _nears(ours, oracle_s) for ours in results if ours.policy == judged and ours.limit_factor in (ROUNDED, GUESSED)
+        *(
+            _nears(ours, oracle_s)
+            for ours in results
+            if ours.policy == judged and ours.limit_factor in (ROUNDED, GUESSED)
+        ),
+        *(_shares(ours, published_s) for ours in results if ours.policy == "order-shared"),
     ]
+
+
+def _shares(ours: Result, published_s: float) -> Verdict:
+    """Check that all jobs end and, where limits say nothing, that the average JCT is well below a published one."""
+    part = ours.jct.avg_s / published_s
+    sentence = (
+        f"{ours.trace}, {ours.label}: average JCT {ours.jct.avg_s:.0f} s, published for Tiresias-L {published_s:.0f} s "
+        f"({part:.1%}); p99 wait {ours.wait.p99_s:.0f} s, {ours.preemptions} preemptions"
+    )
+    return (part <= OF_TIRESIAS or ours.limit_factor != EQUAL) and not ours.unfinished, sentence
+
+
+def _published_s(traces: Path, name: str, policy: str) -> float:
+    """Return the average JCT that the authors of a trace have published for a policy."""
+    with (traces / "published-muri.csv").open(encoding="utf-8", newline="") as lines:
+        rows = {(row["trace"], row["policy"]): row for row in csv.DictReader(lines)}
+    return float(rows[name.removeprefix("muri-"), policy]["avg_jct_s"])
 
 
 def _nears(ours: Result, oracle_s: float) -> Verdict:

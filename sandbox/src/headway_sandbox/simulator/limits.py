@@ -1,4 +1,4 @@
-"""Time limits of jobs as people give them: a multiple of the run time, rounded up, or a guess."""
+"""Time limits of jobs as people give them: multiples of the run time, rounded up, guessed, the same, or none."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ from headway_sandbox.simulator.errors import InvalidInput
 from headway_sandbox.simulator.trace import TraceJob
 
 Limits = float | str
-"""A factor of the true run times, :data:`ROUNDED` or :data:`GUESSED`."""
+"""A factor of the true run times, or one of :data:`KINDS`."""
 
 ROUNDED = "rounded"
 """Rounded up to the next usual length."""
 
 GUESSED = "1-10x"
 """A random factor from 1 to 10 for each job, as often below the square root of 10 as above."""
+
+EQUAL = "equal"
+"""The longest run time of all jobs, for each job."""
+
+HALF = "half-without"
+"""A random half of the jobs has none; those of the others are rounded up."""
+
+KINDS = (ROUNDED, GUESSED, EQUAL, HALF)
 
 _HOUR_MS = 3_600_000
 _USUAL_MS = [hours * _HOUR_MS for hours in (1, 4, 12, 24, 48, 120, 336, 672, 1440, 8760)]
@@ -30,24 +38,29 @@ def require_known(limits: Limits) -> None:
         InvalidInput: they are invalid.
     """
     if isinstance(limits, str):
-        if limits not in (ROUNDED, GUESSED):
-            raise InvalidInput(f"there are no limits {limits!r}: give a factor, {ROUNDED} or {GUESSED}")
+        if limits not in KINDS:
+            raise InvalidInput(f"there are no limits {limits!r}: give a factor, {', '.join(KINDS[:-1])} or {KINDS[-1]}")
     elif not 1 <= limits <= 1000:
         raise InvalidInput("a limit is a factor from 1 to 1000: jobs with shorter limits would be timed out")
 
 
-def limits_ms(jobs: tuple[TraceJob, ...], limits: Limits, seed: int) -> list[int]:
-    """The limit of each job, ms.
+def limits_ms(jobs: tuple[TraceJob, ...], limits: Limits, seed: int) -> list[int | None]:
+    """The limit of each job, ms; None for none.
 
     Args:
         jobs: the jobs.
         limits: how they are given.
-        seed: selects the guesses.
+        seed: selects the guesses, and the jobs without limits.
     """
     if isinstance(limits, float | int):
         return [round(job.run_ms * limits) for job in jobs]
     if limits == ROUNDED:
         return [_rounded_ms(job.run_ms) for job in jobs]
+    if limits == EQUAL:
+        return [max((job.run_ms for job in jobs), default=0)] * len(jobs)
+    if limits == HALF:
+        chance = Random(f"limits {seed}")
+        return [None if chance.random() < 0.5 else _rounded_ms(job.run_ms) for job in jobs]
     guesses = Random(f"limits {seed}")
     return [round(job.run_ms * math.exp(guesses.uniform(0, math.log(_MOST_TIMES)))) for job in jobs]
 

@@ -134,6 +134,23 @@ POLICIES = {
             uses_limits=True,
             uses_priorities=True,
         ),
+        SimulatedPolicy(
+            name="order-shared",
+            policy=Policy(backfill_window=MAX_BACKFILL_WINDOW, order=Order.SHARED),
+            uses_limits=True,
+            uses_priorities=True,
+        ),
+        SimulatedPolicy(
+            name="order-shared-unbounded",
+            policy=Policy(
+                backfill_window=MAX_BACKFILL_WINDOW,
+                order=Order.SHARED,
+                wait_bound=MAX_WAIT_BOUND,
+                max_preemptions=_UNBOUNDED,
+            ),
+            uses_limits=True,
+            uses_priorities=True,
+        ),
         SimulatedPolicy(name="fifo", policy=_IN_ORDER),
         SimulatedPolicy(
             name="easy",

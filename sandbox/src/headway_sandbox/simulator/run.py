@@ -11,6 +11,7 @@ from random import Random
 from headway.forecasting.simulation import Arrival, Event, EventKind, Simulation
 from headway.model import Snapshot, WaitingJob
 from headway.plan import Plan
+from headway.scheduling.equals.attained import attained_on_entry_ms, max_handicap_on_entry_ms
 from headway.scheduling.equals.remaining import left_on_entry_ms
 from headway.scheduling.ordering import handicap_ms
 from headway_sandbox.simulator.errors import InvalidInput
@@ -186,9 +187,10 @@ def _arrivals(scenario: Scenario, policy: SimulatedPolicy) -> list[Arrival]:
     ]
 
 
-def _waiting(job: TraceJob, limit_ms: int, scenario: Scenario, policy: SimulatedPolicy) -> WaitingJob:
+def _waiting(job: TraceJob, limit_ms: int | None, scenario: Scenario, policy: SimulatedPolicy) -> WaitingJob:
     # A limit covers the time in which instances are provided as well.
-    limit_ms += scenario.cold_start_ms
+    if limit_ms is not None:
+        limit_ms += scenario.cold_start_ms
     return WaitingJob(
         name=job.name,
         demand={job.pool: job.count},
@@ -199,6 +201,8 @@ def _waiting(job: TraceJob, limit_ms: int, scenario: Scenario, policy: Simulated
         limit_ms=limit_ms,
         handicap_ms=handicap_ms(limit_ms, {job.pool: job.count}, policy.policy),
         left_ms=left_on_entry_ms(limit_ms, policy.policy),
+        attained_ms=attained_on_entry_ms(policy.policy),
+        max_handicap_ms=max_handicap_on_entry_ms(limit_ms, policy.policy),
         warm_key=f"{job.team}/{job.count}" if scenario.keep_ms else "",
         keep_ms=scenario.keep_ms,
     )

@@ -9,13 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.policy import Order, Policy
-from headway.scheduling.equals.remaining import (
-    LONGEST_LIMIT_MS,
-    after_attempt,
-    current_handicap_ms,
-    current_turn_ms,
-    left_on_entry_ms,
-)
+from headway.scheduling.equals.current import current_handicap_ms, current_turn_ms
+from headway.scheduling.equals.limits import LONGEST_LIMIT_MS
+from headway.scheduling.equals.remaining import after_attempt, left_on_entry_ms
 from tests.core.builders import NOW_MS, held
 
 BY_REMAINING = Policy(order=Order.SHORTEST_REMAINING)

@@ -16,6 +16,7 @@ from headway.errors import InvariantViolation
 from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.scheduling.alternatives import chosen
+from headway.scheduling.equals.attained import attained_handicap_ms, current_attained_ms, rises_ms
 from headway.scheduling.equals.remaining import after_attempt
 from headway.scheduling.ordering import rank
 from headway.vectors import plus
@@ -281,6 +282,7 @@ class Simulation:
             self._end_by(allocation.attempt, self.now_ms + self._stop_ms)
         else:
             self._wake(allocation.since_ms + self._policy.min_run_time_ms)
+            self._wake_at_rises(allocation)
 
     def _schedule_end(self, allocation: Allocation) -> None:
         run_ms, limit_ms = self._profiles[allocation.job].run_ms, allocation.limit_ms
@@ -300,6 +302,13 @@ class Simulation:
     def _wake(self, time_ms: int) -> None:
         if time_ms > self.now_ms:
             heapq.heappush(self._wakes, time_ms)
+
+    def _wake_at_rises(self, allocation: Allocation) -> None:
+        """Decide again when an attempt rises to a further level, unless it ends before that."""
+        end_ms = self._ends.get(allocation.attempt)
+        for at_ms in rises_ms(allocation):
+            if end_ms is None or at_ms < end_ms:
+                self._wake(at_ms)
 
     def _arrive(self, arrival: Arrival) -> None:
         job = arrival.job
@@ -332,6 +341,9 @@ class Simulation:
             entry_time_ms=job.entry_time_ms,
             handicap_ms=job.handicap_ms,
             left_ms=job.left_ms,
+            attained_ms=job.attained_ms,
+            max_handicap_ms=job.max_handicap_ms,
+            one_of=job.one_of,
             team=job.team,
             limit_ms=job.limit_ms,
             checkpoints=profile.checkpoints,
@@ -349,6 +361,7 @@ class Simulation:
         self._schedule_end(allocation)
         if self._policy.min_run_time_ms and self._policy.preemption:
             self._wake(self.now_ms + self._policy.min_run_time_ms)
+        self._wake_at_rises(allocation)
         self._emit(EventKind.STARTED, job.name, job.demand, attempt, warm=warm)
 
     def _leave(self, name: str) -> WaitingJob:
@@ -400,8 +413,9 @@ class Simulation:
         elif ended.freed_for is None and attempt not in self._beyond_size:
             self._emit(EventKind.STOPPED, ended.job, ended.demand, attempt)
         else:
-            trained_ms = (due_ms if asked_ms is None else asked_ms) - ended.since_ms - starting_ms
-            self._yield(ended, profile, held_ms, max(0, trained_ms))
+            asked_ms = due_ms if asked_ms is None else asked_ms
+            trained_ms = asked_ms - ended.since_ms - starting_ms
+            self._yield(ended, profile, held_ms, max(0, trained_ms), asked_ms)
             return
         if not ended.stopping and ended.keep_ms:
             self._keep(ended)
@@ -416,6 +430,7 @@ class Simulation:
             warm_key="",
             keep_ms=0,
             left_ms=None,
+            attained_ms=None,
             stopping=False,
         )
         self._allocations[pool.attempt] = pool
@@ -433,7 +448,7 @@ class Simulation:
         if ended.freed_for is not None and ended.freed_for in self._in_line and ended.freed:
             self._reservations[ended.freed_for] = plus(self._reservations.get(ended.freed_for, {}), ended.freed)
 
-    def _yield(self, ended: Allocation, profile: _JobProfile, held_ms: int, trained_ms: int) -> None:
+    def _yield(self, ended: Allocation, profile: _JobProfile, held_ms: int, trained_ms: int, asked_ms: int) -> None:
         kept_ms = 0
         if profile.checkpoints:
             interval_ms = self._policy.checkpoint_interval_ms
@@ -448,6 +463,10 @@ class Simulation:
             # When the last checkpoint was written is not known to a queue.
             sure_ms = max(0, trained_ms - self._policy.checkpoint_interval_ms)
             left_ms, handicap_ms = after_attempt(left_ms, handicap_ms, sure_ms)
+        attained_ms = ended.attained_ms
+        if attained_ms is not None:
+            attained_ms = current_attained_ms(ended, asked_ms)
+            handicap_ms = attained_handicap_ms(attained_ms, ended.max_handicap_ms)
         self._enter(
             WaitingJob(
                 name=ended.job,
@@ -456,6 +475,8 @@ class Simulation:
                 entry_time_ms=entered_ms,
                 handicap_ms=handicap_ms,
                 left_ms=left_ms,
+                attained_ms=attained_ms,
+                max_handicap_ms=ended.max_handicap_ms,
                 team=ended.team,
                 limit_ms=ended.limit_ms,
                 warm_key=ended.warm_key,

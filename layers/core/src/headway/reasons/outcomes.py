@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headway.model import Allocation, Demand, WaitingJob
+from headway.policy import Order
 from headway.reasons.codes import Reason, ReasonCode
 from headway.vectors import describe
 
@@ -97,18 +98,26 @@ def selected(pool: str, returned: Demand) -> Reason:
     return Reason(code=ReasonCode.SELECTED, message=message)
 
 
-def preempted(victim: Allocation, preemptor: WaitingJob, *, reclaims: bool = False, equal: bool = False) -> Reason:
+_WHY_EQUALS_GIVE_WAY = {
+    Order.SHORTEST_REMAINING: ", as at most half as much is left of its limit times its instances",
+    Order.SHARED: ", as it has used less time of instances so far",
+}
+
+
+def preempted(
+    victim: Allocation, preemptor: WaitingJob, *, reclaims: bool = False, among: Order | None = None
+) -> Reason:
     """The job's attempt is stopped so that another job fits.
 
     Args:
         victim: the attempt.
         preemptor: the job that it is preempted for.
         reclaims: whether the preemptor's team reclaims its guarantee.
-        equal: whether both have the same priority, and the preemptor has less left to run.
+        among: the order by which an equal gives way; None if the victim is no equal.
     """
     why = f" for what team `{preemptor.team}` is guaranteed and team `{victim.team}` has borrowed" if reclaims else ""
-    if equal:
-        why = ", as at most half as much is left of its limit times its instances"
+    if among is not None:
+        why = _WHY_EQUALS_GIVE_WAY.get(among, "")
     return Reason(
         code=ReasonCode.RECLAIMED if reclaims else ReasonCode.PREEMPTED,
         message=(

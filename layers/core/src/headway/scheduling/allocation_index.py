@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from headway.model import Allocation, Demand, Snapshot
-from headway.scheduling.equals.remaining import current_handicap_ms, current_turn_ms
-from headway.scheduling.equals.victims import may_give_way
+from headway.scheduling.equals.current import current_turn_ms
+from headway.scheduling.equals.victims import may_give_way, measure
 from headway.scheduling.fair_share import with_team_limits
 from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import running_priority, victim_order
@@ -65,16 +65,16 @@ class AllocationIndex:
 
     @property
     def equals(self) -> tuple[int, int]:
-        """The latest turn and the largest handicap of the live attempts that may give way to equals, ms; 0 without any.
+        """The latest turn, ms, and the largest measure of the live attempts that may give way to equals; 0 without any.
 
         Worked out once, as :attr:`lowest_priority`.
         """
         if self._equals is None:
             now_ms = self._snapshot.now_ms
-            equals = [each for each in self._live.values() if may_give_way(each, self._policy)]
+            equals = [each for each in self._live.values() if may_give_way(each, now_ms, self._policy)]
             self._equals = (
                 max((current_turn_ms(each, now_ms) for each in equals), default=0),
-                max((current_handicap_ms(each, now_ms) for each in equals), default=0),
+                max((measure(each, now_ms, self._policy) for each in equals), default=0),
             )
         return self._equals
 

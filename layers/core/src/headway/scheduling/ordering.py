@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from headway.model import Allocation, Demand, WaitingJob
 from headway.policy import SHORT_WEIGHT, Order, Policy
-from headway.scheduling.equals.remaining import compared_limit_ms, current_handicap_ms, current_turn_ms
-from headway.scheduling.equals.victims import takes_part
+from headway.scheduling.equals.current import current_turn_ms
+from headway.scheduling.equals.limits import compared_limit_ms
+from headway.scheduling.equals.victims import victim_class
 
 MAX_PRIORITY = 9999
 """The highest priority a job may have; the lowest is 0."""
@@ -47,6 +48,9 @@ def handicap_ms(limit_ms: int | None, demand: Demand, policy: Policy, *, one_of:
         policy: the policy.
         one_of: whether SageMaker takes one of the pools.
     """
+    if policy.order is Order.SHARED:
+        # It has attained no service yet.
+        return 0
     times = policy.limit_weight
     if policy.order is not Order.FIFO:
         instances = (max if one_of else sum)(demand.values())
@@ -125,7 +129,7 @@ def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[i
     """The order of preemption: lower priority, then less work lost, then later start, then name.
 
     In an order in which equals preempt each other, those come before less work lost of which more is left, in powers
-    of two.
+    of two, or whose level is higher.
 
     Args:
         allocation: the attempt.
@@ -134,7 +138,7 @@ def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[i
     """
     return (
         running_priority(allocation, policy),
-        -current_handicap_ms(allocation, now_ms).bit_length() if takes_part(allocation, policy) else 0,
+        victim_class(allocation, now_ms, policy),
         work_lost_ms(allocation, now_ms, policy),
         -allocation.since_ms,
         allocation.attempt,

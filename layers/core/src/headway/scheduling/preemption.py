@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.policy import Policy
 from headway.scheduling.allocation_index import AllocationIndex
-from headway.scheduling.equals.victims import TIMES_LESS, gives_way, takes_part
+from headway.scheduling.equals.victims import gives_way, least_measure, takes_part
 from headway.scheduling.fair_share import Guarantees, are_in_one_pool, is_borrowed, within_guarantee
 from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import capped_priority, returning_rank, running_priority, waiting_rank
@@ -217,7 +217,7 @@ class Preemption:
     def is_outranked_by(self, job: WaitingJob) -> bool:
         """Whether the rank of the job could let it preempt any attempt, and so could that of any job ahead of it.
 
-        What is left of a job does not follow from its rank, and is not compared here.
+        What is left of a job, or its level, does not follow from its rank, and is not compared here.
         """
         if self._index.warm:
             return True
@@ -235,9 +235,9 @@ class Preemption:
         return job.turn_ms < last_turn_ms
 
     def _is_small(self, job: WaitingJob) -> bool:
-        """Whether little enough is left of the job that any equal could give way to it."""
-        _, largest_ms = self._index.equals
-        return TIMES_LESS * job.handicap_ms <= largest_ms
+        """Whether little enough is left of the job, or its level low enough, that any equal could give way to it."""
+        _, largest = self._index.equals
+        return least_measure(job, self._policy) <= largest
 
     def reclaims(self, job: WaitingJob) -> bool:
         """Whether the job may reclaim borrowed instances: the criterion by which it ranks before their jobs."""
@@ -302,7 +302,7 @@ class Preemption:
     def preemptible_from(self, job: WaitingJob) -> Callable[[Allocation], int | None] | None:
         """From when on an attempt may be preempted for the job at its reserved start, ms; None for never.
 
-        That is one of lower rank. What is left of an equal becomes less until then, so it may give way no more.
+        That is one of lower rank. What is left of an equal may become less until then, so it may give way no more.
 
         Returns:
             None if there is no such attempt.

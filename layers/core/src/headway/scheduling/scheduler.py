@@ -15,6 +15,7 @@ from headway.scheduling.backfill.claims import ReservedStart
 from headway.scheduling.backfill.reserved_starts import Combination, PreemptibleFrom, ReservedStarts
 from headway.scheduling.backfill.size_changes import SizeChanges, SizeClaim
 from headway.scheduling.capacity_state import CapacityState, paused_pool
+from headway.scheduling.equals.victims import least_measure
 from headway.scheduling.explainer import Explainer, Why
 from headway.scheduling.fair_share import is_limit, limited_pool
 from headway.scheduling.looks import Looks
@@ -59,7 +60,7 @@ class _Pass:
         self.size_changes = SizeChanges(snapshot, self.looks)
         self.reserved_starts = ReservedStarts(state.allocations, policy, snapshot.now_ms, self.looks, self.size_changes)
         self.explainer = Explainer(snapshot, state.allocations, self.reserved_starts, enabled=explain)
-        #: Kinds of jobs that preemption does not help; see :func:`_kind`. Of each, the handicap and the turn from which
+        #: Kinds of jobs that preemption does not help; see :func:`_kind`. Of each, the measure and the turn from which
         #: on this is so, if the jobs may preempt equals.
         self.stuck: dict[_Kind, tuple[int, int]] = {}
         self.releases: list[Release] = []
@@ -304,14 +305,14 @@ class _Pass:
         return partial(self.explainer.would_delay, delayed) if delayed is not None else None
 
     def _mark_stuck(self, job: WaitingJob) -> None:
-        self.stuck[_kind(job)] = (job.handicap_ms, job.turn_ms)
+        self.stuck[_kind(job)] = (least_measure(job, self.policy), job.turn_ms)
 
     def _is_stuck(self, job: WaitingJob) -> bool:
         least = self.stuck.get(_kind(job))
-        if least is None or job.left_ms is None:
+        if least is None or (job.left_ms is None and job.attained_ms is None):
             return least is not None
-        # An equal that gives way to this job would have to one of which less is left, and whose turn comes earlier.
-        return job.handicap_ms >= least[0] and job.turn_ms >= least[1]
+        # An equal that gives way to this job would have to one that is smaller, and whose turn comes earlier.
+        return least_measure(job, self.policy) >= least[0] and job.turn_ms >= least[1]
 
     def _take_over(self, job: WaitingJob, takes: Demand) -> None:
         """Take what is reserved or being freed for jobs of lower rank, if this job gets all that it lacks with it.
@@ -474,7 +475,8 @@ class _Pass:
         self.stuck.clear()
         lower = running_priority(victim, self.policy) < capped_priority(job.priority, job.team, self.policy)
         by_right = reclaims and not lower and victim.team != job.team
-        reason = reasons.preempted(victim, job, reclaims=by_right, equal=not lower and not by_right)
+        among = None if lower or by_right else self.policy.order
+        reason = reasons.preempted(victim, job, reclaims=by_right, among=among)
         self.preemptions.append(
             Preempt(job=victim.job, attempt=victim.attempt, for_job=job.name, freed=freed, reason=reason)
         )
@@ -533,9 +535,10 @@ def _combination(demand: Demand) -> Combination:
     return tuple(demand) if len(demand) == 1 else tuple(sorted(demand))
 
 
-_Kind = tuple[str, int, bool, bool, bool, tuple[tuple[str, int], ...]]
+_Kind = tuple[str, int, bool, bool, bool, bool, tuple[tuple[str, int], ...]]
 
 
 def _kind(job: WaitingJob) -> _Kind:
     """What preemption for a job depends on: equal jobs have the same result until something is freed."""
-    return (job.team, job.priority, job.preempts, job.one_of, job.left_ms is None, tuple(job.demand.items()))
+    in_order = (job.left_ms is None, job.attained_ms is None)
+    return (job.team, job.priority, job.preempts, job.one_of, *in_order, tuple(job.demand.items()))

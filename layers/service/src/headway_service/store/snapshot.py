@@ -11,8 +11,8 @@ from itertools import accumulate, islice
 from headway.model import Allocation, Alternative, Demand, Snapshot, WaitingJob
 from headway.policy import DEFAULT_POLICY, Policy
 from headway.scheduling.alternatives import in_pools
-from headway.scheduling.equals.remaining import current_handicap_ms, current_turn_ms
-from headway.scheduling.equals.victims import TIMES_LESS, may_give_way
+from headway.scheduling.equals.current import current_turn_ms
+from headway.scheduling.equals.victims import least_measure, may_give_way, measure, takes_part
 from headway.scheduling.ordering import (
     capped_priority,
     rank,
@@ -159,15 +159,15 @@ class _Reachable:
         self._held: Counter[int] = Counter()
         self._known: dict[tuple[int, str], int] = {}
         equals: defaultdict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
-        #: By priority, and by team where there are teams: the largest handicap of attempts that may give way to equals.
+        #: By priority, and by team where there are teams: the largest measure of attempts that may give way to equals.
         self._largest: Counter[tuple[int, str]] = Counter()
         for each in allocations:
             if not each.stopping and pool in each.demand:
                 protection = running_priority(each, policy)
                 self._held[protection] += each.demand[pool]
-                if may_give_way(each, policy):
+                if may_give_way(each, now_ms, policy):
                     peers = (protection, self._peers(each.team))
-                    self._largest[peers] = max(self._largest[peers], current_handicap_ms(each, now_ms))
+                    self._largest[peers] = max(self._largest[peers], measure(each, now_ms, policy))
                     equals[peers].append((current_turn_ms(each, now_ms), each.demand[pool]))
         #: Of the attempts that may give way to equals, by priority, and by team where there are teams: their turns, the
         #: last one first and negated, and what those up to each hold together.
@@ -201,7 +201,8 @@ class _Reachable:
     def may_fill(self, job: WaitingJob) -> bool:
         """Whether a job could get some of these instances. If not, it leaves them to jobs behind it.
 
-        A job of which too much is left preempts no equals, and neither does one that entered in another order.
+        A job of which too much is left, or whose level is too high, preempts no equals, and neither does one that
+        entered in another order.
 
         Args:
             job: the job.
@@ -209,8 +210,8 @@ class _Reachable:
         if not self._equals or self.of(job.priority, job.team, _LAST_TURN_MS) > 0:
             return True
         mine = capped_priority(job.priority, job.team, self._policy)
-        largest_ms = self._largest[mine, self._peers(job.team)]
-        return job.left_ms is not None and TIMES_LESS * job.handicap_ms <= largest_ms
+        largest = self._largest[mine, self._peers(job.team)]
+        return takes_part(job, self._policy) and least_measure(job, self._policy) <= largest
 
     def _peers(self, team: str) -> str:
         """What jobs that preempt each other as equals have in common beside their priority."""

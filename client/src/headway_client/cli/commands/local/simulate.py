@@ -28,7 +28,7 @@ class _Names(click.ParamType[list[str]]):
         return [name.strip() for name in value.split(",") if name.strip()]
 
 
-_GIVEN_LIMITS = ("rounded", "1-10x")
+_GIVEN_LIMITS = ("rounded", "1-10x", "equal", "half-without")
 
 
 class _Limits(click.ParamType[list[float | str]]):
@@ -57,14 +57,16 @@ class _Fraction(Decimal):
     type=_Names(),
     default="headway",
     metavar="NAME[,...]",
-    help="headway (default), headway-short, order-short, order-shortest-remaining, fifo, easy, sjf, article.",
+    help="headway (default), headway-short, order-short, order-shortest-remaining, order-shared, fifo, easy, sjf, "
+    "article.",
 )
 @click.option(
     "--limits",
     type=_Limits(),
     default="1",
     metavar="X[,...]",
-    help="Run time limits as multiples of true run times; rounded (up to 1 h, 4 h, 12 h, 1 d, ...), 1-10x (guessed).",
+    help="Run time limits as multiples of true run times; rounded (up to 1 h, 4 h, 12 h, 1 d, ...), 1-10x (guessed), "
+    "equal (the same for all), half-without.",
 )
 @click.option("--gpus", is_flag=True, help="An instance is one GPU (default).")
 @click.option(

@@ -1,0 +1,37 @@
+"""The handicap and the turn that the job of a running attempt would have, if the attempt was stopped."""
+
+from __future__ import annotations
+
+from headway.model import Allocation
+from headway.scheduling.equals.attained import attained_handicap_ms, current_attained_ms
+from headway.scheduling.equals.remaining import after_attempt
+
+
+def current_handicap_ms(allocation: Allocation, at_ms: int) -> int:
+    """The least handicap that the job of an attempt would have if the attempt was stopped, ms.
+
+    Where its order compares what is left of limits, that is if its checkpoint was written at this moment, and becomes
+    less while the attempt runs. Where its order compares service, it becomes more.
+
+    Args:
+        allocation: the attempt.
+        at_ms: when it would be stopped, ms.
+    """
+    if allocation.left_ms is not None:
+        ran_ms = max(0, at_ms - allocation.since_ms)
+        _, handicap_ms = after_attempt(allocation.left_ms, allocation.handicap_ms, ran_ms)
+        return handicap_ms
+    if allocation.attained_ms is not None:
+        return attained_handicap_ms(current_attained_ms(allocation, at_ms), allocation.max_handicap_ms)
+    return allocation.handicap_ms
+
+
+def current_turn_ms(allocation: Allocation, at_ms: int) -> int:
+    """The earliest turn that the job of an attempt would have if the attempt was stopped, ms.
+
+    Args:
+        allocation: the attempt.
+        at_ms: when it would be stopped, ms.
+    """
+    entry_time_ms = allocation.since_ms if allocation.entry_time_ms is None else allocation.entry_time_ms
+    return entry_time_ms + current_handicap_ms(allocation, at_ms)
