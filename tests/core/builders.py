@@ -85,6 +85,8 @@ def held(
     team: str = "",
     ends_in_s: int | None = None,
     checkpoints: bool = False,
+    every: int | None = None,
+    trains_since: int | None = None,
     preemptible: bool = True,
     preemptions: int = 0,
     stopping: bool = False,
@@ -92,7 +94,7 @@ def held(
     freed: int = 0,
     stops_for_size: bool = False,
 ) -> Allocation:
-    """The allocation of a running job; ``ends_in_s`` is the time until its limit."""
+    """The allocation of a running job; ``ends_in_s`` is until its limit, ``every`` the ms between its checkpoints."""
     return Allocation(
         job=name,
         attempt=name,
@@ -102,7 +104,9 @@ def held(
         entry_time_ms=entered,
         team=team,
         limit_ms=None if ends_in_s is None else NOW_MS - since + ends_in_s * 1000,
-        checkpoints=checkpoints,
+        checkpoints=checkpoints or every is not None,
+        checkpoints_every_ms=every,
+        training_since_ms=trains_since,
         preemptible=preemptible,
         preemptions=preemptions,
         stopping=stopping or freed_for is not None,

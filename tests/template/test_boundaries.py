@@ -49,6 +49,14 @@ BREACHES = {
         "layers/core/src/headway/scheduling/equals/victims.py",
         "headway.scheduling.preemption",
     ),
+    "lost work": (
+        "layers/core/src/headway/scheduling/lost_work/checkpoints.py",
+        "headway.scheduling.lost_work.lost",
+    ),
+    "lost work knows nothing of the decision": (
+        "layers/core/src/headway/scheduling/lost_work/lost.py",
+        "headway.scheduling.preemption",
+    ),
     "service": ("layers/service/src/headway_service/settings.py", "headway_service.store"),
     "client": ("client/src/headway_client/errors.py", "headway_client.cli"),
     "board": ("client/src/headway_client/board/budget.py", "headway_client.board.poller"),

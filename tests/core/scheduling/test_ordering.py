@@ -16,7 +16,6 @@ from headway.scheduling.ordering import (
     rank,
     rank_key,
     running_priority,
-    work_lost_ms,
 )
 from tests.core.builders import NOW_MS, held, job
 
@@ -118,14 +117,6 @@ def _size(job: WaitingJob, policy: Policy) -> int:
 def test_the_longest_handicap_still_fits_a_sort_key(policy: Policy) -> None:
     turn_ms = 4_999_999_999_999 + handicap_ms(None, {"p": 1000}, policy)
     assert len(rank_key(0, turn_ms, "a")) == len(rank_key(0, 0, "a"))
-
-
-def test_work_lost_is_time_times_instances_and_with_checkpoints_only_since_the_last_one() -> None:
-    policy = Policy(checkpoint_interval_ms=500)
-    assert work_lost_ms(held("a", count=4, since=1000), 3000, policy) == 8000
-    assert work_lost_ms(held("a", count=4, since=1000, checkpoints=True), 3000, policy) == 2000
-    assert work_lost_ms(held("a", count=4, since=2900, checkpoints=True), 3000, policy) == 400
-    assert work_lost_ms(held("a", since=5000), 3000, policy) == 0
 
 
 @pytest.mark.parametrize(("waited_ms", "gained"), [(0, 0), (999, 0), (1000, 1), (1001, 1), (1999, 1), (2000, 2)])

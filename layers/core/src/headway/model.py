@@ -113,6 +113,10 @@ class Allocation:
     limit_ms: int | None = None
     #: Whether the job writes checkpoints, so that stopping it loses little.
     checkpoints: bool = False
+    #: The time from one checkpoint to the next as its job declares it, ms; None if it does not.
+    checkpoints_every_ms: int | None = None
+    #: Since when it trains, ms; None as long as SageMaker has not reported that.
+    training_since_ms: int | None = None
     #: Whether it may be stopped for another job at all.
     preemptible: bool = True
     #: How often the job has been preempted already.

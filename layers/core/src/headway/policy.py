@@ -104,6 +104,8 @@ class Policy:
     max_preemptions: int = 10
     #: What a job that writes checkpoints loses at most when it is stopped, ms of run time.
     checkpoint_interval_ms: int = 600_000
+    #: The time from one checkpoint to the next of a job that writes them and does not declare it, ms; None if unknown.
+    checkpoints_every_ms: int | None = None
     ageing: Ageing | None = None
     #: Whether a job may start in the warm pool of another team.
     warm_across_teams: bool = True
@@ -128,6 +130,8 @@ class Policy:
             raise InvalidPolicy(f"min_spot_score is {self.min_spot_score}; it must be 1 to {MAX_SPOT_SCORE}")
         if self.min_run_time_ms < 0 or self.max_preemptions < 0 or self.checkpoint_interval_ms < 0:
             raise InvalidPolicy("times and counts of a policy cannot be negative")
+        if self.checkpoints_every_ms is not None and self.checkpoints_every_ms <= 0:
+            raise InvalidPolicy(f"checkpoints_every_ms is {self.checkpoints_every_ms}; it must be more than 0")
 
     def team(self, name: str) -> Team:
         """The entitlement of a team."""

@@ -18,6 +18,7 @@ from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, 
 from headway.scheduling.alternatives import chosen
 from headway.scheduling.equals.attained import attained_handicap_ms, current_attained_ms, rises_ms
 from headway.scheduling.equals.remaining import after_attempt
+from headway.scheduling.lost_work.checkpoints import interval_ms
 from headway.scheduling.ordering import rank
 from headway.vectors import plus
 
@@ -77,6 +78,8 @@ class Arrival:
     #: How long it runs if nothing stops it, ms; None for ever.
     run_ms: int | None
     checkpoints: bool = False
+    #: The time from one checkpoint to the next as the job declares it, ms; None if it does not.
+    checkpoints_every_ms: int | None = None
     preemptible: bool = True
 
 
@@ -87,6 +90,7 @@ class _JobProfile:
     #: Its remaining run time from a start, ms; None for forever.
     run_ms: int | None
     checkpoints: bool = False
+    checkpoints_every_ms: int | None = None
     preemptible: bool = True
     preemptions: int = 0
     attempts: int = 0
@@ -273,6 +277,7 @@ class Simulation:
         self._profiles[allocation.job] = _JobProfile(
             run_ms=None if left_ms is None else ran_ms + left_ms,
             checkpoints=allocation.checkpoints,
+            checkpoints_every_ms=allocation.checkpoints_every_ms,
             preemptible=allocation.preemptible,
             preemptions=allocation.preemptions,
         )
@@ -313,7 +318,10 @@ class Simulation:
     def _arrive(self, arrival: Arrival) -> None:
         job = arrival.job
         self._profiles[job.name] = _JobProfile(
-            run_ms=arrival.run_ms, checkpoints=arrival.checkpoints, preemptible=arrival.preemptible
+            run_ms=arrival.run_ms,
+            checkpoints=arrival.checkpoints,
+            checkpoints_every_ms=arrival.checkpoints_every_ms,
+            preemptible=arrival.preemptible,
         )
         self._enter(job)
         self._emit(EventKind.ARRIVED, job.name, job.demand)
@@ -347,6 +355,7 @@ class Simulation:
             team=job.team,
             limit_ms=job.limit_ms,
             checkpoints=profile.checkpoints,
+            checkpoints_every_ms=profile.checkpoints_every_ms,
             preemptible=profile.preemptible,
             preemptions=profile.preemptions,
             warm_key=job.warm_key,
@@ -356,8 +365,8 @@ class Simulation:
         warm = action.warm if isinstance(action, StartWarm) else ""
         if warm:
             self._end_warm(warm)
-        self._starting_ms[attempt] = self._warm_start_ms if warm else self._cold_start_ms
-        self._allocations[attempt] = allocation
+        self._starting_ms[attempt] = starting_ms = self._warm_start_ms if warm else self._cold_start_ms
+        self._allocations[attempt] = replace(allocation, training_since_ms=self.now_ms + starting_ms)
         self._schedule_end(allocation)
         if self._policy.min_run_time_ms and self._policy.preemption:
             self._wake(self.now_ms + self._policy.min_run_time_ms)
@@ -451,9 +460,9 @@ class Simulation:
     def _yield(self, ended: Allocation, profile: _JobProfile, held_ms: int, trained_ms: int, asked_ms: int) -> None:
         kept_ms = 0
         if profile.checkpoints:
-            interval_ms = self._policy.checkpoint_interval_ms
+            every_ms = interval_ms(ended, self._policy) or self._policy.checkpoint_interval_ms
             # Checkpoints are written at equal intervals from the start; the work since the last one is lost.
-            kept_ms = trained_ms - (trained_ms % interval_ms if interval_ms else 0)
+            kept_ms = trained_ms - (trained_ms % every_ms if every_ms else 0)
         if profile.run_ms is not None:
             profile.run_ms -= kept_ms
         profile.preemptions += ended.freed_for is not None

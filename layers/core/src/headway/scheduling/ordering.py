@@ -7,6 +7,7 @@ from headway.policy import SHORT_WEIGHT, Order, Policy
 from headway.scheduling.equals.current import current_turn_ms
 from headway.scheduling.equals.limits import compared_limit_ms
 from headway.scheduling.equals.victims import victim_class
+from headway.scheduling.lost_work.lost import work_lost_ms
 
 MAX_PRIORITY = 9999
 """The highest priority a job may have; the lowest is 0."""
@@ -143,21 +144,3 @@ def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[i
         -allocation.since_ms,
         allocation.attempt,
     )
-
-
-def work_lost_ms(allocation: Allocation, now_ms: int, policy: Policy) -> int:
-    """Instance-milliseconds lost by stopping this attempt: at most the work since its last checkpoint.
-
-    A job that writes none loses all that it ran. A warm pool loses what is left of its time.
-
-    Args:
-        allocation: the attempt.
-        now_ms: the current time, ms.
-        policy: the policy.
-    """
-    ran_ms = max(0, now_ms - allocation.since_ms)
-    if allocation.warm:
-        ran_ms = max(0, (allocation.limit_ms or 0) - ran_ms)
-    elif allocation.checkpoints:
-        ran_ms = min(ran_ms, policy.checkpoint_interval_ms)
-    return ran_ms * sum(allocation.demand.values())

@@ -18,7 +18,7 @@ from headway.plan import Action, Plan, Preempt, Release, ReleaseWarm, Start, Sta
 from headway.policy import Policy
 from headway.scheduling.alternatives import chosen
 from headway.scheduling.backfill.size_changes import crosses
-from headway.scheduling.ordering import work_lost_ms
+from headway.scheduling.lost_work.lost import work_lost_ms
 from headway_service.config.warm_pools import KeptWarmPools
 from headway_service.errors import Conflict, OutcomeUnknown
 from headway_service.observability import metrics

@@ -1,0 +1,1 @@
+"""What is lost when an attempt is stopped, and when less would be lost."""

@@ -1,0 +1,51 @@
+"""When an attempt writes its checkpoints, as far as the queue knows."""
+
+from __future__ import annotations
+
+from headway.model import Allocation
+from headway.policy import Policy
+
+WRITTEN_MS = 60_000
+"""How long after it was due a checkpoint counts as written. It has to be written and uploaded, and the times of scripts
+are not exact."""
+
+
+def interval_ms(allocation: Allocation, policy: Policy) -> int | None:
+    """The time from one checkpoint of an attempt to the next, ms; None if it is not known, or the job writes none.
+
+    Args:
+        allocation: the attempt.
+        policy: the policy, which may have an interval for jobs that declare none.
+    """
+    if not allocation.checkpoints or allocation.warm:
+        return None
+    return allocation.checkpoints_every_ms or policy.checkpoints_every_ms
+
+
+def saved_until_ms(allocation: Allocation, interval_ms: int, at_ms: int) -> int:
+    """Until when the progress of an attempt is saved: its last checkpoint that counts as written, or its start, ms.
+
+    Args:
+        allocation: the attempt.
+        interval_ms: the time from one checkpoint to the next, ms.
+        at_ms: the time of the question, ms.
+    """
+    began_ms = _began_ms(allocation)
+    written = max(0, (at_ms - began_ms - WRITTEN_MS) // interval_ms)
+    return began_ms + written * interval_ms
+
+
+def next_written_ms(allocation: Allocation, interval_ms: int, after_ms: int) -> int:
+    """The first time after this at which another checkpoint of an attempt counts as written, ms.
+
+    Args:
+        allocation: the attempt.
+        interval_ms: the time from one checkpoint to the next, ms.
+        after_ms: the time, ms.
+    """
+    return saved_until_ms(allocation, interval_ms, after_ms) + interval_ms + WRITTEN_MS
+
+
+def _began_ms(allocation: Allocation) -> int:
+    """The start of its training, or that of the attempt, which is earlier, as long as SageMaker has reported none."""
+    return allocation.since_ms if allocation.training_since_ms is None else allocation.training_since_ms

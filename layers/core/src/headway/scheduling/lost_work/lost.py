@@ -1,0 +1,30 @@
+"""How much work is lost when an attempt is stopped."""
+
+from __future__ import annotations
+
+from headway.model import Allocation
+from headway.policy import Policy
+from headway.scheduling.lost_work.checkpoints import interval_ms, saved_until_ms
+
+
+def work_lost_ms(allocation: Allocation, at_ms: int, policy: Policy) -> int:
+    """Instance-milliseconds lost by stopping this attempt: the work since its last checkpoint.
+
+    Where the times of checkpoints are not known, a job that writes them loses at most what the policy says, and a job
+    that writes none loses all that it ran. A warm pool loses what is left of its time.
+
+    Args:
+        allocation: the attempt.
+        at_ms: when it is stopped, ms.
+        policy: the policy.
+    """
+    instances = sum(allocation.demand.values())
+    every_ms = interval_ms(allocation, policy)
+    if every_ms is not None:
+        return max(0, at_ms - saved_until_ms(allocation, every_ms, at_ms)) * instances
+    ran_ms = max(0, at_ms - allocation.since_ms)
+    if allocation.warm:
+        ran_ms = max(0, (allocation.limit_ms or 0) - ran_ms)
+    elif allocation.checkpoints:
+        ran_ms = min(ran_ms, policy.checkpoint_interval_ms)
+    return ran_ms * instances
