@@ -47,7 +47,23 @@ def random_snapshot(rng: Random) -> Snapshot:
         for job in snapshot.waiting
     )
     snapshot = replace(snapshot, waiting=waiting, calendars=_calendars(rng, snapshot) if rng.random() < 0.3 else {})
+    if rng.random() < 0.3:
+        snapshot = _with_checkpoints(rng, snapshot)
     return with_warm_pools(snapshot, rng) if rng.random() < 0.4 else snapshot
+
+
+def _with_checkpoints(rng: Random, snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot in which checkpoints are written at known times, and preemptions may wait for them."""
+    allocations = tuple(
+        replace(each, checkpoints_every_ms=rng.choice((None, STEP_MS // 2, 2 * STEP_MS, 7 * STEP_MS)))
+        for each in snapshot.allocations
+    )
+    policy = replace(
+        snapshot.policy,
+        checkpoints_every_ms=rng.choice((None, 3 * STEP_MS)),
+        wait_for_checkpoint_ms=STEP_MS * rng.choice((1, 5, 10)),
+    )
+    return replace(snapshot, allocations=allocations, policy=policy)
 
 
 def with_warm_pools(snapshot: Snapshot, rng: Random) -> Snapshot:

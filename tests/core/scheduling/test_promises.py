@@ -237,6 +237,7 @@ def _play_on(world: World, last_ms: int) -> None:
     moments = [_ends_ms(attempt) for attempt in world.held.values()]
     moments += [attempt.since_ms + world.policy.min_run_time_ms for attempt in world.held.values()]
     moments += [job.not_before_ms for job in world.waiting.values()]
+    moments += [job.entry_time_ms + world.policy.wait_for_checkpoint_ms for job in world.waiting.values()]
     moments += [change.at_ms for calendar in world.calendars.values() for change in calendar.changes]
     world.advance(min([at_ms for at_ms in moments if at_ms > world.now_ms] + [last_ms]))
     _end_at_limits(world)

@@ -100,6 +100,17 @@ class Wait:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class DelayedPreemption:
+    """A preemption that waits for a checkpoint. Until then no other job gets what the waiting job counts on."""
+
+    #: The waiting job, and the attempts that are stopped for it.
+    for_job: str
+    attempts: tuple[str, ...]
+    #: When they are stopped, ms.
+    at_ms: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """A decision. Actions are in the order to apply them, waits in rank order."""
 
@@ -107,3 +118,5 @@ class Plan:
     waits: tuple[Wait, ...]
     #: Waiting jobs behind these that the decision did not evaluate (``Policy.backfill_window``).
     unseen: int = 0
+    #: What the next decisions preempt if nothing changes until then, in rank order.
+    delayed: tuple[DelayedPreemption, ...] = ()

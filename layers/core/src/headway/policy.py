@@ -17,6 +17,9 @@ MAX_SPOT_SCORE = 10
 MAX_BACKFILL_WINDOW = 10_000
 """Waiting jobs that one decision may evaluate."""
 
+MAX_CHECKPOINT_WAIT_MS = 3_600_000
+"""The longest time for which a preemption may wait for a checkpoint."""
+
 MAX_LIMIT_WEIGHT = 1000
 """The largest weight of limits in the order of jobs. A handicap of 28 days times this still fits a sort key."""
 
@@ -106,6 +109,9 @@ class Policy:
     checkpoint_interval_ms: int = 600_000
     #: The time from one checkpoint to the next of a job that writes them and does not declare it, ms; None if unknown.
     checkpoints_every_ms: int | None = None
+    #: For how long after a job's entry the attempts that are stopped for it may write a checkpoint first, ms; 0 for not
+    #: at all.
+    wait_for_checkpoint_ms: int = 0
     ageing: Ageing | None = None
     #: Whether a job may start in the warm pool of another team.
     warm_across_teams: bool = True
@@ -130,6 +136,10 @@ class Policy:
             raise InvalidPolicy(f"min_spot_score is {self.min_spot_score}; it must be 1 to {MAX_SPOT_SCORE}")
         if self.min_run_time_ms < 0 or self.max_preemptions < 0 or self.checkpoint_interval_ms < 0:
             raise InvalidPolicy("times and counts of a policy cannot be negative")
+        if not 0 <= self.wait_for_checkpoint_ms <= MAX_CHECKPOINT_WAIT_MS:
+            raise InvalidPolicy(
+                f"wait_for_checkpoint_ms is {self.wait_for_checkpoint_ms}; it must be 0 to {MAX_CHECKPOINT_WAIT_MS}"
+            )
         if self.checkpoints_every_ms is not None and self.checkpoints_every_ms <= 0:
             raise InvalidPolicy(f"checkpoints_every_ms is {self.checkpoints_every_ms}; it must be more than 0")
 

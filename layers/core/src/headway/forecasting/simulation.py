@@ -263,6 +263,8 @@ class Simulation:
                     case StopForSize():
                         self._stop(action)
             if not plan.actions:
+                for each in plan.delayed:
+                    self._wake(each.at_ms)
                 return
         raise InvariantViolation(f"after {_MAX_ROUNDS} decisions at {self.now_ms} ms there is still something to do")
 

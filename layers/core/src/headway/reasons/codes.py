@@ -18,6 +18,7 @@ class ReasonCode(StrEnum):
     ENTERED = "Entered"
     WAITS_FOR_CAPACITY = "WaitsForCapacity"
     WAITS_FOR_FREED = "WaitsForFreedInstances"
+    WAITS_FOR_CHECKPOINT = "WaitsForCheckpoint"
     WAITS_FOR_BETTER = "WaitsForBetterAlternative"
     WAITS_FOR_LIMIT = "WaitsForTeamLimit"
     WOULD_DELAY = "WouldDelay"

@@ -25,6 +25,7 @@ WAIT_REASONS = frozenset(
     {
         ReasonCode.WAITS_FOR_CAPACITY,
         ReasonCode.WAITS_FOR_FREED,
+        ReasonCode.WAITS_FOR_CHECKPOINT,
         ReasonCode.WAITS_FOR_BETTER,
         ReasonCode.WAITS_FOR_LIMIT,
         ReasonCode.WOULD_DELAY,

@@ -164,6 +164,27 @@ def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason
     )
 
 
+def waits_for_checkpoint(job: WaitingJob, victims: tuple[Allocation, ...], stop_ms: int, now_ms: int) -> Reason:
+    """Jobs are stopped for the job once a checkpoint that is due soon has been written.
+
+    Args:
+        job: the job.
+        victims: the attempts that are stopped for it.
+        stop_ms: when they are stopped, ms.
+        now_ms: the current time, ms.
+    """
+    are, whose = ("is", "its next checkpoint") if len(victims) == 1 else ("are", "the next checkpoint of one of them")
+    seconds = -((now_ms - stop_ms) // 1000)
+    return Reason(
+        code=ReasonCode.WAITS_FOR_CHECKPOINT,
+        message=(
+            f"starts on {describe(job.demand, one_of=job.one_of)} in place of {_names(victims)}, which {are} stopped "
+            f"for it in {seconds} s, after {whose}, so that less work is lost"
+        ),
+        jobs=_named(victims),
+    )
+
+
 def waits_behind(head: WaitingJob, pools: tuple[str, ...], start_by_ms: int | None, now_ms: int) -> Reason:
     """A job of higher rank waits for the same pool.
 

@@ -34,7 +34,7 @@ class AllocationIndex:
         self.stopping = sorted((a for a in snapshot.allocations if a.stopping), key=lambda each: each.attempt)
         #: By pool, and by pools, computed at first use.
         self._by_pool: dict[str, list[Allocation]] | None = None
-        self._victim_orders: dict[tuple[int, tuple[str, ...]], list[Allocation]] = {}
+        self._victim_orders: dict[tuple[int, int | None, tuple[str, ...]], list[Allocation]] = {}
         self._lowest: int | None = None
         self._equals: tuple[int, int] | None = None
 
@@ -99,21 +99,23 @@ class AllocationIndex:
             return tuple(self._by_pool.get(next(iter(pools)), ()))
         return tuple({a.attempt: a for pool in pools for a in self._by_pool.get(pool, ())}.values())
 
-    def in_victim_order(self, pools: Collection[str], at_ms: int) -> Iterator[Allocation]:
+    def in_victim_order(self, pools: Collection[str], at_ms: int, until_ms: int | None = None) -> Iterator[Allocation]:
         """Live attempts that hold some of these pools, by :func:`headway.scheduling.ordering.victim_order`.
 
         Args:
             pools: the pools.
             at_ms: when they would be preempted, ms.
+            until_ms: until when that may wait for a checkpoint, ms; None if it may not.
         """
         names = tuple(sorted(pools))
-        order = self._victim_orders.get((at_ms, names))
+        order = self._victim_orders.get((at_ms, until_ms, names))
         if order is None:
             policy = self._policy
             order = sorted(
-                (a for a in self.of(names) if not a.stopping), key=lambda each: victim_order(each, at_ms, policy)
+                (a for a in self.of(names) if not a.stopping),
+                key=lambda each: victim_order(each, at_ms, policy, until_ms),
             )
-            self._victim_orders[at_ms, names] = order
+            self._victim_orders[at_ms, until_ms, names] = order
             self._looks.taken += 2 * len(order)
         return (each for each in order if each.attempt in self._live)
 

@@ -8,6 +8,7 @@ from headway.scheduling.equals.current import current_turn_ms
 from headway.scheduling.equals.limits import compared_limit_ms
 from headway.scheduling.equals.victims import victim_class
 from headway.scheduling.lost_work.lost import work_lost_ms
+from headway.scheduling.lost_work.moment import counted_loss_ms, stop_alone_ms
 
 MAX_PRIORITY = 9999
 """The highest priority a job may have; the lowest is 0."""
@@ -126,8 +127,10 @@ def _aged(entry_time_ms: int | None, until_ms: int, policy: Policy) -> int:
     return max(0, min(policy.ageing.cap, (until_ms - entry_time_ms) // policy.ageing.interval_ms))
 
 
-def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, int, int, str]:
-    """The order of preemption: lower priority, then less work lost, then later start, then name.
+def victim_order(
+    allocation: Allocation, now_ms: int, policy: Policy, until_ms: int | None = None
+) -> tuple[int, int, int, int, int, str]:
+    """The order of preemption: lower priority, then less work lost, then a sooner stop, then later start, then name.
 
     In an order in which equals preempt each other, those come before less work lost of which more is left, in powers
     of two, or whose level is higher.
@@ -136,11 +139,17 @@ def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[i
         allocation: the attempt.
         now_ms: the current time, ms.
         policy: the policy.
+        until_ms: until when a stop may wait for a checkpoint, ms; None if it may not.
     """
+    lost_ms, stop_ms = work_lost_ms(allocation, now_ms, policy), now_ms
+    if until_ms is not None:
+        stop_ms = stop_alone_ms(allocation, now_ms, until_ms, policy)
+        lost_ms = counted_loss_ms(allocation, stop_ms, policy)
     return (
         running_priority(allocation, policy),
         victim_class(allocation, now_ms, policy),
-        work_lost_ms(allocation, now_ms, policy),
+        lost_ms,
+        stop_ms,
         -allocation.since_ms,
         allocation.attempt,
     )

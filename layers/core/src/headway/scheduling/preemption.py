@@ -10,6 +10,7 @@ from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.equals.victims import gives_way, least_measure, takes_part
 from headway.scheduling.fair_share import Guarantees, are_in_one_pool, is_borrowed, within_guarantee
 from headway.scheduling.looks import Looks
+from headway.scheduling.lost_work.moment import MAX_MOMENTS, stop_together_ms, wait_ends_ms
 from headway.scheduling.ordering import capped_priority, returning_rank, running_priority, waiting_rank
 from headway.vectors import minus, plus, shortfall, total
 
@@ -173,6 +174,11 @@ def _drop_unneeded(
     return tuple(chosen)
 
 
+def _has_ended(allocation: Allocation, at_ms: int) -> bool:
+    """Whether the attempt has reached its limit by then."""
+    return allocation.limit_ms is not None and allocation.since_ms + allocation.limit_ms <= at_ms
+
+
 class Preemption:
     """The attempts that waiting jobs may preempt, at the current state of a decision.
 
@@ -265,11 +271,14 @@ class Preemption:
         if not stops and not self._index.warm:
             return ()
         spared = set(spared)
+        until_ms = self._waits_until_ms(job, at_ms)
         while True:
             victims = get_targets(
                 job,
                 lacking,
-                self._counted(each for each in self._index.in_victim_order(lacking, at_ms) if stops or each.warm),
+                self._counted(
+                    each for each in self._index.in_victim_order(lacking, at_ms, until_ms) if stops or each.warm
+                ),
                 self._use,
                 at_ms,
                 self._policy,
@@ -281,6 +290,39 @@ class Preemption:
             if not ahead:
                 return victims
             spared |= ahead
+
+    def _waits_until_ms(self, job: WaitingJob, at_ms: int) -> int | None:
+        """Until when a preemption for a job may wait for a checkpoint, ms; None if it may not wait any more."""
+        until_ms = wait_ends_ms(job, self._policy)
+        return until_ms if until_ms > at_ms else None
+
+    def stop_ms(self, job: WaitingJob, victims: Collection[Allocation]) -> int:
+        """When to stop the victims of a job, ms: now, or after the next checkpoint of one of them.
+
+        They are stopped together: what an attempt frees sooner would be idle until the last one has stopped.
+
+        Args:
+            job: the job.
+            victims: its victims now.
+        """
+        until_ms = self._waits_until_ms(job, self._now_ms)
+        if until_ms is None:
+            return self._now_ms
+        self._looks.taken += len(victims) * (1 + min(len(victims), MAX_MOMENTS))
+        reclaims = self.reclaims(job)
+
+        def may_stop(at_ms: int) -> bool:
+            return all(
+                is_preemptible(each, at_ms, self._policy)
+                and not _has_ended(each, at_ms)
+                and (
+                    outranks(job, each, self._use, at_ms, self._policy, reclaims=reclaims)
+                    or yields_to_equal(each, job, at_ms, self._policy)
+                )
+                for each in victims
+            )
+
+        return stop_together_ms(victims, self._now_ms, until_ms, self._policy, may_stop)
 
     def _counted(self, candidates: Iterable[Allocation]) -> Iterator[Allocation]:
         for candidate in candidates:
@@ -303,6 +345,7 @@ class Preemption:
         """From when on an attempt may be preempted for the job at its reserved start, ms; None for never.
 
         That is one of lower rank. What is left of an equal may become less until then, so it may give way no more.
+        As long as preemptions for the job may wait for a checkpoint, which one waits for which is not known before.
 
         Returns:
             None if there is no such attempt.
@@ -310,9 +353,12 @@ class Preemption:
         if not self._index.warm and not (job.preempts and self._has_lower(job)):
             return None
         reclaims = self.reclaims(job)
+        waited_ms = self._waits_until_ms(job, self._now_ms) or 0
 
         def from_ms(allocation: Allocation) -> int | None:
             since_ms = protected_until_ms(allocation, self._policy) if job.preempts or allocation.warm else None
+            if since_ms is not None and not allocation.warm:
+                since_ms = max(since_ms, waited_ms)
             if since_ms is None or allocation.ends_as_soon(max(self._now_ms, since_ms)):
                 return None
             if not outranks(job, allocation, self._use, self._now_ms, self._policy, reclaims=reclaims):

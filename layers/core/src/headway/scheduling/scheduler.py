@@ -8,7 +8,7 @@ from functools import partial
 
 from headway import reasons
 from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
-from headway.plan import Action, Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
+from headway.plan import Action, DelayedPreemption, Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.reasons import Reason
 from headway.scheduling.alternatives import choices, choose, on_what_is_promised, unlikely_spot
 from headway.scheduling.backfill.claims import ReservedStart
@@ -67,6 +67,7 @@ class _Pass:
         self.stops: list[StopForSize] = []
         self.starts: list[Start] = []
         self.preemptions: list[Preempt | ReleaseWarm] = []
+        self.delayed: list[DelayedPreemption] = []
 
     def run(self) -> Plan:
         self._release_leftovers()
@@ -99,7 +100,12 @@ class _Pass:
             state.mark_considered(job)
             owed.discard(job.name)
         actions: tuple[Action, ...] = (*self.releases, *self.stops, *self.starts, *self.preemptions)
-        return Plan(actions=actions, waits=tuple(self.explainer.waits), unseen=len(snapshot.waiting) - considered)
+        return Plan(
+            actions=actions,
+            waits=tuple(self.explainer.waits),
+            unseen=len(snapshot.waiting) - considered,
+            delayed=tuple(self.delayed),
+        )
 
     def _is_spent(self, job: WaitingJob) -> bool:
         """Whether neither this job nor any later one can start or preempt: nothing is left, and none is outranked."""
@@ -427,14 +433,16 @@ class _Pass:
         lacking = positive(minus(owed, from_unclaimed))
 
         victims: tuple[Allocation, ...] = ()
+        stop_ms = self.now_ms
         if lacking:
             victims = self.preemption.victims(job, lacking)
             if not victims:
                 self._mark_stuck(job)
                 self._block(job, total_need, lacking)
                 return
+            stop_ms = self.preemption.stop_ms(job, victims)
             # Its victims take time to stop, and leave their part of later sizes to it.
-            stopped_ms = None if until_ms is None else until_ms + STOP_MS
+            stopped_ms = None if until_ms is None else until_ms + stop_ms - self.now_ms + STOP_MS
             exceeded = self.size_changes.exceeded_by(job, beyond, stopped_ms, victims)
         if exceeded is not None:
             start = self._reserve(job, total_need, _combination(job.demand))
@@ -465,8 +473,19 @@ class _Pass:
             freed, used = state.preempt(victim, earmark, lacking)
             earmark = positive(minus(earmark, used))
             lacking = positive(minus(lacking, used))
-            self._preempt(victim, job, freed, reclaims=reclaims)
+            if stop_ms <= self.now_ms:
+                self._preempt(victim, job, freed, reclaims=reclaims)
+        if stop_ms > self.now_ms:
+            self._delay(job, victims, stop_ms)
+            return
         self.explainer.add(job, partial(self.explainer.awaits_freed, job, (*earmarked, *victims), from_unclaimed))
+
+    def _delay(self, job: WaitingJob, victims: tuple[Allocation, ...], stop_ms: int) -> None:
+        """The preemption waits for a checkpoint. For the rest of this pass it counts as made."""
+        self.stuck.clear()
+        attempts = tuple(victim.attempt for victim in victims)
+        self.delayed.append(DelayedPreemption(for_job=job.name, attempts=attempts, at_ms=stop_ms))
+        self.explainer.add(job, partial(reasons.waits_for_checkpoint, job, victims, stop_ms, self.now_ms))
 
     def _preempt(self, victim: Allocation, job: WaitingJob, freed: Demand, *, reclaims: bool) -> None:
         if victim.warm:
