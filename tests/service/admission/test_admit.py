@@ -84,6 +84,17 @@ def tagged(*tags: tuple[str, str]) -> dict[str, Any]:
     return {"Tags": [{"Key": key, "Value": value} for key, value in tags]}
 
 
+CHECKPOINTS = {"S3Uri": "s3://bucket/checkpoints"}
+CHECKPOINTED = {"CheckpointConfig": CHECKPOINTS}
+
+
+@pytest.mark.parametrize("interval_s", [1, 600, 2_592_000])
+def test_a_request_may_say_how_often_its_job_writes_a_checkpoint(interval_s: int) -> None:
+    changes = {**CHECKPOINTED, **tagged(("headway:checkpoint-interval-s", str(interval_s)))}
+    assert admit(request("a", **changes), CONFIGURATION, ROOT).checkpoint_interval_s == interval_s
+    assert admit(request("a", CheckpointConfig=CHECKPOINTS), CONFIGURATION, ROOT).checkpoint_interval_s is None
+
+
 def test_an_admitted_request_has_its_demand() -> None:
     admitted = admit(request("a", 7, ResourceConfig=on(2), CheckpointConfig={"S3Uri": "s3://c/x"}), CONFIGURATION, ROOT)
     assert (admitted.name, dict(admitted.demand), admitted.priority) == ("a", {P5: 2}, 7)
@@ -170,6 +181,36 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     ("an opt-out that is not allowed", tagged(("headway:preemptible", "false")), "Tags[0].Value", "preemption.optOut"),
     ("an opt-out in other words", tagged(("headway:preemptible", "no")), "Tags[0].Value", "'true' or 'false'"),
+    (
+        "an interval in words",
+        {**CHECKPOINTED, **tagged(("headway:checkpoint-interval-s", "ten"))},
+        "Tags[0].Value",
+        "is 'ten'; it is a number of seconds, from 1 to 2592000",
+    ),
+    (
+        "no interval",
+        {**CHECKPOINTED, **tagged(("headway:checkpoint-interval-s", "0"))},
+        "Tags[0].Value",
+        "from 1 to 2592000",
+    ),
+    (
+        "an interval that is too long",
+        {**CHECKPOINTED, **tagged(("headway:checkpoint-interval-s", "2592001"))},
+        "Tags[0].Value",
+        "from 1 to 2592000",
+    ),
+    (
+        "an interval in other digits",
+        {**CHECKPOINTED, **tagged(("headway:checkpoint-interval-s", "٣"))},
+        "Tags[0].Value",
+        "from 1 to 2592000",
+    ),
+    (
+        "an interval without checkpoints",
+        tagged(("headway:checkpoint-interval-s", "60")),
+        "Tags[0].Key",
+        "which needs a CheckpointConfig: add one, or remove the tag",
+    ),
     ("a priority in words", tagged(("priority", "high")), "Tags[0].Value", "a whole number from 0 to 100"),
     ("a negative priority", tagged(("priority", "-1")), "Tags[0].Value", "a whole number from 0 to 100"),
     ("a priority above the maximum", tagged(("priority", "101")), "Tags[0].Value", "from 0 to 100"),

@@ -110,3 +110,20 @@ def test_a_lower_priority_comes_before_less_work_lost() -> None:
     dear = held("dear", 1, since=NOW_MS - 9 * MINUTE_MS, every=EVERY_MS)
     cheap = held("cheap", 2, since=NOW_MS - MINUTE_MS, every=EVERY_MS)
     assert preemptions(schedule(snapshot(dear, cheap, job("urgent", 9)))) == [("dear", "urgent")]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "ends"),
+    [
+        (
+            held("x", since=NOW_MS - EVERY_MS - WRITTEN_MS - 5999, every=EVERY_MS),
+            "; its last checkpoint was due 65 s before",
+        ),
+        (held("x", since=NOW_MS - EVERY_MS - WRITTEN_MS + 1, every=EVERY_MS), "keeps its place in the queue"),
+        (held("x", since=NOW_MS - EVERY_MS - WRITTEN_MS, checkpoints=True), "keeps its place in the queue"),
+    ],
+    ids=["written", "none is written yet", "not known"],
+)
+def test_the_reason_of_a_preemption_says_when_the_last_checkpoint_was_due(attempt: Allocation, ends: str) -> None:
+    (preemption,) = schedule(snapshot(attempt, job("urgent", 9), size=1)).actions
+    assert preemption.reason.message.endswith(ends)

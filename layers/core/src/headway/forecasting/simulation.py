@@ -461,8 +461,8 @@ class Simulation:
 
     def _yield(self, ended: Allocation, profile: _JobProfile, held_ms: int, trained_ms: int, asked_ms: int) -> None:
         kept_ms = 0
+        every_ms = interval_ms(ended, self._policy) or self._policy.checkpoint_interval_ms
         if profile.checkpoints:
-            every_ms = interval_ms(ended, self._policy) or self._policy.checkpoint_interval_ms
             # Checkpoints are written at equal intervals from the start; the work since the last one is lost.
             kept_ms = trained_ms - (trained_ms % every_ms if every_ms else 0)
         if profile.run_ms is not None:
@@ -471,8 +471,8 @@ class Simulation:
         entered_ms = ended.since_ms if ended.entry_time_ms is None else ended.entry_time_ms
         handicap_ms, left_ms = ended.handicap_ms, ended.left_ms
         if left_ms is not None and profile.checkpoints:
-            # When the last checkpoint was written is not known to a queue.
-            sure_ms = max(0, trained_ms - self._policy.checkpoint_interval_ms)
+            # Whether the last checkpoint was written is not known to a queue.
+            sure_ms = max(0, trained_ms - every_ms)
             left_ms, handicap_ms = after_attempt(left_ms, handicap_ms, sure_ms)
         attained_ms = ended.attained_ms
         if attained_ms is not None:

@@ -105,7 +105,12 @@ _WHY_EQUALS_GIVE_WAY = {
 
 
 def preempted(
-    victim: Allocation, preemptor: WaitingJob, *, reclaims: bool = False, among: Order | None = None
+    victim: Allocation,
+    preemptor: WaitingJob,
+    *,
+    reclaims: bool = False,
+    among: Order | None = None,
+    due_ms_ago: int | None = None,
 ) -> Reason:
     """The job's attempt is stopped so that another job fits.
 
@@ -114,7 +119,9 @@ def preempted(
         preemptor: the job that it is preempted for.
         reclaims: whether the preemptor's team reclaims its guarantee.
         among: the order by which an equal gives way; None if the victim is no equal.
+        due_ms_ago: how long ago its last checkpoint was due, ms; None if that is not known, or none was yet.
     """
+    due = f"; its last checkpoint was due {due_ms_ago // 1000} s before" if due_ms_ago is not None else ""
     why = f" for what team `{preemptor.team}` is guaranteed and team `{victim.team}` has borrowed" if reclaims else ""
     if among is not None:
         why = _WHY_EQUALS_GIVE_WAY.get(among, "")
@@ -123,6 +130,7 @@ def preempted(
         message=(
             f"preempted so that `{preemptor.name}` (priority {preemptor.priority}) can start on "
             f"{describe(preemptor.demand)}{why}; this job (priority {victim.priority}) keeps its place in the queue"
+            f"{due}"
         ),
         jobs=(preemptor.name,),
     )

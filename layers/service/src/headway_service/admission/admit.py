@@ -37,8 +37,15 @@ from headway_service.errors import (
 )
 from headway_service.sagemaker_api import outputs, request_schema
 from headway_service.sagemaker_api.run_source import run_source
-from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, PREEMPTIBLE_TAG
-from headway_service.sagemaker_api.training_request import TrainingRequest, is_serverless
+from headway_service.sagemaker_api.tags import (
+    ATTEMPT_TAG,
+    CHECKPOINT_INTERVAL_TAG,
+    JOB_TAG,
+    MAX_CHECKPOINT_INTERVAL_S,
+    MAX_TAGS,
+    PREEMPTIBLE_TAG,
+)
+from headway_service.sagemaker_api.training_request import TrainingRequest, interval_s, is_serverless
 from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.reuse import ReuseRecord
@@ -90,6 +97,8 @@ class Admitted:
     keep_s: int = 0
     #: Whether it may start although it may still run when its training plan has no instances left.
     stops_for_size: bool = False
+    #: How often it writes a checkpoint, s; None if it does not say.
+    checkpoint_interval_s: int | None = None
     #: What it runs, by which jobs like it are recognized (:func:`headway_service.sagemaker_api.run_source.run_source`);
     #: empty if run times are not predicted.
     source: str = ""
@@ -197,6 +206,7 @@ def admit(
         warm_key=warm_pools.key(training, configuration),
         keep_s=warm_pools.keep_s(training, configuration),
         stops_for_size=training.stops_for_size(total((demand, *(each.demand for each in choices))).keys()),
+        checkpoint_interval_s=training.checkpoint_interval_s,
         source=run_source(request) if configuration.predictions else "",
     )
 
@@ -373,6 +383,17 @@ def _tag_errors(request: TrainingRequest, home: str, configuration: Configuratio
     yield from _priority_errors(request, home, configuration)
     yield from _preemptible_errors(request, configuration)
     yield from training_plans.tag_errors(request)
+    yield from _interval_errors(request)
+
+
+def _interval_errors(request: TrainingRequest) -> Iterator[FieldError]:
+    for i, value in request.tagged((CHECKPOINT_INTERVAL_TAG,)):
+        if interval_s(value) is None:
+            message = f"is {value!r:.40}; it is a number of seconds, from 1 to {MAX_CHECKPOINT_INTERVAL_S}"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+        elif "CheckpointConfig" not in request.raw:
+            message = f"is {CHECKPOINT_INTERVAL_TAG!r}, which needs a CheckpointConfig: add one, or remove the tag"
+            yield FieldError(field=f"Tags[{i}].Key", message=message)
 
 
 def _priority_errors(request: TrainingRequest, home: str, configuration: Configuration) -> Iterator[FieldError]:

@@ -26,6 +26,7 @@ from headway.jobpolicy.rules import OnStart, Rule
 from headway.jobpolicy.utilization import UtilizationRule
 from headway.policy import (
     MAX_BACKFILL_WINDOW,
+    MAX_CHECKPOINT_WAIT_MS,
     MAX_LIMIT_WEIGHT,
     MAX_RESERVED_HEADS,
     MAX_SPOT_SCORE,
@@ -215,6 +216,10 @@ class Preemption(ConfigModel):
     max_per_job: int = Field(default=10, ge=0, le=1000)
     #: What a job that writes checkpoints loses at most when it is stopped.
     checkpoint_interval_seconds: int = Field(default=600, ge=0, le=_LONGEST_S)
+    #: How often a job that writes checkpoints does so if its request does not say; null if that is not known.
+    checkpoints_every_seconds: int | None = Field(default=None, ge=1, le=_LONGEST_S)
+    #: For how long after a job's entry preemptions for it may wait for a checkpoint; 0 for not at all.
+    wait_for_checkpoint_seconds: int = Field(default=0, ge=0, le=MAX_CHECKPOINT_WAIT_MS // 1000)
     #: Whether a request may exempt its job from preemption.
     opt_out: bool = False
 
@@ -325,6 +330,7 @@ class Configuration(ConfigModel):
 
     def policy(self) -> Policy:
         """The rules that decisions are made under."""
+        every_s = self.preemption.checkpoints_every_seconds
         ageing = None
         if self.ageing is not None:
             ageing = policy.Ageing(interval_ms=self.ageing.interval_seconds * 1000, cap=self.ageing.cap)
@@ -339,6 +345,8 @@ class Configuration(ConfigModel):
             min_run_time_ms=self.preemption.min_run_time_seconds * 1000,
             max_preemptions=self.preemption.max_per_job,
             checkpoint_interval_ms=self.preemption.checkpoint_interval_seconds * 1000,
+            checkpoints_every_ms=every_s and every_s * 1000,
+            wait_for_checkpoint_ms=self.preemption.wait_for_checkpoint_seconds * 1000,
             ageing=ageing,
             warm_across_teams=self.kept_warm_pools is None or self.kept_warm_pools.across_teams,
             min_spot_score=self.spot.min_score,

@@ -62,6 +62,7 @@ def new_job(
         warm_key=admitted.warm_key,
         keep_s=admitted.keep_s,
         stops_for_size=admitted.stops_for_size,
+        checkpoint_interval_s=admitted.checkpoint_interval_s,
         source=admitted.source,
         choices=admitted.choices,
         wait_at_most_s=admitted.wait_at_most_s,

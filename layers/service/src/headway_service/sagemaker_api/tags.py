@@ -15,6 +15,12 @@ STOP_AT_PLAN_END_TAG = "headway:stop-at-plan-end"
 """Tag of whether the job may start in a training plan although it may have to be stopped at its end: ``true`` or
 ``false``. A job that writes checkpoints may without it."""
 
+CHECKPOINT_INTERVAL_TAG = "headway:checkpoint-interval-s"
+"""Tag of how often the job writes a checkpoint, in whole seconds."""
+
+MAX_CHECKPOINT_INTERVAL_S = 30 * 86_400
+"""The longest interval between checkpoints, s. No training job runs longer (API reference, StoppingCondition)."""
+
 JOB_TAG = "headway:job"
 """Tag on every training job that the queue launches: the name of the job."""
 

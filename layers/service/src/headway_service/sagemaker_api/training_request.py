@@ -9,7 +9,14 @@ from typing import Any
 from headway.jobpolicy.rules import tags_in
 from headway.pool_names import SERVERLESS, is_of_plan, plan_of, pool_of
 from headway.vectors import total
-from headway_service.sagemaker_api.tags import PREEMPTIBLE_TAG, PRIORITY_TAGS, STOP_AT_PLAN_END_TAG, TEAM_TAGS
+from headway_service.sagemaker_api.tags import (
+    CHECKPOINT_INTERVAL_TAG,
+    MAX_CHECKPOINT_INTERVAL_S,
+    PREEMPTIBLE_TAG,
+    PRIORITY_TAGS,
+    STOP_AT_PLAN_END_TAG,
+    TEAM_TAGS,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,6 +116,11 @@ class TrainingRequest:
         return self.tags.get(PREEMPTIBLE_TAG) != "false"
 
     @property
+    def checkpoint_interval_s(self) -> int | None:
+        """How often the job writes a checkpoint, s; None if it does not say, or what it says is no such number."""
+        return interval_s(self.tags.get(CHECKPOINT_INTERVAL_TAG, ""))
+
+    @property
     def has_preferences(self) -> bool:
         """Whether SageMaker selects one of several instance types."""
         resources = self.raw.get("ResourceConfig")
@@ -129,6 +141,13 @@ class TrainingRequest:
     def tagged(self, keys: Collection[str]) -> list[tuple[int, str]]:
         """Place and value of each tag that has one of these keys."""
         return [(i, value) for i, key, value in self.listed_tags if key in keys]
+
+
+def interval_s(value: str) -> int | None:
+    """The interval that the value of a tag gives, s; None if it is not a whole number within the limits."""
+    if not (value.isascii() and value.isdigit() and len(value) <= len(str(MAX_CHECKPOINT_INTERVAL_S))):
+        return None
+    return int(value) if 1 <= int(value) <= MAX_CHECKPOINT_INTERVAL_S else None
 
 
 _SERVERLESS_JOB = (InstanceGroup(part="ServerlessJobConfig", instance_type=SERVERLESS, count=1),)

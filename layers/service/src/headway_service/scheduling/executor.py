@@ -49,6 +49,8 @@ class TickReport:
 
     started: list[str] = field(default_factory=list)
     preempted: list[str] = field(default_factory=list)
+    #: Waiting jobs for which the last round preempts nothing yet, as a checkpoint is due soon.
+    delayed: list[str] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
     drained: list[str] = field(default_factory=list)
     shrunk: list[str] = field(default_factory=list)

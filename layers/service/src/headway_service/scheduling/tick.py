@@ -124,6 +124,7 @@ class Scheduler:
                 _check_ledger(ledger, snapshot)
                 check_plan(snapshot, plan)
                 report.waiting = len(snapshot.waiting)
+                report.delayed = [each.for_job for each in plan.delayed]
                 waiting = {job.name: job for job in snapshot.waiting}
                 if executor.apply(Decision(plan=plan, ledger=ledger, waiting=waiting, decided_ms=now_ms)):
                     # All went as decided: another decision at this moment would find nothing more to do.
@@ -137,6 +138,7 @@ class Scheduler:
             extra={
                 "started": report.started,
                 "preempted": report.preempted,
+                "delayed": report.delayed,
                 "released": report.released,
                 "drained": report.drained,
                 "shrunk": report.shrunk,

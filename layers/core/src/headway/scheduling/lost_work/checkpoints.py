@@ -35,6 +35,21 @@ def saved_until_ms(allocation: Allocation, interval_ms: int, at_ms: int) -> int:
     return began_ms + written * interval_ms
 
 
+def last_due_ms(allocation: Allocation, at_ms: int, policy: Policy) -> int | None:
+    """When the last checkpoint was due that counts as written, ms; None if that is not known, or none is written yet.
+
+    Args:
+        allocation: the attempt.
+        at_ms: the time of the question, ms.
+        policy: the policy.
+    """
+    every_ms = interval_ms(allocation, policy)
+    if every_ms is None:
+        return None
+    saved_ms = saved_until_ms(allocation, every_ms, at_ms)
+    return saved_ms if saved_ms > _began_ms(allocation) else None
+
+
 def next_written_ms(allocation: Allocation, interval_ms: int, after_ms: int) -> int:
     """The first time after this at which another checkpoint of an attempt counts as written, ms.
 

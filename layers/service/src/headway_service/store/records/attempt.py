@@ -50,6 +50,8 @@ class AttemptRecord(Record):
     demand: dict[str, int]
     priority: int
     checkpoints: bool = False
+    #: How often its job writes a checkpoint, s; None if the request does not say.
+    checkpoint_interval_s: int | None = None
     #: Of its job: when that was accepted, ms, and what else a decision wants to know of it.
     entry_time: int | None = None
     handicap_ms: int = 0
@@ -135,6 +137,7 @@ class AttemptRecord(Record):
             one_of=job.one_of,
             priority=job.priority,
             checkpoints=job.checkpoints,
+            checkpoint_interval_s=job.checkpoint_interval_s,
             entry_time=job.entry_time,
             handicap_ms=job.handicap_ms,
             left_ms=job.left_ms,
@@ -198,6 +201,8 @@ class AttemptRecord(Record):
             team=self.team,
             limit_ms=self.limit_ms,
             checkpoints=self.checkpoints,
+            checkpoints_every_ms=self.checkpoint_interval_s and self.checkpoint_interval_s * 1000,
+            training_since_ms=self.training_since_ms,
             preemptible=self.preemptible,
             preemptions=self.preemption_count,
             stopping=self.stop_cause is not None,

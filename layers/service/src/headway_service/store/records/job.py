@@ -177,6 +177,8 @@ class JobRecord(Record):
     one_of: bool = False
     #: Whether the request names a checkpoint location.
     checkpoints: bool = False
+    #: How often it writes a checkpoint, s; None if its request does not say.
+    checkpoint_interval_s: int | None = None
     #: The team that is charged; empty for none.
     team: str = ""
     #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
