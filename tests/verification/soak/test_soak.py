@@ -12,9 +12,13 @@ from typing import Any
 
 import pytest
 
+from headway.model import Snapshot
+from headway.plan import Plan
 from headway.policy import Order
 from headway.scheduling import preemption
+from headway.scheduling.scheduler import schedule
 from headway_service.observability.logging import logger
+from headway_service.scheduling import decide
 from headway_service.scheduling.executor import Executor
 from headway_verification.soak import __main__ as soak
 from headway_verification.soak.call_log import keep
@@ -40,6 +44,8 @@ from headway_verification.soak.trials.scenarios import SITUATIONS
 SEEDS = 30
 ORDER_SEEDS = (6, 11)
 """Of runs with another order among equals. In the first one jobs preempt equals."""
+WAITING_SEED = 6
+"""Of a run in which preemptions wait for checkpoints."""
 EVERY = 4
 """These tests try a quarter of the ways of each trial, or a half where these are few; `make trials` tries all."""
 PROCESSES = 2
@@ -85,6 +91,20 @@ def test_in_runs_with_the_order_shortest_remaining_jobs_preempt_equals(monkeypat
     monkeypatch.setattr(preemption, "yields_to_equal", yields)
     assert soak.quiet_run(ORDER_SEEDS[0], order=Order.SHORTEST_REMAINING).violation is None
     assert any(gave_way)
+
+
+def test_in_some_runs_preemptions_wait_for_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    delayed: list[str] = []
+    real = schedule
+
+    def watched(snapshot: Snapshot, *, explain: bool = True) -> Plan:
+        plan = real(snapshot, explain=explain)
+        delayed.extend(each.for_job for each in plan.delayed)
+        return plan
+
+    monkeypatch.setattr(decide, "schedule", watched)
+    assert soak.quiet_run(WAITING_SEED).violation is None
+    assert delayed
 
 
 def test_a_seed_reproduces_a_run() -> None:

@@ -22,7 +22,7 @@ from headway_verification.soak.faults import tempers
 from headway_verification.soak.faults.plan import Fault, FaultPlan, FaultRates
 from headway_verification.soak.training_plan import INSTANCES, PLAN_POOL, SoldPlan
 from headway_verification.soak.violations import Violated
-from headway_verification.soak.workload import ACTS, G5_SPOT, Workload, document_of
+from headway_verification.soak.workload import ACTS, G5_SPOT, WAITING_FOR_CHECKPOINTS, Workload, document_of
 
 POOLS = {P5: 2, G5: 3}
 
@@ -89,9 +89,12 @@ def make_run(seed: int, only: Collection[int] | None = None, order: Order = Orde
         follow_plan(queue, sizes, plan)
     if order is not Order.FIFO:
         queue.store.write(json.dumps({**queue.store.document, "priority": {"order": order}}))
+    waits = order is Order.FIFO and seed % 4 == 2
+    if waits:
+        queue.store.write(json.dumps({**queue.store.document, "preemption": WAITING_FOR_CHECKPOINTS}))
     if seed % 3:
         begin_an_hour_later(queue, sizes)
-    people = Workload(queue, Random(f"people {seed}"), plan, order)
+    people = Workload(queue, Random(f"people {seed}"), plan, order, waits=waits)
     violation = None
     try:
         _run(queue, people, random)

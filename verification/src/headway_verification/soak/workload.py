@@ -17,7 +17,7 @@ from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
 from headway_service.sagemaker_api.launch_request import MIN_PENDING_TIME_S
 from headway_service.sagemaker_api.names import attempt_name
-from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, CHECKPOINT_INTERVAL_TAG, JOB_TAG
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.invariants.queue import FORGED
 from headway_verification.soak.training_plan import INSTANCES, PLAN_POOL, SoldPlan
@@ -90,6 +90,9 @@ TEAMS: list[dict[str, Any]] = [
 ]
 
 
+WAITING_FOR_CHECKPOINTS = {"checkpointsEverySeconds": 400, "waitForCheckpointSeconds": 600}
+"""Rules with which preemptions wait for the checkpoints of jobs that run for some minutes."""
+
 EARLY_STOPPING = {"metric": "seed", "goal": "minimize", "stepMetric": "epoch", "minMembers": 1, "minSteps": 2}
 """Of two members that train at once the one with the greater seed is worse (``printed_metrics``)."""
 
@@ -106,16 +109,24 @@ class Workload:
         random: determines the actions.
         plan: the training plan of the account, if it has one.
         order: the order among equals that they set, most of the time.
+        waits: whether preemptions wait for checkpoints, most of the time.
 
     Attributes:
         acts: the actions performed, by kind.
     """
 
     def __init__(
-        self, queue: Deployment, random: Random, plan: SoldPlan | None = None, order: Order = Order.FIFO
+        self,
+        queue: Deployment,
+        random: Random,
+        plan: SoldPlan | None = None,
+        order: Order = Order.FIFO,
+        *,
+        waits: bool = False,
     ) -> None:
         self.queue = queue
         self.order = order
+        self.waits = waits
         self.random = random
         self.plan = plan
         self.acts: Counter[str] = Counter()
@@ -201,6 +212,7 @@ class Workload:
             self._move_to_plan(request, self.plan)
         terms = {**self._alternatives(request, sizes), **self._dependencies()}
         request, terms = self._for_reuse(request, terms)
+        self._make_checkpointed(request, terms)
         required = [each["job"] for each in terms.get("dependsOn", []) if each["condition"] == "ok"]
         if required and "reuse" not in terms:
             request["InputDataConfig"] = [
@@ -282,6 +294,17 @@ class Workload:
         request["StoppingCondition"]["MaxRuntimeInSeconds"] = LIMITS_S[number % len(LIMITS_S)]
         if number % 5:
             request["CheckpointConfig"] = {"S3Uri": "s3://jobs/checkpoints"}
+
+    def _make_checkpointed(self, request: dict[str, Any], terms: Mapping[str, Any]) -> None:
+        """Let most jobs write checkpoints, and half of these say how often. Nothing is drawn for it.
+
+        A job that finds checkpoints answers no equal one, so those that may be answered write none.
+        """
+        number = self.acts["submit"]
+        if self.waits and number % 3 and "reuse" not in terms:
+            request["CheckpointConfig"] = {"S3Uri": "s3://jobs/checkpoints"}
+            if number % 2:
+                request["Tags"].append({"Key": CHECKPOINT_INTERVAL_TAG, "Value": str((200, 400)[number % 4 // 2])})
 
     def _write_input(self) -> None:
         self.queue.s3.write_input(self.random.choice([b"", b"1", b"2"]))
@@ -379,7 +402,11 @@ class Workload:
                 },
                 random.choice(TEAMS if G5 in sizes else TEAMS[:2]),
                 backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},
-                preemption={"maxPerJob": random.choice([1, 10]), "minRunTimeSeconds": random.choice([0, 0, 200])},
+                preemption={
+                    "maxPerJob": random.choice([1, 10]),
+                    "minRunTimeSeconds": random.choice([0, 0, 200]),
+                    **(WAITING_FOR_CHECKPOINTS if self.waits and newest % 3 else {}),
+                },
                 ageing=random.choice([None, None, {"intervalSeconds": 60, "cap": 2}]),
                 rogues=random.choice([{}, {"charge": False}, {"action": "stop"}]),
                 watches=random.choice([*WATCHES, {"idle": None}]),
