@@ -14,9 +14,11 @@ from headway.errors import InvariantViolation
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.plan import Preempt
 from headway.policy import Order, Policy, Team
+from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.equals.attained import LEVELS, attained_handicap_ms, current_attained_ms, level
 from headway.scheduling.equals.victims import may_give_way
 from headway.scheduling.invariants import check_plan
+from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import handicap_ms
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import NOW_MS, P5, held, job, preemptions, snapshot
@@ -123,6 +125,8 @@ def test_among_equals_those_of_the_highest_level_are_stopped_and_then_those_that
     assert preemptions(schedule(snapshot(low, high, fresh(), size=2, policy=SHARED))) == [("high", "fresh")]
     later = served("later", 3)
     assert preemptions(schedule(snapshot(high, later, fresh(), size=2, policy=SHARED))) == [("later", "fresh")]
+    higher = served("higher", 8, since_ms=NOW_MS - 120_000)
+    assert preemptions(schedule(snapshot(higher, high, fresh(), size=2, policy=SHARED))) == [("higher", "fresh")]
 
 
 def test_where_there_are_teams_jobs_preempt_equals_of_their_own_team_only() -> None:
@@ -144,6 +148,19 @@ def test_a_job_of_a_low_level_preempts_behind_one_of_a_high_level_that_no_equal_
     running = served(hours=2, limit_ms=9 * HOUR)
     plan = schedule(snapshot(running, ENDS, first, fresh(), size=2, policy=SHARED))
     assert preemptions(plan) == [("served", "fresh")]
+
+
+def test_a_job_preempts_behind_one_of_another_order_that_does_not() -> None:
+    first = fresh("first", attained_ms=None, entry_time_ms=0)
+    running = served(hours=2, limit_ms=9 * HOUR)
+    plan = schedule(snapshot(running, ENDS, first, fresh(), size=2, policy=SHARED))
+    assert preemptions(plan) == [("served", "fresh")]
+
+
+def test_a_decision_knows_the_latest_turn_and_the_highest_level_of_the_attempts_that_may_give_way() -> None:
+    attempts = [served("low", 2), served("high", 8, max_handicap_ms=HOUR), served("protected", 99, preemptible=False)]
+    index = AllocationIndex(snapshot(*attempts, size=3, policy=SHARED), Looks())
+    assert index.equals == (NOW_MS + 200 * HOUR, 3)
 
 
 def test_a_bound_that_two_levels_share_does_not_hide_a_job_of_a_low_level() -> None:
@@ -195,7 +212,13 @@ def test_every_plan_passes_its_own_verification(snapshot: Snapshot) -> None:
     ids=lambda promise: promise.__name__,
 )
 def test_the_promises_hold_among_equals(promise: Callable[[Snapshot], None]) -> None:
-    given(sharing(snapshots()))(settings(max_examples=40)(promise))()
+    # Settings are kept with a function, and the promise has those of another test.
+    @settings(max_examples=40)
+    @given(sharing(snapshots()))
+    def holds(snapshot: Snapshot) -> None:
+        promise(snapshot)
+
+    holds()
 
 
 @given(sharing(snapshots("one")))
