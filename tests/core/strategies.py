@@ -380,6 +380,8 @@ class World:
     calendars: Mapping[str, Calendar] = field(default_factory=dict)
     spot_scores: Mapping[tuple[str, int], int] = field(default_factory=dict)
     started_ms: dict[str, int] = field(default_factory=dict)
+    #: When the stop of each attempt that stops was requested, as far as it is known: after that it does not train.
+    stopping_since_ms: dict[str, int] = field(default_factory=dict)
     #: Whether preempted jobs are requeued.
     victims_return: bool = True
 
@@ -433,10 +435,12 @@ class World:
                     if isinstance(action, StartWarm):
                         self.held[action.warm] = replace(self.held[action.warm], stopping=True, claimed_by=action.job)
                 case Preempt() | ReleaseWarm():
+                    self.stopping_since_ms[action.job] = self.now_ms
                     self.held[action.job] = replace(
                         self.held[action.job], stopping=True, freed_for=action.for_job, freed=dict(action.freed)
                     )
                 case StopForSize():
+                    self.stopping_since_ms[action.job] = self.now_ms
                     self.held[action.job] = replace(self.held[action.job], stopping=True)
 
     def _start(self, name: str, demand: Demand) -> None:
@@ -469,6 +473,7 @@ class World:
     def end(self, name: str) -> None:
         """The attempt of a job has ended; the job is requeued if it was preempted and no stop was requested."""
         attempt = self.held.pop(name)
+        until_ms = self.stopping_since_ms.pop(name, self.now_ms)
         if attempt.stopping and attempt.freed_for in self.waiting and attempt.freed:
             self.reserved[attempt.freed_for] = plus(self.reserved.get(attempt.freed_for, {}), attempt.freed)
         if attempt.stopping and name not in self.unwanted and self.victims_return:
@@ -478,7 +483,7 @@ class World:
                 self.end(pool.job)
             handicap_ms, left_ms = attempt.handicap_ms, attempt.left_ms
             if left_ms is not None and attempt.checkpoints:
-                kept_ms = max(0, self.now_ms - attempt.since_ms - self.policy.checkpoint_interval_ms)
+                kept_ms = max(0, until_ms - attempt.since_ms - self.policy.checkpoint_interval_ms)
                 left_ms, handicap_ms = after_attempt(left_ms, handicap_ms, kept_ms)
             attained_ms = attempt.attained_ms
             if attained_ms is not None:
