@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from headway_client.cli.commands.local import sandbox, simulate
+from headway_client.cli import simulator
+from headway_client.cli.commands.local import sandbox
 from headway_client.config.profile import Connection
 from tests.client.command_line import Run
 from tests.client.contract import Queue, request
@@ -433,7 +434,7 @@ def prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     store.write("ran/algo-2-1", 1_767_326_646_001, "two\x1b[2J")
     store.write("done/algo-1-1", 1_767_326_646_002, "=three")
     monkeypatch.setattr(Connection, "aws_client", lambda _, service: {"logs": store}[service])
-    for module in (sandbox, simulate):
+    for module in (sandbox, simulator):
         monkeypatch.setattr(module, "import_module", lambda _: FakeSandbox())
     for name in ("jobs.wait", "operations.pool_operations", "jobs.logs"):
         monkeypatch.setattr(f"headway_client.cli.commands.{name}._pause", lambda _: None)

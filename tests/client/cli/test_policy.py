@@ -186,3 +186,94 @@ def test_without_the_service_the_package_to_install_is_named(write: Write, tmp_p
     assert done.returncode == 2
     assert "headway_service is missing" in done.stderr
     assert "extra `policy`" in done.stderr
+
+
+# ------------------------------------------------------------------------------------------------ orders on a trace
+
+TRACE = "submit_s,duration_s,gpus,nodes,pool,vc,priority,limit_s"
+ORDERS: dict[str, Any] = {"pools": {P5: {"size": 1}}, "preemption": {"minRunTimeSeconds": 0}}
+# A long job, which a short one would end long before.
+LONG_BEFORE_SHORT = (f"0,40000,8,1,{P5},a,0,80000", f"10,30000,8,1,{P5},a,0,60000", f"20,600,8,1,{P5},a,0,1200")
+
+
+@pytest.fixture
+def compare(run: Run, write: Write, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
+    """Compare the orders of a document on the rows of a trace."""
+
+    def compare(rows: tuple[str, ...], document: Any, *options: str) -> tuple[int, str, str]:
+        trace = tmp_path / "trace.csv"
+        trace.write_text("\n".join([TRACE, *rows]) + "\n")
+        return run("policy", "test", write("p.json", document), "--trace", str(trace), *options)
+
+    return compare
+
+
+def test_the_orders_of_a_document_are_compared_on_the_jobs_of_a_trace(
+    compare: Callable[..., tuple[int, str, str]], server: ContractServer
+):
+    code, out, err = compare(LONG_BEFORE_SHORT, ORDERS, "-o", "json")
+
+    assert (code, err, server.received) == (0, "", [])
+    document = json.loads(out)
+    assert (document["trace"], document["pools"], document["order"]) == ("trace.csv", {P5: 1}, "fifo")
+    orders = {each["policy"]: each for each in document["orders"]}
+    assert list(orders) == ["fifo", "short", "shortest-remaining", "shared"]
+    assert orders["shortest-remaining"]["preemptions"] > 0 == orders["fifo"]["preemptions"]
+    assert orders["shortest-remaining"]["jct"]["avg_s"] < orders["fifo"]["jct"]["avg_s"]
+
+
+def test_a_comparison_of_orders_says_which_one_the_document_has(compare: Callable[..., tuple[int, str, str]]):
+    code, out, _ = compare(LONG_BEFORE_SHORT, {**ORDERS, "priority": {"order": "short"}})
+
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()[2:6]] == ["short", "fifo", "shortest-remaining", "shared"]
+    assert out.endswith("The order of this document is short. Times are in seconds.\n")
+
+
+def test_without_checkpoints_no_order_preempts_equals(compare: Callable[..., tuple[int, str, str]]):
+    document = json.loads(compare(LONG_BEFORE_SHORT, ORDERS, "--checkpointing", "0", "-o", "json")[1])
+
+    assert {each["preemptions"] for each in document["orders"]} == {0}
+
+
+def test_a_trace_without_limits_has_run_times_rounded_up_and_says_so(compare: Callable[..., tuple[int, str, str]]):
+    code, out, _ = compare(tuple(row.rpartition(",")[0] + "," for row in LONG_BEFORE_SHORT), ORDERS)
+
+    assert code == 0
+    assert "fifo rounded" in out
+    assert "The trace has no limits, so run times were rounded up to usual ones." in out
+
+
+def test_a_pool_without_a_size_in_the_document_gets_one_by_an_option(compare: Callable[..., tuple[int, str, str]]):
+    plan = "arn:aws:sagemaker:eu-west-1:123456789012:training-plan/spring"
+    pool = f"{P5}.plan.spring"
+    document = {**ORDERS, "pools": {**ORDERS["pools"], pool: {"plan": plan}}}
+    rows = (f"0,60,8,1,{pool},a,0,",)
+
+    code, _, err = compare(rows, document)
+    assert (code, "give --capacity a size for it" in err) == (2, True)
+    code, out, _ = compare(rows, document, "--capacity", f"{pool}=2", "-o", "json")
+    assert (code, json.loads(out)["pools"]) == (0, {P5: 1, pool: 2})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "Give --request JOB.json, or --trace FILE."),
+        (("--trace", "t.csv", "--request", "job.json"), "is not allowed with '--request'"),
+        (("--trace", "missing.csv"), "There is no file missing.csv."),
+        (("--trace", "missing.csv", "--checkpointing", "1.5"), "'1.5' is not a fraction from 0 to 1"),
+        (("--trace", "missing.csv", "--capacity", "p5"), "is no pool with its size"),
+    ],
+)
+def test_a_policy_is_tested_on_one_request_or_one_trace(run: Run, write: Write, options: tuple[str, ...], words: str):
+    code, _, err = run("policy", "test", write("p.json", ORDERS), *options)
+
+    assert (code, words in err) == (2, True), err
+
+
+def test_an_invalid_document_is_not_simulated(compare: Callable[..., tuple[int, str, str]]):
+    code, _, err = compare(LONG_BEFORE_SHORT, {"pools": {P5: {"size": -1}}})
+
+    assert code == 2
+    assert "pools" in err

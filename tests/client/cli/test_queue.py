@@ -239,6 +239,82 @@ def test_the_history_has_times_and_use(run: Run, server: ContractServer):
     assert "Owner" in run("history", "-o", "wide")[1]
 
 
+def trace_of(out: str) -> list[dict[str, str]]:
+    """The rows of an exported trace."""
+    return list(csv.DictReader(io.StringIO(out)))
+
+
+def test_the_history_is_exported_as_a_trace_without_names_and_owners(run: Run, server: ContractServer):
+    server.queue.add(
+        "late", jobState="completed", entryTime="2026-01-02T04:00:00.500Z", endedTime="2026-01-02T06:00:00.000Z",
+        demand={"ml.p5.48xlarge.spot": 2}, instanceSeconds={"ml.p5.48xlarge.spot": 7200}, team="nlp", priority=3,
+        limitSeconds=86400,
+    )  # fmt: skip
+    server.queue.add(
+        "early", jobState="failed", entryTime="2026-01-02T03:00:00.000Z", endedTime="2026-01-02T03:30:00.000Z",
+        demand={"ml.c7i.large": 4}, instanceSeconds={"ml.c7i.large": 600}, team=None, owner="arn:x", limitSeconds=None,
+    )  # fmt: skip
+
+    code, out, err = run("history", "-o", "trace")
+
+    assert (code, err) == (0, "")
+    early, late = trace_of(out)
+    assert early == {
+        "submit_s": "0.000", "duration_s": "150.000", "gpus": "4", "nodes": "4", "pool": "ml.c7i.large", "vc": "",
+        "priority": "0", "limit_s": "",
+    }  # fmt: skip
+    assert late == {
+        "submit_s": "3600.500", "duration_s": "3600.000", "gpus": "16", "nodes": "2", "pool": "ml.p5.48xlarge.spot",
+        "vc": "nlp", "priority": "3", "limit_s": "86400",
+    }  # fmt: skip
+
+
+def test_a_trace_leaves_out_jobs_that_no_single_pool_ran_and_says_so(run: Run, server: ContractServer):
+    one, two = {"ml.a": 1}, {"ml.a": 1, "ml.b": 1}
+    server.queue.add("never", jobState="stopped", demand=one, instanceSeconds={})
+    server.queue.add("both", jobState="completed", demand=two, instanceSeconds={"ml.a": 9, "ml.b": 9})
+    server.queue.add("half", jobState="completed", demand=two, instanceSeconds={"ml.a": 9})
+    server.queue.add("changed", jobState="completed", demand=one, instanceSeconds={"ml.b": 9})
+    server.queue.add("taken", jobState="completed", demand=two, oneOf=True, instanceSeconds={"ml.b": 9})
+
+    code, out, err = run("history", "-o", "trace")
+
+    assert (code, [row["pool"] for row in trace_of(out)]) == (0, ["ml.b"])
+    assert "4 jobs are left out: a trace has jobs that held instances of one pool." in err
+
+
+def test_a_trace_has_the_jobs_that_ended_in_a_span_and_its_limit(run: Run, server: ContractServer):
+    for day in (1, 2, 3):
+        server.queue.add(
+            f"j{day}", jobState="completed", entryTime="2026-01-01T00:00:00.000Z", demand={"ml.a": 1}, priority=day,
+            endedTime=f"2026-01-0{day}T12:00:00.000Z", instanceSeconds={"ml.a": 9},
+        )  # fmt: skip
+
+    def exported(*options: str) -> list[str]:
+        return [row["priority"] for row in trace_of(run("history", "-o", "trace", *options)[1])]
+
+    assert exported() == ["1", "2", "3"]
+    assert exported("--since", "2026-01-02") == ["2", "3"]
+    assert exported("--until", "2026-01-03T12:00Z") == ["1", "2"]
+    assert exported("--since", "2026-01-02", "--until", "2026-01-03") == ["2"]
+    assert "Only the newest 2 jobs are exported" in run("history", "-o", "trace", "--limit", "2")[2]
+
+
+@pytest.mark.parametrize("option", [("--sort", "age"), ("-O", "name")])
+def test_the_columns_of_a_trace_are_fixed(run: Run, server: ContractServer, option: tuple[str, str]):
+    code, _, err = run("history", "-o", "trace", *option)
+
+    assert (code, server.received) == (2, [])
+    assert "columns are fixed" in err
+
+
+def test_other_commands_export_no_trace(run: Run):
+    code, _, err = run("queue", "-o", "trace")
+
+    assert code == 2
+    assert "'trace' is not one of" in err
+
+
 def test_the_history_is_filtered_and_limited(run: Run, server: ContractServer):
     for name, state in (("a", "completed"), ("b", "failed"), ("c", "failed"), ("d", "running")):
         server.queue.add(name, jobState=state)

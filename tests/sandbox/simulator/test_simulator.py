@@ -11,11 +11,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from headway.policy import Order, Policy
 from headway_client.cli import main
 from headway_sandbox.simulator.errors import InvalidCapacity, InvalidInput, InvalidTrace, UnknownPolicy
-from headway_sandbox.simulator.limits import EQUAL, GUESSED, HALF, KINDS, ROUNDED, limits_ms
+from headway_sandbox.simulator.limits import EQUAL, GIVEN, GUESSED, HALF, KINDS, ROUNDED, limits_ms
 from headway_sandbox.simulator.metrics import Result, Spread, Timeline, jain
-from headway_sandbox.simulator.policies import policy_named
+from headway_sandbox.simulator.policies import orders_of, policy_named
 from headway_sandbox.simulator.run import Scenario, scenarios, simulate, simulate_all
 from headway_sandbox.simulator.trace import Trace, parse_capacity, read_trace
 
@@ -38,7 +39,13 @@ def trace(folder: Path, *rows: str, size: int = 4) -> Trace:
 
 def play(trace: Trace, policy: str, *, limit_factor: float = 1.0, stop_ms: int = 0, checkpoints: float = 0) -> Result:
     return simulate(
-        Scenario(trace=trace, policy=policy, limit_factor=limit_factor, stop_ms=stop_ms, checkpointing=checkpoints)
+        Scenario(
+            trace=trace,
+            policy=policy_named(policy),
+            limit_factor=limit_factor,
+            stop_ms=stop_ms,
+            checkpointing=checkpoints,
+        )
     )
 
 
@@ -211,7 +218,9 @@ def test_the_same_scenario_has_the_same_results_and_seeds_affect_only_checkpoint
     read = trace(tmp_path, *rows)
 
     def figures(seed: int) -> dict[str, object]:
-        document = simulate(Scenario(trace=read, policy="headway", checkpointing=0.5, seed=seed)).to_document()
+        document = simulate(
+            Scenario(trace=read, policy=policy_named("headway"), checkpointing=0.5, seed=seed)
+        ).to_document()
         return {key: value for key, value in document.items() if key != "wall_s"}
 
     assert figures(1) == figures(1)
@@ -265,6 +274,28 @@ def test_a_random_half_of_the_jobs_has_no_limits_and_the_seed_selects_them(tmp_p
     assert set(given) == {None, HOUR_S * 1000}
     assert 60 <= given.count(None) <= 140
     assert given == limits_ms(jobs, HALF, 1) != limits_ms(jobs, HALF, 2)
+
+
+def test_the_limits_of_a_trace_are_taken_but_are_no_shorter_than_run_times(tmp_path: Path) -> None:
+    rows = ("0,100,1,1,,a,,500", "1,100,1,1,,a,,50", "2,100,1,1,,a,,")
+    jobs = read_trace(write(tmp_path, *rows, header=HEADER.replace("priority", "limit_s")), {"p": 4}).jobs
+    assert [job.limit_ms for job in jobs] == [500_000, 50_000, None]
+    assert limits_ms(jobs, GIVEN, 0) == [500_000, 100_000, None]
+
+
+def test_a_policy_is_compared_in_each_order_with_its_own_rules(tmp_path: Path) -> None:
+    own = Policy(order=Order.FIFO, limit_weight=7, max_preemptions=3)
+    each = orders_of(own)
+    assert [(one.name, one.policy.order) for one in each] == [(order, order) for order in Order]
+    assert each[0].policy == own
+    assert {(one.policy.limit_weight, one.policy.max_preemptions) for one in each[1:]} == {(0, 3)}
+    assert next(iter(orders_of(Policy(order=Order.SHORT)))).name == "short"
+
+
+def test_policies_can_be_simulated_in_other_processes(tmp_path: Path) -> None:
+    planned = scenarios(trace(tmp_path, *BLOCKED), orders_of(Policy()), [GIVEN])
+    alone, parallel = simulate_all(planned), simulate_all(planned, processes=2)
+    assert [each.jct for each in alone] == [each.jct for each in parallel]
 
 
 def test_jobs_that_have_had_little_preempt_equals_that_have_had_more_whatever_their_limits_say(tmp_path: Path) -> None:

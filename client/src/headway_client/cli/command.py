@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -21,7 +22,7 @@ class CommonOptions:
         endpoint: the URL of the queue's API; None if not given.
         profile: the name of a profile; None if not given.
         region: the API's AWS region; None if not given.
-        output: one of `OUTPUTS`.
+        output: one of `OUTPUTS`, or another format that the command has.
     """
 
     endpoint: str | None = None
@@ -30,12 +31,15 @@ class CommonOptions:
     output: str = "table"
 
 
-def common_options(*, hidden: bool = False) -> list[click.Parameter]:
+def common_options(*, hidden: bool = False, formats: Mapping[str, str] = MappingProxyType({})) -> list[click.Parameter]:
     """Return the options that every command has; their values are stored in the context's `CommonOptions`.
 
     Args:
         hidden: omit them from the help, as for a group, whose commands list them.
+        formats: formats of the output that other commands do not have, with what they are for.
     """
+    help_text = "table (default); wide: more columns, nothing truncated; json: also for errors; csv: for lists"
+    more = "".join(f"; {name}: {meaning}" for name, meaning in formats.items())
     options = [
         _common("--endpoint", metavar="URL", help="The queue's API, with its stage."),
         _common("--profile", metavar="NAME", help="A profile of the profile file, or `sandbox`."),
@@ -43,8 +47,8 @@ def common_options(*, hidden: bool = False) -> list[click.Parameter]:
         _common(
             "--output",
             "-o",
-            type=click.Choice(OUTPUTS),
-            help="table (default); wide: more columns, nothing truncated; json: also for errors; csv: for lists.",
+            type=click.Choice((*OUTPUTS, *formats)),
+            help=f"{help_text}{more}.",
         ),
     ]
     for option in options:
@@ -67,15 +71,21 @@ class Command(click.Command):
 
     Args:
         rows: whether its output is available as CSV.
+        formats: see `common_options`.
         interrupted: what is true if Ctrl-C interrupts it, unless a part of it says more.
     """
 
     def __init__(
-        self, *args: Any, rows: bool = False, interrupted: str = interruption.DEFAULT, **attributes: Any
+        self,
+        *args: Any,
+        rows: bool = False,
+        formats: Mapping[str, str] = MappingProxyType({}),
+        interrupted: str = interruption.DEFAULT,
+        **attributes: Any,
     ) -> None:
         super().__init__(*args, **attributes)
         self._interrupted = interrupted
-        self.params += common_options()
+        self.params += common_options(formats=formats)
         self.short_help = _first_line(self.help)
         self._rows = rows
 

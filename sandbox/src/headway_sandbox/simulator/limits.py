@@ -1,4 +1,4 @@
-"""Time limits of jobs as people give them: multiples of the run time, rounded up, guessed, the same, or none."""
+"""Time limits of jobs: multiples of the run time, rounded up, guessed, the same, none, or as the trace has them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headway_sandbox.simulator.errors import InvalidInput
 from headway_sandbox.simulator.trace import TraceJob
 
 Limits = float | str
-"""A factor of the true run times, or one of :data:`KINDS`."""
+"""A factor of the true run times, one of :data:`KINDS`, or :data:`GIVEN`."""
 
 ROUNDED = "rounded"
 """Rounded up to the next usual length."""
@@ -25,6 +25,10 @@ HALF = "half-without"
 """A random half of the jobs has none; those of the others are rounded up."""
 
 KINDS = (ROUNDED, GUESSED, EQUAL, HALF)
+"""What can be simulated with any trace."""
+
+GIVEN = "given"
+"""As the trace has them; none for the jobs of which it has none."""
 
 _HOUR_MS = 3_600_000
 _USUAL_MS = [hours * _HOUR_MS for hours in (1, 4, 12, 24, 48, 120, 336, 672, 1440, 8760)]
@@ -38,8 +42,8 @@ def require_known(limits: Limits) -> None:
         InvalidInput: they are invalid.
     """
     if isinstance(limits, str):
-        if limits not in KINDS:
-            raise InvalidInput(f"there are no limits {limits!r}: give a factor, {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+        if limits not in (*KINDS, GIVEN):
+            raise InvalidInput(f"there are no limits {limits!r}: give a factor, {', '.join(KINDS)} or {GIVEN}")
     elif not 1 <= limits <= 1000:
         raise InvalidInput("a limit is a factor from 1 to 1000: jobs with shorter limits would be timed out")
 
@@ -61,6 +65,9 @@ def limits_ms(jobs: tuple[TraceJob, ...], limits: Limits, seed: int) -> list[int
     if limits == HALF:
         chance = Random(f"limits {seed}")
         return [None if chance.random() < 0.5 else _rounded_ms(job.run_ms) for job in jobs]
+    if limits == GIVEN:
+        # A run time covers all attempts of a job, a limit each of them.
+        return [None if job.limit_ms is None else max(job.limit_ms, job.run_ms) for job in jobs]
     guesses = Random(f"limits {seed}")
     return [round(job.run_ms * math.exp(guesses.uniform(0, math.log(_MOST_TIMES)))) for job in jobs]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from headway import reasons
@@ -16,6 +16,11 @@ from headway.vectors import free, minus, shortfall
 from headway_sandbox.simulator.errors import UnknownPolicy
 
 Decide = Callable[[Snapshot], Plan]
+
+
+def _deployed() -> Decide:
+    """Return the deployed scheduler. A function, so that other processes can get the policies that have it."""
+    return partial(schedule, explain=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +38,7 @@ class SimulatedPolicy:
     #: Whether its scheduler knows warm pools.
     keeps_warm: bool = True
     #: Creates the scheduler of a simulation.
-    scheduler: Callable[[], Decide] = field(default=lambda: partial(schedule, explain=False))
+    scheduler: Callable[[], Decide] = field(default=_deployed)
 
 
 class Article:
@@ -161,6 +166,19 @@ POLICIES = {
         SimulatedPolicy(name="article", policy=Policy(), uses_priorities=True, keeps_warm=False, scheduler=Article),
     )
 }
+
+
+def orders_of(policy: Policy) -> list[SimulatedPolicy]:
+    """Return a policy with each order among equals.
+
+    Args:
+        policy: The policy, whose own order comes first and is the only one with its weight of limits.
+    """
+    others = [replace(policy, order=order, limit_weight=0) for order in Order if order is not policy.order]
+    return [
+        SimulatedPolicy(name=each.order, policy=each, uses_limits=True, uses_priorities=True)
+        for each in (policy, *others)
+    ]
 
 
 def policy_named(name: str) -> SimulatedPolicy:

@@ -26,7 +26,7 @@ class Scenario:
     """One simulation."""
 
     trace: Trace
-    policy: str
+    policy: SimulatedPolicy
     #: The limits of jobs: divided by their true run times, or how they are given.
     limit_factor: Limits = 1.0
     #: Duration of an attempt's stop.
@@ -47,14 +47,13 @@ class Scenario:
 def simulate(scenario: Scenario) -> Result:
     """Simulate a trace with a policy."""
     began = time.perf_counter()
-    policy = policy_named(scenario.policy)
-    decide = policy.scheduler()
+    decide = scenario.policy.scheduler()
     record = _Recorder(scenario.trace)
-    _run(scenario, policy, decide, record)
+    _run(scenario, decide, record)
     return measure(
         trace=scenario.trace,
-        policy=scenario.policy,
-        limit_factor=scenario.limit_factor if policy.uses_limits else None,
+        policy=scenario.policy.name,
+        limit_factor=scenario.limit_factor if scenario.policy.uses_limits else None,
         outcomes=record.outcomes,
         timeline=record.timeline,
         refused=decide.refused if isinstance(decide, Article) else 0,
@@ -67,21 +66,20 @@ def simulate(scenario: Scenario) -> Result:
 
 def outcomes_of(scenario: Scenario) -> Mapping[str, Outcome]:
     """Simulate a trace with a policy, and return what became of each job, by name."""
-    policy = policy_named(scenario.policy)
     record = _Recorder(scenario.trace)
-    _run(scenario, policy, policy.scheduler(), record)
+    _run(scenario, scenario.policy.scheduler(), record)
     return record.outcomes
 
 
-def _run(scenario: Scenario, policy: SimulatedPolicy, decide: Callable[[Snapshot], Plan], record: _Recorder) -> None:
+def _run(scenario: Scenario, decide: Callable[[Snapshot], Plan], record: _Recorder) -> None:
     simulation = Simulation(
-        Snapshot(now_ms=scenario.trace.jobs[0].submit_ms, pools=scenario.trace.pools, policy=policy.policy),
+        Snapshot(now_ms=scenario.trace.jobs[0].submit_ms, pools=scenario.trace.pools, policy=scenario.policy.policy),
         decide,
         stop_ms=scenario.stop_ms,
         release_ms=scenario.release_ms,
         cold_start_ms=scenario.cold_start_ms,
         warm_start_ms=scenario.warm_start_ms,
-        arrivals=_arrivals(scenario, policy),
+        arrivals=_arrivals(scenario, scenario.policy),
         record=record,
     )
     simulation.run()
@@ -89,7 +87,7 @@ def _run(scenario: Scenario, policy: SimulatedPolicy, decide: Callable[[Snapshot
 
 def scenarios(
     trace: Trace,
-    policies: Sequence[str],
+    policies: Sequence[str | SimulatedPolicy],
     limits: Sequence[Limits] = (1.0,),
     *,
     stop_ms: int = 120_000,
@@ -104,7 +102,7 @@ def scenarios(
 
     Args:
         trace: The trace.
-        policies: Names of the policies.
+        policies: The policies, or the names of known ones.
         limits: Factors of the true run times, or how they are given.
         stop_ms: Duration of an attempt's stop.
         checkpointing: Fraction of the jobs that write checkpoints, 0 to 1.
@@ -119,6 +117,7 @@ def scenarios(
     """
     if not policies or not limits:
         raise InvalidInput("name at least one policy and one limit")
+    known = [policy_named(each) if isinstance(each, str) else each for each in policies]
     for each in limits:
         require_known(each)
     if not 0 <= checkpointing <= 1:
@@ -129,7 +128,7 @@ def scenarios(
         raise InvalidInput("the durations of starts and of warm pools cannot be negative")
     if warm_start_ms > cold_start_ms:
         raise InvalidInput("a warm start cannot take longer than a cold start")
-    if keep_ms and not all(policy_named(policy).keeps_warm for policy in policies):
+    if keep_ms and not all(policy.keeps_warm for policy in known):
         raise InvalidInput("the policy article keeps no warm pools: simulate it without them")
     return [
         Scenario(
@@ -144,8 +143,8 @@ def scenarios(
             keep_ms=keep_ms,
             release_ms=release_ms,
         )
-        for policy in dict.fromkeys(policies)
-        for factor in (limits if policy_named(policy).uses_limits else limits[:1])
+        for policy in {each.name: each for each in known}.values()
+        for factor in (limits if policy.uses_limits else limits[:1])
     ]
 
 

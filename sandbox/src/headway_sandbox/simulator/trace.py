@@ -35,6 +35,8 @@ class TraceJob:
     #: Its virtual cluster, or else its user.
     team: str = ""
     priority: int = 0
+    #: The limit that it had; None if the trace does not have it.
+    limit_ms: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +86,7 @@ def read_trace(path: Path, pools: Mapping[str, int], *, mapping: str = "gpus", r
             count=job.count,
             team=job.team,
             priority=job.priority,
+            limit_ms=job.limit_ms,
         )
         for number, job in enumerate(read, 1)
     ]
@@ -145,6 +148,7 @@ def _job(row: Mapping[str, str | None], path: Path, line: int, pools: Mapping[st
         count=gpus if mapping == "gpus" else nodes,
         team=row.get("vc") or row.get("user") or "",
         priority=priority,
+        limit_ms=_milliseconds(row, "limit_s", where) if row.get("limit_s") else None,
     )
 
 

@@ -47,6 +47,19 @@ class Decimal(click.ParamType[float]):
         return float(text)
 
 
+class Fraction(Decimal):
+    """A number from 0 to 1."""
+
+    name = "fraction"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        fraction = super().convert(value, param, ctx)
+        if fraction > 1:
+            self.fail(f"{value!r} is not a fraction from 0 to 1", param, ctx)
+        return fraction
+
+
 class Duration(click.ParamType[int]):
     """A duration such as 90s, 30m, 2h, 1d or 1h30m, as a number of seconds; a number without a unit is in seconds."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from headway.jobpolicy.rule_conflicts import find_conflicts
 from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, Rule, Violation, matches
+from headway.policy import Policy
 from headway_service.admission.admit import review
 from headway_service.admission.policy_view import job_for_rules
 from headway_service.config.document import Configuration, new_text_to_keep, parse
@@ -58,6 +59,21 @@ def lint(document: Any) -> list[FieldError]:
         *_contradictions(configuration),
         *_bypassed_priorities(configuration),
     ]
+
+
+def simulated(document: Any) -> tuple[Policy, dict[str, int]]:
+    """The rules of decisions of a document, and the sizes of its pools, for a simulation.
+
+    A pool that follows a schedule has its size outside the schedule. Pools of training plans are left out unless the
+    document has their largest size.
+
+    Raises:
+        InvalidConfiguration: the queue would refuse the document.
+    """
+    configuration = parse(new_text_to_keep(document))
+    pools = configuration.pools.items()
+    sizes = {name: pool.size for name, pool in pools if pool.plan is None or "size" in pool.model_fields_set}
+    return configuration.policy(), sizes
 
 
 def preview(document: Any, request: Mapping[str, Any], team: str | None = None) -> Preview:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import click
@@ -19,8 +21,13 @@ from headway_client.text import to_stderr
 
 DEFAULT_LIMIT = 50
 
+TRACE = "trace"
+"""The format of the output that the simulator reads."""
 
-@click.command("history", cls=Command, rows=True, interrupted=UNCHANGED)
+
+@click.command(
+    "history", cls=Command, rows=True, formats={TRACE: "for `headway policy test --trace`"}, interrupted=UNCHANGED
+)
 @click.option("--state", multiple=True, type=click.Choice(ENDED_STATES), help="Only this state; repeatable.")
 @click.option(
     "--since",
@@ -43,6 +50,11 @@ def history(
     **filters: Any,
 ) -> None:
     """Show ended jobs, the newest first, and what they used."""
+    if common.output == TRACE:
+        if columns or sort:
+            raise UsageError("--columns and --sort are not possible with --output trace, whose columns are fixed.")
+        _export_trace(common, since, until, state, limit, filters)
+        return
     if since is not None or until is not None:
         _show_span(common, since, until, state, limit, columns or sort, filters)
         return
@@ -56,6 +68,40 @@ def history(
     show_rows(common, document, lambda *, wide: history_rows(shown, wide=wide, names=columns), empty="No jobs.")
     if len(jobs) > len(shown) and not wants_json(common):
         to_stderr(f"Only the newest {limit} jobs are shown; use --limit to see more.")
+
+
+def _export_trace(
+    common: CommonOptions,
+    since: Given | None,
+    until: Given | None,
+    states: Sequence[str],
+    limit: int,
+    filters: dict[str, Any],
+) -> None:
+    """Print ended jobs as a trace.
+
+    Args:
+        common: the common options.
+        since: when the span begins in which they ended; None for no limit.
+        until: when it ends; None for no limit.
+        states: the states of the jobs.
+        limit: the most jobs to export.
+        filters: the filters of a listing.
+    """
+    from headway_client.cli.output.usage.trace import is_traced, trace_rows
+
+    api = open_api(common)
+    first, last = ("" if each is None else time_text(api, each) for each in (since, until))
+    listed = api.list_jobs(states=list(states) or ENDED_STATES, **filters)
+    # Times of the API have one format, so that their texts compare as they do.
+    ended = (job for job in listed if first <= (job.ended_time or "") and (not last or (job.ended_time or "") < last))
+    jobs = list(islice(ended, limit + 1))
+    sys.stdout.write(trace_rows(jobs[:limit]).csv())
+    left_out = sum(not is_traced(job) for job in jobs[:limit])
+    if left_out:
+        to_stderr(f"{left_out} jobs are left out: a trace has jobs that held instances of one pool.")
+    if len(jobs) > limit:
+        to_stderr(f"Only the newest {limit} jobs are exported; use --limit to export more.")
 
 
 def _show_span(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import click
 
-from headway_client.cli.arguments.params import Decimal, ExclusiveOption, WholeNumber
+from headway_client.cli.arguments.params import Decimal, ExclusiveOption, Fraction, WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import show_json, wants_json
+from headway_client.cli.simulator import input_errors, load_simulator
 from headway_client.errors import UsageError
 from headway_client.text import to_json, to_stderr
 
@@ -28,7 +26,7 @@ class _Names(click.ParamType[list[str]]):
         return [name.strip() for name in value.split(",") if name.strip()]
 
 
-_GIVEN_LIMITS = ("rounded", "1-10x", "equal", "half-without")
+_GIVEN_LIMITS = ("rounded", "1-10x", "equal", "half-without", "given")
 
 
 class _Limits(click.ParamType[list[float | str]]):
@@ -37,16 +35,6 @@ class _Limits(click.ParamType[list[float | str]]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[float | str]:
         parts = (part.strip() for part in value.split(","))
         return [part if part in _GIVEN_LIMITS else Decimal().convert(part, param, ctx) for part in parts]
-
-
-class _Fraction(Decimal):
-    name = "fraction"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        fraction = super().convert(value, param, ctx)
-        if fraction > 1:
-            self.fail(f"{value!r} is not a fraction from 0 to 1", param, ctx)
-        return fraction
 
 
 @click.command("simulate", cls=Command)
@@ -66,7 +54,7 @@ class _Fraction(Decimal):
     default="1",
     metavar="X[,...]",
     help="Run time limits as multiples of true run times; rounded (up to 1 h, 4 h, 12 h, 1 d, ...), 1-10x (guessed), "
-    "equal (the same for all), half-without.",
+    "equal (the same for all), half-without, given (as the trace has them).",
 )
 @click.option("--gpus", is_flag=True, help="An instance is one GPU (default).")
 @click.option(
@@ -109,7 +97,7 @@ class _Fraction(Decimal):
 )
 @click.option(
     "--checkpointing",
-    type=_Fraction(),
+    type=Fraction(),
     default=0.0,
     metavar="PART",
     help="The fraction of the jobs that write checkpoints.",
@@ -149,9 +137,9 @@ def simulate(
     """Simulate a trace of jobs under several policies and compare them."""
     from pathlib import Path
 
-    errors, trace, run, report, plot = (_load(name) for name in ("errors", "trace", "run", "report", "plot"))
+    errors, trace, run, report, plot = (load_simulator(name) for name in ("errors", "trace", "run", "report", "plot"))
     mapping = "nodes" if nodes else "gpus"
-    with _input_errors(errors):
+    with input_errors(errors):
         pools = trace.parse_capacity(capacity)
         read = trace.read_trace(Path(options["trace"]), pools, mapping=mapping, rows=rows)
         scenarios = run.scenarios(
@@ -201,24 +189,3 @@ def _write(path: str, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path} can't be written: {error.strerror or error}") from error
-
-
-def _load(module: str) -> Any:
-    try:
-        return import_module(f"headway_sandbox.simulator.{module}")
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"The simulator is not installed here ({error.name} is missing). It comes with a checkout of Headway: "
-            "type `make setup` there, then use its .venv/bin/headway.",
-            code="NoSimulator",
-        ) from error
-
-
-@contextmanager
-def _input_errors(errors: Any) -> Iterator[None]:
-    """Convert the simulator's errors, whose messages say what to change, into the client's."""
-    try:
-        yield
-    except errors.InvalidInput as error:
-        text = str(error)
-        raise UsageError(f"{text[:1].upper()}{text[1:]}.", code=type(error).__name__) from error

@@ -14,11 +14,12 @@ import click
 
 from headway.sanitize import strip_control_characters
 from headway_client.cli.arguments import input_files
-from headway_client.cli.arguments.params import FILE
+from headway_client.cli.arguments.params import FILE, ExclusiveOption, Fraction, WholeNumber
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import show_json, wants_json, width
 from headway_client.cli.exit_codes import EXIT_OK, EXIT_REFUSED
 from headway_client.cli.interruption import UNCHANGED
+from headway_client.cli.simulator import input_errors, load_simulator
 from headway_client.errors import ClientError, FieldMessage, RefusedError, UsageError
 
 _DOCUMENT = click.argument("file", metavar="FILE", type=FILE, help="The document as JSON; - is standard input.")
@@ -45,11 +46,100 @@ def lint(common: CommonOptions, file: str) -> None:
 
 @policy.command("test", interrupted=UNCHANGED)
 @_DOCUMENT
-@click.option("--request", required=True, metavar="JOB.json", type=FILE, help="The CreateTrainingJob request.")
+@click.option("--request", metavar="JOB.json", type=FILE, help="The CreateTrainingJob request.")
 @click.option("--team", metavar="NAME", help="Replaces the team that the request names.")
+@click.option(
+    "--trace",
+    metavar="FILE",
+    type=click.Path(),
+    cls=ExclusiveOption,
+    conflicts_with="request",
+    help="Compare the orders among equals on these jobs, from `headway history -o trace`.",
+)
+@click.option("--capacity", metavar="POOL=N[,...]", help="With --trace: other sizes of pools.")
+@click.option(
+    "--checkpointing",
+    type=Fraction(),
+    default=1.0,
+    metavar="PART",
+    help="With --trace: the fraction of the jobs that write checkpoints (default 1).",
+)
+@click.option("--processes", type=WholeNumber(1, 64), default=1, metavar="N", help="With --trace: parallel processes.")
 @pass_common
-def test(common: CommonOptions, file: str, request: str, team: str | None) -> int:
-    """Check a request against the rules of a document; exit code 3 if it would be refused."""
+def test(
+    common: CommonOptions,
+    file: str,
+    request: str | None,
+    team: str | None,
+    trace: str | None,
+    capacity: str | None,
+    checkpointing: float,
+    processes: int,
+) -> int:
+    """Check a request against the rules of a document, or compare its orders on a trace.
+
+    The exit code is 3 if the request would be refused.
+    """
+    if trace is not None:
+        _compare_orders(common, file, trace, capacity, checkpointing, processes)
+        return EXIT_OK
+    if request is None:
+        raise UsageError("Give --request JOB.json, or --trace FILE.")
+    return _test_request(common, file, request, team)
+
+
+def _compare_orders(
+    common: CommonOptions, file: str, path: str, capacity: str | None, checkpointing: float, processes: int
+) -> None:
+    """Simulate the jobs of a trace with a document's policy in each order among equals.
+
+    Args:
+        common: the common options.
+        file: the document.
+        path: the trace.
+        capacity: other sizes of pools.
+        checkpointing: the fraction of the jobs that write checkpoints, 0 to 1.
+        processes: the number of parallel processes.
+    """
+    from pathlib import Path
+
+    with _service_errors(UsageError):
+        rules, sizes = _load("admission.preview").simulated(input_files.read_object(file))
+    errors, traces, limits, policies, run, report = (
+        load_simulator(name) for name in ("errors", "trace", "limits", "policies", "run", "report")
+    )
+    with input_errors(errors):
+        pools = {**sizes, **(traces.parse_capacity(capacity) if capacity else {})}
+        read = traces.read_trace(Path(path), pools, mapping="nodes")
+        given = any(job.limit_ms is not None for job in read.jobs)
+        scenarios = run.scenarios(
+            read,
+            policies.orders_of(rules),
+            [limits.GIVEN if given else limits.ROUNDED],
+            checkpointing=checkpointing,
+        )
+        results = run.simulate_all(scenarios, processes=processes)
+    if wants_json(common):
+        shown = [result.to_document() for result in results]
+        show_json({"trace": read.source, "pools": pools, "order": rules.order, "orders": shown})
+        return
+    print(report.table(results))
+    for note in report.notes(results):
+        print(note)
+    if not given:
+        print("The trace has no limits, so run times were rounded up to usual ones.")
+    print(f"The order of this document is {rules.order}. Times are in seconds.")
+
+
+def _test_request(common: CommonOptions, file: str, request: str, team: str | None) -> int:
+    """Show the verdict of a document's rules on a request, and return the exit code.
+
+    Args:
+        common: the common options.
+        file: the document.
+        request: the file of the request.
+        team: replaces the team that the request names.
+    """
     from headway_client.cli.output import rehearsal_sheet
 
     # A document that is not valid is not a verdict on the request, and has a different exit code.
