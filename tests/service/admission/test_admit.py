@@ -200,6 +200,12 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         "from 1 to 2592000",
     ),
     (
+        "an interval of more digits than Python converts",
+        {**CHECKPOINTED, **tagged(("headway:checkpoint-interval-s", "9" * 5000))},
+        "Tags[0].Value",
+        "shorten it to at most 256",
+    ),
+    (
         "an interval in other digits",
         {**CHECKPOINTED, **tagged(("headway:checkpoint-interval-s", "٣"))},
         "Tags[0].Value",

@@ -282,6 +282,20 @@ def test_a_reserved_start_counts_on_victims_after_the_bound_only(waited_ms: int,
     assert wait.start_by_ms == NOW_MS + starts_ms
 
 
+def test_a_reserved_start_counts_on_warm_pools_at_any_time() -> None:
+    high = held("high", 9, since=NOW_MS - 60_000, ends_in_s=40)
+    (wait,) = schedule(snapshot(warm("left"), high, urgent(count=2), policy=WAITS)).waits
+    assert wait.start_by_ms == NOW_MS + 40_000
+
+
+def test_each_job_has_victims_by_its_own_bound() -> None:
+    old = job("old", 9)
+    attempts = [due_in("fresh", 500_000), due_in("second", 400_000), due_in("due", 100_000)]
+    plan = schedule(snapshot(*attempts, old, urgent(), size=3, policy=WAITS))
+    assert preemptions(plan) == [("fresh", "old")]
+    assert delays(plan) == [("urgent", ("due",), 100_000)]
+
+
 ANY = snapshots()
 
 
