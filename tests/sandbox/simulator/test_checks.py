@@ -71,13 +71,20 @@ def test_an_order_by_what_is_left_is_near_an_oracle(
 
 
 @pytest.mark.parametrize(
-    ("limits", "part", "unfinished", "holds"),
-    [(EQUAL, 0.599, 0, True), (EQUAL, 0.601, 0, False), (HALF, 0.601, 0, True), (HALF, 0.5, 1, False)],
+    ("trace", "limits", "part", "unfinished", "holds"),
+    [
+        ("1", EQUAL, 0.599, 0, True),
+        ("1", EQUAL, 0.601, 0, False),
+        ("2", EQUAL, 0.749, 0, True),
+        ("2", EQUAL, 0.751, 0, False),
+        ("1", HALF, 0.8, 0, True),
+        ("1", HALF, 0.5, 1, False),
+    ],
 )
 def test_sharing_takes_at_most_a_part_of_a_published_time_where_limits_say_nothing(
-    result: Result, limits: str, part: float, unfinished: int, holds: bool
+    result: Result, trace: str, limits: str, part: float, unfinished: int, holds: bool
 ) -> None:
-    ours = replace(result, limit_factor=limits, unfinished=unfinished)
+    ours = replace(result, trace=f"muri-trace{trace}.csv.gz", limit_factor=limits, unfinished=unfinished)
     verdict, sentence = checks._shares(ours, ours.jct.avg_s / part)
     assert verdict is holds
     assert f"({part:.1%})" in sentence

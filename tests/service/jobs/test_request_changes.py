@@ -123,6 +123,21 @@ def test_a_job_that_asks_for_more_has_all_of_its_new_limit_left(world: World) ->
     assert changed.left_ms == changed.limit_ms == (2 * DAY_S + 1800) * 1000
 
 
+def test_a_job_that_asks_for_more_keeps_its_service_and_gets_the_bound_of_its_new_limit(world: World) -> None:
+    configure(world, priority={"order": "shared"})
+    three(world)
+    before = get_job(world.table, "a")
+    assert (before.attained_ms, before.handicap_ms) == (0, 0)
+    assert before.max_handicap_ms == 100 * (before.limit_ms or 0)
+    hour_ms = 3_600_000
+    served = before.model_copy(update={"attained_ms": 2 * hour_ms, "handicap_ms": 200 * hour_ms})
+    world.table.write([served.put(), *(entry.put() for entry in served.queue_entries())])
+    change(world, "a", max_runtime_s=2 * DAY_S)
+    changed = get_job(world.table, "a")
+    assert (changed.attained_ms, changed.handicap_ms) == (2 * hour_ms, 200 * hour_ms)
+    assert changed.max_handicap_ms == 100 * (2 * DAY_S + 1800) * 1000
+
+
 def test_a_job_that_asks_for_less_keeps_its_turn_among_equals(world: World) -> None:
     configure(world, priority={"limitWeight": 3})
     three(world)

@@ -184,6 +184,8 @@ UNUSUAL = {
     "checkpoints": True,
     "handicap_ms": 5,
     "left_ms": 76_000,
+    "attained_ms": 75_000,
+    "max_handicap_ms": 74_000,
     "limit_ms": 77_000,
     "on_demand": True,
     "preemptible": False,

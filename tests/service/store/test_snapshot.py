@@ -109,9 +109,13 @@ def number_read(
     """How many of the jobs of priority 5 that wait in a line of a pool of 4 are read."""
     table = table_of(*filter(None, [team]), sizes={P5: 4, G5: 4})
     left_ms = 1 if policy.order is Order.SHORTEST_REMAINING else None
+    attained_ms = 0 if policy.order is Order.SHARED else None
     for number in range(20):
         job = waiting_job(f"j{number:02d}", 5, {P5: demands})
-        enqueue(table, job.model_copy(update={"entry_time": number, "team": team, "left_ms": left_ms}))
+        enqueue(
+            table,
+            job.model_copy(update={"entry_time": number, "team": team, "left_ms": left_ms, "attained_ms": attained_ms}),
+        )
     ledger = replace(read_ledger(table), attempts=running)
     return len(read_snapshot(table, ledger, 0, policy=policy, heads=heads).waiting)
 
@@ -171,6 +175,46 @@ def test_a_queue_is_read_as_far_as_equals_may_give_way_to_its_jobs(
     running: AttemptRecord, policy: Policy, number: int
 ) -> None:
     assert number_read(running, policy=policy) == number
+
+
+SHARED = replace(NO_WINDOW, order=Order.SHARED)
+HOUR = 3_600_000
+
+
+def served(turn_ms: int = 1000, **changes: Any) -> AttemptRecord:
+    """The same in the order `shared`."""
+    terms = {"attained_ms": HOUR, "max_handicap_ms": turn_ms, "entry_time": 0, "checkpoints": True}
+    return runs("x", 5, p5=4).model_copy(update={**terms, **changes})
+
+
+@pytest.mark.parametrize(
+    ("running", "policy", "number"),
+    [
+        (served(), SHARED, 5),
+        (served(), NO_WINDOW, 1),
+        (served(checkpoints=False), SHARED, 1),
+        (served(attained_ms=None), SHARED, 1),
+        # Of the lowest level.
+        (served(attained_ms=HOUR // 4), SHARED, 1),
+        (served(2), SHARED, 3),
+    ],
+)
+def test_a_queue_is_read_as_far_as_equals_of_higher_levels_may_give_way_to_its_jobs(
+    running: AttemptRecord, policy: Policy, number: int
+) -> None:
+    assert number_read(running, policy=policy) == number
+
+
+@pytest.mark.parametrize(("attained_ms", "found"), [(HOUR // 2, True), (HOUR // 4, False), (None, True)])
+def test_jobs_whose_levels_are_too_high_do_not_hide_those_behind_them(attained_ms: int | None, *, found: bool) -> None:
+    table = table_of(sizes={P5: 4})
+    for number in range(20):
+        terms = {"attained_ms": attained_ms, "entry_time": number}
+        enqueue(table, waiting_job(f"j{number:02d}", 5, {P5: 1}).model_copy(update=terms))
+    new = {"attained_ms": 0, "entry_time": 900}
+    enqueue(table, waiting_job("new", 5, {P5: 1}).model_copy(update=new))
+    ledger = replace(read_ledger(table), attempts=(served(),))
+    assert ("new" in [job.name for job in read_snapshot(table, ledger, 0, policy=SHARED).waiting]) is found
 
 
 @pytest.mark.parametrize(("of", "number"), [("red", 5), ("", 1)])

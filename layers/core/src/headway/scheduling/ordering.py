@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headway.model import Allocation, Demand, WaitingJob
 from headway.policy import SHORT_WEIGHT, Order, Policy
+from headway.scheduling.equals.attained import attained_handicap_ms, max_handicap_on_entry_ms
 from headway.scheduling.equals.current import current_turn_ms
 from headway.scheduling.equals.limits import compared_limit_ms
 from headway.scheduling.equals.victims import victim_class
@@ -38,7 +39,9 @@ def priority_prefix(priority: int) -> str:
     return f"{MAX_PRIORITY - priority:04d}#"
 
 
-def handicap_ms(limit_ms: int | None, demand: Demand, policy: Policy, *, one_of: bool = False) -> int:
+def handicap_ms(
+    limit_ms: int | None, demand: Demand, policy: Policy, *, one_of: bool = False, attained_ms: int = 0
+) -> int:
     """How much later than its entry a job's turn comes: the limits of jobs, as much as the policy lets them count.
 
     So a short job passes a long one that entered earlier, but only within a bound: no job is passed by jobs that enter
@@ -49,10 +52,10 @@ def handicap_ms(limit_ms: int | None, demand: Demand, policy: Policy, *, one_of:
         demand: the instances of the job, per pool.
         policy: the policy.
         one_of: whether SageMaker takes one of the pools.
+        attained_ms: the service that the job has attained before, in instance-ms.
     """
     if policy.order is Order.SHARED:
-        # It has attained no service yet.
-        return 0
+        return attained_handicap_ms(attained_ms, max_handicap_on_entry_ms(limit_ms, policy))
     times = policy.limit_weight
     if policy.order is not Order.FIFO:
         instances = (max if one_of else sum)(demand.values())

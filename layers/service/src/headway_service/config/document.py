@@ -171,7 +171,7 @@ class Priorities(ConfigModel):
     order: Annotated[Order, Strict(strict=False)] = Order.FIFO
     #: In the order fifo, a job ranks by its entry time plus this many times its limit.
     limit_weight: int = Field(default=0, ge=0, le=MAX_LIMIT_WEIGHT)
-    #: In the orders short and shortest-remaining, a job ranks at most this many times its limit after its entry time.
+    #: In the orders other than fifo, a job ranks at most this many times its limit after its entry time.
     wait_bound: int = Field(default=100, ge=1, le=MAX_WAIT_BOUND)
 
     @model_validator(mode="after")

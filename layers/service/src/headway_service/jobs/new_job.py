@@ -5,6 +5,7 @@ from __future__ import annotations
 from headway.lifecycle import JobState
 from headway.policy import Policy
 from headway.reasons import array_entered, entered, entered_after
+from headway.scheduling.equals.attained import attained_on_entry_ms, max_handicap_on_entry_ms
 from headway.scheduling.equals.remaining import left_on_entry_ms
 from headway.scheduling.ordering import handicap_ms
 from headway_service.admission.admit import Admitted
@@ -50,6 +51,8 @@ def new_job(
         priority=admitted.priority,
         entry_time=now_ms,
         left_ms=left_on_entry_ms(admitted.limit_ms, policy),
+        attained_ms=attained_on_entry_ms(policy),
+        max_handicap_ms=max_handicap_on_entry_ms(admitted.limit_ms, policy),
         handicap_ms=handicap_ms(admitted.limit_ms, admitted.demand, policy, one_of=admitted.one_of),
         demand=dict(admitted.demand),
         one_of=admitted.one_of,

@@ -31,16 +31,17 @@ _FROM_MS = [FIRST_LEVEL_MS * TIMES_MORE**number for number in range(LEVELS - 1)]
 """The service from which on a job is in each level, but for level 0."""
 
 
-def attained_on_entry_ms(policy: Policy) -> int | None:
-    """The service of a job that enters: none yet. None if the order does not compare that.
+def attained_on_entry_ms(policy: Policy, before_ms: int = 0) -> int | None:
+    """The service of a job that enters: what it has attained before. None if the order does not compare that.
 
     So a job has it only if it entered in such an order: another order later on makes no waiting job preempt equals, and
     none of them a victim.
 
     Args:
         policy: the policy.
+        before_ms: the service before, of a job that has run and asks for more now.
     """
-    return 0 if policy.order is Order.SHARED else None
+    return before_ms if policy.order is Order.SHARED else None
 
 
 def max_handicap_on_entry_ms(limit_ms: int | None, policy: Policy) -> int:

@@ -56,6 +56,8 @@ class AttemptRecord(Record):
     entry_time: int | None = None
     handicap_ms: int = 0
     left_ms: int | None = None
+    attained_ms: int | None = None
+    max_handicap_ms: int = 0
     team: str = ""
     limit_ms: int | None = None
     preemptible: bool = True
@@ -141,6 +143,8 @@ class AttemptRecord(Record):
             entry_time=job.entry_time,
             handicap_ms=job.handicap_ms,
             left_ms=job.left_ms,
+            attained_ms=job.attained_ms,
+            max_handicap_ms=job.max_handicap_ms,
             team=job.team,
             limit_ms=job.limit_ms,
             on_demand=job.on_demand,
@@ -198,6 +202,9 @@ class AttemptRecord(Record):
             entry_time_ms=self.entry_time,
             handicap_ms=self.handicap_ms,
             left_ms=self.left_ms,
+            attained_ms=self.attained_ms,
+            max_handicap_ms=self.max_handicap_ms,
+            one_of=self.one_of,
             team=self.team,
             limit_ms=self.limit_ms,
             checkpoints=self.checkpoints,

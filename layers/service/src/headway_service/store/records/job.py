@@ -37,7 +37,7 @@ MAX_ENDED_ATTEMPTS = 20
 
 SUMMARY = (
     *("handicapMs", "limitMs", "preemptionCount", "attemptCount", "notBeforeMs", "heldBy", "endedMs"),
-    *("startedMs", "instanceMs", "comment", "acceptedMs", "oneOf", "leftMs"),
+    *("startedMs", "instanceMs", "comment", "acceptedMs", "oneOf", "leftMs", "attainedMs", "maxHandicapMs"),
     *("choices", "alternative", "bound", "waitAtMostS", "portableCheckpoint", "dependsOn"),
     *("array", "memberOf", "index", "isSetAside"),
     *("reuse", "lostMs", "billedMs", "unbilledMs", "lostBilledMs", "lostUnbilledMs"),
@@ -172,6 +172,10 @@ class JobRecord(Record):
     #: What is left of its limit, as far as its checkpoints go, ms; None if the order in which it entered does not
     #: compare that.
     left_ms: int | None = None
+    #: For how long its attempts have held instances, times these, instance-ms, and the most that its handicap becomes
+    #: by that, ms; None if the order in which it entered does not compare that.
+    attained_ms: int | None = None
+    max_handicap_ms: int = 0
     demand: dict[str, int]
     #: Whether SageMaker takes one of these pools. Until it is known which, an attempt holds the instances of all.
     one_of: bool = False
@@ -445,6 +449,8 @@ class JobRecord(Record):
                 entry_time=self.entry_time,
                 handicap_ms=self.handicap_ms,
                 left_ms=self.left_ms,
+                attained_ms=self.attained_ms,
+                max_handicap_ms=self.max_handicap_ms,
                 not_before_ms=self.not_before_ms,
                 held_by=self.held_by,
                 team=self.team,

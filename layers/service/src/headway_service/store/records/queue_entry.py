@@ -26,6 +26,8 @@ class QueueEntry(Record):
     entry_time: int
     handicap_ms: int = 0
     left_ms: int | None = None
+    attained_ms: int | None = None
+    max_handicap_ms: int = 0
     not_before_ms: int = 0
     held_by: str = ""
     team: str = ""
@@ -108,6 +110,8 @@ def waiting_of(of: JobRecord | QueueEntry) -> WaitingJob:
         entry_time_ms=of.entry_time,
         handicap_ms=of.handicap_ms,
         left_ms=of.left_ms,
+        attained_ms=of.attained_ms,
+        max_handicap_ms=of.max_handicap_ms,
         not_before_ms=of.not_before_ms,
         held_by=of.held_by,
         team=of.team,

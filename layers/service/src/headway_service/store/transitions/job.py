@@ -13,6 +13,7 @@ from headway.lifecycle import (
     next_job_state,
 )
 from headway.reasons import Reason
+from headway.scheduling.equals.attained import attained_handicap_ms, current_attained_ms
 from headway.scheduling.equals.remaining import after_attempt
 from headway.vectors import minus, plus
 from headway_service.ports.table import Absent, Equals, Put, Update, Write
@@ -313,7 +314,7 @@ def end(
         usage=_usage_after(job, ended if sighting else None),
         lacked_instances=_lacks_instances(job, sighting, retry),
         bound=job.bound or _binds(job, attempt, sighting, retry, vanished=vanished),
-        **_turn_after(job, attempt, sighting, lost_ms, now_ms),
+        **_turn_after(job, used, sighting, lost_ms, now_ms),
         **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
@@ -339,10 +340,11 @@ def end(
 def _turn_after(
     job: JobRecord, attempt: AttemptRecord, sighting: TrainingJobStatus | None, lost_ms: int, now_ms: int
 ) -> dict[str, int]:
-    """What is left of the limit of a job after an attempt, and its handicap, where its order compares that.
+    """What is left of the limit of a job after an attempt, or its service, as its order compares it; and its handicap.
 
-    Only what it trained before its stop counts, less what is lost of that: an attempt may hold its instances before it
-    trains. So its turn is not earlier than the decision that stopped it took it to be.
+    Of the limit only what it trained before its stop counts, less what is lost of that: an attempt may hold its
+    instances before it trains. As service all time until its stop counts, also if it was never launched: others could
+    not use its instances. So its turn is not earlier than the decision that stopped it took it to be.
 
     Args:
         job: the job.
@@ -351,9 +353,13 @@ def _turn_after(
         lost_ms: how much of its time is lost.
         now_ms: its end, ms.
     """
+    until_ms = now_ms if attempt.stopping_since_ms is None else attempt.stopping_since_ms
+    if job.attained_ms is not None:
+        attained_ms = current_attained_ms(attempt.allocation(), until_ms)
+        handicap_ms = attained_handicap_ms(attained_ms, job.max_handicap_ms)
+        return {"attained_ms": attained_ms, "handicap_ms": handicap_ms}
     if job.left_ms is None or sighting is None:
         return {}
-    until_ms = now_ms if attempt.stopping_since_ms is None else attempt.stopping_since_ms
     ran_ms = until_ms - attempt.since_ms
     if sighting.trained_ms is not None:
         ran_ms = min(ran_ms, sighting.trained_ms)
