@@ -43,7 +43,9 @@ from headway_verification.soak.trials.scenarios import SITUATIONS
 
 SEEDS = 30
 ORDER_SEEDS = (6, 11)
-"""Of runs with another order among equals. In the first one jobs preempt equals."""
+"""Of runs with another order among equals."""
+PREEMPTING_SEEDS = {Order.SHORTEST_REMAINING: 6, Order.SHARED: 13}
+"""Of runs in which jobs preempt equals."""
 WAITING_SEED = 6
 """Of a run in which preemptions wait for checkpoints."""
 EVERY = 4
@@ -80,7 +82,8 @@ def test_invariants_hold_with_each_order_among_equals(order: Order) -> None:
         assert violation is None, f"seed {seed}: {violation}"
 
 
-def test_in_runs_with_the_order_shortest_remaining_jobs_preempt_equals(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("order", PREEMPTING_SEEDS)
+def test_in_runs_with_an_order_that_preempts_jobs_preempt_equals(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
     gave_way: list[bool] = []
     real = preemption.yields_to_equal
 
@@ -89,7 +92,7 @@ def test_in_runs_with_the_order_shortest_remaining_jobs_preempt_equals(monkeypat
         return gave_way[-1]
 
     monkeypatch.setattr(preemption, "yields_to_equal", yields)
-    assert soak.quiet_run(ORDER_SEEDS[0], order=Order.SHORTEST_REMAINING).violation is None
+    assert soak.quiet_run(PREEMPTING_SEEDS[order], order=order).violation is None
     assert any(gave_way)
 
 

@@ -3,7 +3,7 @@
 python -m headway_verification.soak --seeds 2000 [--from 0] [--processes 2]
 python -m headway_verification.soak --seed 17            # one run, with its log
 python -m headway_verification.soak --seed 17 --only 3,8 # the same, with only these two happenings
-python -m headway_verification.soak --order shortest-remaining --seeds 200
+python -m headway_verification.soak --order shared --seeds 200
 python -m headway_verification.soak --trials             # a crash at each call, and others between each two
 python -m headway_verification.soak --safeguards --seeds 300 [--only preempt]
 

@@ -25,6 +25,7 @@ from headway_verification.soak.invariants.arrays import check_arrays, is_array, 
 from headway_verification.soak.invariants.dependencies import awaited, check_dependencies, check_inputs
 from headway_verification.soak.invariants.pauses import LONGEST_INVOCATION_S, PauseInvariants
 from headway_verification.soak.invariants.reuse import ReuseInvariants, reused_from
+from headway_verification.soak.invariants.service import ServiceInvariants
 from headway_verification.soak.invariants.sizes import SizeInvariants, runs_on
 from headway_verification.soak.violations import require
 
@@ -86,6 +87,7 @@ class Invariants:
         self._starts: dict[str, int] = {}
         self.pauses = PauseInvariants()
         self._sizes = SizeInvariants()
+        self._service = ServiceInvariants()
         self.states: set[str] = set()
         self.too_late_s: float | None = None
         self.reuse = ReuseInvariants()
@@ -103,6 +105,7 @@ class Invariants:
         jobs, lines, ledger = self._read()
         check_dependencies(jobs)
         check_arrays(jobs)
+        self._service.check(jobs)
         self.reuse.check(jobs, self._request_of)
         for name in (
             name for name, job in jobs.items() if job.get("liveAttempt") and job.get("summary", {}).get("dependsOn")
@@ -339,6 +342,7 @@ class Invariants:
         """Record a restore of the table: training jobs started since the backup are lost until a scan finds them."""
         self.too_late_s = 1.0
         self._starts = {}
+        self._service.table_restored()
 
     def _check_policy_actions(self, jobs: _Items, now_s: float) -> None:
         """Policy actions apply only to the jobs that they are meant for."""
