@@ -25,6 +25,7 @@ from bench.peers.side import seconds
 from bench.queues.full_queues import ENDLESS_S, TEAMS
 from bench.queues.virtual_time import POOL, MeteredQueue, usual_request
 from headway_sandbox.inprocess.lambda_loader import event, http_event
+from headway_service.admission.queue_recounts import COUNTED_EACH_MS
 from headway_service.config.document import MAX_WAITING
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Equals, Item, Key, Put, Tally
@@ -63,6 +64,12 @@ class AlikeMeter(MeteredTable):
         keys = self._table.keys_before(pk, sk, limit=limit)
         self._read_alike(pk, len(keys))
         return keys
+
+    def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        found = self._table.tail(pk, attribute, limit=limit)
+        self._read_alike(pk, len(found))
+        return found
 
     def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
         """See :class:`headway_service.ports.table.Table`."""
@@ -106,6 +113,9 @@ class LongLines(MeteredQueue):
             for item in items:
                 # Without conditions, copies and the stream, which nothing uses yet.
                 MemoryTable._store(self.table, Key(item["pk"], item["sk"]), item)  # noqa: SLF001
+        # The minute counts long queues from time to time.
+        self.pass_time(COUNTED_EACH_MS / 1000)
+        self.minute()
 
     def submit_one(self, pool: str = POOL, priority: int = PRIORITIES[-1]) -> str:
         """Submit a job with this name, and run all that follows."""
@@ -136,6 +146,10 @@ class LongLines(MeteredQueue):
             case _:
                 self.ask("DELETE", f"/jobs/{last}")
                 self.wakes.clear()
+
+    def use(self, operation: str) -> dict[str, float]:
+        """Do one of :data:`OPERATIONS`, and give what it used."""
+        return _use(self, operation)
 
     def waiting(self) -> int:
         """The number of waiting jobs."""

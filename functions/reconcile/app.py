@@ -1,6 +1,7 @@
 """Once a minute: recovers from lost events and wake-ups, follows training plans, and publishes the queue's gauges.
 
-It adds what has ended to the sums of usage. Once a week it writes a digest of usage, if the policy wants one.
+It counts long queues, and adds what has ended to the sums of usage. Once a week it writes a digest of usage, if the
+policy wants one.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
     if context.get_remaining_time_in_millis() > RESERVED_MS:
         now_ms, machine_ms = container.clock(), container.machine_clock()
         record(gauges(container.table, found.ledger, now_ms, machine_ms, container.settings.reconcile_after_s))
+        container.queue_recounts.run_if_due(
+            found.ledger, container.machine_clock() + context.get_remaining_time_in_millis() - RESERVED_MS
+        )
     left_ms = context.get_remaining_time_in_millis() - RESERVED_MS
     if left_ms > 0:
         # Before the digest, which is to have all of its week.

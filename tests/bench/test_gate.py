@@ -33,6 +33,7 @@ from bench.scenarios.article import (
 )
 from bench.scenarios.article import watched as watched_for
 from bench.scenarios.cost import JOBS, jobs
+from bench.scenarios.long_queues import OPERATIONS, LongLines
 from bench.scenarios.usage import CHANGED, UNPRICED, report
 from headway_sandbox.inprocess.lambda_loader import http_event
 from headway_service.ports.table import Item
@@ -148,6 +149,49 @@ def test_a_submission_takes_few_calls_and_reads_its_line_once(waiting: int) -> N
     assert used["DynamoDB calls"] <= MOST_CALLS_OF_A_SUBMISSION[waiting]
     assert used["DynamoDB read units"] <= MOST_READS_OF_A_SUBMISSION[waiting]
     assert used["SQS requests"] == 1
+
+
+FEW, VERY_MANY = 100, 100_000
+
+
+@pytest.fixture(scope="module")
+def uses() -> dict[int, dict[str, dict[str, float]]]:
+    """What operations use with few and with very many waiting jobs in eleven queues."""
+    found = {}
+    for waiting in (FEW, VERY_MANY):
+        queue = LongLines(1)
+        queue.fill(waiting)
+        found[waiting] = {operation: queue.use(operation) for operation in OPERATIONS}
+    return found
+
+
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each != "listing"])
+def test_an_operation_on_a_job_reads_as_much_with_100_000_waiting(
+    uses: dict[int, dict[str, dict[str, float]]], operation: str
+) -> None:
+    assert uses[VERY_MANY][operation][READS] <= MOST_GROWTH * uses[FEW][operation][READS]
+    assert uses[VERY_MANY][operation]["DynamoDB calls"] <= uses[FEW][operation]["DynamoDB calls"]
+
+
+MOST_READS_OF_A_LISTING = 80
+
+
+def test_a_listing_of_the_first_hundred_reads_the_fronts_of_the_queues(
+    uses: dict[int, dict[str, dict[str, float]]],
+) -> None:
+    assert uses[VERY_MANY]["listing"][READS] <= MOST_READS_OF_A_LISTING
+
+
+def test_a_listing_without_teams_reads_as_much_however_many_wait() -> None:
+    reads = []
+    for waiting in (SHORT, 10 * SHORT):
+        world = MeteredQueue(1, limits={"waitingPerTeam": 10_000, "waitingPerOwner": 10_000})
+        for number in range(waiting):
+            world.submit(f"job-{number:05}")
+        world.reset()
+        assert world.invoke("api", http_event("GET", "/jobs", query={"limit": ["50"]}))["statusCode"] == 200
+        reads.append(world.used["api", READS])
+    assert reads[1] <= MOST_GROWTH * reads[0]
 
 
 SWEEPS: dict[str, dict[str, Any]] = {

@@ -290,7 +290,16 @@ def test_jobs_behind_the_examined_ones_have_no_expected_start(full: World, monke
     ids=str,
 )
 def test_long_queues_share_the_remainder_of_short_ones(lengths: list[int], share: int) -> None:
-    assert snapshot._even_share(lengths) == share
+    counted: list[int] = []
+
+    def count(queue: tuple[str, str], limit: int) -> int:
+        counted.append(min(limit, lengths[int(queue[0])]))
+        return counted[-1]
+
+    queues = [(str(number), "") for number in range(len(lengths))]
+    longer = [queue for queue, length in zip(queues, lengths, strict=True) if length > share]
+    assert snapshot.even_share(queues, count) == (share, longer)
+    assert max(counted, default=0) <= share + 1
 
 
 # ------------------------------------------------------------------------------------------------------------- what-if

@@ -17,7 +17,8 @@ from bench.metering.dynamodb_units import MeteredTable
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.policy import DEFAULT_POLICY
 from headway_service.errors import InvalidRequest
-from headway_service.jobs.position import MAX_EXPLAINED, PositionExplainer
+from headway_service.jobs.position import PositionExplainer
+from headway_service.jobs.queue_fronts import MAX_EXPLAINED
 from headway_service.store import transitions
 from headway_service.store.job_listing import MAX_LISTED, JobFilter, list_ended, list_jobs
 from headway_service.store.records.job import JobRecord
@@ -135,8 +136,9 @@ def test_the_calls_for_a_page_deep_in_long_queues_do_not_depend_on_its_size() ->
     many, calls = explained(jobs, 500, MAX_LISTED)
     assert many == {name: place for place, name in enumerate(names[500 : 500 + MAX_LISTED], start=501)}
     assert many.items() >= few.items()
-    # The ledger, and of each line the heads and the ranks.
-    assert calls == some_calls == 1 + 2 * len(teams)
+    # The ledger, the jobs ahead of the first one, and of each line the heads, twice if the first time was too few, and
+    # the ranks.
+    assert max(calls, some_calls) <= 2 + 3 * len(teams)
 
 
 def test_a_job_has_the_same_place_alone_and_in_a_page() -> None:

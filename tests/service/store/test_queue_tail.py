@@ -9,7 +9,7 @@ import pytest
 
 from bench.metering.dynamodb_units import MeteredTable
 from headway_service.ports.table import Put
-from headway_service.store.queue_tail import MAX_TAIL, read_queue_tail
+from headway_service.store.queue_tail import MAX_PLACE, MAX_TAIL, read_queue_tail
 from headway_service.testing.memory_table import MemoryTable
 
 LINE, MARK, LIMIT = "line#p", "mine", 1000
@@ -44,7 +44,7 @@ def test_a_short_queue_is_read_by_one_query_and_a_longer_one_by_two(number: int,
 @pytest.mark.parametrize("number", [0, 1, MAX_TAIL - 1, MAX_TAIL, LONG])
 def test_the_jobs_ahead_of_a_rank_are_counted_in_a_short_queue_and_at_the_end_of_a_long_one(number: int) -> None:
     line = read_queue_tail(line_of(number), LINE, MARK, limit=LIMIT)
-    told = [asked for asked in range(2 * number + 1) if line.covers(rank(asked))]
+    told = [asked for asked in range(2 * number + 1) if line.covers(rank(asked), MAX_PLACE)]
     whole = number < MAX_TAIL
     assert told == list(range(0 if whole else 2 * (number - MAX_TAIL), 2 * number + 1))
     assert [line.ahead(rank(asked)) for asked in told] == [(asked + 1) // 2 for asked in told]
@@ -64,4 +64,4 @@ def test_added_jobs_count_at_their_places(number: int) -> None:
 def test_a_queue_longer_than_the_count_limit_has_no_places(limit: int, items: int) -> None:
     line = read_queue_tail(line_of(LONG), LINE, MARK, limit=limit)
     assert line.items == items
-    assert not any(line.covers(rank(asked)) for asked in range(2 * LONG + 1))
+    assert not any(line.covers(rank(asked), MAX_PLACE) for asked in range(2 * LONG + 1))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from headway_service.admission.queue_counts import QueueCounts
 from headway_service.config.document import Limits
 from headway_service.errors import QueueFull
 from headway_service.ports.table import Table
@@ -9,6 +12,7 @@ from headway_service.store.queue_tail import QueueTail, read_queue_tail
 from headway_service.store.records.array import OpenArrayRecord
 from headway_service.store.records.base import LEDGER
 from headway_service.store.records.job import JobRecord
+from headway_service.store.records.queue_count import MAX_COUNTED_EACH_TIME
 from headway_service.store.records.queue_entry import QueueEntry, owner_hash
 from headway_service.store.repository import find_job
 
@@ -19,23 +23,30 @@ MAX_OPEN_ARRAYS = 1000
 class QueueLimits:
     """The limits of queues for the jobs of one owner in one call.
 
-    Each queue is read once, before the first job enters it, and later jobs of the call are added to that count. No
-    counter is stored, as it could drift and all submissions would contend for it. So simultaneous calls may together
-    exceed a limit by the number of their jobs.
+    Each queue is read once, before the first job enters it, and later jobs of the call are added to that. A long queue
+    is not counted if its stored count (:class:`QueueCounts`) shows that it has room; a refusal always rests on a count
+    of the queue. Simultaneous calls may together exceed a limit by the number of their jobs.
 
     Args:
         table: the table.
         limits: the limits in force.
         owner: ARN of the owner; None checks the limits of teams only.
+        machine_clock: the machine time, ms.
+        jobs: the most jobs that enter a queue in this call.
 
     Attributes:
         tails: the queues that were read, by partition.
     """
 
-    def __init__(self, table: Table, limits: Limits, owner: str | None) -> None:
+    def __init__(
+        self, table: Table, limits: Limits, owner: str | None, machine_clock: Callable[[], int], *, jobs: int = 1
+    ) -> None:
         self._table = table
         self._limits = limits
         self._mark = owner_hash(owner)
+        self._jobs = jobs
+        self._counts = QueueCounts(table, self._mark, machine_clock)
+        self._roomy: set[str] = set()
         self.tails: dict[str, QueueTail] = {}
 
     def require(self, job: JobRecord) -> None:
@@ -50,8 +61,15 @@ class QueueLimits:
         for pool in job.pools:
             # A job that waits for others enters the queue by itself later, so it has to fit in beside all that do. For
             # others these are not read: most queues have none, and a submission would take another query.
-            kinds = (False, True) if job.awaited or job.array is not None else (False,)
-            tails = [self._tail(QueueEntry.partition(pool, job.team, waits_for_jobs=each)) for each in kinds]
+            if not job.awaited and job.array is None:
+                queue = QueueEntry.partition(pool, job.team)
+                if self._has_room(queue):
+                    continue
+                tails = [self._counted(queue)]
+                self._counts.counted(queue, tails[0])
+            else:
+                kinds = (False, True)
+                tails = [self._counted(QueueEntry.partition(pool, job.team, waits_for_jobs=each)) for each in kinds]
             unmade, of_owner = to_come.get(pool, (0, 0))
             items = sum(each.items for each in tails) + unmade
             matching = sum(each.matching for each in tails) + of_owner
@@ -78,10 +96,32 @@ class QueueLimits:
         """Count a job that has entered its queues, or waits to enter them."""
         for key in job.queue_keys():
             self._tail(key.pk).join(key.sk)
+            self._counts.entered(key.pk)
+
+    def store_counts(self) -> None:
+        """Store the counts of long queues, after jobs have entered them."""
+        self._counts.store()
+
+    def _has_room(self, partition: str) -> bool:
+        """Whether a queue has room for all jobs of this call, as it is known to without counting it."""
+        if partition not in self.tails:
+            tail = self._tail(partition)
+            if not tail.is_counted and self._counts.has_room(partition, self._jobs, self._limits):
+                self._roomy.add(partition)
+        return partition in self._roomy
+
+    def _counted(self, partition: str) -> QueueTail:
+        """A queue of which the number of jobs is known, up to the limit."""
+        tail = self._tail(partition)
+        if not tail.is_counted and tail.items < self._limits.waiting_per_team:
+            self._roomy.discard(partition)
+            limit = self._limits.waiting_per_team
+            tail = self.tails[partition] = read_queue_tail(self._table, partition, self._mark, limit=limit)
+        return tail
 
     def _tail(self, partition: str) -> QueueTail:
         if partition not in self.tails:
-            limit = self._limits.waiting_per_team
+            limit = min(self._limits.waiting_per_team, MAX_COUNTED_EACH_TIME)
             self.tails[partition] = read_queue_tail(self._table, partition, self._mark, limit=limit)
         return self.tails[partition]
 

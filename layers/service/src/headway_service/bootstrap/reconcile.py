@@ -7,6 +7,7 @@ from functools import cached_property
 import boto3
 
 from headway_service.accounting.consumer import UsageConsumer
+from headway_service.admission.queue_recounts import QueueRecounts
 from headway_service.aws.ec2_spot_scores import Ec2SpotScores
 from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.bootstrap.clients import CALL_LIMITS, ONE_TRY
@@ -29,6 +30,11 @@ class ReconcileContainer(TrackingContainer, UsageContainer):
     def spot_scores(self) -> SpotScores:
         """EC2's spot placement scores. One try: without an answer there is no score, and the run has other work."""
         return Ec2SpotScores(boto3.client("ec2", config=ONE_TRY))
+
+    @cached_property
+    def queue_recounts(self) -> QueueRecounts:
+        """Counts long queues."""
+        return QueueRecounts(self.table, self.machine_clock)
 
     @property
     def usage_consumer(self) -> UsageConsumer:

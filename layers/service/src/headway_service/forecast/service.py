@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from headway.forecasting import forecast as core
@@ -17,6 +18,7 @@ from headway.plan import Plan, Preempt, ReleaseWarm
 from headway.policy import Policy
 from headway.prediction.likely_times import LikelyTime, predict_end
 from headway.prediction.run_times import RunTimes
+from headway.reasons import ReasonCode
 from headway.reasons.remedies import remedy_for
 from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.queue_limits import QueueLimits
@@ -29,9 +31,11 @@ from headway_service.jobs.commands import require_priority
 from headway_service.jobs.dependencies import resolve
 from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import JobView, PositionExplainer, reasons_from_plan
-from headway_service.pools.capacity import PoolUse, read_capacity
+from headway_service.jobs.queue_fronts import ranks_as_stored
+from headway_service.pools.capacity import PoolUse, read_pool_uses
 from headway_service.ports.table import Table
 from headway_service.store.job_listing import JobFilter, list_jobs
+from headway_service.store.ledger import Ledger
 from headway_service.store.queue_tail import MAX_PLACE
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
@@ -105,7 +109,7 @@ class ForecastService:
         """
         configuration = self._configuration()
         job = self._new_job(request, caller, configuration)
-        room = QueueLimits(self._table, configuration.limits, caller.arn)
+        room = QueueLimits(self._table, configuration.limits, caller.arn, self._machine_clock)
         room.require(job)
         if job.awaited:
             seen = self._explainer.explain([job])[0]
@@ -138,7 +142,9 @@ class ForecastService:
             return Explanation(
                 seen=seen, expected_start_ms=None, expected_end_ms=None, note="The job has ended.", remedy=remedy
             )
-        pools = [use for use in read_capacity(self._table, self._configuration).pools if use.pool in job.pools]
+        # As many are ahead of a job without a place as are counted.
+        counted = {max(job.demand): MAX_PLACE} if _is_beyond_places(seen) and len(job.demand) == 1 else {}
+        pools = read_pool_uses(self._table, job.pools, counted)
         if job.is_queued:
             return self._explain_waiting(seen, pools, remedy)
         attempt = find_live_attempt(self._table, job)
@@ -315,18 +321,20 @@ class ForecastService:
     def _explain_waiting(self, seen: JobView, pools: Sequence[PoolUse], remedy: str | None) -> Explanation:
         job = seen.job
         configuration = self._configuration()
-        queue = self._snapshot(self._clock(), configuration.policy(), also=[job])
-        forecast = queue.forecast([job.job_name])
-        predicted = queue.predicted_starts(self._known(configuration), [job.job_name])
-        start_ms = forecast.starts.get(job.job_name)
-        holders = sorted(
-            (each for each in queue.ledger.attempts if not each.demand.keys().isdisjoint(job.pools)),
-            key=lambda each: (_last(_end_ms(each)), each.attempt_name),
-        )
+        policy = configuration.policy()
+        # No forecast reaches a job so far back. Then only the first of the jobs ahead of it are read.
+        heads = partial(_shown_ahead, job) if _is_beyond_forecasts(seen, policy) else None
+        queue = build_snapshot(self._table, self._clock(), self._machine_clock(), policy, [job], heads)
+        covered = queue.covers(job.waiting())
+        holders = sorted(_holders(job, queue.ledger), key=lambda each: (_last(_end_ms(each)), each.attempt_name))
         waiting = queue.ahead_of(job.waiting())
         ahead = [_holding(attempt) for attempt in holders[:MAX_AHEAD]]
-        ahead += [self._waiting(each, forecast) for each in waiting[: MAX_AHEAD - len(ahead)]]
-        before = len(waiting) if queue.covers(job.waiting()) else max(len(waiting), (seen.place or MAX_PLACE + 1) - 1)
+        shown = waiting[: MAX_AHEAD - len(ahead)]
+        forecast = queue.forecast([job.job_name] if covered else [each.name for each in shown])
+        predicted = queue.predicted_starts(self._known(configuration), [job.job_name]) if covered else {}
+        start_ms = forecast.starts.get(job.job_name)
+        ahead += [self._waiting(each, forecast) for each in shown]
+        before = len(waiting) if covered else max(len(waiting), (seen.place or MAX_PLACE + 1) - 1)
         return Explanation(
             seen=seen,
             expected_start_ms=start_ms,
@@ -338,6 +346,28 @@ class ForecastService:
             pools=pools,
             remedy=remedy,
         )
+
+
+def _holders(job: JobRecord, ledger: Ledger) -> list[AttemptRecord]:
+    """The attempts that hold instances in a pool of a job."""
+    return [each for each in ledger.attempts if not each.demand.keys().isdisjoint(job.pools)]
+
+
+def _shown_ahead(job: JobRecord, ledger: Ledger) -> int:
+    """How many waiting jobs ahead of a job its explanation names at most; at least 1."""
+    return max(1, MAX_AHEAD - len(_holders(job, ledger)))
+
+
+def _is_beyond_places(seen: JobView) -> bool:
+    """Whether more jobs are ahead of a job than are counted."""
+    return seen.job.is_queued and seen.place is None and seen.reason.code is ReasonCode.WAITS_BEHIND
+
+
+def _is_beyond_forecasts(seen: JobView, policy: Policy) -> bool:
+    """Whether so many jobs are ahead of a job that no forecast has them all."""
+    if not _is_beyond_places(seen) and (seen.place is None or seen.place <= MAX_FORESEEN):
+        return False
+    return ranks_as_stored(policy) and not seen.job.one_of and not seen.job.chooses
 
 
 def _after(job: JobRecord) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headway.forecasting.forecast import Edit, Forecast, WhatIf, forecast, what_if, with_edits
@@ -32,6 +32,9 @@ pool without teams; five pools with twenty teams), so a forecast takes about a s
 _ASSUMES = "Holds if no job of higher rank comes and every job runs as long as its limit lets it; most end sooner."
 
 _Turn = tuple[int, int, str]
+
+_Queue = tuple[str, str]
+"""A pool and a team."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,7 +128,12 @@ class ForecastSnapshot:
 
 
 def build_snapshot(
-    table: Table, now_ms: int, machine_ms: int, policy: Policy, also: Iterable[JobRecord] = ()
+    table: Table,
+    now_ms: int,
+    machine_ms: int,
+    policy: Policy,
+    also: Iterable[JobRecord] = (),
+    heads: Callable[[Ledger], int] | None = None,
 ) -> ForecastSnapshot:
     """Read the queue to forecast from.
 
@@ -135,37 +143,53 @@ def build_snapshot(
         machine_ms: the machine time, ms.
         policy: the policy in effect.
         also: jobs to include if they are queued, however far back.
+        heads: gives how many jobs of each queue to read, if no more are of interest than that.
     """
     ledger = read_ledger_for_display(table).in_training_time(now_ms, machine_ms)
-    lengths = {
-        (pool.pool, team): table.count_before(QueueEntry.partition(pool.pool, team), "~", limit=MAX_FORESEEN + 1)
-        for pool in ledger.pools
-        for team in ledger.queue_teams
-    }
-    heads = _even_share(lengths.values())
-    snapshot = read_snapshot(table, ledger, now_ms, policy=policy, also=also, heads=heads)
-    return ForecastSnapshot(ledger=ledger, snapshot=snapshot, cut=_cut(snapshot, lengths, heads))
+    queues = [(pool.pool, team) for pool in ledger.pools for team in ledger.queue_teams]
+
+    def count(queue: _Queue, limit: int) -> int:
+        return table.count_before(QueueEntry.partition(*queue), "~", limit=limit)
+
+    share, longer = even_share(queues, count) if heads is None else (heads(ledger), queues)
+    snapshot = read_snapshot(table, ledger, now_ms, policy=policy, also=also, heads=share)
+    return ForecastSnapshot(ledger=ledger, snapshot=snapshot, cut=_cut(snapshot, longer, share))
 
 
-def _even_share(lengths: Collection[int]) -> int:
-    """How many jobs of each queue to read; long queues share what short ones leave."""
-    left = MAX_FORESEEN
-    share = 0
-    for ahead, length in enumerate(sorted(lengths)):
-        share = left // (len(lengths) - ahead)
-        left -= min(length, share)
-    return max(1, share)
+def even_share(queues: Sequence[_Queue], count: Callable[[_Queue, int], int]) -> tuple[int, Collection[_Queue]]:
+    """How many jobs of each queue to read; long queues share what short ones leave.
+
+    A queue is counted only as far as its share.
+
+    Args:
+        queues: the queues.
+        count: counts the jobs of a queue up to a limit.
+
+    Returns:
+        The share, which is at least 1, and the queues that are longer.
+    """
+    lengths: dict[_Queue, int] = {}
+    longer, share = list(queues), 0
+    while longer:
+        left = MAX_FORESEEN - sum(length for queue, length in lengths.items() if queue not in longer)
+        grown = max(1, left // len(longer))
+        if grown <= share:
+            break
+        share = grown
+        lengths |= {queue: count(queue, share + 1) for queue in longer}
+        longer = [queue for queue in longer if lengths[queue] > share]
+    return max(1, share), longer
 
 
-def _cut(snapshot: Snapshot, lengths: Mapping[tuple[str, str], int], heads: int) -> _Turn | None:
-    """The last turn up to which every queue was read."""
-    queues: dict[tuple[str, str], list[_Turn]] = {queue: [] for queue, length in lengths.items() if length > heads}
+def _cut(snapshot: Snapshot, longer: Collection[_Queue], heads: int) -> _Turn | None:
+    """The last turn up to which every queue was read; ``longer`` are those that may not have been read to their end."""
+    queues: dict[_Queue, list[_Turn]] = {queue: [] for queue in longer}
     for job in snapshot.waiting:
         for pool in pools_of(job):
             if (pool, job.team) in queues:
                 queues[pool, job.team].append(_turn(job, snapshot))
     # Jobs beyond the first may have been read for another queue, so the last of the first ``heads`` jobs counts.
-    return min((sorted(turns)[:heads][-1] for turns in queues.values() if turns), default=None)
+    return min((sorted(turns)[heads - 1] for turns in queues.values() if len(turns) >= heads), default=None)
 
 
 def _turn(job: WaitingJob, snapshot: Snapshot) -> _Turn:

@@ -197,6 +197,7 @@ class JobCommands:
             QueueFull: see :meth:`headway_service.admission.queue_limits.QueueLimits.require`.
             RetryLater: others keep changing it.
         """
+        checked: list[QueueLimits] = []
 
         def change(job: JobRecord) -> JobUpdate | None:
             _require_unended(job, "there is nothing to release")
@@ -204,12 +205,18 @@ class JobCommands:
                 return None
             if job.array is not None:
                 return transitions.hold_array(job, reasons.released(caller.name), self._clock(), held=False)
-            QueueLimits(self._table, self._configuration().limits, job.owner).require(job)
+            limits = QueueLimits(self._table, self._configuration().limits, job.owner, self._machine_clock)
+            limits.require(job)
+            checked.append(limits)
             team = find_team(self._table, job.team) if job.team else None
             reason, machine_ms = reasons.released(caller.name), self._machine_clock()
             return transitions.release(job, team, reason, self._clock(), machine_ms=machine_ms)
 
-        return self._seen(self._editor.edit(name, caller, Action.RELEASE, change, "released")[0])
+        released = self._editor.edit(name, caller, Action.RELEASE, change, "released")[0]
+        for limits in checked[-1:]:
+            limits.record(released)
+            limits.store_counts()
+        return self._seen(released)
 
     def _hold_array(self, array: JobRecord, caller: Caller) -> JobUpdate | None:
         if array.job_state is JobState.STOPPING:

@@ -20,16 +20,14 @@ from headway.reasons import Reason
 from headway.scheduling.alternatives import pools_of
 from headway.scheduling.ordering import rank_key
 from headway.scheduling.scheduler import schedule
+from headway_service.jobs.queue_fronts import MAX_EXPLAINED, Counted, front_for, reaches
 from headway_service.ports.table import Table
-from headway_service.store.ledger import read_ledger_for_display, read_team_names
+from headway_service.store.ledger import Ledger, read_ledger_for_display, read_team_names
 from headway_service.store.queue_tail import MAX_PLACE, QueueTail
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.snapshot import read_snapshot
-
-MAX_EXPLAINED = 100
-"""Jobs at the front of each queue that are explained one by one; a job further back gets its position only."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,11 +68,7 @@ class PositionExplainer:
             return [JobView(job=job, place=None, reason=_reason(job)) for job in jobs]
         now_ms = self._clock()
         ledger = read_ledger_for_display(self._table).in_training_time(now_ms, self._machine_clock())
-        snapshot = read_snapshot(self._table, ledger, now_ms, policy=self._policy(), also=waiting, heads=MAX_EXPLAINED)
-        explained = reasons_from_plan(schedule(snapshot), snapshot.waiting)
-        further_back = [job for job in waiting if job.job_name not in explained]
-        places = _QueueView(self._table, ledger.queue_teams, snapshot).places(further_back)
-        explained |= {name: _further_back(place) for name, place in places.items()}
+        explained = self._explained(waiting, ledger, now_ms)
         views = []
         for job in jobs:
             place: int | None = None
@@ -85,10 +79,34 @@ class PositionExplainer:
             views.append(JobView(job=job, place=place, reason=reason))
         return views
 
+    def _explained(
+        self, waiting: Sequence[JobRecord], ledger: Ledger, now_ms: int
+    ) -> dict[str, tuple[int | None, ReasonRecord]]:
+        """Position and reason of waiting jobs."""
+        policy = self._policy()
+        front = front_for(self._table, waiting, ledger, policy)
+        if not front.heads:
+            places = _QueueView(self._table, ledger.queue_teams, counted=front.counted).places(waiting)
+            return {name: _further_back(place) for name, place in places.items()}
+        heads = front.heads
+        snapshot = read_snapshot(self._table, ledger, now_ms, policy=policy, also=waiting, heads=heads)
+        if heads < MAX_EXPLAINED and not reaches(snapshot, waiting, heads):
+            heads = MAX_EXPLAINED
+            snapshot = read_snapshot(self._table, ledger, now_ms, policy=policy, also=waiting, heads=heads)
+        explained = reasons_from_plan(schedule(snapshot), snapshot.waiting)
+        further_back = [job for job in waiting if job.job_name not in explained]
+        view = _QueueView(self._table, ledger.queue_teams, snapshot, heads, counted=front.counted)
+        return explained | {name: _further_back(place) for name, place in view.places(further_back).items()}
+
     def places(
-        self, jobs: Sequence[JobRecord], teams: Sequence[str] | None = None, read: Mapping[str, QueueTail] | None = None
+        self,
+        jobs: Sequence[JobRecord],
+        teams: Sequence[str] | None = None,
+        read: Mapping[str, QueueTail] | None = None,
+        *,
+        most: int = MAX_PLACE,
     ) -> dict[str, int | None]:
-        """The position of each job in the longest of its queues, 1 being next; None beyond :data:`MAX_PLACE`.
+        """The position of each job in the longest of its queues, 1 being next; None beyond a largest one.
 
         The queues of all teams in a pool count as one, in the order of the given priorities.
 
@@ -96,10 +114,13 @@ class PositionExplainer:
             jobs: the jobs, which need not be queued.
             teams: the teams that have queues; None to read them too.
             read: queues that were read already, by partition; they are read again only where they do not suffice.
+            most: the largest position.
         """
         if not jobs:
             return {}
-        return _QueueView(self._table, read_team_names(self._table) if teams is None else teams, read=read).places(jobs)
+        if teams is None:
+            teams = read_team_names(self._table)
+        return _QueueView(self._table, teams, read=read).places(jobs, most)
 
 
 def reasons_from_plan(plan: Plan, waiting: Iterable[WaitingJob]) -> dict[str, tuple[int | None, ReasonRecord]]:
@@ -153,7 +174,9 @@ class _QueueView:
         table: the table.
         teams: the teams that have queues.
         snapshot: a snapshot whose jobs need not be read again, or None.
+        heads: how many jobs of each queue it has at least, if the queue has so many.
         read: queues that were read already, by partition.
+        counted: what was counted already.
     """
 
     def __init__(
@@ -161,53 +184,77 @@ class _QueueView:
         table: Table,
         teams: Sequence[str],
         snapshot: Snapshot | None = None,
+        heads: int = 0,
+        *,
         read: Mapping[str, QueueTail] | None = None,
+        counted: Counted | None = None,
     ) -> None:
         self._table = table
         self._teams = teams
         self._read = read or {}
+        self._known = counted or {}
         self._heads: dict[tuple[str, str], list[str]] = {}
         if snapshot is not None:
-            self._heads = {(pool, team): [] for pool in snapshot.pools for team in teams}
+            found: dict[tuple[str, str], list[str]] = {(pool, team): [] for pool in snapshot.pools for team in teams}
             for job in snapshot.waiting:
                 for pool in pools_of(job):
-                    if (pool, job.team) in self._heads:
-                        self._heads[pool, job.team].append(rank_key(job.priority, job.turn_ms, job.name))
-            for ranks in self._heads.values():
-                ranks.sort()
+                    if (pool, job.team) in found:
+                        found[pool, job.team].append(rank_key(job.priority, job.turn_ms, job.name))
+            # Where fewer were found, the queue has no more.
+            whole = (queue for queue, ranks in found.items() if len(ranks) < heads)
+            self._heads = {queue: sorted(found[queue]) for queue in whole}
 
-    def places(self, jobs: Sequence[JobRecord]) -> dict[str, int | None]:
-        """The position of each job in the longest of its queues; None beyond :data:`MAX_PLACE`.
+    def places(self, jobs: Sequence[JobRecord], most: int = MAX_PLACE) -> dict[str, int | None]:
+        """The position of each job in the longest of its queues; None beyond a largest one.
 
-        Each queue is read once, however many jobs there are.
+        Each queue is read once at most, however many jobs there are.
+
+        Args:
+            jobs: the jobs.
+            most: the largest position.
         """
         pools = sorted({pool for job in jobs for pool in job.demand})
-        ranks = {pool: {job.rank() for job in jobs if pool in job.demand} for pool in pools}
-        queues = {pool: [self._counter(pool, team, ranks[pool]) for team in self._teams] for pool in pools}
+        queues = {pool: self._counters(pool, [job for job in jobs if pool in job.demand], most) for pool in pools}
         places: dict[str, int | None] = {}
         for job in jobs:
             ahead = max(sum(before(job.rank()) for before in queues[pool]) for pool in job.demand)
-            places[job.job_name] = ahead + 1 if ahead < MAX_PLACE else None
+            places[job.job_name] = ahead + 1 if ahead < most else None
         return places
 
-    def _counter(self, pool: str, team: str, ranks: Collection[str]) -> Callable[[str], int]:
-        """Counts the jobs of a queue ahead of one of these ranks, up to :data:`MAX_PLACE` at least."""
+    def _counters(self, pool: str, jobs: Sequence[JobRecord], most: int) -> list[Callable[[str], int]]:
+        """Count the jobs of a pool ahead of some ranks, queue by queue until all of these are beyond the largest place.
+
+        The queues of the jobs themselves come first: a job at the end of a long queue needs no other one.
+        """
+        ranks, own = {job.rank() for job in jobs}, {job.team for job in jobs}
+        found: list[Callable[[str], int]] = []
+        for team in sorted(self._teams, key=lambda team: team not in own):
+            found.append(self._counter(pool, team, ranks, most))
+            if sum(before(min(ranks)) for before in found) >= most:
+                break
+        return found
+
+    def _counter(self, pool: str, team: str, ranks: Collection[str], most: int) -> Callable[[str], int]:
+        """Counts the jobs of a queue ahead of one of these ranks, up to the largest place at least."""
         heads = self._heads.get((pool, team))
-        if heads is not None and len(heads) < MAX_EXPLAINED:
-            # So few were found because the queue has no more.
+        if heads is not None:
             return partial(bisect_left, heads)
         partition = QueueEntry.partition(pool, team)
         known = self._read.get(partition)
         if known is None:
-            return self._counted(partition, ranks)
-        further = [rank for rank in ranks if not known.covers(rank)]
-        counted = self._counted(partition, further) if further else known.ahead
-        return lambda rank: known.ahead(rank) if known.covers(rank) else counted(rank)
+            return self._counted(partition, ranks, most)
+        further = [rank for rank in ranks if not known.covers(rank, most)]
+        counted = self._counted(partition, further, most) if further else known.ahead
+        return lambda rank: known.ahead(rank) if known.covers(rank, most) else counted(rank)
 
-    def _counted(self, partition: str, ranks: Collection[str]) -> Callable[[str], int]:
-        last = max(ranks)
+    def _counted(self, partition: str, ranks: Collection[str], most: int) -> Callable[[str], int]:
+        first, last = min(ranks), max(ranks)
+        ahead = self._known.get((partition, first), 0)
+        if ahead >= most:
+            return lambda _: ahead
         if len(ranks) == 1:
             # DynamoDB reads as much for a count as for the ranks, but sends less.
-            found = self._table.count_before(partition, last, limit=MAX_PLACE)
+            known = self._known.get((partition, last))
+            found = self._table.count_before(partition, last, limit=most) if known is None else known
             return lambda _: found
-        return partial(bisect_left, self._table.keys_before(partition, last, limit=MAX_PLACE))
+        return partial(bisect_left, self._table.keys_before(partition, last, limit=most))

@@ -68,6 +68,7 @@ class RequestChanges:
     ) -> None:
         self._table = table
         self._clock = clock
+        self._machine_clock = machine_clock
         self._configuration = configuration
         self._editor = JobEditor(table, wake, configuration, clock)
         self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
@@ -153,7 +154,7 @@ class RequestChanges:
             **place,
         )
         if _queues(moved) - _queues(job):
-            QueueLimits(self._table, configuration.limits, job.owner).require(moved)
+            QueueLimits(self._table, configuration.limits, job.owner, self._machine_clock).require(moved)
         return moved, writes
 
     def _require_changeable(self, job: JobRecord) -> None:

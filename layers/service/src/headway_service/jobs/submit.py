@@ -31,6 +31,7 @@ from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.reuse.entry import Entry, ReuseEntry
 from headway_service.store import transitions
+from headway_service.store.queue_tail import MAX_NEW_PLACE
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_plans, retry_on_conflict
 from headway_service.tracking.outputs import OutputsUnusable, fill_in_outputs
@@ -85,6 +86,7 @@ class Submitter:
         self._reuse = reuse
         self._wake = wake
         self._clock = clock
+        self._machine_clock = machine_clock
         self._in_force = in_force
         self._explainer = PositionExplainer(table, clock, machine_clock, self._policy)
 
@@ -108,12 +110,18 @@ class Submitter:
         """
         context = self.context(caller)
         submitted = self.enqueue(request, caller, key, context)
+        context.limits.store_counts()
         return self.places([submitted], context)[0], submitted.new
 
-    def context(self, caller: Caller) -> SubmissionContext:
-        """The context of the submissions of a caller, as of now."""
+    def context(self, caller: Caller, jobs: int = 1) -> SubmissionContext:
+        """The context of the submissions of a caller, as of now.
+
+        Args:
+            caller: the caller.
+            jobs: how many jobs are submitted.
+        """
         config = self._in_force()
-        limits = QueueLimits(self._table, config.configuration.limits, caller.arn)
+        limits = QueueLimits(self._table, config.configuration.limits, caller.arn, self._machine_clock, jobs=jobs)
         return SubmissionContext(config=config, limits=limits)
 
     def enqueue(self, request: Any, caller: Caller, key: str | None, context: SubmissionContext) -> SubmittedJob:
@@ -225,7 +233,7 @@ class Submitter:
             context: from :meth:`context`.
         """
         created = [each.job for each in submitted if each.created]
-        places = self._explainer.places(created, context.config.queue_teams, context.limits.tails)
+        places = self._explainer.places(created, context.config.queue_teams, context.limits.tails, most=MAX_NEW_PLACE)
         known = iter(self._explainer.explain([each.job for each in submitted if not each.created]))
         return [
             JobView(

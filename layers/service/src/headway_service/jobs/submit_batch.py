@@ -62,7 +62,7 @@ def submit_all(
     """
     wakes: list[str] = []
     batch_submitter = submitter(wakes.append)
-    context = batch_submitter.context(caller)
+    context = batch_submitter.context(caller, len(requests))
     results: list[SubmittedJob | RequestError] = []
     try:
         for request in requests:
@@ -72,6 +72,7 @@ def submit_all(
                 results.append(_submit(batch_submitter, request, caller, key, call, context, read))
     finally:
         # Jobs that were accepted before a failure are in the queue.
+        context.limits.store_counts()
         if wakes:
             wake(f"submitted {len(wakes)} in a batch")
     views = iter(batch_submitter.places([each for each in results if isinstance(each, SubmittedJob)], context))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 
 from headway.model import SizeChange
 from headway.policy import Policy, Team
@@ -86,6 +86,23 @@ def read_capacity(table: Table, configuration: Callable[[], Configuration]) -> C
     # Before the first tick or submission, this puts the configured pools into the ledger.
     policy = configuration().policy()
     return capacity_of(table, read_ledger_for_display(table), policy)
+
+
+def read_pool_uses(table: Table, pools: Collection[str], waiting: Mapping[str, int]) -> list[PoolUse]:
+    """How some pools are used now, strongly consistent except for the numbers of waiting jobs.
+
+    Args:
+        table: the table.
+        pools: the pools.
+        waiting: the numbers of waiting jobs, where they are known.
+    """
+    ledger = read_ledger_for_display(table)
+    of_interest = replace(ledger, pools=tuple(pool for pool in ledger.pools if pool.pool in pools))
+    counts = {
+        pool.pool: {"": waiting[pool.pool]} if pool.pool in waiting else _waiting(table, pool.pool, ledger)
+        for pool in of_interest.pools
+    }
+    return _pools(of_interest, counts)
 
 
 def capacity_of(table: Table, ledger: Ledger, policy: Policy) -> Capacity:

@@ -10,6 +10,9 @@ from headway_service.ports.table import Equals, Table
 MAX_PLACE = 1000
 """Largest queue position reported; jobs further back get None."""
 
+MAX_NEW_PLACE = 100
+"""Largest queue position in the answer of a submission, which reads no more of the queues than that takes."""
+
 MAX_TAIL = 16
 """Entries at the end of a queue that are read one by one. Decoding them takes no longer than another call."""
 
@@ -32,19 +35,33 @@ class QueueTail:
         self._whole = whole
         self._counted = counted
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether the number of jobs is that of all, and not the limit of the count."""
+        return self._counted
+
     def join(self, rank: str) -> None:
         """Count a job of the owner that has entered the queue."""
         self.items += 1
         self.matching += 1
-        if self.covers(rank):
+        if self._ends_before(rank):
             insort(self._tail, rank)
 
-    def covers(self, rank: str) -> bool:
-        """Whether the position of a rank is known: the whole queue was read, or the rank is within its end."""
-        return self._whole or (self._counted and rank >= self._tail[0])
+    def covers(self, rank: str, most: int) -> bool:
+        """Whether :meth:`ahead` knows how many jobs are ahead of a rank.
+
+        Args:
+            rank: the rank.
+            most: the largest number of interest.
+        """
+        return self._ends_before(rank) and (self._counted or self.ahead(rank) >= most)
+
+    def _ends_before(self, rank: str) -> bool:
+        """Whether the whole queue was read, or the rank is within the end that was read."""
+        return self._whole or rank >= self._tail[0]
 
     def ahead(self, rank: str) -> int:
-        """How many jobs are ahead of a rank that it :meth:`covers`."""
+        """How many jobs are ahead of a rank that it :meth:`covers`; that many at least if the queue was not counted."""
         return self.items - len(self._tail) + bisect_left(self._tail, rank)
 
 

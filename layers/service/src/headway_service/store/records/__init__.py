@@ -9,6 +9,7 @@ partition ``pk``       sort key ``sk``             item
 ``line#<pool>#<team>`` rank                        :class:`QueueEntry`: one per pool that a waiting job demands;
                                                    ``line#<pool>`` for jobs without a team
 ``after#<pool>#…``     rank                        :class:`QueueEntry` of a job that enters this queue when others end
+``count#line#…``       ``count``                   :class:`QueueCountRecord`: the most jobs that may wait there
 ``ledger``             ``attempt#<attempt>``       :class:`AttemptRecord`: an attempt that holds instances
 ``ledger``             ``ended#<job>``             :class:`EndedJobRecord`: its dependants have not been notified
 ``ledger``             ``calendar#<pool>``         :class:`CalendarRecord`: the later sizes of a pool with a schedule
