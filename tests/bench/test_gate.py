@@ -194,6 +194,35 @@ def test_a_listing_without_teams_reads_as_much_however_many_wait() -> None:
     assert reads[1] <= MOST_GROWTH * reads[0]
 
 
+MOST_CALLS_OF_A_LISTED_JOB = 40
+"""Our own functions that are called for each job of a long listing, whose reason is made once for all of its jobs."""
+
+
+def test_a_job_of_a_long_listing_takes_few_function_calls() -> None:
+    world = MeteredQueue(1, limits={"waitingPerTeam": 10_000, "waitingPerOwner": 10_000})
+    for number in range(15 * SHORT):
+        world.submit(f"job-{number:05}")
+    called = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal called
+        path = frame.f_code.co_filename
+        called += event == "call" and "/layers/" in path and "/testing/" not in path
+
+    query = {"limit": ["500"]}
+    for _ in range(2):
+        page = json.loads(world.invoke("api", http_event("GET", "/jobs", query=query))["body"])
+        query["nextToken"] = [page["nextToken"]]
+    sys.setprofile(count)
+    try:
+        page = json.loads(world.invoke("api", http_event("GET", "/jobs", query=query))["body"])
+    finally:
+        sys.setprofile(None)
+    listed = len(page["jobs"])
+    assert listed > 4 * SHORT
+    assert listed < called <= MOST_CALLS_OF_A_LISTED_JOB * listed
+
+
 SWEEPS: dict[str, dict[str, Any]] = {
     "grid": {"grid": {"lr": [*range(100)], "seed": [*range(100)]}},
     "random": {"random": {"lr": {"uniform": [0, 1]}}, "count": 10_000, "seed": 7},

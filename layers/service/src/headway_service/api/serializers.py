@@ -125,10 +125,10 @@ def _job(kind: type[_AnyJob], seen: JobView, **more: Any) -> _AnyJob:
         entry_time=time_text(job.accepted_time),
         demand=job.demand,
         one_of=job.one_of,
-        choices=tuple(each.demand for each in job.choices),
+        choices=tuple([each.demand for each in job.choices]),
         alternative=job.alternative,
         depends_on=tuple(
-            Dependency(job=each.job_name, condition=each.condition, ended=each.ended) for each in job.depends_on
+            [Dependency(job=each.job_name, condition=each.condition, ended=each.ended) for each in job.depends_on]
         ),
         array=_progress(job.array) if job.array is not None else None,
         member_of=job.member_of or None,

@@ -69,13 +69,12 @@ class PositionExplainer:
         now_ms = self._clock()
         ledger = read_ledger_for_display(self._table).in_training_time(now_ms, self._machine_clock())
         explained = self._explained(waiting, ledger, now_ms)
+        queued = {job.job_name for job in waiting}
         views = []
         for job in jobs:
-            place: int | None = None
-            reason = _reason(job)
-            if job.is_queued:
-                # A job that the decision did not include (or that has just been started) gets its position only.
-                place, reason = explained[job.job_name]
+            # A job that the decision did not include (or that has just been started) gets its position only.
+            found = explained.get(job.job_name) if job.job_name in queued else None
+            place, reason = found if found is not None else (None, _reason(job))
             views.append(JobView(job=job, place=place, reason=reason))
         return views
 
@@ -87,7 +86,7 @@ class PositionExplainer:
         front = front_for(self._table, waiting, ledger, policy)
         if not front.heads:
             places = _QueueView(self._table, ledger.queue_teams, counted=front.counted).places(waiting)
-            return {name: _further_back(place) for name, place in places.items()}
+            return _further_back(places)
         heads = front.heads
         snapshot = read_snapshot(self._table, ledger, now_ms, policy=policy, also=waiting, heads=heads)
         if heads < MAX_EXPLAINED and not reaches(snapshot, waiting, heads):
@@ -96,7 +95,7 @@ class PositionExplainer:
         explained = reasons_from_plan(schedule(snapshot), snapshot.waiting)
         further_back = [job for job in waiting if job.job_name not in explained]
         view = _QueueView(self._table, ledger.queue_teams, snapshot, heads, counted=front.counted)
-        return explained | {name: _further_back(place) for name, place in view.places(further_back).items()}
+        return explained | _further_back(view.places(further_back))
 
     def places(
         self,
@@ -162,9 +161,16 @@ def _reason(job: JobRecord) -> ReasonRecord:
     return job.reason
 
 
-def _further_back(place: int | None) -> tuple[int | None, ReasonRecord]:
+def _further_back(places: Mapping[str, int | None]) -> dict[str, tuple[int | None, ReasonRecord]]:
+    """Jobs that are explained by their positions only."""
+    # Most jobs of a long listing share the reason of those without a position.
+    found = {place: ReasonRecord.of(_in_line(place)) for place in {*places.values()}}
+    return {name: (place, found[place]) for name, place in places.items()}
+
+
+def _in_line(place: int | None) -> Reason:
     ahead = place - 1 if place is not None else MAX_PLACE
-    return place, ReasonRecord.of(reasons.waits_in_line(ahead, at_least=place is None))
+    return reasons.waits_in_line(ahead, at_least=place is None)
 
 
 class _QueueView:
@@ -213,24 +219,28 @@ class _QueueView:
             jobs: the jobs.
             most: the largest position.
         """
+        ranked = [(job, job.rank()) for job in jobs]
         pools = sorted({pool for job in jobs for pool in job.demand})
-        queues = {pool: self._counters(pool, [job for job in jobs if pool in job.demand], most) for pool in pools}
+        queues = {
+            pool: self._counters(pool, [each for each in ranked if pool in each[0].demand], most) for pool in pools
+        }
         places: dict[str, int | None] = {}
-        for job in jobs:
-            ahead = max(sum(before(job.rank()) for before in queues[pool]) for pool in job.demand)
+        for job, rank in ranked:
+            ahead = max(sum(before(rank) for before in queues[pool]) for pool in job.demand)
             places[job.job_name] = ahead + 1 if ahead < most else None
         return places
 
-    def _counters(self, pool: str, jobs: Sequence[JobRecord], most: int) -> list[Callable[[str], int]]:
+    def _counters(self, pool: str, jobs: Sequence[tuple[JobRecord, str]], most: int) -> list[Callable[[str], int]]:
         """Count the jobs of a pool ahead of some ranks, queue by queue until all of these are beyond the largest place.
 
         The queues of the jobs themselves come first: a job at the end of a long queue needs no other one.
         """
-        ranks, own = {job.rank() for job in jobs}, {job.team for job in jobs}
+        ranks, own = {rank for _, rank in jobs}, {job.team for job, _ in jobs}
+        first = min(ranks)
         found: list[Callable[[str], int]] = []
         for team in sorted(self._teams, key=lambda team: team not in own):
             found.append(self._counter(pool, team, ranks, most))
-            if sum(before(min(ranks)) for before in found) >= most:
+            if sum(before(first) for before in found) >= most:
                 break
         return found
 

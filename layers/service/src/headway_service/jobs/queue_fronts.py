@@ -55,16 +55,15 @@ def front_for(table: Table, jobs: Sequence[JobRecord], ledger: Ledger, policy: P
     first: dict[str, str] = {}
     sizes = Counter[str]()
     for job in jobs:
+        rank = job.rank()
         for pool in job.demand:
             queue = QueueEntry.partition(pool, job.team)
-            first[queue] = min(first.get(queue, job.rank()), job.rank())
+            first[queue] = min(first.get(queue, rank), rank)
             sizes[queue] += 1
-    for job in jobs:
-        # The first job of these in one queue of each; each job has its first pool's.
-        queue = QueueEntry.partition(min(job.demand), job.team)
+    # One queue of each job, and in each of these the first of the jobs.
+    for queue in dict.fromkeys(QueueEntry.partition(min(job.demand), job.team) for job in jobs):
         rank = first[queue]
-        if (queue, rank) not in counted:
-            counted[queue, rank] = table.count_before(queue, rank, limit=MAX_PLACE)
+        counted[queue, rank] = table.count_before(queue, rank, limit=MAX_PLACE)
         if counted[queue, rank] < MAX_EXPLAINED:
             near = counted[queue, rank] + max(sizes.values()) + PAGE
             # Where teams take turns, jobs of other teams may rank ahead that are stored behind.
@@ -103,7 +102,9 @@ def _explained_anywhere(jobs: Sequence[JobRecord], ledger: Ledger, policy: Polic
     owed = {each.job_name for each in ledger.reservations} | {each.freed_for for each in ledger.attempts}
     for job in jobs:
         limit = policy.team(job.team).limit
-        fits = all(count <= min(sizes.get(pool, 0), limit.get(pool, count)) for pool, count in job.demand.items())
-        if not fits or job.one_of or job.chooses or job.job_name in owed:
+        for pool, count in job.demand.items():
+            if count > sizes.get(pool, 0) or count > limit.get(pool, count):
+                return True
+        if job.one_of or job.chooses or job.job_name in owed:
             return True
     return False
