@@ -314,7 +314,7 @@ def end(
         usage=_usage_after(job, ended if sighting else None),
         lacked_instances=_lacks_instances(job, sighting, retry),
         bound=job.bound or _binds(job, attempt, sighting, retry, vanished=vanished),
-        **_turn_after(job, used, sighting, lost_ms, now_ms),
+        **_turn_after(job, attempt, sighting, lost_ms, now_ms),
         **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
