@@ -71,13 +71,13 @@ def _by_name(snapshot: Any, *_: Any) -> Any:
     return iter(sorted(snapshot.waiting, key=lambda job: job.name))
 
 
-def _dearest_first(*args: Any) -> Any:
-    priority, _, lost, _, since, name = victim_order(*args)
+def _dearest_first(allocation: Any, now_ms: int, policy: Any) -> Any:
+    priority, _, lost, since, name = victim_order(allocation, now_ms, policy)
     return (priority, -lost, -since, name)
 
 
-def _warm_last(allocation: Any, *args: Any) -> Any:
-    return (bool(allocation.warm), *victim_order(allocation, *args))
+def _warm_last(allocation: Any, now_ms: int, policy: Any) -> Any:
+    return (bool(allocation.warm), *victim_order(allocation, now_ms, policy))
 
 
 def _never_known(job: Any, need: Any, *_: Any) -> Any:

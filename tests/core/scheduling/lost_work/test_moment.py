@@ -16,9 +16,12 @@ from headway.forecasting.simulation import EventKind, Simulation
 from headway.model import STOP_MS, Allocation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, ReleaseWarm
 from headway.policy import MAX_CHECKPOINT_WAIT_MS, Ageing, Order, Policy, Team
+from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.invariants import check_plan
+from headway.scheduling.looks import Looks
 from headway.scheduling.lost_work.checkpoints import WRITTEN_MS
-from headway.scheduling.lost_work.moment import LATE_MS, MAX_MOMENTS
+from headway.scheduling.lost_work.moment import LATE_MS, MAX_MOMENTS, better_moment_ms
+from headway.scheduling.ordering import waiting_victim_order
 from headway.scheduling.scheduler import _Pass, schedule
 from tests.core.builders import (
     NOW_MS,
@@ -34,7 +37,8 @@ from tests.core.builders import (
     warm_releases,
 )
 from tests.core.scheduling import test_promises as promises
-from tests.core.strategies import nothing_owed, snapshots
+from tests.core.strategies import NOW_MS as NOW
+from tests.core.strategies import POOLS, nothing_owed, snapshots
 
 EVERY_MS = 600_000
 WAIT_MS = 300_000
@@ -152,7 +156,8 @@ def test_a_wait_counts_as_an_evaluation_of_each_victim_at_each_time() -> None:
         decision.run()
         return decision.looks.taken
 
-    assert taken(WAITS) - taken(Policy()) == 3 * (1 + 3)
+    # The order takes four for each attempt instead of two, and the wait one for each at each of four times.
+    assert taken(WAITS) - taken(Policy()) == 3 * 2 + 3 * (1 + 3)
 
 
 def test_no_other_job_gets_what_the_waiting_job_counts_on() -> None:
@@ -323,6 +328,18 @@ def _without_waits(drawn: Snapshot) -> Snapshot:
 
 def _stops(plan: Plan) -> set[str]:
     return {each.attempt for each in plan.actions if isinstance(each, Preempt | ReleaseWarm)}
+
+
+@given(drawn=checkpointing(), after_ms=st.integers(1, 800_000))
+def test_victims_are_in_order_of_what_is_lost_when_they_would_be_stopped(drawn: Snapshot, after_ms: int) -> None:
+    def order(each: Allocation) -> tuple[int, int, int, int, int, str]:
+        better_ms = better_moment_ms(each, NOW, drawn.policy)
+        stop_ms = better_ms if better_ms is not None and better_ms <= NOW + after_ms else NOW
+        return waiting_victim_order(each, NOW, stop_ms, drawn.policy)
+
+    index = AllocationIndex(drawn, Looks())
+    found = [*index.in_victim_order(POOLS, NOW, NOW + after_ms)]
+    assert found == sorted((each for each in drawn.allocations if not each.stopping), key=order)
 
 
 @given(drawn=checkpointing())

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from heapq import merge
 
 from headway.model import Allocation, Demand, Snapshot
+from headway.policy import Policy
 from headway.scheduling.equals.current import current_turn_ms
 from headway.scheduling.equals.victims import may_give_way, measure
 from headway.scheduling.fair_share import with_team_limits
 from headway.scheduling.looks import Looks
-from headway.scheduling.ordering import running_priority, victim_order
+from headway.scheduling.lost_work.moment import better_moment_ms
+from headway.scheduling.ordering import running_priority, victim_order, waiting_victim_order
 from headway.vectors import total
+
+_NEVER_MS = 1 << 62
 
 
 class AllocationIndex:
@@ -34,7 +39,8 @@ class AllocationIndex:
         self.stopping = sorted((a for a in snapshot.allocations if a.stopping), key=lambda each: each.attempt)
         #: By pool, and by pools, computed at first use.
         self._by_pool: dict[str, list[Allocation]] | None = None
-        self._victim_orders: dict[tuple[int, int | None, tuple[str, ...]], list[Allocation]] = {}
+        self._victim_orders: dict[tuple[int, tuple[str, ...]], list[Allocation]] = {}
+        self._waiting_orders: dict[tuple[int, tuple[str, ...]], _WaitingOrder] = {}
         self._lowest: int | None = None
         self._equals: tuple[int, int] | None = None
 
@@ -102,22 +108,52 @@ class AllocationIndex:
     def in_victim_order(self, pools: Collection[str], at_ms: int, until_ms: int | None = None) -> Iterator[Allocation]:
         """Live attempts that hold some of these pools, by :func:`headway.scheduling.ordering.victim_order`.
 
+        Where their stop may wait, they are in the order of :func:`headway.scheduling.ordering.waiting_victim_order`.
+
         Args:
             pools: the pools.
             at_ms: when they would be preempted, ms.
             until_ms: until when that may wait for a checkpoint, ms; None if it may not.
         """
-        names = tuple(sorted(pools))
-        order = self._victim_orders.get((at_ms, until_ms, names))
+        names, policy = tuple(sorted(pools)), self._policy
+        if until_ms is not None:
+            waiting = self._waiting_orders.get((at_ms, names))
+            if waiting is None:
+                running = [each for each in self.of(names) if not each.stopping]
+                waiting = self._waiting_orders[at_ms, names] = _WaitingOrder(running, at_ms, policy)
+                self._looks.taken += 4 * len(running)
+            return (each for each in waiting.until(until_ms) if each.attempt in self._live)
+        order = self._victim_orders.get((at_ms, names))
         if order is None:
-            policy = self._policy
             order = sorted(
-                (a for a in self.of(names) if not a.stopping),
-                key=lambda each: victim_order(each, at_ms, policy, until_ms),
+                (a for a in self.of(names) if not a.stopping), key=lambda each: victim_order(each, at_ms, policy)
             )
-            self._victim_orders[at_ms, until_ms, names] = order
+            self._victim_orders[at_ms, names] = order
             self._looks.taken += 2 * len(order)
         return (each for each in order if each.attempt in self._live)
+
+
+class _WaitingOrder:
+    """Attempts in the order of preemption for jobs whose preemptions may wait, each until another time.
+
+    Each attempt is stopped now or at its better moment, so two sorted lists have the order for any of these times.
+    """
+
+    def __init__(self, running: Collection[Allocation], at_ms: int, policy: Policy) -> None:
+        moments = {each.attempt: better_moment_ms(each, at_ms, policy) for each in running}
+        self._better_ms = {attempt: better_ms for attempt, better_ms in moments.items() if better_ms is not None}
+        self._now = sorted((waiting_victim_order(each, at_ms, at_ms, policy), each.attempt, each) for each in running)
+        self._later = sorted(
+            (waiting_victim_order(each, at_ms, better_ms, policy), each.attempt, each)
+            for each in running
+            if (better_ms := moments[each.attempt]) is not None
+        )
+
+    def until(self, until_ms: int) -> Iterator[Allocation]:
+        """All attempts, in the order for a job whose preemption may wait until then, ms."""
+        now = (entry for entry in self._now if self._better_ms.get(entry[1], _NEVER_MS) > until_ms)
+        later = (entry for entry in self._later if self._better_ms[entry[1]] <= until_ms)
+        return (each for _, _, each in merge(now, later))
 
 
 def _charges(snapshot: Snapshot) -> dict[str, Demand]:

@@ -9,7 +9,7 @@ from headway.scheduling.equals.current import current_turn_ms
 from headway.scheduling.equals.limits import compared_limit_ms
 from headway.scheduling.equals.victims import victim_class
 from headway.scheduling.lost_work.lost import work_lost_ms
-from headway.scheduling.lost_work.moment import counted_loss_ms, stop_alone_ms
+from headway.scheduling.lost_work.moment import counted_loss_ms
 
 MAX_PRIORITY = 9999
 """The highest priority a job may have; the lowest is 0."""
@@ -130,10 +130,8 @@ def _aged(entry_time_ms: int | None, until_ms: int, policy: Policy) -> int:
     return max(0, min(policy.ageing.cap, (until_ms - entry_time_ms) // policy.ageing.interval_ms))
 
 
-def victim_order(
-    allocation: Allocation, now_ms: int, policy: Policy, until_ms: int | None = None
-) -> tuple[int, int, int, int, int, str]:
-    """The order of preemption: lower priority, then less work lost, then a sooner stop, then later start, then name.
+def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, int, int, str]:
+    """The order of preemption: lower priority, then less work lost, then later start, then name.
 
     In an order in which equals preempt each other, those come before less work lost of which more is left, in powers
     of two, or whose level is higher.
@@ -142,17 +140,35 @@ def victim_order(
         allocation: the attempt.
         now_ms: the current time, ms.
         policy: the policy.
-        until_ms: until when a stop may wait for a checkpoint, ms; None if it may not.
     """
-    lost_ms, stop_ms = work_lost_ms(allocation, now_ms, policy), now_ms
-    if until_ms is not None:
-        stop_ms = stop_alone_ms(allocation, now_ms, until_ms, policy)
-        lost_ms = counted_loss_ms(allocation, stop_ms, policy)
     return (
-        running_priority(allocation, policy),
-        victim_class(allocation, now_ms, policy),
-        lost_ms,
+        *_victim_rank(allocation, now_ms, policy),
+        work_lost_ms(allocation, now_ms, policy),
+        -allocation.since_ms,
+        allocation.attempt,
+    )
+
+
+def waiting_victim_order(
+    allocation: Allocation, now_ms: int, stop_ms: int, policy: Policy
+) -> tuple[int, int, int, int, int, str]:
+    """The order of preemption where a stop may wait for a checkpoint: the work lost then, then the sooner stop.
+
+    Args:
+        allocation: the attempt.
+        now_ms: the current time, ms.
+        stop_ms: when the attempt would be stopped, ms.
+        policy: the policy.
+    """
+    return (
+        *_victim_rank(allocation, now_ms, policy),
+        counted_loss_ms(allocation, stop_ms, policy),
         stop_ms,
         -allocation.since_ms,
         allocation.attempt,
     )
+
+
+def _victim_rank(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int]:
+    """What comes before the work lost."""
+    return running_priority(allocation, policy), victim_class(allocation, now_ms, policy)

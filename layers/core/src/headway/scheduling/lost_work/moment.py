@@ -33,16 +33,20 @@ def wait_ends_ms(job: WaitingJob, policy: Policy) -> int:
     return job.entry_time_ms + policy.wait_for_checkpoint_ms
 
 
-def stop_alone_ms(allocation: Allocation, now_ms: int, until_ms: int, policy: Policy) -> int:
-    """When to stop one attempt so that least work is lost, ms: now, or after its next checkpoint.
+def better_moment_ms(allocation: Allocation, now_ms: int, policy: Policy) -> int | None:
+    """When the next checkpoint of an attempt counts as written, ms, if less is lost then; otherwise None.
 
     Args:
         allocation: the attempt.
         now_ms: the current time, ms.
-        until_ms: until when its stop may wait, ms.
         policy: the policy.
     """
-    return stop_together_ms((allocation,), now_ms, until_ms, policy, lambda _: True)
+    every_ms = interval_ms(allocation, policy)
+    if every_ms is None:
+        return None
+    written_ms = next_written_ms(allocation, every_ms, now_ms)
+    better = counted_loss_ms(allocation, written_ms, policy) < counted_loss_ms(allocation, now_ms, policy)
+    return written_ms if better else None
 
 
 def stop_together_ms(
