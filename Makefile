@@ -163,6 +163,10 @@ sim: .venv/.made ## replay real traces through the scheduler and check the figur
 predictions: .venv/.made ## predict the run times of real traces by their past; TRACES=folder of the traces
 	$(VENV)/python -m headway_sandbox.simulator.predictions --traces "$(TRACES)"
 
+.PHONY: lost-work
+lost-work: .venv/.made ## compare the work that preemptions lose on real traces; TRACES=folder of the traces
+	$(VENV)/python -m headway_sandbox.simulator.lost_work --traces "$(TRACES)"
+
 .PHONY: soak
 soak: .venv/.made ## simulate SEEDS random runs of a queue with faults everywhere, in the ORDER among equals
 	$(VENV)/python -m headway_verification.soak --seeds $(or $(SEEDS),200) $(if $(ORDER),--order $(ORDER))

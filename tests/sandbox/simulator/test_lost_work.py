@@ -9,6 +9,7 @@ import pytest
 
 from headway_sandbox.simulator import lost_work
 from headway_sandbox.simulator.lost_work import LONGER, WAITS_S, Compared, compare, faults
+from headway_sandbox.simulator.policies import policy_named, with_checkpoints
 from headway_sandbox.simulator.run import Scenario, outcomes_of
 from headway_sandbox.simulator.trace import Trace
 from tests.sandbox.simulator.test_simulator import trace
@@ -30,11 +31,8 @@ def lost_s(of: Trace, wait_s: int | None) -> tuple[float, float]:
     """The instance-seconds that are lost, and for how long the important job waits."""
     scenario = Scenario(
         trace=of,
-        policy="headway",
+        policy=with_checkpoints(policy_named("headway"), HOUR_S, wait_s),
         checkpointing=1.0,
-        checkpoint_interval_ms=HOUR_S * 1000,
-        knows_checkpoints=wait_s is not None,
-        wait_for_checkpoint_ms=(wait_s or 0) * 1000,
     )
     outcomes = outcomes_of(scenario).values()
     (important,) = (each for each in outcomes if each.job.priority)
@@ -51,20 +49,18 @@ def test_a_wait_for_the_next_checkpoint_loses_less_and_lets_the_important_job_wa
 
 
 def _compared(of: Trace) -> list[Compared]:
-    return list(compare("contended", of, (HOUR_S,)))
+    return list(compare("contended", of, "headway", (HOUR_S,)))
 
 
-def test_each_policy_is_compared_with_each_wait(tmp_path: Path) -> None:
+def test_all_waits_are_compared(tmp_path: Path) -> None:
     found = _compared(contended(tmp_path))
-    assert [(each.policy, each.wait_s) for each in found] == [
-        (policy, wait_s) for policy in lost_work.POLICIES for wait_s in (None, *WAITS_S)
-    ]
-    assert [each.lost for each in found[:5]] == sorted((each.lost for each in found[:5]), reverse=True)
+    assert [each.wait_s for each in found] == [None, *WAITS_S]
+    assert [each.lost for each in found] == sorted((each.lost for each in found), reverse=True)
     assert found[4].lost == pytest.approx(360 / (40000 * 2 + 600 * 2), rel=0.05)
 
 
 def test_what_the_comparison_does_not_show_is_reported(tmp_path: Path) -> None:
-    headway = _compared(contended(tmp_path))[:5]
+    headway = _compared(contended(tmp_path))
     before, last = headway[0], headway[-1]
     # The only important job waits ten minutes instead of two.
     (late,) = faults(headway)
@@ -74,16 +70,16 @@ def test_what_the_comparison_does_not_show_is_reported(tmp_path: Path) -> None:
     (no_less,) = faults([*patient[:-1], replace(patient[-1], lost=before.lost)])
     assert "of all work is lost" in no_less
     unfinished = replace(before.result, unfinished=3)
-    (open_end,) = faults([before, replace(last, result=unfinished)])
+    (open_end,) = faults([*headway[:-1], replace(last, result=unfinished)])
     assert open_end.endswith("3 jobs do not end")
     waits = {"1": before.important_s * (1 + LONGER)}
-    assert list(faults([before, replace(last, result=replace(before.result, wait_by_priority_s=waits))])) == []
+    assert list(faults([*headway[:-1], replace(last, result=replace(before.result, wait_by_priority_s=waits))])) == []
 
 
 def test_the_command_prints_the_figures_and_fails_if_they_are_not_as_expected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(lost_work, "TRACES", {"trace": (HOUR_S,)})
+    monkeypatch.setattr(lost_work, "PLANNED", (("trace", "headway", (HOUR_S,)),))
     assert lost_work.main(["--traces", str(tmp_path / "none")]) == 2
     of = contended(tmp_path)
     monkeypatch.setattr(lost_work, "read_trace", lambda *_, **__: of)

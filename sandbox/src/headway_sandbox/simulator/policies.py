@@ -41,6 +41,24 @@ class SimulatedPolicy:
     scheduler: Callable[[], Decide] = field(default=_deployed)
 
 
+def with_checkpoints(base: SimulatedPolicy, interval_s: int, wait_s: int | None) -> SimulatedPolicy:
+    """Return a policy under which jobs write checkpoints at an interval.
+
+    Args:
+        base: The policy.
+        interval_s: The time from one checkpoint to the next, s.
+        wait_s: For how long preemptions wait for one, s; None if the queue does not know the interval.
+    """
+    interval_ms = interval_s * 1000
+    policy = replace(
+        base.policy,
+        checkpoint_interval_ms=interval_ms,
+        checkpoints_every_ms=None if wait_s is None else interval_ms,
+        wait_for_checkpoint_ms=(wait_s or 0) * 1000,
+    )
+    return replace(base, policy=policy)
+
+
 class Article:
     """The founding article's queue, which counts each job as one instance.
 
