@@ -280,6 +280,35 @@ def test_a_preempted_job_keeps_its_service_and_waits_with_the_handicap_of_its_le
     assert waiting.handicap_ms == 50 * 3_600_000
 
 
+def test_the_level_of_an_attempt_that_ran_before_the_simulation_rises_as_well() -> None:
+    waiting = replace(job("b"), attained_ms=0, max_handicap_ms=1 << 60)
+    running = replace(held("a", since=NOW_MS, checkpoints=True), attained_ms=1_799_000, max_handicap_ms=1 << 60)
+    events: list[Event] = []
+    start = snapshot(running, waiting, size=1, policy=Policy(order=Order.SHARED))
+    Simulation(start, schedule, lambda _: 600_000, record=events.append).run(until_ms=NOW_MS + 1000)
+    assert told(events)[0] == (NOW_MS + 1000, "preempted", "a")
+
+
+def test_nothing_happens_at_a_level_that_an_attempt_does_not_reach() -> None:
+    brief = arrival(0, "a", 1000)
+    going = Simulation(
+        snapshot(size=1, now_ms=0),
+        first_come,
+        arrivals=[replace(brief, job=replace(brief.job, attained_ms=0, max_handicap_ms=1 << 60))],
+    )
+    going.run()
+    assert going.now_ms == 1000
+
+
+def test_kept_instances_have_no_service() -> None:
+    kept = keeping(0, "a", 10)
+    going = Simulation(
+        snapshot(size=1, now_ms=0), schedule, arrivals=[replace(kept, job=replace(kept.job, attained_ms=0))]
+    )
+    going.run(until_ms=10)
+    assert [(each.warm, each.attained_ms) for each in going.allocations.values()] == [("k", None)]
+
+
 jobs = st.lists(
     st.tuples(st.integers(0, 60), st.integers(1, 40), st.integers(1, 4), st.integers(0, 3), st.booleans()), max_size=12
 )

@@ -27,7 +27,7 @@ def test_service_and_turns_that_grow_are_right() -> None:
     # It entered again in another order, and then in this one.
     checked(jobs(7, 10), jobs(None), jobs(0))
     # It asked for more, so its bound is another one.
-    checked(jobs(7, 10), jobs(7, 8, entered_ms=9))
+    checked(jobs(7, 10), jobs(7, 1, entered_ms=9))
 
 
 @pytest.mark.parametrize(
