@@ -9,6 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from headway_service.errors import RequestError
+from headway_service.jobs import submit_group
 from headway_service.jobs.submit import Submitter
 from headway_service.jobs.submit_batch import BATCH_RESERVE_MS, Accepted, submit_all
 from headway_service.ports.messaging import Wake
@@ -114,6 +115,7 @@ def test_jobs_accepted_before_a_fault_are_scheduled(monkeypatch: pytest.MonkeyPa
         write(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(world.table, "write", failing)
+    monkeypatch.setattr(submit_group, "MAX_TRANSACTION_WRITES", 3)
     with pytest.raises(OSError, match="gone"):
         submit(world, request("a"), request("b"))
     assert world.wakes == ["submitted 1 in a batch"]

@@ -63,13 +63,17 @@ class QueueCounts:
         """Note that a job has entered a queue."""
         self._entered[partition] = self._entered.get(partition, 0) + 1
 
+    def left(self, partition: str) -> None:
+        """Note that a job has not entered a queue after all."""
+        self._entered[partition] -= 1
+
     def store(self) -> None:
         """Store the counts of the long queues that jobs have entered, each by a write of its own.
 
         A count that could not be written is corrected by the next count of the queue, so it fails no submission.
         """
         for partition, entered in self._entered.items():
-            write = self._write(partition, entered)
+            write = self._write(partition, entered) if entered else None
             if write is None:
                 continue
             try:

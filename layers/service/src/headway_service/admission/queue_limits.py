@@ -98,6 +98,12 @@ class QueueLimits:
             self._tail(key.pk).join(key.sk)
             self._counts.entered(key.pk)
 
+    def forget(self, job: JobRecord) -> None:
+        """Take back :meth:`record` for a job that has not entered."""
+        for key in job.queue_keys():
+            self._tail(key.pk).leave(key.sk)
+            self._counts.left(key.pk)
+
     def store_counts(self) -> None:
         """Store the counts of long queues, after jobs have entered them."""
         self._counts.store()

@@ -28,7 +28,7 @@ from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig
 from headway_service.ports.messaging import Wake
-from headway_service.ports.table import Table
+from headway_service.ports.table import Table, Write
 from headway_service.reuse.entry import Entry, ReuseEntry
 from headway_service.store import transitions
 from headway_service.store.queue_tail import MAX_NEW_PLACE
@@ -58,6 +58,15 @@ class SubmittedJob:
     job: JobRecord
     created: bool
     new: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PreparedJob:
+    """A job that has a place in its queues, and is not written yet."""
+
+    admitted: Admitted
+    job: JobRecord
+    writes: tuple[Write, ...]
 
 
 class Submitter:
@@ -136,7 +145,66 @@ class Submitter:
         Raises:
             RequestError: see :meth:`submit`.
         """
-        admitted = admit(request, context.config.configuration, caller)
+        return self.enter(self.admit(request, caller, context), caller, key, context)
+
+    def admit(self, request: Any, caller: Caller, context: SubmissionContext) -> Admitted:
+        """Check a request.
+
+        Args:
+            request: the request as decoded from JSON.
+            caller: the caller, who will own the job.
+            context: from :meth:`context`.
+
+        Raises:
+            RequestError: see :meth:`submit`.
+        """
+        return admit(request, context.config.configuration, caller)
+
+    def prepare(self, admitted: Admitted, caller: Caller, key: str | None, context: SubmissionContext) -> PreparedJob:
+        """Prepare a job that needs nothing but a name and a place in its queues (:func:`stands_alone`).
+
+        It counts against the limits from now on, unless it is given back (``context.limits.forget``).
+
+        Args:
+            admitted: the request.
+            caller: the caller, who will own the job.
+            key: the idempotency key of the call, if it has one.
+            context: from :meth:`context`.
+
+        Raises:
+            QueueFull: see :meth:`submit`.
+        """
+        policy = context.config.configuration.policy()
+        job = new_job(admitted, policy, owner=caller.arn, key=key, now_ms=self._clock())
+        context.limits.require(job)
+        context.limits.record(job)
+        writes = transitions.enqueue(job, admitted.request, admitted.alternatives)
+        return PreparedJob(admitted=admitted, job=job, writes=tuple(writes))
+
+    def write(self, prepared: Sequence[PreparedJob]) -> list[SubmittedJob]:
+        """Write prepared jobs in one transaction.
+
+        Args:
+            prepared: the jobs, with different names.
+
+        Raises:
+            Conflict: there is a job of one of the names; no job was written.
+        """
+        self._table.write([write for each in prepared for write in each.writes])
+        return [self._accepted(each.job) for each in prepared]
+
+    def enter(self, admitted: Admitted, caller: Caller, key: str | None, context: SubmissionContext) -> SubmittedJob:
+        """Put the job of an admitted request into the queue, as :meth:`enqueue` does.
+
+        Args:
+            admitted: the request.
+            caller: the caller, who will own the job.
+            key: the idempotency key of the call, if it has one.
+            context: from :meth:`context`.
+
+        Raises:
+            RequestError: see :meth:`submit`.
+        """
         busy = RetryLater(f"a job that `{admitted.name}` depends on keeps changing; try again in a moment")
         return retry_on_conflict(lambda: self._enqueue(admitted, caller, key, context), otherwise=busy)
 
@@ -171,6 +239,9 @@ class Submitter:
                 raise
             return self._known(known, admitted, caller, key)
         context.limits.record(job)
+        return self._accepted(job)
+
+    def _accepted(self, job: JobRecord) -> SubmittedJob:
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
         self._wake("submitted")
         return SubmittedJob(job=job, created=True, new=True)
@@ -248,3 +319,9 @@ class Submitter:
 
     def _policy(self) -> Policy:
         return self._in_force().configuration.policy()
+
+
+def stands_alone(admitted: Admitted) -> bool:
+    """Whether a request makes a job that needs nothing but a name and a place in its queues."""
+    needs = admitted.depends_on or admitted.array is not None or admitted.reuse is not None
+    return not needs and not training_plans.plan_pools(admitted.all_demands)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway_service.config.authorization import Caller
-from headway_service.errors import RequestError, RetryLater
+from headway_service.errors import QueueFull, RequestError, RetryLater
 from headway_service.jobs.position import JobView
-from headway_service.jobs.submit import SubmissionContext, SubmittedJob, Submitter
+from headway_service.jobs.submit import SubmissionContext, SubmittedJob, Submitter, stands_alone
+from headway_service.jobs.submit_group import SubmissionGroup
 from headway_service.observability.request_log import job_named_in, log_refusal
 from headway_service.ports.messaging import Wake
 
@@ -40,7 +41,7 @@ def submit_all(
     remaining_ms: Callable[[], int],
     read: Callable[[Any], Any] = lambda request: request,
 ) -> list[Accepted | RequestError]:
-    """Submit one request after the other, and wake the scheduler once.
+    """Submit requests in their order, as many in one transaction as it holds, and wake the scheduler once.
 
     The configuration and each queue are read once, however many requests there are, and so are the positions.
 
@@ -63,33 +64,77 @@ def submit_all(
     wakes: list[str] = []
     batch_submitter = submitter(wakes.append)
     context = batch_submitter.context(caller, len(requests))
-    results: list[SubmittedJob | RequestError] = []
+    batch = _Batch(batch_submitter, caller, key, call, context)
     try:
-        for request in requests:
+        for place, request in enumerate(requests):
             if remaining_ms() < BATCH_RESERVE_MS:
-                results.append(RetryLater("there was no time left for this request of the batch; send it again"))
+                batch.refuse(place, RetryLater("there was no time left for this request of the batch; send it again"))
             else:
-                results.append(_submit(batch_submitter, request, caller, key, call, context, read))
+                batch.submit(place, request, read)
+        batch.write()
     finally:
         # Jobs that were accepted before a failure are in the queue.
         context.limits.store_counts()
         if wakes:
             wake(f"submitted {len(wakes)} in a batch")
+    results = batch.results()
     views = iter(batch_submitter.places([each for each in results if isinstance(each, SubmittedJob)], context))
     return [Accepted(seen=next(views), new=each.new) if isinstance(each, SubmittedJob) else each for each in results]
 
 
-def _submit(
-    submitter: Submitter,
-    request: Any,
-    caller: Caller,
-    key: str | None,
-    call: str,
-    context: SubmissionContext,
-    read: Callable[[Any], Any],
-) -> SubmittedJob | RequestError:
-    try:
-        return submitter.enqueue(read(request), caller, key, context)
-    except RequestError as error:
-        log_refusal(error, caller=caller.arn, call=call, job=job_named_in(request))
-        return error
+class _Batch:
+    """The results of the requests of a batch, by their places; those of a group come when it is written."""
+
+    def __init__(
+        self, submitter: Submitter, caller: Caller, key: str | None, call: str, context: SubmissionContext
+    ) -> None:
+        self._submitter = submitter
+        self._caller = caller
+        self._key = key
+        self._call = call
+        self._context = context
+        self._group = SubmissionGroup(submitter, caller, key, context)
+        self._results: dict[int, SubmittedJob | RequestError] = {}
+        self._names: dict[int, str | None] = {}
+
+    def submit(self, place: int, request: Any, read: Callable[[Any], Any]) -> None:
+        """Submit a request, or prepare it to be written with others."""
+        self._names[place] = job_named_in(request)
+        try:
+            admitted = self._submitter.admit(read(request), self._caller, self._context)
+            if not stands_alone(admitted):
+                # It may depend on a job of the group.
+                self.write()
+                self._results[place] = self._submitter.enter(admitted, self._caller, self._key, self._context)
+                return
+            if not self._group.takes(admitted):
+                self.write()
+            try:
+                prepared = self._submitter.prepare(admitted, self._caller, self._key, self._context)
+            except QueueFull:
+                # The group may hold jobs that are in the queue already. And a repeated call gets the same answer, even
+                # if its job was the last that fitted.
+                self.write()
+                self._results[place] = self._submitter.enter(admitted, self._caller, self._key, self._context)
+            else:
+                self._group.add(place, prepared)
+        except RequestError as error:
+            self.refuse(place, error)
+
+    def write(self) -> None:
+        """Write the jobs that were prepared."""
+        for place, result in self._group.write().items():
+            if isinstance(result, RequestError):
+                self.refuse(place, result)
+            else:
+                self._results[place] = result
+
+    def refuse(self, place: int, error: RequestError) -> None:
+        """Refuse a request; one that no time was left for was not looked at, and is not logged."""
+        if place in self._names:
+            log_refusal(error, caller=self._caller.arn, call=self._call, job=self._names[place])
+        self._results[place] = error
+
+    def results(self) -> list[SubmittedJob | RequestError]:
+        """The results in the order of the requests."""
+        return [self._results[place] for place in sorted(self._results)]

@@ -47,6 +47,13 @@ class QueueTail:
         if self._ends_before(rank):
             insort(self._tail, rank)
 
+    def leave(self, rank: str) -> None:
+        """Take back :meth:`join`."""
+        self.items -= 1
+        self.matching -= 1
+        if self._ends_before(rank):
+            self._tail.remove(rank)
+
     def covers(self, rank: str, most: int) -> bool:
         """Whether :meth:`ahead` knows how many jobs are ahead of a rank.
 
