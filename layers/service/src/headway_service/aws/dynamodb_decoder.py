@@ -42,8 +42,11 @@ def decode_item(attributes: Mapping[str, Any]) -> Item:
         KeyError: a value has a type that is not in :data:`headway_service.ports.table.Item`.
         ValueError: there is a number that is not whole.
     """
-    # Most are texts, and a call for each of them would take as long again.
-    return {attribute: told["S"] if "S" in told else _value(told) for attribute, told in attributes.items()}
+    # Most are texts and numbers, and a call for each of them would take as long again.
+    return {
+        attribute: told["S"] if "S" in told else int(told["N"]) if "N" in told else _value(told)
+        for attribute, told in attributes.items()
+    }
 
 
 def _value(told: Mapping[str, Any]) -> Any:
