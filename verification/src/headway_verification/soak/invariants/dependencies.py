@@ -66,7 +66,9 @@ def _dependencies(job: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _is_met(dependency: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
     state = job["jobState"]
-    timed_out = any(each.get("secondaryStatus") == "MaxRuntimeExceeded" for each in job.get("attempts", ()))
+    last = (job.get("attempts") or [{}])[-1]
+    # A job that the policy stops may reach its limit meanwhile: the policy has stopped it.
+    timed_out = last.get("secondaryStatus") == "MaxRuntimeExceeded" and job["reason"]["code"] == "Stopped"
     match dependency.get("condition", "ok"):
         case "ok":
             return bool(state == "completed")
