@@ -68,7 +68,7 @@ def _is_met(dependency: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
     state = job["jobState"]
     last = (job.get("attempts") or [{}])[-1]
     # A job that the policy stops may reach its limit meanwhile: the policy has stopped it.
-    timed_out = last.get("secondaryStatus") == "MaxRuntimeExceeded" and job["reason"]["code"] == "Stopped"
+    timed_out = (last.get("secondaryStatus"), job["reason"]["code"]) == ("MaxRuntimeExceeded", "Stopped")
     match dependency.get("condition", "ok"):
         case "ok":
             return bool(state == "completed")

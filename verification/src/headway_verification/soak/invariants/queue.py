@@ -384,8 +384,10 @@ class Invariants:
         """Return the requests of the alternatives of a job."""
         if job not in self._requests:
             item = self._request_item(job)
-            first = json.loads(item["jobDetails"]) if item else {}
-            others = json.loads(item.get("alternatives", "[]")) if item else []
+            if item is None:
+                # A training job from outside may have the name of a job that is submitted later.
+                return [{}]
+            first, others = json.loads(item["jobDetails"]), json.loads(item.get("alternatives", "[]"))
             self._requests[job] = [first, *({**first, **each} for each in others)]
         return self._requests[job]
 
