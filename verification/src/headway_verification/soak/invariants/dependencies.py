@@ -10,6 +10,8 @@ from headway_verification.soak.violations import require
 _Jobs = Mapping[str, Mapping[str, Any]]
 
 _ENDS = frozenset({"completed", "failed", "stopped"})
+_LIMITS = frozenset({"MaxRuntimeExceeded", "MaxWaitTimeExceeded"})
+"""How SageMaker reports that a training job has reached its limit, or as a spot job the one that covers its waits."""
 
 
 def awaited(job: Mapping[str, Any]) -> list[str]:
@@ -68,7 +70,7 @@ def _is_met(dependency: Mapping[str, Any], job: Mapping[str, Any]) -> bool:
     state = job["jobState"]
     last = (job.get("attempts") or [{}])[-1]
     # A job that the policy stops may reach its limit meanwhile: the policy has stopped it.
-    timed_out = (last.get("secondaryStatus"), job["reason"]["code"]) == ("MaxRuntimeExceeded", "Stopped")
+    timed_out = last.get("secondaryStatus") in _LIMITS and bool(job["reason"]["code"] == "Stopped")
     match dependency.get("condition", "ok"):
         case "ok":
             return bool(state == "completed")
