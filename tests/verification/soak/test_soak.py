@@ -44,9 +44,9 @@ from headway_verification.soak.trials.scenarios import SITUATIONS
 SEEDS = 30
 ORDER_SEEDS = (6, 11)
 """Of runs with another order among equals."""
-PREEMPTING_SEEDS = {Order.SHORTEST_REMAINING: 6, Order.SHARED: 13}
+PREEMPTING_SEEDS = {Order.SHORTEST_REMAINING: 6, Order.SHARED: 8}
 """Of runs in which jobs preempt equals."""
-WAITING_SEED = 6
+WAITING_SEED = 18
 """Of a run in which preemptions wait for checkpoints."""
 EVERY = 4
 """These tests try a quarter of the ways of each trial, or a half where these are few; `make trials` tries all."""
