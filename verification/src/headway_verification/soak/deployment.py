@@ -301,6 +301,21 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
             return self.ask("POST", "/add-job", {"jobDetails": request, **terms}, then=on_answer)
         return self.ask("POST", "/jobs", request, then=on_answer)
 
+    def submit_batch(self, requests: Sequence[Mapping[str, Any]]) -> Process:
+        """Start a submission of several jobs. Each accepted one has to reach its end.
+
+        Args:
+            requests: the requests.
+        """
+
+        def on_answer(status: int, document: Any) -> None:
+            results = document["results"] if status == HTTPStatus.OK else []
+            for request, result in zip(requests, results, strict=bool(results)):
+                if result["status"] in {HTTPStatus.CREATED, HTTPStatus.OK}:
+                    self.accepted.add(request["TrainingJobName"])
+
+        return self.ask("POST", "/job-batches", {"requests": list(requests)}, then=on_answer)
+
     def minute(self) -> None:
         """Start the functions that run every minute."""
         for function in EVERY_MINUTE:

@@ -56,6 +56,7 @@ from headway_verification.soak.trials.steps import (
     run_steps,
     submit,
     submit_after,
+    submit_batch,
     submit_idle,
     submit_kept,
     submit_preferring,
@@ -163,6 +164,11 @@ _ADOPTED = "an attempt missing from the table is adopted"
 
 INTERLEAVINGS: dict[str, Interleaving] = {
     "two schedulers": _interleaving("jobs start", tick),
+    "a batch, and a submission of one of its jobs": _interleaving("jobs are submitted in a batch", submit("b")),
+    "a batch, and the same": _interleaving("jobs are submitted in a batch", submit_batch("a", "b", "c")),
+    "a batch, and another one that has two of its jobs in another order": _interleaving(
+        "jobs are submitted in a batch", submit_batch("c", "d", "a"), tick
+    ),
     "three launches in flight, and another scheduler after their lease": _interleaving(_IN_FLIGHT, tick_after(LEASE_S)),
     "three launches in flight, and the reconciler": _interleaving(_IN_FLIGHT, wait(200), reconcile, tick),
     "three launches in flight, and the stops of two of their jobs": _interleaving(

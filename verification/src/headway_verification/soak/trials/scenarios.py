@@ -61,6 +61,7 @@ from headway_verification.soak.trials.steps import (
     sell_plan,
     submit,
     submit_after,
+    submit_batch,
     submit_idle,
     submit_kept,
     submit_preferring,
@@ -221,6 +222,10 @@ _ONE_IDLE = (submit("low", run_s=5000), tick, wait(300), deliver_events, submit(
 
 SITUATIONS: dict[str, Scenario] = {
     "a job is submitted": Scenario(prepare=run_steps(), begin=submit("j", (P5, 1), (G5, 1))),
+    "jobs are submitted in a batch": Scenario(prepare=run_steps(), begin=submit_batch("a", "b", "c")),
+    "jobs are submitted in a batch, of which one is there": Scenario(
+        prepare=run_steps(submit("b")), begin=submit_batch("a", "b", "c")
+    ),
     "a job is submitted after another": Scenario(prepare=run_steps(submit("a")), begin=submit_after("j", "a")),
     "changes of jobs are published": Scenario(
         prepare=run_steps(submit("a"), submit("b"), ask("PATCH", "/jobs/a", {"priority": 9})), begin=deliver_changes()

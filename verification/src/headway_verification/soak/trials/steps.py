@@ -228,6 +228,17 @@ def submit(
     return lambda queue: queue.submit(request)
 
 
+def submit_batch(*names: str) -> Begin:
+    """Submit jobs of an instance each in one call.
+
+    Args:
+        names: their names.
+    """
+    requests = [training_request(name, [(P5, 1)], run_s=30) for name in names]
+
+    return lambda queue: queue.submit_batch(requests)
+
+
 def submit_after(name: str, *others: str, team: str = "") -> Begin:
     """Submit a job that depends on others.
 
