@@ -284,7 +284,8 @@ def test_a_trace_leaves_out_jobs_that_no_single_pool_ran_and_says_so(run: Run, s
 
 
 def test_a_trace_has_the_jobs_that_ended_in_a_span_and_its_limit(run: Run, server: ContractServer):
-    for day in (1, 2, 3):
+    # As the API lists them: the newest first.
+    for day in (3, 2, 1):
         server.queue.add(
             f"j{day}", jobState="completed", entryTime="2026-01-01T00:00:00.000Z", demand={"ml.a": 1}, priority=day,
             endedTime=f"2026-01-0{day}T12:00:00.000Z", instanceSeconds={"ml.a": 9},

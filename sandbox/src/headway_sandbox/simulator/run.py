@@ -79,7 +79,7 @@ def _run(scenario: Scenario, decide: Callable[[Snapshot], Plan], record: _Record
         release_ms=scenario.release_ms,
         cold_start_ms=scenario.cold_start_ms,
         warm_start_ms=scenario.warm_start_ms,
-        arrivals=_arrivals(scenario, scenario.policy),
+        arrivals=_arrivals(scenario),
         record=record,
     )
     simulation.run()
@@ -171,13 +171,13 @@ def simulate_all(
     return results
 
 
-def _arrivals(scenario: Scenario, policy: SimulatedPolicy) -> list[Arrival]:
+def _arrivals(scenario: Scenario) -> list[Arrival]:
     random = Random(scenario.seed)
     limits = limits_ms(scenario.trace.jobs, scenario.limit_factor, scenario.seed)
     return [
         Arrival(
             time_ms=job.submit_ms,
-            job=_waiting(job, limit_ms, scenario, policy),
+            job=_waiting(job, limit_ms, scenario),
             run_ms=job.run_ms,
             # Drawn for every job, so that one seed gives all policies the same jobs.
             checkpoints=random.random() < scenario.checkpointing,
@@ -186,7 +186,8 @@ def _arrivals(scenario: Scenario, policy: SimulatedPolicy) -> list[Arrival]:
     ]
 
 
-def _waiting(job: TraceJob, limit_ms: int | None, scenario: Scenario, policy: SimulatedPolicy) -> WaitingJob:
+def _waiting(job: TraceJob, limit_ms: int | None, scenario: Scenario) -> WaitingJob:
+    policy = scenario.policy
     # A limit covers the time in which instances are provided as well.
     if limit_ms is not None:
         limit_ms += scenario.cold_start_ms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 import click
@@ -92,9 +92,10 @@ def _export_trace(
 
     api = open_api(common)
     first, last = ("" if each is None else time_text(api, each) for each in (since, until))
+    # The newest come first, and times of the API have one format, so that their texts compare as they do.
     listed = api.list_jobs(states=list(states) or ENDED_STATES, **filters)
-    # Times of the API have one format, so that their texts compare as they do.
-    ended = (job for job in listed if first <= (job.ended_time or "") and (not last or (job.ended_time or "") < last))
+    recent = takewhile(lambda job: (job.ended_time or "") >= first, listed)
+    ended = (job for job in recent if not last or (job.ended_time or "") < last)
     jobs = list(islice(ended, limit + 1))
     sys.stdout.write(trace_rows(jobs[:limit]).csv())
     left_out = sum(not is_traced(job) for job in jobs[:limit])
