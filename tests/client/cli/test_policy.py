@@ -277,3 +277,13 @@ def test_an_invalid_document_is_not_simulated(compare: Callable[..., tuple[int, 
 
     assert code == 2
     assert "pools" in err
+
+
+def test_an_error_in_a_trace_names_the_file_as_it_is(run: Run, write: Write, tmp_path: Path):
+    trace = tmp_path / "jobs.csv"
+    document = write("p.json", ORDERS)
+    trace.write_text("a,b\n")
+    assert f"The trace {trace} has no column submit_s" in run("policy", "test", document, "--trace", str(trace))[2]
+    trace.write_text(f"{TRACE}\n0,5,8,1,{P5},a,0,-3\n")
+    code, _, err = run("policy", "test", document, "--trace", str(trace))
+    assert (code, f"The trace {trace}, line 2: limit_s is '-3'" in err) == (2, True)

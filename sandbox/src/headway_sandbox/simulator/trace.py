@@ -70,10 +70,11 @@ def read_trace(path: Path, pools: Mapping[str, int], *, mapping: str = "gpus", r
         reader = csv.DictReader(lines, strict=True)
         missing = [column for column in _NEEDED if column not in (reader.fieldnames or [])]
         if missing:
-            raise InvalidTrace(f"{path} has no column {' and no '.join(missing)}; its first line must name them")
+            columns = " and no ".join(missing)
+            raise InvalidTrace(f"the trace {path} has no column {columns}; its first line must name them")
         read = [_job(row, path, reader.line_num, pools, mapping) for row in _first(reader, rows)]
     if not read:
-        raise InvalidTrace(f"{path} has no jobs")
+        raise InvalidTrace(f"the trace {path} has no jobs")
     read.sort(key=lambda job: job.submit_ms)
     width = len(str(len(read)))
     named = [
@@ -136,7 +137,7 @@ def _first(reader: Iterable[dict[str, str]], rows: int | None) -> Iterator[dict[
 
 
 def _job(row: Mapping[str, str | None], path: Path, line: int, pools: Mapping[str, int], mapping: str) -> TraceJob:
-    where = f"{path}, line {line}"
+    where = f"the trace {path}, line {line}"
     gpus = _whole(row, "gpus", where, least=1)
     nodes = _whole(row, "nodes", where, least=1) if row.get("nodes") else math.ceil(gpus / GPUS_PER_NODE)
     priority = _whole(row, "priority", where, most=MAX_PRIORITY) if row.get("priority") else 0
