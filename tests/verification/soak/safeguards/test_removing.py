@@ -220,6 +220,12 @@ def test_a_condition_is_removed_in_one_function_only() -> None:
     assert transitions.pause(pause)[0].requires is not None
 
 
+def test_a_condition_that_no_function_of_the_service_sets_is_not_recorded() -> None:
+    with recorded() as record:
+        PauseRecord(pool="p", by="me", reason="so it is", since_ms=1).put(requires=Absent())
+    assert record.places == set()
+
+
 def test_a_removed_check_always_passes() -> None:
     with recorded() as record:
         checks = shared.require_not_paused({"p": 1})  # no transition consists of this alone

@@ -128,7 +128,7 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         self.store = FaultyConfiguration(document, edge, lambda: self.now_s)
         _current["sagemaker"] = FaultySageMaker(self.fleet, edge, lambda: self.now_s, random)
         _current["cloudwatch"] = FaultyCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
-        self.consumers = StreamConsumers(self.table, edge, self.faults, Random(random.random()))
+        self.consumers = StreamConsumers(self.table, edge, self.faults, Random(random.random()), self.clock)
         self.s3 = FaultyObjects(self.fleet, edge, lambda: self.now_s)
         self.invariants.reuse.input_reads = self.s3.input_reads
         self.invariants.reuse.input_writes = self.s3.input_writes
@@ -398,6 +398,7 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         if self._edge.changed:
             self._edge.changed = False
             self.invariants.check(self.accepted, self.now_s)
+            self.consumers.follower.read()
 
     def pass_time(self, seconds: float) -> None:
         """Advance the time: kill overdue invocations, as Lambda would, and deliver what is due."""

@@ -230,7 +230,7 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS, plan: SoldPlan | N
 
 
 def _end_plan(queue: Deployment, plan: SoldPlan) -> None:
-    """Let a training plan end, and then begin anew.
+    """Let a training plan end, and then begin again.
 
     Raises:
         Violated: an attempt runs in it when SageMaker is about to take its instances.
@@ -239,7 +239,7 @@ def _end_plan(queue: Deployment, plan: SoldPlan) -> None:
     for _ in range(STOPPED_MINUTES):
         queue.pass_time(60)
         drain(queue)
-    queue.invariants.check_not_used(PLAN_POOL, queue.now_s)
+    queue.invariants.check_use(PLAN_POOL, 0, queue.now_s)
     plan.renew()
 
 

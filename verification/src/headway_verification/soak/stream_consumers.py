@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -16,8 +16,9 @@ from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_service.store.records.digest import DIGEST
 from headway_verification.soak.faults.injection import FaultInjector, client_error
 from headway_verification.soak.faults.plan import FaultPlan
-from headway_verification.soak.invariants.feed import check_feed
+from headway_verification.soak.invariants.feed import FeedFollower, check_feed
 from headway_verification.soak.invariants.usage import check_usage
+from headway_verification.soak.invariants.versions import check_versions
 from headway_verification.soak.violations import Violated
 
 BATCH = 100
@@ -43,9 +44,16 @@ class StreamConsumers:
         edge: the fault injector of the bus and the topic.
         faults: determines how often entries are rejected.
         random: determines which.
+        clock: the virtual time, ms.
+
+    Attributes:
+        follower: a reader of the feed.
     """
 
-    def __init__(self, table: StreamedTable, edge: FaultInjector, faults: FaultPlan, random: Random) -> None:
+    def __init__(
+        self, table: StreamedTable, edge: FaultInjector, faults: FaultPlan, random: Random, clock: Callable[[], int]
+    ) -> None:
+        self.follower = FeedFollower(table, clock)
         self._table = table
         self._edge = edge
         self._faults = faults
@@ -172,11 +180,12 @@ class StreamConsumers:
     # -------------------------------------------------------------------------------------------------- what must hold
 
     def check_end(self) -> None:
-        """Check that every transition was published, and that a message was sent where required.
+        """Check that no change is lost, that every transition was published, and a message was sent where required.
 
         Raises:
-            Violated: an event or a message is missing, or the feed or the sums of usage are wrong.
+            Violated: a change, an event or a message is missing, or the feed or the sums of usage are wrong.
         """
+        check_versions(self._table.written)
         published = []
         for key, before, after in self._table.written:
             if key.pk == DIGEST:
@@ -191,7 +200,8 @@ class StreamConsumers:
                 raise Violated(f"no event for {name}/{version}: {code}")
             if code in NOTIFIED_BY_DEFAULT and f"{name}/{version}" not in self._mail:
                 raise Violated(f"no message for {name}/{version}: {code}")
-        check_feed(self._table, published)
+        self.follower.read()
+        check_feed(self._table, published, self.follower.ids)
         check_usage(self._table)
 
     def _check_digest(self, subject: str) -> None:

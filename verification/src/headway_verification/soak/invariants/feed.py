@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from headway_service.feed.committed import committed
+from headway_service.feed.cursor import Cursor
+from headway_service.feed.read import MAX_EVENTS, EventFilter, FeedReader
 from headway_service.store.records.feed import FEED, FeedEntry, FeedHead
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.violations import Violated
@@ -13,7 +15,37 @@ from headway_verification.soak.violations import Violated
 _MAX_ENTRIES = 100_000
 
 
-def check_feed(table: MemoryTable, published: Sequence[str]) -> None:
+class FeedFollower:
+    """A user who reads the feed each time that it may have grown, and continues where the last page ended.
+
+    Args:
+        table: the table.
+        clock: the virtual time, ms.
+
+    Attributes:
+        ids: the ids of the events that it has read.
+    """
+
+    def __init__(self, table: MemoryTable, clock: Callable[[], int]) -> None:
+        self._reader = FeedReader(table, clock, clock)
+        self._cursor: Cursor | None = None
+        self.ids: set[str] = set()
+
+    def read(self) -> None:
+        """Read to the end."""
+        more = True
+        while more:
+            page = self._reader.read(self._cursor, EventFilter(), MAX_EVENTS)
+            self.ids |= {event.id for _, event in page.events}
+            self._cursor, more = page.cursor, page.more
+
+    def begin_again(self) -> None:
+        """Read from the beginning, as after a restore of the table."""
+        self._cursor = None
+        self.ids.clear()
+
+
+def check_feed(table: MemoryTable, published: Sequence[str], followed: Collection[str]) -> None:
     """Check the feed after all changes were published.
 
     A table that is restored to an earlier state repeats versions of jobs: of those only what is missing is checked.
@@ -21,9 +53,10 @@ def check_feed(table: MemoryTable, published: Sequence[str]) -> None:
     Args:
         table: the table.
         published: the ids of events that it must have, in the order of their changes.
+        followed: the ids of events that a reader has read that followed it.
 
     Raises:
-        Violated: an event is missing, is there twice, or is before an earlier one of its job.
+        Violated: an event is missing, is there twice, or is before an earlier one of its job, or a reader missed it.
     """
     entries = [FeedEntry.parse(item) for item in table.query(FEED, prefix=FeedEntry.PREFIX, limit=_MAX_ENTRIES)]
     head = table.get(FeedHead.KEY)
@@ -31,6 +64,8 @@ def check_feed(table: MemoryTable, published: Sequence[str]) -> None:
     ids = [event.id for entry in counting for event in entry.events]
     if missing := set(published) - set(ids):
         raise Violated(f"the feed lacks {min(missing)}")
+    if missed := set(ids) - set(followed):
+        raise Violated(f"a reader of the feed missed {min(missed)}")
     recorded = _by_subject(ids)
     for job, made in _by_subject(published).items():
         found = recorded[job]

@@ -462,19 +462,20 @@ class Invariants:
         _, _, ledger = self._read()
         return {name for kind, name in ledger if kind == "pause"}
 
-    def check_not_used(self, pool: str, now_s: float) -> None:
-        """Check that no attempt runs on in a pool that has no instances any more.
+    def check_use(self, pool: str, most: int, now_s: float) -> None:
+        """Check that attempts do not run on in a pool that stops what exceeds its size.
 
         Args:
             pool: the pool.
+            most: the number of instances that it has.
             now_s: the virtual time, s.
         """
-        running = [
-            item["attemptName"]
+        running = {
+            item["attemptName"]: item["demand"][pool]
             for item in self._table.items()
             if item["sk"].startswith("attempt#") and pool in item["demand"] and runs_on(item, now_s)
-        ]
-        require(not running, f"{running} run on in {pool}, which has no instances any more")
+        }
+        require(sum(running.values()) <= most, f"{running} run on in {pool}, which has {most} instances")
 
     def is_at_rest(self) -> bool:
         """Return whether all jobs have ended, including unacknowledged submissions and unmanaged jobs."""

@@ -36,6 +36,7 @@ from headway_service.ports.table import (
 )
 from headway_service.store import transitions
 from headway_service.store.records.base import LEDGER
+from headway_service.store.records.feed import FEED
 from headway_service.store.records.ledger import PauseRecord
 from headway_service.store.transitions import shared
 from headway_service.testing.memory_table import MemoryTable, holds
@@ -119,6 +120,9 @@ def recorded() -> Iterator[Record]:
 
     def note(write: Write, requires: Condition) -> None:
         frames = _frames()
+        if _module(frames[-1]).startswith(_SHAPES):
+            # A trial has made the write by hand: no function of the service sets the condition.
+            return
         parts = [(_place(frames[-1], write.key, each), each) for each in _parts(requires)]
         record.calls.update(map(_call, frames))
         record.places.update(place for place, _ in parts)
@@ -253,6 +257,8 @@ def _place(setter: FrameType, key: Key, condition: Condition) -> Place:
 def _kind(key: Key) -> str:
     if key == PauseRecord.key(PauseRecord.EVERYTHING):
         return "pause of all"
+    if key.pk == FEED:
+        return f"{FEED} {key.sk.partition('#')[0]}"
     if key.pk == LEDGER:
         return key.sk.partition("#")[0]
     return key.sk if key.pk == "config" else key.pk.partition("#")[0]

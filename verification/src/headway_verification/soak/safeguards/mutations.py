@@ -286,7 +286,7 @@ PATCHES: dict[str, Patch] = {
     "a held job does not start": Patch(job, "_require_released", lambda _: None, raises=True),
     "a job starts as it was decided": Patch(executor, "_require_as_decided", lambda *_: None, raises=True),
     "a start that is carried out late fits later sizes": Patch(executor, "crosses", lambda *_: False),
-    "what runs in a training plan is stopped before its instances go": Patch(scheduler, "excess", lambda *_: ()),
+    "what exceeds the size of a pool that stops it is stopped": Patch(scheduler, "excess", lambda *_: ()),
     "the instances of a training plan are not used to its end": Patch(
         Block, "usable_until_ms", property(lambda block: block.end_ms)
     ),

@@ -22,6 +22,7 @@ from headway_verification.soak.trials.scenarios import (
     SITUATIONS,
     STOPPING,
     TEAMS,
+    TWO_KEPT,
     Scenario,
     scheduled,
     with_temper,
@@ -33,8 +34,10 @@ from headway_verification.soak.trials.steps import (
     Begin,
     Step,
     append_alone,
+    append_alone_ahead,
     ask,
     back_off,
+    check_use,
     complete_training,
     complete_training_of,
     configure,
@@ -47,6 +50,8 @@ from headway_verification.soak.trials.steps import (
     edit_parameter,
     hide_selection,
     hide_training_jobs,
+    keep_alive,
+    leave_running,
     patrol,
     provide_capacity,
     raise_warm_pool_quota,
@@ -194,6 +199,13 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         rival=deliver_changes(2, 3),
         meanwhile=run_steps(),
     ),
+    "two shards of the stream, after a writer whose clock was ahead": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(append_alone_ahead, submit("a"), submit("b"), submit("c")), begin=deliver_changes(0, 2)
+        ),
+        rival=deliver_changes(2, 3),
+        meanwhile=run_steps(),
+    ),
     "two runs that add to the sums of usage": Interleaving(
         situation=SITUATIONS[_ACCOUNTED], rival=reconcile, meanwhile=run_steps()
     ),
@@ -335,6 +347,9 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a tick that compares members, and the stop of equal ones": _interleaving(
         "members of an array wait for equal ones", ask("DELETE", "/jobs/a_0"), ask("DELETE", "/jobs/a_1")
     ),
+    "a tick that compares a set aside member, and its stop": _interleaving(
+        "a member that is set aside waits for an equal one", ask("DELETE", "/jobs/s_1"), tick
+    ),
     "a tick that compares members, and the stop of their array": _interleaving(
         "members of an array wait for equal ones", ask("DELETE", "/jobs/s"), tick
     ),
@@ -345,12 +360,16 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a stop of a member before its turn, and another": _interleaving(
         "a member of an array is stopped before its turn", ask("DELETE", "/jobs/s_3")
     ),
-    "a stop of a member before its turn, and a tick": _interleaving(
-        "a member of an array is stopped before its turn", wait(900), deliver_events, tick
+    "a stop of a member before its turn, and a tick": Interleaving(
+        situation=_after(SITUATIONS["a member of an array is stopped before its turn"], wait(900), deliver_events),
+        meanwhile=run_steps(tick),
     ),
     "two ticks that take a member in": _interleaving("a member of an array enters the queue before its turn", tick),
     "a tick that takes a member in, and its hold": _interleaving(
         "a member of an array enters the queue before its turn", ask("POST", "/jobs/s_2/hold")
+    ),
+    "a tick that takes a member in, and its stop": _interleaving(
+        "a member of an array enters the queue before its turn", ask("DELETE", "/jobs/s_2"), tick
     ),
     "a hold of a member, and that of another": _interleaving(
         "a waiting member of an array is held", ask("POST", "/jobs/s_1/hold")
@@ -363,12 +382,19 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a tick for a held array, and a hold of its member": _interleaving(
         "the members of a held array leave the queue", ask("POST", "/jobs/s_2/hold")
     ),
-    "a stop of an array, and a tick": _interleaving(
-        "an array that has members is stopped", wait(900), deliver_events, tick
+    "a stop of an array, and a tick": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(submit_sweep("s", 4, atOnce=2), tick, wait(900), deliver_events),
+            begin=ask("DELETE", "/jobs/s"),
+        ),
+        meanwhile=run_steps(tick),
     ),
     "two ticks that stop members": _interleaving("the members of an array are stopped", tick),
     "a tick that passes a priority on, and another priority": _interleaving(
         "the members of an array get its priority", ask("PATCH", "/jobs/s", {"priority": 7})
+    ),
+    "a tick that passes a priority on, and the stop of the array": _interleaving(
+        "the members of an array get its priority", ask("DELETE", "/jobs/s")
     ),
     "two submissions of one name": _interleaving("a job is submitted", submit("j", (P5, 2)), tick),
     "a start and a stop": _interleaving("jobs start", ask("DELETE", "/jobs/b"), tick),
@@ -386,6 +412,9 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a counted start and a pause": _interleaving("jobs start while pauses are counted", PAUSE),
     "a counted start and a pause of everything": _interleaving("jobs start while pauses are counted", PAUSE_ALL),
     "a counted pause and a start": _interleaving("a pool is paused while pauses are counted", tick),
+    "a counted pause and the removal of its pool": _interleaving(
+        "a pool is paused while pauses are counted", configure({G5: 2})
+    ),
     "a counted pause of everything and a start": _interleaving("all pools are paused while pauses are counted", tick),
     "a counted pause of everything, and a new pool with a start": _interleaving(
         "all pools are paused while pauses are counted",
@@ -461,6 +490,9 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "two schedulers, and a pool that becomes smaller": _interleaving("a pool becomes smaller by its schedule", tick),
     "a pool that becomes smaller, and another schedule": _interleaving(
         "a pool becomes smaller by its schedule", configure(POOLS), tick
+    ),
+    "a stop for a size, and a tick after which no more is used": _interleaving(
+        "a pool becomes smaller and stops a job", wait(10), tick, check_use(P5, 1)
     ),
     "a stop for a size, and another schedule": _interleaving(
         "a pool becomes smaller and stops a job", configure(POOLS), tick
@@ -546,9 +578,17 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         situation=_after(_TWO_FOR_ONE, deliver_events),
         meanwhile=run_steps(ask("POST", "/jobs/wide/hold")),
     ),
+    # The last look begins when the training job has got the other warm pool, the first one before.
+    "two looks at a warm pool that is used, and an end of the one that its job was started in": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(*TWO_KEPT, submit_kept("j", run_s=5000), keep_alive("k2", 0), wait(50)), begin=tick
+        ),
+        rival=reconcile,
+        meanwhile=run_steps(wait(30), leave_running(reconcile, 3)),
+    ),
     "two looks at warm pools that two jobs have swapped": _interleaving("two jobs use each other's warm pool", tick),
     "a look at warm pools that were swapped, and an end of a job in one": _interleaving(
-        "two jobs use each other's warm pool", wait(600), deliver_events
+        "two jobs use each other's warm pool", complete_training, deliver_events
     ),
     "a look at a warm pool, and a start in it": Interleaving(
         situation=Scenario(

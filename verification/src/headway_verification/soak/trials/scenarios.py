@@ -169,13 +169,13 @@ KEPT = (*KEEPING, submit_kept("k", 2), tick, wait(900), deliver_events)
 
 _RELEASED = (*KEPT, submit("j"), tick)
 
-_TWO_KEPT = (
+TWO_KEPT = (
     *(*KEEPING, submit_kept("k1"), submit_kept("k2", run_s=500), tick),
     *(wait(600), deliver_events, wait(600), deliver_events),
 )
 """Two instances are kept warm, of which SageMaker uses the ones first that were left first."""
 
-SWAPPED = (*_TWO_KEPT, submit_kept("j1"), submit_kept("j2"), tick, wait(100), deliver_events)
+SWAPPED = (*TWO_KEPT, submit_kept("j1"), submit_kept("j2"), tick, wait(100), deliver_events)
 """Each of two jobs was started in the warm pool that SageMaker uses for the other one."""
 
 
@@ -625,7 +625,7 @@ SITUATIONS: dict[str, Scenario] = {
     "two jobs use each other's warm pool": Scenario(prepare=run_steps(*SWAPPED), begin=reconcile),
     "a job uses the warm pool that is released for another one": Scenario(
         prepare=run_steps(
-            *(*_TWO_KEPT, configure({**POOLS, P5: 3}, warmPools={}), submit_kept("j1"), tick),
+            *(*TWO_KEPT, configure({**POOLS, P5: 3}, warmPools={}), submit_kept("j1"), tick),
             *(submit("high", (P5, 2), priority=9), tick, wait(100), deliver_events),
         ),
         begin=reconcile,

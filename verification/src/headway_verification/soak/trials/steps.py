@@ -84,9 +84,19 @@ def count_pauses(queue: Deployment) -> None:
         queue.write_by_hand(transitions.begin_to_count_pauses(pool, 0))
 
 
-def append_alone(queue: Deployment) -> None:
-    """Write entries of the feed alone, as an hour after a deployment."""
-    queue.write_by_hand([FeedHead(last=int(START_S * 1000) - 1, alone_from_ms=0).put(None)])
+def append_alone(queue: Deployment, last_s: float = START_S - 0.001) -> None:
+    """Write entries of the feed alone, as an hour after a deployment.
+
+    Args:
+        queue: the queue.
+        last_s: the time of the last entry, s. The clock of its writer may have been ahead.
+    """
+    queue.write_by_hand([FeedHead(last=round(last_s * 1000), alone_from_ms=0).put(None)])
+
+
+def append_alone_ahead(queue: Deployment) -> None:
+    """Write entries of the feed alone, after an entry of a writer whose clock was five seconds ahead."""
+    append_alone(queue, START_S + 5)
 
 
 def submit_idle(name: str, profile: str = "0:0", run_s: int = 3000) -> Begin:
@@ -400,6 +410,41 @@ def repair(figure: str, revision: int) -> Begin:
     return ask("POST", "/usage/repair", {"by": "team", "day": day, "revision": revision, "differences": [difference]})
 
 
+def check_use(pool: str, most: int) -> Step:
+    """Check that no more instances run on in a pool than it has.
+
+    Args:
+        pool: the pool.
+        most: the number of its instances.
+    """
+    return lambda queue: queue.invariants.check_use(pool, most, queue.now_s)
+
+
+def keep_alive(name: str, period_s: int) -> Step:
+    """Change how long SageMaker keeps a warm pool, bypassing the queue.
+
+    Args:
+        name: the job that left it.
+        period_s: how long it is kept from now on, s; 0 ends it.
+    """
+
+    def change(queue: Deployment) -> None:
+        attempt = next(each for each in read_ledger(queue.table).warm_pools if each.job_name == name)
+        queue.fleet.keep_alive(attempt.attempt_name, period_s, now=queue.now_s)
+
+    return change
+
+
+def leave_running(begin: Begin, calls: int) -> Step:
+    """Start an invocation that ends after all others.
+
+    Args:
+        begin: starts the invocation.
+        calls: the calls that it makes before the others go on.
+    """
+    return lambda queue: queue.advance_by(begin(queue), calls)
+
+
 def wait(seconds: float) -> Step:
     """Let time pass, without the functions that run every minute."""
     return lambda queue: queue.let_pass(seconds)
@@ -596,6 +641,7 @@ def roll_back(*steps: Step) -> Step:
         before = {Key(item["pk"], item["sk"]): dict(item) for item in queue.table.items()}
         run_steps(*steps)(queue)
         queue.invariants.table_restored()
+        queue.consumers.follower.begin_again()
         after = {Key(item["pk"], item["sk"]) for item in queue.table.items()}
         for key in sorted(after - before.keys()):
             queue.write_by_hand([Delete(key=key)])
