@@ -240,7 +240,7 @@ def _resize(table: Table, wanted: Configuration, still: Check) -> None:
         try:
             table.write([*transitions.remove_pool(ledger[name]), still])
         except Conflict:
-            # In use: it stays with size 0, starts nothing, and is removed when a later configuration finds it empty.
+            # In use: it stays with size 0, starts nothing, and a tick removes it when it is empty.
             logger.info("a removed pool is still in use", extra={"pool": name})
 
 

@@ -13,6 +13,7 @@ from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import apply_configuration
 from headway_service.pools.follow_schedules import follow_schedules
+from headway_service.pools.removed_pools import forget_removed_pools
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table
@@ -115,6 +116,8 @@ class Scheduler:
                 report.rounds += 1
                 ledger = read_ledger(self._table)
                 if follow_schedules(self._table, in_force, ledger, self._clock()):
+                    continue
+                if forget_removed_pools(self._table, in_force, ledger):
                     continue
                 if executor.recover(ledger) or arrays.advance(ledger):
                     continue

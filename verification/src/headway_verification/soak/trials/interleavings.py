@@ -774,6 +774,15 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         situation=Scenario(prepare=run_steps(configure({P5: 2, G5: 1})), begin=configure({P5: 2})),
         meanwhile=run_steps(configure({P5: 2, G5: 1}), submit("j", (G5, 1)), tick),
     ),
+    "a removed pool that is no longer in use, and a second tick": _interleaving(
+        "a removed pool is no longer in use", tick
+    ),
+    "a removed pool that is no longer in use, and is restored": _interleaving(
+        "a removed pool is no longer in use", configure({P5: 2, G5: 1}), submit("k", (G5, 1)), tick
+    ),
+    "a removed pool that is no longer in use, and a configuration that has it with size 0": _interleaving(
+        "a removed pool is no longer in use", configure({P5: 2, G5: 0})
+    ),
     "the first configuration, and a newer one": Interleaving(
         situation=Scenario(prepare=run_steps(), begin=tick), meanwhile=run_steps(configure({P5: 3, G5: 2}))
     ),

@@ -329,6 +329,12 @@ SITUATIONS: dict[str, Scenario] = {
         prepare=run_steps(configure(POOLS, {"a": {}, "c": {}}), submit("j", (G5, 1), team="c")),
         begin=configure({P5: 1, P4: 1}, {"a": {}, "b": {}}),
     ),
+    "a removed pool is no longer in use": Scenario(
+        prepare=run_steps(
+            *(configure(POOLS), *_started(submit("j", (G5, 1))), configure({P5: 2}), complete_training, deliver_events),
+        ),
+        begin=tick,
+    ),
     "a pool is paused": Scenario(prepare=run_steps(submit("j")), begin=PAUSE),
     "a pool is drained": Scenario(prepare=run_steps(*_BOTH_RUN, DRAIN), begin=tick),
     "a paused pool is drained": Scenario(prepare=run_steps(*_BOTH_RUN, PAUSE, wait(100)), begin=DRAIN),
