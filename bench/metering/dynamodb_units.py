@@ -128,6 +128,17 @@ class MeteredTable:
         self._read("Query", page.items, each=EVENTUALLY)
         return page
 
+    def get_listed(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`. Each item consumes by itself, with all that it has."""
+        with self._answering():
+            found = self._table.get_listed(keys)
+        with self._metering():
+            self._called("BatchGetItem")
+            for key in keys:
+                size = item_bytes(self._table.get(key) or {})
+                self._count("read units", EVENTUALLY * _blocks(size, READ_BYTES))
+        return found
+
     def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
         """See :class:`headway_service.ports.table.Table`. What the filter leaves out is consumed, but not seen here."""
         with self._answering():

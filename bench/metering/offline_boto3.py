@@ -166,6 +166,13 @@ class WiredTable:
             self._answer = {**_page(page.items), **last}
         return self._adapter.listing(name, where=where, after=after, limit=limit, descending=descending)
 
+    def get_listed(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`. The answer is one batch."""
+        with self._wire.elsewhere():
+            items = self._table.get_listed(keys)
+            self._answer = {"Responses": {"queue": [_attributes(item) for item in items]}, "UnprocessedKeys": {}}
+        return self._adapter.get_listed(keys)
+
     def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
         """See :class:`headway_service.ports.table.Table`."""
         with self._wire.elsewhere():

@@ -124,6 +124,7 @@ def test_what_need_not_be_consistent_consumes_half() -> None:
         lambda: table.tally("p", Equals("t", ""), limit=9),
         lambda: table.tally("p", Equals("t", ""), before="z", limit=9),
         lambda: table.tail("p", "t", limit=9),
+        lambda: table.get_listed([KEY]),
     ):
         counted.clear()
         read()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import boto3
@@ -10,7 +10,8 @@ import pytest
 from moto import mock_aws
 
 from headway_sandbox.inprocess.stub_client import stub_client
-from headway_service.aws.dynamodb_table import DynamoDBTable
+from headway_service.aws.dynamodb_table import MAX_BATCH_RETRIES, DynamoDBTable
+from headway_service.errors import RetryLater
 from headway_service.ports.table import Equals, Key, Put, Table, Tally
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import AttemptRecord
@@ -29,6 +30,7 @@ READS: list[tuple[str, Read, bool]] = [
     ("keys_before", lambda table: table.keys_before("p", "s", limit=9), False),
     ("tail", lambda table: table.tail("p", "text", limit=9), False),
     ("tally", lambda table: table.tally("p", Equals("text", "x"), limit=9), False),
+    ("get_listed", lambda table: table.get_listed([Key("p", "s")]), False),
     ("listing", lambda table: table.listing("waiting", where=(Equals("owner", "x"),), after=None, limit=9), False),
 ]
 
@@ -47,7 +49,7 @@ def table_that_answers(*answers: Mapping[str, Any]) -> tuple[DynamoDBTable, list
 
 @pytest.mark.parametrize(("read", "consistent"), [row[1:] for row in READS], ids=[row[0] for row in READS])
 def test_a_read_is_consistent_exactly_where_the_port_requires_it(read: Read, consistent: bool) -> None:
-    table, requests = table_that_answers({"Items": [], "Count": 0, "ScannedCount": 0})
+    table, requests = table_that_answers({"Items": [], "Count": 0, "ScannedCount": 0, "Responses": {}})
     read(table)
     assert [request.get("ConsistentRead", False) for request in requests] == [consistent]
 
@@ -93,6 +95,28 @@ def test_reading_stops_at_the_limit(read: Read, found: Any) -> None:
     table, requests = table_that_answers(page("a", "b", more=True))
     assert read(table) == found
     assert len(requests) == 1
+
+
+def batch(*keys: str, left: Sequence[str] = ()) -> dict[str, Any]:
+    """A part of a batch, and the keys that DynamoDB leaves out of it."""
+    unprocessed = {"queue": {"Keys": [{"pk": {"S": "p"}, "sk": {"S": key}} for key in left]}} if left else {}
+    return {"Responses": {"queue": [item(key) for key in keys]}, "UnprocessedKeys": unprocessed}
+
+
+def test_what_is_left_out_of_a_batch_is_requested_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    table, requests = table_that_answers(batch("c", left=["a", "b"]), batch("a", left=["b"]), batch("b"))
+    assert [each["sk"] for each in table.get_listed([Key("p", sk) for sk in "abc"])] == ["a", "b", "c"]
+    asked = [[key["sk"]["S"] for key in each["RequestItems"]["queue"]["Keys"]] for each in requests]
+    assert asked == [["a", "b", "c"], ["a", "b"], ["b"]]
+
+
+def test_a_batch_of_which_something_is_always_left_out_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    table, requests = table_that_answers(*[batch(left=["a"])] * (MAX_BATCH_RETRIES + 1))
+    with pytest.raises(RetryLater):
+        table.get_listed([Key("p", "a")])
+    assert len(requests) == MAX_BATCH_RETRIES + 1
 
 
 def test_a_ledger_of_several_pages_is_read_completely() -> None:

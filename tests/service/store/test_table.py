@@ -354,6 +354,16 @@ def test_a_listing_can_continue_after_any_job(table: Table) -> None:
         assert [item["jobName"] for item in rest.items] == following
 
 
+def test_items_are_read_by_their_keys_as_a_listing_has_them(table: Table) -> None:
+    for number in range(130):
+        table.write([listed(f"j{number}", f"{number}", "running", owner="ada", history=["long"])])
+    keys = [Key(f"job#j{number}", "job") for number in range(150)]
+    found = table.get_listed(keys[::-1])
+    assert [item["jobName"] for item in found] == [f"j{number}" for number in reversed(range(130))]
+    assert found[0] == {"pk": "job#j129", "sk": "job", "jobName": "j129", "jobState": "running", "owner": "ada"}
+    assert table.get_listed([]) == ()
+
+
 def scanned(table: Table, sort_keys: tuple[str, ...], limit: int, between: Callable[[], None]) -> list[list[Any]]:
     """The items on each page of a scan; `between` runs after each."""
     pages: list[list[Any]] = []

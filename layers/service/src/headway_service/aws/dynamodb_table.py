@@ -16,6 +16,7 @@ from headway_service.aws.error_codes import Verdict, classify, code_of
 from headway_service.aws.transient_errors import raise_retry_later
 from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.table import (
+    LISTED,
     Absent,
     AllEqual,
     AllOf,
@@ -49,6 +50,12 @@ _EVENTUALLY = {"ConsistentRead": False}
 
 MAX_CONTENTION_RETRIES = 5
 """How often a write that met another transaction on the same item is tried again before RetryLater is raised."""
+
+MAX_BATCH_RETRIES = 5
+"""How often what DynamoDB has left out of an answer is requested again before RetryLater is raised."""
+
+_BATCH_KEYS = 100
+"""Keys of one request (API reference, BatchGetItem)."""
 
 _FIRST_RETRY_S = 0.02
 _PASSING_CANCELLATIONS = {None, "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
@@ -186,6 +193,31 @@ class DynamoDBTable:
         last = page.get("LastEvaluatedKey")
         tail = position_of(decode_item(last)) if last else None
         return ListingPage(items=tuple(decode_item(item) for item in page["Items"]), after=tail)
+
+    def get_listed(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        found: dict[Key, Item] = {}
+        for begin in range(0, len(keys), _BATCH_KEYS):
+            for item in self._batch(keys[begin : begin + _BATCH_KEYS]):
+                found[Key(item["pk"], item["sk"])] = item
+        return tuple(found[key] for key in keys if key in found)
+
+    def _batch(self, keys: Sequence[Key]) -> Iterator[Item]:
+        aliases = _Aliases()
+        projection = ", ".join(aliases.name(each) for each in ("pk", "sk", *LISTED))
+        options = {"ProjectionExpression": projection, "ExpressionAttributeNames": aliases.names}
+        left: Any = {self._name: {"Keys": [_key(key) for key in keys], **options}}
+        for attempt in range(MAX_BATCH_RETRIES + 1):
+            if attempt:
+                time.sleep(random.uniform(0, _FIRST_RETRY_S * 2**attempt))
+            with _retry_later():
+                answer = self._client.batch_get_item(RequestItems=left)
+                items = member(answer, "Responses").get(self._name, [])
+            yield from (decode_item(item) for item in items)
+            left = answer.get("UnprocessedKeys")
+            if not left:
+                return
+        raise RetryLater("the queue's table is busy with other reads; try again in a moment")
 
     def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
         """See :class:`headway_service.ports.table.Table`."""

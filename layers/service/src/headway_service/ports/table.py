@@ -248,6 +248,13 @@ class Table(Protocol):
             descending: whether the greatest listing key comes first.
         """
 
+    def get_listed(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+        """Items by their keys, with what a listing has of them, eventually consistent, in the order of the keys.
+
+        Args:
+            keys: the keys, each once. What does not exist is left out.
+        """
+
     def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
         """Items of all partitions, in no order, strongly consistent.
 

@@ -138,6 +138,12 @@ class MemoryTable:
             tail = position_of(items[-1]) if more else None
             return ListingPage(items=kept, after=tail)
 
+    def get_listed(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        with self._lock:
+            found = (self._items.get(key) for key in keys)
+            return tuple(_copy(_projected(item)) for item in found if item is not None)
+
     def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
         """See :class:`headway_service.ports.table.Table`."""
         with self._lock:
@@ -225,7 +231,8 @@ def _copy(item: Mapping[str, Any]) -> dict[str, Any]:
     return copy
 
 
-_IN_LISTING = frozenset({"pk", "sk", "listing", "listingKey", *LISTED})
+_PROJECTED = frozenset({"pk", "sk", *LISTED})
+_IN_LISTING = _PROJECTED | {"listing", "listingKey"}
 
 _PLAIN = frozenset({str, int, bool, float, type(None)})
 
@@ -248,6 +255,11 @@ def _is_large(item: dict[str, Any]) -> bool:
     except ValueError:  # it holds something else than plain values
         pass
     return len(_encode(item).encode()) > MAX_ITEM_BYTES
+
+
+def _projected(item: Item) -> Item:
+    """What a listing has of an item that is read by its key."""
+    return {name: value for name, value in item.items() if name in _PROJECTED}
 
 
 def _listed_part(item: Item) -> Item:

@@ -19,7 +19,7 @@ from headway_verification.soak.faults.plan import BESIDE, READS, Fault, FaultPla
 T = TypeVar("T")
 
 ACTIONS: Mapping[str, str] = {
-    **{operation: f"dynamodb:{operation}" for operation in ("GetItem", "Query", "Scan")},
+    **{operation: f"dynamodb:{operation}" for operation in ("GetItem", "BatchGetItem", "Query", "Scan")},
     **{operation: f"ssm:{operation}" for operation in ("GetParameter", "PutParameter")},
     **{operation: f"cloudwatch:{operation}" for operation in ("PutMetricAlarm", "DeleteAlarms", "DescribeAlarms")},
     "GetMetricData": "cloudwatch:GetMetricData",

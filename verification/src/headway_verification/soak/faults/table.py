@@ -108,6 +108,10 @@ class FaultyTable:
 
         return self._edge.call("Query", work, refused=busy_error)
 
+    def get_listed(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        return self._edge.call("BatchGetItem", lambda: self._replica.read().get_listed(keys), refused=busy_error)
+
     def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
         """See :class:`headway_service.ports.table.Table`."""
 
