@@ -21,7 +21,7 @@ PAYS_FOR: Mapping[tuple[str, str], str] = {
     ("schedule", "attempt"): "the same; and once more, by itself, that SageMaker has accepted the launch",
     ("schedule", "pool"): "the same: enough instances are free, and no pool was paused since",
     ("schedule", "line"): "the same: the job is in no queue any more",
-    ("schedule", LISTING): "the job moves from the waiting to the running ones",
+    ("schedule", LISTING): "the job leaves the waiting ones; the running ones are listed by their attempts",
     ("schedule", "deployment"): "once for a deployment: the key of its marks",
     (
         "observe",
@@ -30,7 +30,7 @@ PAYS_FOR: Mapping[tuple[str, str], str] = {
     ("observe", "job"): "ended: the job, its instances and its attempt change together, once",
     ("observe", "pool"): "the same: the instances are free",
     ("observe", "request"): "the same: the table forgets the request with the job",
-    ("observe", LISTING): "the job moves from the running to the ended ones",
+    ("observe", LISTING): "`headway history` finds the ended job",
     ("tell", "entry"): "the feed: the events themselves; one append has those of a submission and its start",
     ("tell", "head"): "the feed: which entries count, so that no cursor misses an event, and each is there once",
     ("reconcile", "accounted"): "the mark of what of the job is in the sums: each attempt is in them once",

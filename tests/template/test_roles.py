@@ -27,6 +27,7 @@ ACTIONS = {
     | QUERIES
     | LETTERS
     | {
+        "dynamodb:BatchGetItem",
         "dynamodb:ConditionCheckItem",
         "dynamodb:Scan",
         "lambda:InvokeFunction",

@@ -8,7 +8,7 @@ import pytest
 
 from headway_service.errors import JobNotFound
 from headway_service.events.job_events import job_event
-from headway_service.store.job_listing import JobFilter
+from headway_service.store.job_filter import JobFilter
 from headway_service.store.repository import get_job
 from tests.service.world import ROOT, World
 

@@ -24,7 +24,7 @@ from headway_service.pools.apply_config import TEAM_KEPT_MS
 from headway_service.ports.table import Delete
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store import transitions
-from headway_service.store.job_listing import JobFilter
+from headway_service.store.job_filter import JobFilter
 from headway_service.store.ledger import read_ledger
 from headway_service.store.policy_actions import PolicyAction
 from headway_service.store.records.attempt import AttemptRecord, StopCause

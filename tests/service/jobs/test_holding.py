@@ -15,7 +15,7 @@ from headway_service.errors import Conflict, JobEnded, JobNotFound, NotWaiting
 from headway_service.pools.apply_config import TEAM_KEPT_MS
 from headway_service.ports.table import Item, Put, Update
 from headway_service.store import transitions
-from headway_service.store.job_listing import JobFilter
+from headway_service.store.job_filter import JobFilter
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import PoolRecord, ReservationRecord, TeamRecord

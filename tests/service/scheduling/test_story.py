@@ -19,7 +19,7 @@ from headway_service.sagemaker_api.status import parse_status
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.executor import Decision
 from headway_service.store import transitions
-from headway_service.store.job_listing import JobFilter
+from headway_service.store.job_filter import JobFilter
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.records.ledger import PoolRecord, ReservationRecord

@@ -12,7 +12,7 @@ from headway.lifecycle import WAITING
 from headway_service.errors import Conflict, InvalidRequest
 from headway_service.pools.apply_config import TEAM_KEPT_MS
 from headway_service.store import transitions
-from headway_service.store.job_listing import JobFilter
+from headway_service.store.job_filter import JobFilter
 from headway_service.store.ledger import read_ledger
 from tests.service.world import DAY_S, P5, ROOT, World, on
 

@@ -5,22 +5,27 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence, Set
 from itertools import chain, count
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bench.metering.dynamodb_units import MeteredTable
-from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
+from headway.lifecycle import ACTIVE, TERMINAL, WAITING, AttemptState, JobState
 from headway.policy import DEFAULT_POLICY
 from headway_service.errors import InvalidRequest
 from headway_service.jobs.position import PositionExplainer
 from headway_service.jobs.queue_fronts import MAX_EXPLAINED
+from headway_service.ports.table import Item, Key, Put
 from headway_service.store import transitions
-from headway_service.store.job_listing import MAX_LISTED, JobFilter, list_ended, list_jobs
+from headway_service.store.active_jobs import ActiveJobs
+from headway_service.store.job_filter import JobFilter
+from headway_service.store.job_listing import MAX_LISTED, list_ended, list_jobs
+from headway_service.store.records.array import ArrayRecord
+from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, World
@@ -46,11 +51,28 @@ def job(number: int, state: JobState, owner: str | None, team: str, name: str) -
     )
 
 
-def table_of(jobs: list[JobRecord]) -> MemoryTable:
+def attempt_of(of: JobRecord) -> AttemptRecord:
+    return AttemptRecord.next_of(
+        of, attempt_state=AttemptState.LIVE, mark="m", since_ms=1, lease_holder="", lease_until_ms=0, seen_ms=1
+    )
+
+
+def table_of(jobs: list[JobRecord], *, by_older_code: Collection[str] = ()) -> MemoryTable:
+    """The jobs, with attempts where they hold instances; older code has kept such jobs in the index as well."""
     table = MemoryTable()
     for each in jobs:
-        table.write([each.put()])
+        item = each.put().item
+        if each.job_state in ACTIVE and each.array is None:
+            table.write([attempt_of(each).put()])
+            if each.job_name in by_older_code:
+                item = {**item, "listing": "holding", "listingKey": each.rank()}
+        table.write([Put(item=item)])
     return table
+
+
+def place_of(of: JobRecord) -> str:
+    """The place of a job among those of its kind."""
+    return f"{of.ended_ms:013d}#{of.job_name}" if of.job_state in TERMINAL else of.rank()
 
 
 def pages(table: MemoryTable, wanted: JobFilter, limit: int) -> Iterator[list[JobRecord]]:
@@ -65,6 +87,8 @@ def pages(table: MemoryTable, wanted: JobFilter, limit: int) -> Iterator[list[Jo
 NAMES = st.sampled_from(["bert", "Bert", "gpt-small", "gpt"])
 OWNERS, TEAMS = st.sampled_from([None, ADA, BOB]), st.sampled_from(["", "a", "b"])
 KINDS = st.lists(st.tuples(st.sampled_from(JobState), OWNERS, TEAMS, NAMES), max_size=60)
+ARRAY = ArrayRecord(count=9)
+NUMBERS = st.frozensets(st.integers(0, 60), max_size=30)
 WANTED = st.builds(
     JobFilter,
     states=st.frozensets(st.sampled_from(JobState), min_size=1),
@@ -74,15 +98,21 @@ WANTED = st.builds(
 )
 
 
-@given(kinds=KINDS, wanted=WANTED, limit=st.integers(1, 20))
+@given(kinds=KINDS, wanted=WANTED, limit=st.integers(1, 20), arrays=NUMBERS, older=NUMBERS)
 def test_all_pages_together_have_exactly_the_matching_items_in_order(
-    kinds: list[tuple[JobState, str | None, str, str]], wanted: JobFilter, limit: int
+    kinds: list[tuple[JobState, str | None, str, str]],
+    wanted: JobFilter,
+    limit: int,
+    arrays: Set[int],
+    older: Set[int],
 ) -> None:
     jobs = [job(number, *kind) for number, kind in enumerate(kinds)]
-    found = list(pages(table_of(jobs), wanted, limit))
+    jobs = [each.model_copy(update={"array": ARRAY}) if n in arrays else each for n, each in enumerate(jobs)]
+    table = table_of(jobs, by_older_code={each.job_name for n, each in enumerate(jobs) if n in older})
+    found = list(pages(table, wanted, limit))
     assert all(len(page) <= limit for page in found)
     groups = [
-        sorted((each for each in jobs if each.job_state in group), key=lambda each: each.listed()[1], reverse=ended)
+        sorted((each for each in jobs if each.job_state in group), key=place_of, reverse=ended)
         for group, ended in ((ACTIVE, False), (WAITING, False), (TERMINAL, True))
     ]
     assert [each.job_name for page in found for each in page] == [
@@ -93,6 +123,88 @@ def test_all_pages_together_have_exactly_the_matching_items_in_order(
         and wanted.team in {None, each.team}
         and (wanted.name_contains or "") in each.job_name
     ]
+
+
+@example(  # more arrays than a page of the index has, between and after the attempts
+    states=[JobState.RUNNING] * 9, wanted=JobFilter(states=ACTIVE), limit=1, arrays={2, 3, 6, 7, 8}, older={5}
+)
+@given(
+    states=st.lists(st.sampled_from([JobState.RUNNING, JobState.STOPPING, JobState.PENDING]), max_size=30),
+    wanted=st.sampled_from([JobFilter(states=ACTIVE), JobFilter(states=frozenset({JobState.RUNNING}), team="a")]),
+    limit=st.integers(1, 4),
+    arrays=NUMBERS,
+    older=NUMBERS,
+)
+def test_jobs_that_hold_instances_come_page_by_page_from_the_ledger_and_the_index(
+    states: list[JobState], wanted: JobFilter, limit: int, arrays: Set[int], older: Set[int]
+) -> None:
+    jobs = [job(n, state, None, "ab"[n % 2], "j") for n, state in enumerate(states)]
+    jobs = [each.model_copy(update={"array": ARRAY}) if n in arrays else each for n, each in enumerate(jobs)]
+    active = ActiveJobs(table_of(jobs, by_older_code={each.job_name for n, each in enumerate(jobs) if n in older}))
+    found: list[str] = []
+    after = None
+    for _ in range(2 * len(jobs) + 1):
+        page = active.page(wanted, after, limit)
+        found += [item["jobName"] for item in page.items]
+        after = page.after
+        if after is None:
+            break
+    in_order = sorted((each for each in jobs if each.job_state in ACTIVE & wanted.states), key=JobRecord.rank)
+    assert found == [each.job_name for each in in_order if wanted.team in {None, each.team}]
+
+
+def running(number: int) -> JobRecord:
+    return job(number, JobState.RUNNING, ADA, "a", "j")
+
+
+@pytest.mark.parametrize("state", [JobState.PENDING, JobState.COMPLETED])
+def test_a_job_that_no_longer_holds_instances_is_not_listed_by_its_attempt(state: JobState) -> None:
+    """Its attempt and the job are two reads: here it has moved on in between."""
+    table = table_of([running(1), running(2)])
+    table.write([job(1, state, ADA, "a", "j").put()])
+    found = [each.job_name for page in pages(table, JobFilter(states=ALL), 9) for each in page]
+    assert found == ["j-2", "j-1"]
+
+
+def test_a_job_that_starts_again_while_attempts_are_read_is_listed_once() -> None:
+    table = table_of([running(1)])
+    again = running(1).model_copy(update={"attempt_count": 1, "priority": 3})
+    table.write([attempt_of(again).put()])
+    requested: list[Key] = []
+
+    class Batches(MemoryTable):
+        """DynamoDB refuses a batch with the same key twice."""
+
+        def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
+            return table.query_for_display(pk, prefix=prefix, limit=limit)
+
+        def get_listed(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+            requested.extend(keys)
+            return table.get_listed(keys)
+
+    page, token = list_jobs(Batches(), JobFilter(states=ACTIVE), 9, None)
+    assert ([each.job_name for each in page], token) == (["j-1"], None)
+    assert requested == [JobRecord.key("j-1")]
+
+
+def test_of_jobs_that_hold_instances_only_those_are_read_that_may_match_and_fill_the_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = table_of([*map(running, range(40)), job(90, JobState.RUNNING, ADA, "b", "j")])
+    read: list[int] = []
+    whole = MemoryTable.get_listed
+
+    def counted(self: MemoryTable, keys: Sequence[Key]) -> tuple[Item, ...]:
+        read.append(len(keys))
+        return whole(self, keys)
+
+    monkeypatch.setattr(MemoryTable, "get_listed", counted)
+    page, _ = list_jobs(table, JobFilter(states=ACTIVE, team="b"), 9, None)
+    assert ([each.job_name for each in page], read) == (["j-90"], [1])
+    page, _ = list_jobs(table, JobFilter(states=ACTIVE, name_contains="j-17"), 9, None)
+    assert ([each.job_name for each in page], read) == (["j-17"], [1, 1])
+    page, _ = list_jobs(table, JobFilter(states=ACTIVE), 9, None)
+    assert (len(page), read) == (9, [1, 1, 9])
 
 
 def test_one_page_reads_a_limited_part_of_a_long_queue_and_returns_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +334,7 @@ def test_a_span_has_exactly_the_matching_jobs_that_ended_in_it(
     assert token is None
     expected = [
         each
-        for each in sorted(jobs, key=lambda each: each.listed()[1], reverse=True)
+        for each in sorted(jobs, key=place_of, reverse=True)
         if since_ms <= (each.ended_ms or 0) < until_ms
         and (not wanted.owners or (each.owner in wanted.owners and each.team == wanted.team))
     ]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from headway.lifecycle import TERMINAL
 from headway_service.accounting.accountant import Accountant
 from headway_service.ports.table import Table
-from headway_service.store.job_listing import JobFilter, list_jobs
+from headway_service.store.job_filter import JobFilter
+from headway_service.store.job_listing import list_jobs
 from headway_service.store.repository import find_job
 
 MAX_COMPARED = 50

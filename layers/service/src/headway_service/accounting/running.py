@@ -10,19 +10,16 @@ from datetime import date
 from headway.accounting.days import split
 from headway.accounting.differences import OTHER
 from headway.jobpolicy.rules import tags_in
-from headway.lifecycle import ACTIVE, AttemptState
+from headway.lifecycle import AttemptState
 from headway_service.accounting.records import short
 from headway_service.ports.table import Table
-from headway_service.store.job_listing import JobFilter, list_jobs
 from headway_service.store.ledger import read_attempts
 from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_request
 
 MAX_TAGGED = 200
 """Running attempts whose requests are read for the value of a tag; further ones share one sum."""
-
-_LISTED = 500
-"""Jobs in one page of the listing from which owners are read."""
 
 _Shown = tuple[str, str]
 """The period of a row, and its name."""
@@ -100,10 +97,10 @@ def _names(table: Table, dimension: str, attempts: Sequence[AttemptRecord]) -> I
         case "team":
             yield from (attempt.team for attempt in attempts)
         case "owner":
-            owners = _owners(table) if attempts else {}
+            owners = _owners(table, attempts)
             for attempt in attempts:
                 if attempt.job_name not in owners:
-                    # The listing is eventually consistent.
+                    # That read is eventually consistent.
                     job = find_job(table, attempt.job_name)
                     owners[attempt.job_name] = job.owner if job else None
                 yield owners[attempt.job_name] or ""
@@ -113,14 +110,9 @@ def _names(table: Table, dimension: str, attempts: Sequence[AttemptRecord]) -> I
                 yield _tag(table, attempt, key) if number < MAX_TAGGED else OTHER
 
 
-def _owners(table: Table) -> dict[str, str | None]:
-    owners: dict[str, str | None] = {}
-    token: str | None = None
-    while True:
-        jobs, token = list_jobs(table, JobFilter(states=ACTIVE), _LISTED, token)
-        owners |= {job.job_name: job.owner for job in jobs}
-        if token is None:
-            return owners
+def _owners(table: Table, attempts: Sequence[AttemptRecord]) -> dict[str, str | None]:
+    jobs = dict.fromkeys(JobRecord.key(attempt.job_name) for attempt in attempts)
+    return {item["jobName"]: item.get("owner") for item in table.get_listed([*jobs])}
 
 
 def _tag(table: Table, attempt: AttemptRecord, key: str) -> str:

@@ -13,7 +13,8 @@ from headway_service.digest.content import Week, digest_of, loosest, most_lost
 from headway_service.errors import Conflict, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
-from headway_service.store.job_listing import MAX_LISTED, JobFilter, list_ended
+from headway_service.store.job_filter import JobFilter
+from headway_service.store.job_listing import MAX_LISTED, list_ended
 from headway_service.store.records.digest import DIGEST_KEPT_S, DigestRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job

@@ -34,7 +34,8 @@ from headway_service.jobs.position import JobView, PositionExplainer, reasons_fr
 from headway_service.jobs.queue_fronts import ranks_as_stored
 from headway_service.pools.capacity import PoolUse, read_pool_uses
 from headway_service.ports.table import Table
-from headway_service.store.job_listing import JobFilter, list_jobs
+from headway_service.store.job_filter import JobFilter
+from headway_service.store.job_listing import list_jobs
 from headway_service.store.ledger import Ledger
 from headway_service.store.queue_tail import MAX_PLACE
 from headway_service.store.records.attempt import AttemptRecord

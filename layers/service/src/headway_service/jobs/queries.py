@@ -14,7 +14,8 @@ from headway_service.errors import InvalidRequest
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.redaction import Shown, shown
-from headway_service.store.job_listing import JobFilter, list_jobs
+from headway_service.store.job_filter import JobFilter
+from headway_service.store.job_listing import list_jobs
 from headway_service.store.records.array import MemberResultRecord
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER

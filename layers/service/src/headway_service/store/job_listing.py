@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway_service.errors import InvalidRequest
-from headway_service.ports.table import Condition, Contains, Equals, OneOf, Table, position_of
+from headway_service.ports.table import ListingPage, Table, position_of
+from headway_service.store.active_jobs import ActiveJobs
+from headway_service.store.job_filter import JobFilter
 from headway_service.store.records.job import JobRecord
 
 MAX_LISTED = 500
@@ -28,38 +28,6 @@ _LISTINGS: Mapping[str, frozenset[JobState]] = {"holding": ACTIVE, "waiting": WA
 
 _Position = tuple[str, Mapping[str, str] | None]
 """A listing, and the key of the job after which it continues."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JobFilter:
-    """Which jobs are listed: those that match every attribute.
-
-    Attributes:
-        states: the job is in one of these states; at least one.
-        owners: the job belongs to each of these owners, so with two there is none.
-        team: the team that is charged.
-        name_contains: a part of the name; case matters.
-    """
-
-    states: frozenset[JobState]
-    owners: frozenset[str] = frozenset()
-    team: str | None = None
-    name_contains: str | None = None
-
-    def conditions(self) -> list[Condition]:
-        """The filter as conditions on the job's item."""
-        found: list[Condition] = [OneOf("jobState", tuple(sorted(self.states)))]
-        found += [Equals("owner", owner) for owner in sorted(self.owners)]
-        if self.team is not None:
-            found.append(Equals("team", self.team))
-        if self.name_contains is not None:
-            found.append(Contains("jobName", self.name_contains))
-        return found
-
-    def digest(self) -> str:
-        """Identifies the filter in a token."""
-        text = json.dumps(asdict(self), default=sorted, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def list_jobs(table: Table, wanted: JobFilter, limit: int, token: str | None) -> tuple[list[JobRecord], str | None]:
@@ -86,6 +54,7 @@ def list_jobs(table: Table, wanted: JobFilter, limit: int, token: str | None) ->
         if position[0] not in order or digest != wanted.digest():
             raise InvalidRequest("nextToken belongs to another listing: pass the same states and filters as before")
     where = wanted.conditions()
+    active = ActiveJobs(table)
     found: list[JobRecord] = []
     for _ in range(_MAX_READS):
         lacking = limit - len(found)
@@ -93,7 +62,11 @@ def list_jobs(table: Table, wanted: JobFilter, limit: int, token: str | None) ->
             break
         name, after = position
         read = max(lacking, _FILTERED_READ) if len(where) > 1 else lacking
-        page = table.listing(name, where=where, after=after, limit=read, descending=name == "ended")
+        page: ListingPage
+        if name == "holding":
+            page = active.page(wanted, after, read)
+        else:
+            page = table.listing(name, where=where, after=after, limit=read, descending=name == "ended")
         found += [JobRecord.parse(item) for item in page.items[:lacking]]
         later = order[order.index(name) + 1 :]
         if len(page.items) > lacking:

@@ -194,6 +194,12 @@ def read_attempts(table: Table) -> tuple[AttemptRecord, ...]:
     return tuple(AttemptRecord.parse(item) for item in table.query(LEDGER, prefix="attempt#", limit=MAX_LEDGER_ITEMS))
 
 
+def read_attempts_for_display(table: Table) -> tuple[AttemptRecord, ...]:
+    """Read the attempts that hold instances, eventually consistent."""
+    items = table.query_for_display(LEDGER, prefix="attempt#", limit=MAX_LEDGER_ITEMS)
+    return tuple(AttemptRecord.parse(item) for item in items)
+
+
 def read_pools(table: Table) -> tuple[PoolRecord, ...]:
     """Read the pools, strongly consistent."""
     return tuple(PoolRecord.parse(item) for item in table.query(LEDGER, prefix=_BEFORE_POOLS, limit=MAX_LEDGER_ITEMS))

@@ -17,7 +17,8 @@ from headway_service.config.document import Configuration
 from headway_service.jobs.position import reasons_from_plan
 from headway_service.pools.capacity import capacity_of
 from headway_service.ports.table import Table
-from headway_service.store.job_listing import JobFilter, list_jobs
+from headway_service.store.job_filter import JobFilter
+from headway_service.store.job_listing import list_jobs
 from headway_service.store.ledger import Ledger, read_ledger_for_display
 from headway_service.store.queue_tail import MAX_PLACE
 from headway_service.store.records.attempt import AttemptRecord

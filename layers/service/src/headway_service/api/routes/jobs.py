@@ -60,7 +60,8 @@ from headway_service.observability.request_log import job_named_in
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.sagemaker_api.tags import MAX_TAGS
-from headway_service.store.job_listing import MAX_LISTED, JobFilter
+from headway_service.store.job_filter import JobFilter
+from headway_service.store.job_listing import MAX_LISTED
 
 router = DocumentedRouter("Jobs")
 

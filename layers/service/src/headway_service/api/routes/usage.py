@@ -27,7 +27,8 @@ from headway_service.api.routes.jobs import MAX_ARN_CHARS
 from headway_service.api.usage_documents import history_document, quality_document, usage_document
 from headway_service.errors import InvalidRequest, NotAllowed, SumsChanged, UnsupportedMediaType
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
-from headway_service.store.job_listing import MAX_LISTED, JobFilter, list_ended
+from headway_service.store.job_filter import JobFilter
+from headway_service.store.job_listing import MAX_LISTED, list_ended
 from headway_service.validation_messages import explained
 
 router = DocumentedRouter("Usage")

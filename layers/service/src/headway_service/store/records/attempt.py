@@ -9,6 +9,7 @@ from pydantic import Field
 
 from headway.lifecycle import AttemptState
 from headway.model import Allocation
+from headway.scheduling.ordering import rank_key
 from headway_service.ports.table import Delete, Equals, Key, Put
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.status import STARTING
@@ -171,6 +172,10 @@ class AttemptRecord(Record):
         if self.secondary_status is not None and self.secondary_status not in STARTING:
             return False
         return now_ms - self.since_ms >= self.pending_limit_s * 1000
+
+    def rank(self) -> str:
+        """The place of its job in a queue, as a sort key."""
+        return rank_key(self.priority, (self.entry_time or 0) + self.handicap_ms, self.job_name)
 
     def in_pool(self, pool: str) -> AttemptRecord:
         """It in the pool that SageMaker has selected."""

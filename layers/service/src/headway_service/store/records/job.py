@@ -11,7 +11,7 @@ from pydantic import Field
 
 from headway.dependencies import Condition, Ending
 from headway.jobpolicy.failure_kinds import LIMITS
-from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
+from headway.lifecycle import TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
 from headway.pool_names import billed_pool
 from headway.reasons import ReasonCode
@@ -292,11 +292,13 @@ class JobRecord(Record):
             each if each.team is not None else each.model_copy(update={"team": self.team}) for each in self.attempts
         )
 
-    def listed(self) -> tuple[str, str]:
-        """The listing it belongs to and its place there."""
+    def listed(self) -> tuple[str, str] | None:
+        """The listing it belongs to and its place there; None while it has an attempt, which the ledger lists."""
         if self.job_state in TERMINAL:
             return "ended", f"{self.ended_ms:013d}#{self.job_name}"
-        return "holding" if self.job_state in ACTIVE else "waiting", self.rank()
+        if self.job_state in WAITING:
+            return "waiting", self.rank()
+        return None if self.array is None else ("holding", self.rank())
 
     def rank(self) -> str:
         """Its place in a queue, as a sort key."""
@@ -305,8 +307,9 @@ class JobRecord(Record):
     def put(self, *, was: int | None = None) -> Put:
         """The write that stores it, on condition that the stored version is still ``was``."""
         key = self.key(self.job_name)
-        listing, listing_key = self.listed()
-        item = {"pk": key.pk, "sk": key.sk, "listing": listing, "listingKey": listing_key, **self.fields()}
+        listed = self.listed()
+        place = {} if listed is None else {"listing": listed[0], "listingKey": listed[1]}
+        item = {"pk": key.pk, "sk": key.sk, **place, **self.fields()}
         return Put(item=item, requires=None if was is None else Equals("version", was))
 
     @property
