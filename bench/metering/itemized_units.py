@@ -26,7 +26,7 @@ PAYS_FOR: Mapping[tuple[str, str], str] = {
     (
         "observe",
         "attempt",
-    ): "training begins, and ends, so that an upload is not taken for idle; the attempt is over",
+    ): "training begins; the attempt is over",
     ("observe", "job"): "ended: the job, its instances and its attempt change together, once",
     ("observe", "pool"): "the same: the instances are free",
     ("observe", "request"): "the same: the table forgets the request with the job",

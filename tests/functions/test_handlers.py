@@ -80,6 +80,9 @@ def test_the_monitor_creates_alarms_every_minute_and_handles_the_one_in_a_messag
     assert (functions.http("GET", "/jobs/job1")[1]["jobState"], functions.wakes()) == ("running", [])
     cloudwatch.set_alarm_state(AlarmName=alarm["AlarmName"], StateValue="ALARM", StateReason="a test says so")
     functions.invoke("watch", message)
+    assert functions.http("GET", "/jobs/job1")[1]["jobState"] == "running", "SageMaker says that it does not train"
+    functions.fleet.advance(time.time() + 300)
+    functions.invoke("watch", message)
     assert functions.http("GET", "/jobs/job1")[1]["jobState"] == "stopping"
     assert functions.wakes() == [f"{training_job.name} is to stop"]
 

@@ -74,6 +74,7 @@ ACTIONS = {
         "cloudwatch:PutMetricAlarm",
         "dynamodb:GetItem",
         "dynamodb:PutItem",
+        "sagemaker:DescribeTrainingJob",
         "sqs:SendMessage",
     },
     "TellFunctionRole": (ALL - CHANGES)

@@ -16,7 +16,8 @@ from headway_service.early_stopping import members as compared
 from headway_service.early_stopping import stopper
 from headway_service.early_stopping.members import ComparedMember
 from headway_service.early_stopping.stopper import EarlyStopper
-from headway_service.errors import Conflict, InvalidRequest, NameInUse
+from headway_service.errors import Conflict, InvalidRequest, NameInUse, OutcomeUnknown
+from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.ports.training_metrics import JobMetric, Series
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.store.ledger import read_ledger
@@ -71,6 +72,7 @@ class Arrays:
         return EarlyStopper(
             self.world.table,
             lambda: self.metrics,
+            lambda: self.world.training_jobs,
             clock=self.world.clock,
             machine_clock=self.world.machine_clock,
             wake=self.world.wakes.append,
@@ -114,6 +116,26 @@ def test_a_member_that_is_worse_than_the_others_is_stopped_with_the_figures() ->
     assert ended.reason.message == f"stopped {message}"
     assert arrays.states() == ["running", "running", "stopped", "stopped"]
     assert (arrays.numbers().stopped, arrays.numbers().stopped_early) == (2, 2)
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_member_that_uploads_or_of_which_sagemaker_does_not_answer_is_not_stopped(
+    monkeypatch: pytest.MonkeyPatch, answers: bool
+) -> None:
+    arrays = reported(1, 2, 3, 9)
+    whole = arrays.world.training_jobs.describe
+
+    def describe(name: str) -> TrainingJobStatus | None:
+        found = whole(name)
+        if found is None or name != arrays.attempt(3):
+            return found
+        if not answers:
+            raise OutcomeUnknown("no answer")
+        return replace(found, secondary_status="Uploading", training_since_ms=None)
+
+    monkeypatch.setattr(arrays.world.training_jobs, "describe", describe)
+    assert arrays.compare() == 1
+    assert arrays.states() == ["running", "running", "stopping", "running"]
 
 
 def test_an_array_whose_members_completed_or_were_stopped_early_has_completed() -> None:

@@ -13,10 +13,11 @@ from mypy_boto3_cloudwatch import CloudWatchClient
 from mypy_boto3_cloudwatch.literals import StateValueType
 
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
-from headway_service.errors import RetryLater
+from headway_service.errors import OutcomeUnknown, RetryLater
 from headway_service.monitoring import utilization_monitor
 from headway_service.monitoring.utilization_monitor import MonitorReport, UtilizationMonitor
 from headway_service.ports.table import Table
+from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import AttemptRecord
@@ -43,6 +44,7 @@ class Watched:
         self.monitor = UtilizationMonitor(
             table=self.world.table,
             alarms=self.alarms,
+            training_jobs=lambda: self.world.training_jobs,
             configuration=self.world.configured,
             clock=self.world.clock,
             machine_clock=self.world.machine_clock,
@@ -114,6 +116,57 @@ def test_an_attempt_has_an_alarm_for_each_host_while_it_trains_and_none_after(cl
     queue.world.pass_time(7200)
     assert queue.watch().removed == 2
     assert queue.names() == []
+
+
+class Asked:
+    """SageMaker, of which only the status of a training job is asked."""
+
+    def __init__(self, world: World, secondary_status: str | None) -> None:
+        self._world = world
+        self._secondary_status = secondary_status
+        self.questions = 0
+
+    def describe(self, name: str) -> TrainingJobStatus | None:
+        self.questions += 1
+        if self._secondary_status is None:
+            return None
+        now_ms = self._world.clock()
+        return TrainingJobStatus(
+            attempt=name,
+            status="InProgress",
+            secondary_status=self._secondary_status,
+            modified_ms=now_ms,
+            training_since_ms=now_ms if self._secondary_status == "Training" else None,
+        )
+
+
+@pytest.mark.parametrize(("said", "stops"), [("Training", True), ("Uploading", False), (None, False)])
+def test_an_idle_job_is_stopped_only_if_sagemaker_says_that_it_still_trains(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch, said: str | None, stops: bool
+) -> None:
+    """While it uploads, its instances are idle, and its record does not say that it uploads."""
+    queue, _ = idle(client)
+    asked = Asked(queue.world, said)
+    monkeypatch.setattr(queue.world, "training_jobs", asked)
+    assert queue.watch().measures == stops
+    assert asked.questions == 1
+    assert ("Underused" in queue.history("a")) is stops
+
+
+def test_an_idle_job_of_which_sagemaker_does_not_answer_is_checked_in_the_next_run(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue, _ = idle(client)
+    jobs, answers = queue.world.training_jobs, iter([OutcomeUnknown("no answer")])
+
+    def describe(name: str) -> TrainingJobStatus | None:
+        if (error := next(answers, None)) is not None:
+            raise error
+        return whole(name)
+
+    whole = jobs.describe
+    monkeypatch.setattr(jobs, "describe", describe)
+    assert [queue.watch().measures for _ in range(2)] == [0, 1]
 
 
 def test_a_job_that_becomes_idle_late_is_stopped(client: CloudWatchClient) -> None:
@@ -439,6 +492,7 @@ def test_alarms_left_by_another_invocation_are_deleted_within_the_hour(client: C
     other = UtilizationMonitor(
         table=queue.world.table,
         alarms=queue.alarms,
+        training_jobs=lambda: queue.world.training_jobs,
         configuration=queue.world.configured,
         clock=queue.world.clock,
         machine_clock=queue.world.machine_clock,

@@ -275,16 +275,17 @@ def test_an_older_status_does_not_replace_a_newer_one(world: World) -> None:
     world.submit("a")
     world.tick()
 
-    def seen(secondary: str, at_ms: int) -> str | None:
+    def seen(secondary: str, at_ms: int, *, asked: bool = False) -> str | None:
         sighting = TrainingJobStatus(attempt="a", status="InProgress", secondary_status=secondary, modified_ms=at_ms)
-        world.observer.apply_status(sighting, world.clock())
+        world.observer.apply_status(sighting, world.clock(), asked=asked)
         attempt = world.queries.show("a", ROOT)[1]
         return attempt.secondary_status if attempt else None
 
     assert seen("Training", 2000) == "Training"
     assert seen("Downloading", 1000) == "Training"
     assert seen("Training", 2000) == "Training"
-    assert seen("Uploading", 3000) == "Uploading"
+    assert seen("Uploading", 3000) == "Training", "nothing is decided by it, so it is not written"
+    assert seen("Uploading", 3000, asked=True) == "Uploading"
 
 
 def test_events_of_other_training_jobs_are_ignored(world: World) -> None:

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 from functools import cached_property
 
-import boto3
-
-from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
-from headway_service.bootstrap.clients import CALL_LIMITS, ONE_TRY
-from headway_service.bootstrap.container import Container
-from headway_service.ports.training_jobs import AllTrainingJobs
+from headway_service.bootstrap.sagemaker import SageMakerContainer
 from headway_service.store.marks import Marks
 from headway_service.tracking.observer import Observer
 from headway_service.tracking.unmanaged_jobs import UnmanagedJobs
 
 
-class TrackingContainer(Container):
+class TrackingContainer(SageMakerContainer):
     """For the functions that apply what SageMaker says of training jobs."""
-
-    @cached_property
-    def training_jobs(self) -> AllTrainingJobs:
-        """SageMaker."""
-        return SageMakerTrainingJobs(
-            boto3.client("sagemaker", config=CALL_LIMITS),
-            lambda: boto3.client("sagemaker", config=ONE_TRY),
-        )
 
     @cached_property
     def marks(self) -> Marks:

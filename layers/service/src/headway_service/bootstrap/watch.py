@@ -9,14 +9,14 @@ import boto3
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
 from headway_service.bootstrap.clients import CALL_LIMITS
-from headway_service.bootstrap.container import Container
+from headway_service.bootstrap.sagemaker import SageMakerContainer
 from headway_service.early_stopping.stopper import EarlyStopper
 from headway_service.monitoring.utilization_monitor import UtilizationMonitor
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.training_metrics import TrainingMetrics
 
 
-class WatchContainer(Container):
+class WatchContainer(SageMakerContainer):
     """For the function `watch`."""
 
     @cached_property
@@ -31,6 +31,7 @@ class WatchContainer(Container):
         return UtilizationMonitor(
             table=self.table,
             alarms=self.alarms,
+            training_jobs=lambda: self.training_jobs,
             configuration=self._configuration,
             clock=self.clock,
             machine_clock=self.machine_clock,
@@ -48,6 +49,7 @@ class WatchContainer(Container):
         return EarlyStopper(
             self.table,
             lambda: self.training_metrics,
+            lambda: self.training_jobs,
             clock=self.clock,
             machine_clock=self.machine_clock,
             wake=self.wake,

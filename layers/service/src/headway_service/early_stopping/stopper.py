@@ -19,6 +19,7 @@ from headway_service.errors import Conflict, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
+from headway_service.ports.training_jobs import TrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
@@ -26,6 +27,7 @@ from headway_service.store.records.array import MemberResultRecord, MembersRecor
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_attempt, find_job, get_job
+from headway_service.tracking.training_check import still_trains
 
 MAX_ARRAYS = 20
 """Arrays that one run compares the members of. With more, each run begins with another one."""
@@ -42,6 +44,7 @@ class EarlyStopper:
     Args:
         table: the table.
         metrics: makes the client of CloudWatch's metrics; called only if there is something to compare.
+        training_jobs: makes the client of SageMaker; called only if a member is to stop.
         clock: the training time, ms.
         machine_clock: the machine time, ms: that of CloudWatch.
         wake: requests a tick, which stops attempts.
@@ -51,6 +54,7 @@ class EarlyStopper:
         self,
         table: Table,
         metrics: Callable[[], TrainingMetrics],
+        training_jobs: Callable[[], TrainingJobs],
         *,
         clock: Callable[[], int],
         machine_clock: Callable[[], int],
@@ -58,6 +62,7 @@ class EarlyStopper:
     ) -> None:
         self._table = table
         self._metrics = metrics
+        self._training_jobs = training_jobs
         self._clock = clock
         self._machine_clock = machine_clock
         self._wake = wake
@@ -131,7 +136,7 @@ class EarlyStopper:
     def _stop(self, name: str, settings: EarlyStopping, verdict: Verdict) -> bool:
         """Stop the attempt of a member, unless it has ended or stops already. Returns whether it was stopped."""
         attempt = find_attempt(self._table, name)
-        if attempt is None or not trains(attempt):
+        if attempt is None or not trains(attempt) or not still_trains(self._training_jobs(), name):
             return False
         job = get_job(self._table, attempt.job_name)
         action = policy_actions.on_median(settings, verdict)

@@ -22,10 +22,12 @@ from headway_service.observability.logging import logger
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
+from headway_service.ports.training_jobs import TrainingJobs
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.repository import find_attempt, find_job, find_request_of, retry_on_conflict
+from headway_service.tracking.training_check import still_trains
 
 MAX_PUTS = 60
 """Alarms that one run makes; the next one continues. PutMetricAlarm is throttled at three a second (service quota)."""
@@ -63,6 +65,7 @@ class UtilizationMonitor:
     Args:
         table: the table.
         alarms: the alarms.
+        training_jobs: makes the client of SageMaker; called only if the policy has an action.
         configuration: the configuration in effect.
         clock: the training time, ms since the epoch.
         machine_clock: the machine time, ms since the epoch.
@@ -74,6 +77,7 @@ class UtilizationMonitor:
         *,
         table: Table,
         alarms: Alarms,
+        training_jobs: Callable[[], TrainingJobs],
         configuration: Callable[[], Configuration],
         clock: Callable[[], int],
         machine_clock: Callable[[], int],
@@ -81,6 +85,7 @@ class UtilizationMonitor:
     ) -> None:
         self._table = table
         self._alarms = alarms
+        self._training_jobs = training_jobs
         self._configuration = configuration
         self._clock = clock
         self._machine_clock = machine_clock
@@ -192,6 +197,8 @@ class UtilizationMonitor:
             action = policy_actions.on_underuse(job, attempt, watch)
             if action is None:
                 continue
+            if not still_trains(self._training_jobs(), attempt.attempt_name):
+                return False
             self._table.write(transitions.apply_policy_action(job, attempt, action, now_ms))
             logger.info(
                 "a measure was taken",
