@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from hypothesis import strategies as st
@@ -12,9 +12,9 @@ from headway.model import Allocation, Calendar, Demand, Reservation, SizeChange,
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.policy import Ageing, Order, Policy, Team
 from headway.scheduling.alternatives import choices, chosen
-from headway.scheduling.equals.attained import attained_handicap_ms, current_attained_ms
-from headway.scheduling.equals.remaining import after_attempt
+from headway.scheduling.equals.attained import attained_handicap_ms
 from headway.scheduling.scheduler import schedule
+from headway.scheduling.standing import standing_after
 from headway.vectors import minus, overlap, plus, positive, total
 
 POOLS = ("ml.c5.large", "ml.g5.xlarge")
@@ -481,23 +481,14 @@ class World:
             for pool in [each for each in self.held.values() if each.claimed_by == name]:
                 # SageMaker reports the use of a warm pool no later than the end of the attempt.
                 self.end(pool.job)
-            handicap_ms, left_ms = attempt.handicap_ms, attempt.left_ms
-            if left_ms is not None and attempt.checkpoints:
-                kept_ms = max(0, until_ms - attempt.since_ms - self.policy.checkpoint_interval_ms)
-                left_ms, handicap_ms = after_attempt(left_ms, handicap_ms, kept_ms)
-            attained_ms = attempt.attained_ms
-            if attained_ms is not None:
-                attained_ms = current_attained_ms(attempt, self.now_ms)
-                handicap_ms = attained_handicap_ms(attained_ms, attempt.max_handicap_ms)
+            ran_ms = until_ms - attempt.since_ms if attempt.checkpoints else 0
+            kept_ms = max(0, ran_ms - self.policy.checkpoint_interval_ms)
             self.waiting[name] = WaitingJob(
                 name=name,
                 demand=attempt.demand,
                 priority=attempt.priority,
                 entry_time_ms=self.now_ms if attempt.entry_time_ms is None else attempt.entry_time_ms,
-                handicap_ms=handicap_ms,
-                left_ms=left_ms,
-                attained_ms=attained_ms,
-                max_handicap_ms=attempt.max_handicap_ms,
+                **asdict(standing_after(attempt, until_ms, kept_ms)),
                 team=attempt.team,
                 limit_ms=attempt.limit_ms,
                 warm_key=attempt.warm_key,

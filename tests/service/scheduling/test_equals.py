@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from headway.scheduling.standing import Standing
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.transitions.job import _turn_after
+from headway_service.store.transitions.job import _standing_after
 from tests.service.scheduling.test_teams import configure, world_of
 from tests.service.world import DAY_S, ROOT, World, on
 
@@ -108,27 +109,28 @@ def test_a_job_without_checkpoints_has_as_much_left_after_it_was_preempted_for_a
 def test_what_is_kept_of_an_attempt_is_what_it_trained_before_its_stop_and_has_not_lost(
     lost_ms: int, stopping_since_ms: int | None, trained_ms: int | None, kept_ms: int
 ) -> None:
-    job, attempt = of_an_hour(left_ms=3_600_000, handicap_ms=36_000_000)
+    _, attempt = of_an_hour(left_ms=3_600_000, handicap_ms=36_000_000)
     attempt = attempt.model_copy(update={"stopping_since_ms": stopping_since_ms})
     seen = replace(STOPPED, trained_ms=trained_ms)
-    after = {"left_ms": 3_600_000 - kept_ms, "handicap_ms": 10 * (3_600_000 - kept_ms)}
-    assert _turn_after(job, attempt, seen, lost_ms, 10_000) == after
-    assert _turn_after(job, attempt, None, lost_ms, 10_000) == {}
+    after = Standing(left_ms=3_600_000 - kept_ms, handicap_ms=10 * (3_600_000 - kept_ms))
+    assert _standing_after(attempt, seen, lost_ms, 10_000) == after
+    never_launched = Standing(left_ms=3_600_000, handicap_ms=36_000_000)
+    assert _standing_after(attempt, None, lost_ms, 10_000) == never_launched
 
 
 def test_a_job_of_another_order_keeps_its_handicap() -> None:
-    job, attempt = of_an_hour(left_ms=None, handicap_ms=36_000_000)
-    assert _turn_after(job, attempt, STOPPED, 0, 9000) == {}
+    _, attempt = of_an_hour(left_ms=None, handicap_ms=36_000_000)
+    assert _standing_after(attempt, STOPPED, 0, 9000) == Standing(handicap_ms=36_000_000)
 
 
 def of_an_hour(**update: int | None) -> tuple[JobRecord, AttemptRecord]:
-    """A job and its attempt, whose instances are held from the time 1000 on."""
+    """A job and its attempt, whose instances are held from the time 1000 on. Both are updated."""
     world = world_of()
     submit(world, "a", 1)
     world.tick()
     job = stored(world, "a")
     attempt = AttemptRecord.parse(world.table.get(AttemptRecord.key(str(job.live_attempt))) or {})
-    return job.model_copy(update=update), attempt.model_copy(update={"since_ms": 1000})
+    return job.model_copy(update=update), attempt.model_copy(update={"since_ms": 1000, **update})
 
 
 @pytest.mark.parametrize("order", ["fifo", "short"])

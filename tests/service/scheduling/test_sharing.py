@@ -6,8 +6,7 @@ import pytest
 
 from headway.model import Allocation
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.attempt import AttemptRecord
-from headway_service.store.transitions.job import _turn_after
+from headway_service.store.transitions.job import _standing_after
 from tests.service.scheduling.test_equals import HOUR_S, STOPPED, of_an_hour, stored, submit
 from tests.service.scheduling.test_teams import configure, world_of
 from tests.service.world import P5, World
@@ -74,12 +73,12 @@ def test_only_a_job_that_writes_checkpoints_gives_way_to_an_equal(*, checkpoints
 def test_service_is_the_time_for_which_an_attempt_has_held_its_instances(
     stopping_since_ms: int | None, held_ms: int, *, launched: bool
 ) -> None:
-    job, attempt = of_an_hour(attained_ms=HOUR_MS, max_handicap_ms=1 << 60, left_ms=None)
-    attempt = attempt.model_copy(update={"stopping_since_ms": stopping_since_ms, "attained_ms": HOUR_MS})
-    after = _turn_after(job, attempt, STOPPED if launched else None, 2000, 1000 + HELD_MS)
-    assert after == {"attained_ms": HOUR_MS + 4 * held_ms, "handicap_ms": 50 * HOUR_MS}
-    bounded = job.model_copy(update={"max_handicap_ms": HOUR_MS})
-    assert _turn_after(bounded, attempt, STOPPED, 0, 1000 + HELD_MS)["handicap_ms"] == HOUR_MS
+    _, attempt = of_an_hour(attained_ms=HOUR_MS, max_handicap_ms=1 << 60, left_ms=None)
+    attempt = attempt.model_copy(update={"stopping_since_ms": stopping_since_ms})
+    after = _standing_after(attempt, STOPPED if launched else None, 2000, 1000 + HELD_MS)
+    assert (after.attained_ms, after.handicap_ms) == (HOUR_MS + 4 * held_ms, 50 * HOUR_MS)
+    bounded = attempt.model_copy(update={"max_handicap_ms": HOUR_MS})
+    assert _standing_after(bounded, STOPPED, 0, 1000 + HELD_MS).handicap_ms == HOUR_MS
 
 
 def test_an_attempt_shows_the_decision_that_sagemaker_takes_one_of_its_pools() -> None:
@@ -127,7 +126,6 @@ def test_a_bound_on_waiting_is_that_of_the_entry() -> None:
 
 
 def test_a_failed_attempt_counts_as_service() -> None:
-    job, attempt = of_an_hour(attained_ms=0, max_handicap_ms=1 << 60, left_ms=None)
-    attempt = attempt.model_copy(update={"attained_ms": 0, "demand": {P5: 8}})
-    assert isinstance(attempt, AttemptRecord)
-    assert _turn_after(job, attempt, STOPPED, HELD_MS, 1000 + HELD_MS)["attained_ms"] == 8 * HELD_MS
+    _, attempt = of_an_hour(attained_ms=0, max_handicap_ms=1 << 60, left_ms=None)
+    attempt = attempt.model_copy(update={"demand": {P5: 8}})
+    assert _standing_after(attempt, STOPPED, HELD_MS, 1000 + HELD_MS).attained_ms == 8 * HELD_MS

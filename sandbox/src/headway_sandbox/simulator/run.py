@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from random import Random
 
 from headway.forecasting.simulation import Arrival, Event, EventKind, Simulation
 from headway.model import Snapshot, WaitingJob
 from headway.plan import Plan
-from headway.scheduling.equals.attained import attained_on_entry_ms, max_handicap_on_entry_ms
-from headway.scheduling.equals.remaining import left_on_entry_ms
-from headway.scheduling.ordering import handicap_ms
+from headway.scheduling.standing import standing_on_entry
 from headway_sandbox.simulator.errors import InvalidInput
 from headway_sandbox.simulator.limits import Limits, limits_ms, require_known
 from headway_sandbox.simulator.metrics import Outcome, Result, Timeline, WarmUse, measure
@@ -199,10 +197,7 @@ def _waiting(job: TraceJob, limit_ms: int | None, scenario: Scenario) -> Waiting
         entry_time_ms=job.run_ms if policy.shortest_first else job.submit_ms,
         team=job.team,
         limit_ms=limit_ms,
-        handicap_ms=handicap_ms(limit_ms, {job.pool: job.count}, policy.policy),
-        left_ms=left_on_entry_ms(limit_ms, policy.policy),
-        attained_ms=attained_on_entry_ms(policy.policy),
-        max_handicap_ms=max_handicap_on_entry_ms(limit_ms, policy.policy),
+        **asdict(standing_on_entry(limit_ms, {job.pool: job.count}, policy.policy)),
         warm_key=f"{job.team}/{job.count}" if scenario.keep_ms else "",
         keep_ms=scenario.keep_ms,
     )

@@ -9,17 +9,17 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 from headway.errors import InvariantViolation
 from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.scheduling.alternatives import chosen
-from headway.scheduling.equals.attained import attained_handicap_ms, current_attained_ms, rises_ms
-from headway.scheduling.equals.remaining import after_attempt
+from headway.scheduling.equals.attained import rises_ms
 from headway.scheduling.lost_work.checkpoints import interval_ms
 from headway.scheduling.ordering import rank
+from headway.scheduling.standing import standing_after
 from headway.vectors import plus
 
 _MAX_ROUNDS = 1000
@@ -469,25 +469,15 @@ class Simulation:
             profile.run_ms -= kept_ms
         profile.preemptions += ended.freed_for is not None
         entered_ms = ended.since_ms if ended.entry_time_ms is None else ended.entry_time_ms
-        handicap_ms, left_ms = ended.handicap_ms, ended.left_ms
-        if left_ms is not None and profile.checkpoints:
-            # Whether the last checkpoint was written is not known to a queue.
-            sure_ms = max(0, trained_ms - every_ms)
-            left_ms, handicap_ms = after_attempt(left_ms, handicap_ms, sure_ms)
-        attained_ms = ended.attained_ms
-        if attained_ms is not None:
-            attained_ms = current_attained_ms(ended, asked_ms)
-            handicap_ms = attained_handicap_ms(attained_ms, ended.max_handicap_ms)
+        # Whether the last checkpoint was written is not known to a queue.
+        sure_ms = max(0, trained_ms - every_ms) if profile.checkpoints else 0
         self._enter(
             WaitingJob(
                 name=ended.job,
                 demand=ended.demand,
                 priority=ended.priority,
                 entry_time_ms=entered_ms,
-                handicap_ms=handicap_ms,
-                left_ms=left_ms,
-                attained_ms=attained_ms,
-                max_handicap_ms=ended.max_handicap_ms,
+                **asdict(standing_after(ended, asked_ms, sure_ms)),
                 team=ended.team,
                 limit_ms=ended.limit_ms,
                 warm_key=ended.warm_key,

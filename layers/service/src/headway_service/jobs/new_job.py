@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from headway.lifecycle import JobState
 from headway.policy import Policy
 from headway.reasons import array_entered, entered, entered_after
-from headway.scheduling.equals.attained import attained_on_entry_ms, max_handicap_on_entry_ms
-from headway.scheduling.equals.remaining import left_on_entry_ms
-from headway.scheduling.ordering import handicap_ms
+from headway.scheduling.standing import standing_on_entry
 from headway_service.admission.admit import Admitted
 from headway_service.admission.arrays import AdmittedArray
 from headway_service.store.records.array import ArrayRecord, EarlyStoppingRecord, MembersRecord
@@ -50,10 +50,7 @@ def new_job(
         job_state=JobState.PENDING,
         priority=admitted.priority,
         entry_time=now_ms,
-        left_ms=left_on_entry_ms(admitted.limit_ms, policy),
-        attained_ms=attained_on_entry_ms(policy),
-        max_handicap_ms=max_handicap_on_entry_ms(admitted.limit_ms, policy),
-        handicap_ms=handicap_ms(admitted.limit_ms, admitted.demand, policy, one_of=admitted.one_of),
+        **asdict(standing_on_entry(admitted.limit_ms, admitted.demand, policy, one_of=admitted.one_of)),
         demand=dict(admitted.demand),
         one_of=admitted.one_of,
         checkpoints=admitted.checkpoints,

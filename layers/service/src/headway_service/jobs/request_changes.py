@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from headway import reasons
 from headway.lifecycle import TERMINAL, WAITING
-from headway.scheduling.equals.attained import attained_on_entry_ms, max_handicap_on_entry_ms
-from headway.scheduling.equals.remaining import left_on_entry_ms
-from headway.scheduling.ordering import handicap_ms
+from headway.scheduling.standing import standing_on_entry
 from headway_service.admission import training_plans
 from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.policy_view import job_limit_ms
@@ -129,17 +127,14 @@ class RequestChanges:
         keeps_place = not after.ask_for_more(before)
         place: dict[str, Any] = {}
         if not keeps_place:
-            policy, attained_ms = configuration.policy(), job.attained_ms or 0
-            place = {
-                "entry_time": now_ms,
-                "accepted_ms": job.accepted_time,
-                "handicap_ms": handicap_ms(
-                    after.limit_ms, after.demand, policy, one_of=admitted.one_of, attained_ms=attained_ms
-                ),
-                "left_ms": left_on_entry_ms(after.limit_ms, policy),
-                "attained_ms": attained_on_entry_ms(policy, attained_ms),
-                "max_handicap_ms": max_handicap_on_entry_ms(after.limit_ms, policy),
-            }
+            standing = standing_on_entry(
+                after.limit_ms,
+                after.demand,
+                configuration.policy(),
+                one_of=admitted.one_of,
+                attained_ms=job.attained_ms or 0,
+            )
+            place = {"entry_time": now_ms, "accepted_ms": job.accepted_time, **asdict(standing)}
         loses_reservation = not keeps_place or dict(after.demand) != job.demand
         moved, writes = transitions.change_request(
             job,

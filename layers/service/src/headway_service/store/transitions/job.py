@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from headway.errors import InvalidTransition
@@ -13,8 +14,7 @@ from headway.lifecycle import (
     next_job_state,
 )
 from headway.reasons import Reason
-from headway.scheduling.equals.attained import attained_handicap_ms, current_attained_ms
-from headway.scheduling.equals.remaining import after_attempt
+from headway.scheduling.standing import Standing, standing_after
 from headway.vectors import minus, plus
 from headway_service.ports.table import Absent, Equals, Put, Update, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
@@ -314,7 +314,7 @@ def end(
         usage=_usage_after(job, ended if sighting else None),
         lacked_instances=_lacks_instances(job, sighting, retry),
         bound=job.bound or _binds(job, attempt, sighting, retry, vanished=vanished),
-        **_turn_after(job, attempt, sighting, lost_ms, now_ms),
+        **asdict(_standing_after(attempt, sighting, lost_ms, now_ms)),
         **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
@@ -337,9 +337,7 @@ def end(
     return writes
 
 
-def _turn_after(
-    job: JobRecord, attempt: AttemptRecord, sighting: TrainingJobStatus | None, lost_ms: int, now_ms: int
-) -> dict[str, int]:
+def _standing_after(attempt: AttemptRecord, sighting: TrainingJobStatus | None, lost_ms: int, now_ms: int) -> Standing:
     """What is left of the limit of a job after an attempt, or its service, as its order compares it; and its handicap.
 
     Of the limit only what it trained before its stop counts, less what is lost of that: an attempt may hold its
@@ -347,24 +345,16 @@ def _turn_after(
     not use its instances. So its turn is not earlier than the decision that stopped it took it to be.
 
     Args:
-        job: the job.
         attempt: the attempt.
         sighting: its final status; None if it was never launched.
         lost_ms: how much of its time is lost.
         now_ms: its end, ms.
     """
     until_ms = now_ms if attempt.stopping_since_ms is None else attempt.stopping_since_ms
-    if job.attained_ms is not None:
-        attained_ms = current_attained_ms(attempt.allocation(), until_ms)
-        handicap_ms = attained_handicap_ms(attained_ms, job.max_handicap_ms)
-        return {"attained_ms": attained_ms, "handicap_ms": handicap_ms}
-    if job.left_ms is None or sighting is None:
-        return {}
-    ran_ms = until_ms - attempt.since_ms
-    if sighting.trained_ms is not None:
-        ran_ms = min(ran_ms, sighting.trained_ms)
-    left_ms, handicap_ms = after_attempt(job.left_ms, job.handicap_ms, ran_ms - lost_ms)
-    return {"left_ms": left_ms, "handicap_ms": handicap_ms}
+    trained_ms = 0 if sighting is None else until_ms - attempt.since_ms
+    if sighting is not None and sighting.trained_ms is not None:
+        trained_ms = min(trained_ms, sighting.trained_ms)
+    return standing_after(attempt.allocation(), until_ms, max(0, trained_ms - lost_ms))
 
 
 def change_priority(
