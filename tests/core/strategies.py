@@ -198,6 +198,31 @@ def among_equals(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
 
 
 @st.composite
+def by_predictions(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
+    """The same in the order `shortest-remaining`, where most jobs are expected to end before their limits.
+
+    Some running ones have run for longer than was expected.
+    """
+    snapshot = draw(among_equals(of))
+    parts, extensions = st.sampled_from([None, 40, 10, 3, 1]), st.sampled_from([STEP_MS // 2, STEP_MS, 5 * STEP_MS])
+
+    def expectation(job: WaitingJob | Allocation) -> dict[str, Any]:
+        part = draw(parts)
+        if job.left_ms is None or part is None:
+            return {}
+        expected_ms = job.left_ms // part
+        handicap_ms = 10 * expected_ms * sum(job.demand.values())
+        return {"expected_ms": expected_ms, "extension_ms": draw(extensions), "handicap_ms": handicap_ms}
+
+    return replace(
+        snapshot,
+        waiting=tuple(replace(job, **expectation(job)) for job in snapshot.waiting),
+        allocations=tuple(replace(each, **expectation(each)) for each in snapshot.allocations),
+        policy=replace(snapshot.policy, by_predictions=True),
+    )
+
+
+@st.composite
 def sharing(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
     """The same in the order `shared`, with few priorities: most of the jobs entered in it, on a few of its levels."""
     snapshot = draw(of)
@@ -457,6 +482,8 @@ class World:
             entry_time_ms=job.entry_time_ms,
             handicap_ms=job.handicap_ms,
             left_ms=job.left_ms,
+            expected_ms=job.expected_ms,
+            extension_ms=job.extension_ms,
             attained_ms=job.attained_ms,
             max_handicap_ms=job.max_handicap_ms,
             one_of=job.one_of,

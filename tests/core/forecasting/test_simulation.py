@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -287,6 +288,53 @@ def test_the_level_of_an_attempt_that_ran_before_the_simulation_rises_as_well() 
     start = snapshot(running, waiting, size=1, policy=Policy(order=Order.SHARED))
     Simulation(start, schedule, lambda _: 600_000, record=events.append).run(until_ms=NOW_MS + 1000)
     assert told(events)[0] == (NOW_MS + 1000, "preempted", "a")
+
+
+def test_an_attempt_gives_way_to_an_equal_when_more_is_expected_of_it_though_nothing_else_happens() -> None:
+    hour = 3_600_000
+    policy = Policy(order=Order.SHORTEST_REMAINING, by_predictions=True)
+    terms: dict[str, Any] = {"left_ms": 9 * hour, "expected_ms": hour, "extension_ms": hour, "handicap_ms": 10 * hour}
+    waiting = replace(job("b"), left_ms=hour // 4, handicap_ms=10 * hour // 4)
+    running = replace(held("a", since=NOW_MS, checkpoints=True), entry_time_ms=0, **terms)
+    # An attempt gives way while much is left of it: first until half an hour is, and then when an hour is again.
+    late = replace(running, since_ms=NOW_MS - 45 * 60_000)
+    events: list[Event] = []
+    start = snapshot(late, waiting, size=1, policy=policy)
+    Simulation(start, schedule, lambda _: 2 * hour, record=events.append).run(until_ms=NOW_MS + hour)
+    assert told(events)[0] == (NOW_MS + 15 * 60_000, "preempted", "a")
+
+
+def test_a_preempted_job_waits_with_what_is_still_expected_of_it() -> None:
+    hour = 3_600_000
+    terms: dict[str, Any] = {"left_ms": 9 * hour, "expected_ms": hour, "extension_ms": hour, "handicap_ms": 10 * hour}
+    running = replace(held("a", since=NOW_MS - hour, checkpoints=True), **terms)
+    going = Simulation(snapshot(running, job("b"), size=1), preempting("a", "b"), stop_ms=120_000)
+    going.run(until_ms=NOW_MS + 120_000)
+    (waiting,) = going.waiting
+    # Ten minutes may be lost.
+    assert (waiting.expected_ms, waiting.extension_ms) == (2 * hour - 50 * 60_000, 2 * hour)
+    assert waiting.handicap_ms == 10 * (2 * hour - 50 * 60_000)
+
+
+def test_what_is_expected_of_a_job_stays_with_its_attempt() -> None:
+    one = arrival(0, "a", 10)
+    expects = replace(one.job, left_ms=9000, expected_ms=300, extension_ms=400)
+    going = Simulation(snapshot(size=1, now_ms=0), schedule, arrivals=[replace(one, job=expects)])
+    going.run(until_ms=0)
+    assert [(each.expected_ms, each.extension_ms) for each in going.allocations.values()] == [(300, 400)]
+
+
+def test_a_job_may_be_known_only_when_it_arrives() -> None:
+    seen: list[int] = []
+
+    def admit(arrival: Arrival) -> WaitingJob:
+        seen.append(going.now_ms)
+        return replace(arrival.job, demand={P5: 2})
+
+    going = Simulation(snapshot(size=9, now_ms=0), schedule, arrivals=[arrival(7, "a", 10)], admit=admit)
+    going.run(until_ms=7)
+    assert seen == [7]
+    assert [each.demand for each in going.allocations.values()] == [{P5: 2}]
 
 
 def test_nothing_happens_at_a_level_that_an_attempt_does_not_reach() -> None:

@@ -8,7 +8,7 @@ from headway.accounting.histogram import RELATIVE_ERROR
 from headway.prediction.quality import Quality
 from headway.prediction.run_times import Prediction
 
-EXPECTED = Prediction(low_ms=50_000, median_ms=60_000, high_ms=90_000, runs=9, shared=4)
+EXPECTED = Prediction(low_ms=50_000, median_ms=60_000, expected_ms=70_000, high_ms=90_000, runs=9, shared=4)
 
 
 @pytest.mark.parametrize(

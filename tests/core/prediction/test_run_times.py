@@ -61,6 +61,7 @@ def test_a_kind_that_has_run_often_is_predicted_by_its_own_runs() -> None:
     found = predicted(known(*ran(BERT, *range(50, 71)), *others).predict(BERT))
     assert about(found.median_ms, 60)
     assert about(found.low_ms, 52)
+    assert about(found.expected_ms, 65)
     assert found.high_ms >= 68 * MINUTE
     assert (found.runs, found.shared) == (21, 4)
 
@@ -144,7 +145,7 @@ def test_a_prediction_is_ordered_and_within_what_is_possible(
         # The durations of a bucket may be on both sides of the time.
         assert len([each for each in longer if each * MINUTE * (1 - 2 * RELATIVE_ERROR) > ran_ms]) < MIN_RUNS
         return
-    assert ran_ms <= found.low_ms <= found.median_ms <= found.high_ms
+    assert ran_ms <= found.low_ms <= found.median_ms <= found.expected_ms <= found.high_ms
     assert found.high_ms <= MAX_DURATION_S * 1000
     assert found.runs >= MIN_RUNS
     if limit_ms is not None:

@@ -48,6 +48,10 @@ class WaitingJob:
     #: What is left of its limit, as far as its checkpoints go, ms. None if it did not enter in an order that compares
     #: that: then it preempts no equals.
     left_ms: int | None = None
+    #: What is left of its expected run time, ms, and by how much that is extended when it runs for longer. None if it
+    #: counts with its limit.
+    expected_ms: int | None = None
+    extension_ms: int = 0
     #: For how long its attempts have held instances, times these, instance-ms. None if it did not enter in an order
     #: that compares that: then it preempts no equals, either.
     attained_ms: int | None = None
@@ -102,8 +106,10 @@ class Allocation:
     entry_time_ms: int | None = None
     #: Of its job; it applies again when the job is requeued.
     handicap_ms: int = 0
-    #: Of its job when the attempt was started. If both of the first are None, the attempt gives way to no equals.
+    #: Of its job when the attempt was started. If neither is left nor attained known, it gives way to no equals.
     left_ms: int | None = None
+    expected_ms: int | None = None
+    extension_ms: int = 0
     attained_ms: int | None = None
     max_handicap_ms: int = 0
     #: Whether SageMaker takes one of the pools, and it is not known which.

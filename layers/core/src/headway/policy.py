@@ -45,6 +45,10 @@ class Order(StrEnum):
     SHARED = "shared"
 
 
+PREDICTED_ORDERS = frozenset({Order.SHORT, Order.SHORTEST_REMAINING})
+"""The orders that compare how long jobs run, so that a predicted run time may count in place of a limit."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Team:
     """What a team is entitled to."""
@@ -93,6 +97,9 @@ class Policy:
     #: In the other orders the turn of a job comes at most this many times its limit after its entry: no equal that
     #: enters later than that passes it or preempts it.
     wait_bound: int = 100
+    #: Whether the orders ``short`` and ``shortest-remaining`` compare predicted run times in place of limits, where run
+    #: times are predicted.
+    by_predictions: bool = False
     #: Whether a job may start past a blocked head if that does not delay it. Without, a blocked head closes its pools.
     backfill: bool = True
     #: How many blocked jobs of each combination of pools hold a reserved start. 1 is EASY backfill.
@@ -122,12 +129,7 @@ class Policy:
     teams: Mapping[str, Team] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.limit_weight <= MAX_LIMIT_WEIGHT:
-            raise InvalidPolicy(f"limit_weight is {self.limit_weight}; it must be 0 to {MAX_LIMIT_WEIGHT}")
-        if self.limit_weight and self.order is not Order.FIFO:
-            raise InvalidPolicy(f"limit_weight belongs to the order fifo; the order is {self.order}")
-        if not 1 <= self.wait_bound <= MAX_WAIT_BOUND:
-            raise InvalidPolicy(f"wait_bound is {self.wait_bound}; it must be 1 to {MAX_WAIT_BOUND}")
+        self._check_order()
         if not 1 <= self.reserved_heads <= MAX_RESERVED_HEADS:
             raise InvalidPolicy(f"reserved_heads is {self.reserved_heads}; it must be 1 to {MAX_RESERVED_HEADS}")
         if not 0 <= self.backfill_window <= MAX_BACKFILL_WINDOW:
@@ -142,6 +144,18 @@ class Policy:
             )
         if self.checkpoints_every_ms is not None and self.checkpoints_every_ms <= 0:
             raise InvalidPolicy(f"checkpoints_every_ms is {self.checkpoints_every_ms}; it must be more than 0")
+
+    def _check_order(self) -> None:
+        if not 0 <= self.limit_weight <= MAX_LIMIT_WEIGHT:
+            raise InvalidPolicy(f"limit_weight is {self.limit_weight}; it must be 0 to {MAX_LIMIT_WEIGHT}")
+        if self.limit_weight and self.order is not Order.FIFO:
+            raise InvalidPolicy(f"limit_weight belongs to the order fifo; the order is {self.order}")
+        if self.by_predictions and self.order not in PREDICTED_ORDERS:
+            raise InvalidPolicy(
+                f"predictions count in the orders short and shortest-remaining; the order is {self.order}"
+            )
+        if not 1 <= self.wait_bound <= MAX_WAIT_BOUND:
+            raise InvalidPolicy(f"wait_bound is {self.wait_bound}; it must be 1 to {MAX_WAIT_BOUND}")
 
     def team(self, name: str) -> Team:
         """The entitlement of a team."""

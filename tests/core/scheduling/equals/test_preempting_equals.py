@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from headway.errors import InvariantViolation
-from headway.model import Allocation, Snapshot, WaitingJob
+from headway.model import Allocation, WaitingJob
 from headway.plan import Preempt
 from headway.policy import Ageing, Order, Policy, Team
 from headway.reasons import ReasonCode
@@ -19,10 +17,6 @@ from headway.scheduling.invariants import check_plan
 from headway.scheduling.preemption import yields_to_equal
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import NOW_MS, P5, held, job, preemptions, reserved, snapshot
-from tests.core.scheduling import test_histories as histories
-from tests.core.scheduling import test_promises as promises
-from tests.core.scheduling import test_turns as turns
-from tests.core.strategies import World, among_equals, nothing_owed, snapshots
 
 BY_REMAINING = Policy(order=Order.SHORTEST_REMAINING)
 HOUR = 3_600_000
@@ -53,6 +47,24 @@ def test_a_job_preempts_an_equal_of_which_more_is_left_and_says_so() -> None:
     (action,) = [each for each in plan.actions if isinstance(each, Preempt)]
     assert action.reason.code is ReasonCode.PREEMPTED
     assert "at most half as much is left of its limit times its instances" in action.reason.message
+
+
+def test_a_job_that_counts_with_its_expected_run_time_says_so() -> None:
+    policy = replace(BY_REMAINING, by_predictions=True)
+    expected = small(hours=5, expected_ms=HOUR, extension_ms=HOUR, handicap_ms=10 * HOUR)
+    plan = schedule(snapshot(large(), expected, size=1, policy=policy))
+    assert preemptions(plan) == [("large", "small")]
+    (action,) = [each for each in plan.actions if isinstance(each, Preempt)]
+    assert "at most half as much is left of its expected run time times its instances" in action.reason.message
+
+
+def test_an_attempt_gives_way_once_it_has_outlived_what_was_expected_of_it() -> None:
+    policy = replace(BY_REMAINING, by_predictions=True)
+    running = large(expected_ms=2 * HOUR, extension_ms=2 * HOUR, handicap_ms=20 * HOUR, since=NOW_MS - 2 * HOUR)
+    waiting = small(entry_time_ms=0)
+    # Then two more hours are expected of it: twice as many as of the waiting job.
+    assert decided(running, waiting, policy) == [("large", "small")]
+    assert decided(replace(running, since_ms=running.since_ms + 1), waiting, policy) == []
 
 
 @pytest.mark.parametrize("hours", [1, 2, 5])
@@ -233,69 +245,3 @@ def test_a_preemption_of_an_equal_of_which_too_little_is_left_is_not_applied() -
     ):
         with pytest.raises(InvariantViolation, match="whose priority is not higher"):
             check_plan(bad, plan)
-
-
-# ------------------------------------------------------------------------------------------------------- promises
-@given(among_equals(snapshots()))
-def test_every_plan_passes_its_own_verification(snapshot: Snapshot) -> None:
-    check_plan(snapshot, schedule(snapshot))
-
-
-@pytest.mark.parametrize(
-    "promise",
-    [
-        promises.capacity_holds,
-        promises.all_or_nothing,
-        promises.first_in_line_is_not_kept_from_what_is_free,
-        promises.protected_attempts_run_on,
-        promises.no_victim_is_needless,
-        promises.preemptors_start_when_all_has_stopped,
-        promises.what_is_freed_is_earmarked_whole,
-        promises.warm_pools_go_before_attempts,
-        promises.leftovers_are_released,
-        promises.the_order_of_reading_does_not_matter,
-        turns.nothing_is_left_to_decide,
-    ],
-    ids=lambda promise: promise.__name__,
-)
-def test_the_promises_hold_among_equals(promise: Callable[[Snapshot], None]) -> None:
-    given(among_equals(snapshots()))(settings(max_examples=60)(promise))()
-
-
-@given(among_equals(snapshots("one")))
-def test_the_queue_is_in_rank_order(snapshot: Snapshot) -> None:
-    promises.line_is_in_rank_order(snapshot)
-
-
-@given(among_equals(snapshots("none", ageing=False, backfill=True).map(nothing_owed)))
-def test_a_reserved_start_is_kept_whichever_jobs_preempt_equals_past_it(snapshot: Snapshot) -> None:
-    promises.reserved_starts_are_kept(snapshot)
-
-
-@settings(max_examples=150)
-@given(among_equals(snapshots()) | among_equals(snapshots("none", full=True)))
-def test_equals_do_not_preempt_each_other_back_and_forth(snapshot: Snapshot) -> None:
-    histories.preemption_comes_to_an_end(snapshot)
-
-
-@settings(max_examples=60)
-@given(among_equals(snapshots()))
-def test_every_job_that_fits_starts_once_running_jobs_have_ended(snapshot: Snapshot) -> None:
-    histories.every_job_is_served(snapshot)
-
-
-@settings(max_examples=150)
-@given(among_equals(snapshots("none", ageing=False, full=True)))
-def test_a_job_replaces_equals_of_at_least_twice_its_handicap_also_after_they_have_stopped(snapshot: Snapshot) -> None:
-    """Promise 7: the measure by which two jobs cannot stop each other back and forth."""
-    world = World.of(snapshot)
-    plan = schedule(snapshot)
-    waiting = {job.name: job for job in snapshot.waiting}
-    world.apply(plan)
-    world.now_ms += 120_000
-    world.end_all_stopping()
-    for action in plan.actions:
-        if isinstance(action, Preempt) and action.job in world.waiting:
-            victim, preemptor = world.waiting[action.job], waiting[action.for_job]
-            if victim.priority == preemptor.priority:
-                assert victim.turn_ms > preemptor.turn_ms

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,10 +21,7 @@ from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import handicap_ms
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import NOW_MS, P5, held, job, preemptions, snapshot
-from tests.core.scheduling import test_histories as histories
-from tests.core.scheduling import test_promises as promises
-from tests.core.scheduling import test_turns as turns
-from tests.core.strategies import World, nothing_owed, sharing, snapshots
+from tests.core.strategies import World, sharing, snapshots
 
 SHARED = Policy(order=Order.SHARED)
 HOUR = 3_600_000
@@ -192,75 +188,6 @@ def test_a_preemption_of_an_equal_whose_level_is_not_higher_is_not_applied() -> 
 
 
 # ------------------------------------------------------------------------------------------------------- promises
-@given(sharing(snapshots()))
-def test_every_plan_passes_its_own_verification(snapshot: Snapshot) -> None:
-    check_plan(snapshot, schedule(snapshot))
-
-
-@pytest.mark.parametrize(
-    "promise",
-    [
-        promises.capacity_holds,
-        promises.first_in_line_is_not_kept_from_what_is_free,
-        promises.protected_attempts_run_on,
-        promises.no_victim_is_needless,
-        promises.preemptors_start_when_all_has_stopped,
-        promises.what_is_freed_is_earmarked_whole,
-        promises.the_order_of_reading_does_not_matter,
-        turns.nothing_is_left_to_decide,
-    ],
-    ids=lambda promise: promise.__name__,
-)
-def test_the_promises_hold_among_equals(promise: Callable[[Snapshot], None]) -> None:
-    # Settings are kept with a function, and the promise has those of another test.
-    @settings(max_examples=40)
-    @given(sharing(snapshots()))
-    def holds(snapshot: Snapshot) -> None:
-        promise(snapshot)
-
-    holds()
-
-
-@given(sharing(snapshots("one")))
-def test_the_queue_is_in_rank_order(snapshot: Snapshot) -> None:
-    promises.line_is_in_rank_order(snapshot)
-
-
-@given(sharing(snapshots("none", ageing=False, backfill=True).map(nothing_owed)))
-def test_a_reserved_start_is_kept_whichever_jobs_preempt_equals_past_it(snapshot: Snapshot) -> None:
-    promises.reserved_starts_are_kept(snapshot)
-
-
-@settings(max_examples=100)
-@given(sharing(snapshots()) | sharing(snapshots("none", full=True)))
-def test_equals_do_not_preempt_each_other_back_and_forth(snapshot: Snapshot) -> None:
-    histories.preemption_comes_to_an_end(snapshot)
-
-
-@settings(max_examples=40)
-@given(sharing(snapshots()))
-def test_every_job_that_fits_starts_once_running_jobs_have_ended(snapshot: Snapshot) -> None:
-    histories.every_job_is_served(snapshot)
-
-
-@settings(max_examples=100)
-@given(sharing(snapshots("none", ageing=False, full=True)))
-def test_a_job_replaces_equals_of_higher_levels_and_later_turns_once_these_have_stopped(snapshot: Snapshot) -> None:
-    """Promise 7: the measure by which two jobs cannot stop each other back and forth."""
-    world = World.of(snapshot)
-    plan = schedule(snapshot)
-    waiting = {job.name: job for job in snapshot.waiting}
-    world.apply(plan)
-    world.now_ms += 120_000
-    world.end_all_stopping()
-    for action in plan.actions:
-        if isinstance(action, Preempt) and action.job in world.waiting:
-            victim, preemptor = world.waiting[action.job], waiting[action.for_job]
-            if victim.priority == preemptor.priority:
-                assert level(victim.attained_ms or 0) > level(preemptor.attained_ms or 0)
-                assert victim.turn_ms > preemptor.turn_ms
-
-
 def _all_checkpoint(snapshot: Snapshot) -> World:
     """A world in which jobs that wait write checkpoints as well, so that they are stopped once they have started."""
     world = World.of(snapshot, replace(snapshot.policy, max_preemptions=1000))

@@ -11,12 +11,14 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from itertools import chain
 
 from headway.errors import InvariantViolation
 from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.scheduling.alternatives import chosen
 from headway.scheduling.equals.attained import rises_ms
+from headway.scheduling.equals.expected import extensions_ms
 from headway.scheduling.lost_work.checkpoints import interval_ms
 from headway.scheduling.ordering import rank
 from headway.scheduling.standing import standing_after
@@ -114,6 +116,7 @@ class Simulation:
         cold_start_ms: int = 0,
         warm_start_ms: int = 0,
         arrivals: Iterable[Arrival] = (),
+        admit: Callable[[Arrival], WaitingJob] | None = None,
         record: Callable[[Event], None] | None = None,
     ) -> None:
         """Begin with a snapshot.
@@ -128,6 +131,7 @@ class Simulation:
             cold_start_ms: how long an attempt that this simulation starts holds its instances before it runs, ms.
             warm_start_ms: the same for a start in a warm pool, ms.
             arrivals: jobs that enter later on, in any order.
+            admit: returns the job of an arrival when its time has come; without, it is as it was given.
             record: is called with each event, in order.
         """
         self.now_ms = snapshot.now_ms
@@ -143,6 +147,7 @@ class Simulation:
         self._warm_start_ms = warm_start_ms
         #: How long the attempts that this simulation has started held their instances before they ran, ms.
         self._starting_ms: dict[str, int] = {}
+        self._admit = admit
         self._record = record
         self._arrivals = sorted(arrivals, key=lambda arrival: arrival.time_ms, reverse=True)
         #: Kept in rank order: the scheduler's own sort then takes linear time.
@@ -311,14 +316,14 @@ class Simulation:
             heapq.heappush(self._wakes, time_ms)
 
     def _wake_at_rises(self, allocation: Allocation) -> None:
-        """Decide again when an attempt rises to a further level, unless it ends before that."""
+        """Decide again when an attempt rises to a further level, or more is expected of it, unless it ends before."""
         end_ms = self._ends.get(allocation.attempt)
-        for at_ms in rises_ms(allocation):
+        for at_ms in chain(rises_ms(allocation), extensions_ms(allocation)):
             if end_ms is None or at_ms < end_ms:
                 self._wake(at_ms)
 
     def _arrive(self, arrival: Arrival) -> None:
-        job = arrival.job
+        job = arrival.job if self._admit is None else self._admit(arrival)
         self._profiles[job.name] = _JobProfile(
             run_ms=arrival.run_ms,
             checkpoints=arrival.checkpoints,
@@ -351,6 +356,8 @@ class Simulation:
             entry_time_ms=job.entry_time_ms,
             handicap_ms=job.handicap_ms,
             left_ms=job.left_ms,
+            expected_ms=job.expected_ms,
+            extension_ms=job.extension_ms,
             attained_ms=job.attained_ms,
             max_handicap_ms=job.max_handicap_ms,
             one_of=job.one_of,

@@ -18,6 +18,10 @@ MIN_RUNS = 3
 LOW, HIGH = 0.1, 0.9
 """The quantiles that an interval reaches from and to: it is to contain four of five run times."""
 
+EXPECTED = 0.75
+"""The quantile by which the orders among equals compare jobs: where most jobs outlive what is expected of them, they
+are compared by little more than extensions; where few do, a few long jobs make all of them count as long."""
+
 WIDER_RUNS = 2
 """What all jobs of the next wider class count, in jobs. The next job of a kind that has run ``n`` times runs for a time
 outside of theirs with a probability of ``2 / (n + 1)``, as each place in the order is equally likely (Hill: Posterior
@@ -31,6 +35,7 @@ class Prediction:
     Attributes:
         low_ms: one of ten such jobs ends before.
         median_ms: half of them do.
+        expected_ms: three of four do.
         high_ms: nine of ten do.
         runs: how many completed jobs this rests on: those of the most specific class that has enough.
         shared: how many values the jobs of that class share (see :meth:`RunKind.classes`).
@@ -38,6 +43,7 @@ class Prediction:
 
     low_ms: int
     median_ms: int
+    expected_ms: int
     high_ms: int
     runs: int
     shared: int
@@ -99,12 +105,20 @@ class RunTimes:
                 weights = merged(own.weights, _scaled(weights, WIDER_RUNS * FULL_WEIGHT))
             # Otherwise it has the same jobs as the wider class.
             runs, shared_values = count, len(shared)
-        low, median, high = (quantile(weights, part) for part in (LOW, 0.5, HIGH))
-        if low is None or median is None or high is None:
+        if not weights:
             return None
         most = math.inf if limit_ms is None else max(ran_ms, limit_ms)
-        low_ms, median_ms, high_ms = (int(min(most, each * 1000)) for each in (low, median, high))
-        return Prediction(low_ms=low_ms, median_ms=median_ms, high_ms=high_ms, runs=runs, shared=shared_values)
+        low_ms, median_ms, expected_ms, high_ms = (
+            int(min(most, (quantile(weights, part) or 0) * 1000)) for part in (LOW, 0.5, EXPECTED, HIGH)
+        )
+        return Prediction(
+            low_ms=low_ms,
+            median_ms=median_ms,
+            expected_ms=expected_ms,
+            high_ms=high_ms,
+            runs=runs,
+            shared=shared_values,
+        )
 
     def _longer_than(self, shared: tuple[str, ...], ran_ms: int) -> _Runs:
         """The completed jobs of a class that ran longer than a time."""

@@ -125,6 +125,8 @@ def preempted(
     why = f" for what team `{preemptor.team}` is guaranteed and team `{victim.team}` has borrowed" if reclaims else ""
     if among is not None:
         why = _WHY_EQUALS_GIVE_WAY.get(among, "")
+        if preemptor.expected_ms is not None:
+            why = why.replace("its limit", "its expected run time")
     return Reason(
         code=ReasonCode.RECLAIMED if reclaims else ReasonCode.PREEMPTED,
         message=(

@@ -15,6 +15,7 @@ from headway.scheduling.equals.attained import (
     current_attained_ms,
     max_handicap_on_entry_ms,
 )
+from headway.scheduling.equals.expected import expected_on_entry_ms, extended
 from headway.scheduling.equals.remaining import after_attempt, left_on_entry_ms
 from headway.scheduling.ordering import handicap_ms
 
@@ -25,12 +26,20 @@ class Standing:
 
     handicap_ms: int
     left_ms: int | None = None
+    expected_ms: int | None = None
+    extension_ms: int = 0
     attained_ms: int | None = None
     max_handicap_ms: int = 0
 
 
 def standing_on_entry(
-    limit_ms: int | None, demand: Demand, policy: Policy, *, one_of: bool = False, attained_ms: int = 0
+    limit_ms: int | None,
+    demand: Demand,
+    policy: Policy,
+    *,
+    one_of: bool = False,
+    attained_ms: int = 0,
+    predicted_ms: int | None = None,
 ) -> Standing:
     """The standing of a job that enters.
 
@@ -40,10 +49,17 @@ def standing_on_entry(
         policy: the policy.
         one_of: whether SageMaker takes one of the pools.
         attained_ms: the service that the job has attained before, in instance-ms.
+        predicted_ms: its predicted run time, ms; None if none is predicted.
     """
+    expected_ms = expected_on_entry_ms(predicted_ms, limit_ms, policy)
+    counts_ms = limit_ms if expected_ms is None else expected_ms
+    left_ms = left_on_entry_ms(limit_ms, policy)
+    is_extended = expected_ms is not None and left_ms is not None
     return Standing(
-        handicap_ms=handicap_ms(limit_ms, demand, policy, one_of=one_of, attained_ms=attained_ms),
-        left_ms=left_on_entry_ms(limit_ms, policy),
+        handicap_ms=handicap_ms(counts_ms, demand, policy, one_of=one_of, attained_ms=attained_ms),
+        left_ms=left_ms,
+        expected_ms=expected_ms if is_extended else None,
+        extension_ms=expected_ms if is_extended and expected_ms is not None else 0,
         attained_ms=attained_on_entry_ms(policy, attained_ms),
         max_handicap_ms=max_handicap_on_entry_ms(limit_ms, policy),
     )
@@ -58,11 +74,22 @@ def standing_after(attempt: Allocation, until_ms: int, kept_ms: int) -> Standing
         kept_ms: the part of its time that need not be repeated, ms.
     """
     handicap, left_ms, attained_ms = attempt.handicap_ms, attempt.left_ms, attempt.attained_ms
-    if left_ms is not None:
+    expected_ms, extension_ms = attempt.expected_ms, attempt.extension_ms
+    if left_ms is not None and expected_ms is not None:
+        held_ms = max(0, until_ms - attempt.since_ms)
+        longer_ms, extension_ms = extended(expected_ms, extension_ms, left_ms, held_ms)
+        expected_ms, handicap = after_attempt(longer_ms, handicap * longer_ms // expected_ms, kept_ms)
+        left_ms, _ = after_attempt(left_ms, 0, kept_ms)
+    elif left_ms is not None:
         left_ms, handicap = after_attempt(left_ms, handicap, kept_ms)
     if attained_ms is not None:
         attained_ms = current_attained_ms(attempt, until_ms)
         handicap = attained_handicap_ms(attained_ms, attempt.max_handicap_ms)
     return Standing(
-        handicap_ms=handicap, left_ms=left_ms, attained_ms=attained_ms, max_handicap_ms=attempt.max_handicap_ms
+        handicap_ms=handicap,
+        left_ms=left_ms,
+        expected_ms=expected_ms,
+        extension_ms=extension_ms,
+        attained_ms=attained_ms,
+        max_handicap_ms=attempt.max_handicap_ms,
     )

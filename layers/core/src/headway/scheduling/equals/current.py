@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headway.model import Allocation
 from headway.scheduling.equals.attained import attained_handicap_ms, current_attained_ms
+from headway.scheduling.equals.expected import extended
 from headway.scheduling.equals.remaining import after_attempt
 
 
@@ -11,7 +12,8 @@ def current_handicap_ms(allocation: Allocation, at_ms: int) -> int:
     """The least handicap that the job of an attempt would have if the attempt was stopped, ms.
 
     Where its order compares what is left of limits, that is if its checkpoint was written at this moment, and becomes
-    less while the attempt runs. Where its order compares service, it becomes more.
+    less while the attempt runs; it rises only when more is expected of the run time than before. Where its order
+    compares service, it becomes more.
 
     Args:
         allocation: the attempt.
@@ -19,7 +21,11 @@ def current_handicap_ms(allocation: Allocation, at_ms: int) -> int:
     """
     if allocation.left_ms is not None:
         ran_ms = max(0, at_ms - allocation.since_ms)
-        _, handicap_ms = after_attempt(allocation.left_ms, allocation.handicap_ms, ran_ms)
+        left_ms, handicap_ms = allocation.left_ms, allocation.handicap_ms
+        if allocation.expected_ms is not None:
+            longer_ms, _ = extended(allocation.expected_ms, allocation.extension_ms, left_ms, ran_ms)
+            left_ms, handicap_ms = longer_ms, handicap_ms * longer_ms // allocation.expected_ms
+        _, handicap_ms = after_attempt(left_ms, handicap_ms, ran_ms)
         return handicap_ms
     if allocation.attained_ms is not None:
         return attained_handicap_ms(current_attained_ms(allocation, at_ms), allocation.max_handicap_ms)

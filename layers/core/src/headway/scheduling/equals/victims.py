@@ -90,8 +90,9 @@ def gives_way(allocation: Allocation, job: WaitingJob, at_ms: int, policy: Polic
 
     At most half as much is left of the waiting job, or in the order ``shared`` its level is lower; and the attempt's
     own job would not rank before that once it waits again. So two jobs never stop each other back and forth. By what
-    is left: a stop replaces a job with one of at most half its handicap, and a handicap never rises. By service: a stop
-    replaces a job with one of a lower level, no level ever falls, and there are few. A job that has waited for its
+    is left: a stop replaces a job with one of at most half its handicap, and a handicap never rises, but for the few
+    times at which more is expected of a run time. By service: a stop replaces a job with one of a lower level, no level
+    ever falls, and there are few. A job that has waited for its
     bound is not stopped for equals that enter later, as their turns come after its own.
 
     Jobs of different teams take turns by the use of their teams instead, where there are teams.

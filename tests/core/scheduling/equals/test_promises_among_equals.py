@@ -1,0 +1,126 @@
+"""The promises in every order in which equals preempt each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.model import Snapshot, WaitingJob
+from headway.plan import Preempt
+from headway.scheduling.equals.attained import level
+from headway.scheduling.equals.victims import TIMES_LESS
+from headway.scheduling.invariants import check_plan
+from headway.scheduling.scheduler import schedule
+from tests.core.scheduling import test_histories as histories
+from tests.core.scheduling import test_promises as promises
+from tests.core.scheduling import test_turns as turns
+from tests.core.strategies import World, among_equals, by_predictions, nothing_owed, sharing, snapshots
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Order:
+    """An order in which equals preempt each other."""
+
+    #: Makes snapshots ones in this order.
+    of: Callable[[st.SearchStrategy[Snapshot]], st.SearchStrategy[Snapshot]]
+    #: Whether a waiting job may have been stopped for another one.
+    has_given_way: Callable[[WaitingJob, WaitingJob], bool]
+
+
+def _has_more_left(victim: WaitingJob, preemptor: WaitingJob) -> bool:
+    return victim.handicap_ms >= TIMES_LESS * preemptor.handicap_ms
+
+
+def _has_had_more(victim: WaitingJob, preemptor: WaitingJob) -> bool:
+    return level(victim.attained_ms or 0) > level(preemptor.attained_ms or 0)
+
+
+ORDERS = {
+    "by what is left": _Order(of=among_equals, has_given_way=_has_more_left),
+    "by predictions": _Order(of=by_predictions, has_given_way=_has_more_left),
+    "by service": _Order(of=sharing, has_given_way=_has_had_more),
+}
+
+
+@pytest.fixture(params=ORDERS)
+def order(request: pytest.FixtureRequest) -> _Order:
+    return ORDERS[request.param]
+
+
+def holds(promise: Callable[[Snapshot], None], snapshots: st.SearchStrategy[Snapshot], examples: int) -> None:
+    """Try a promise on snapshots. Settings are kept with a function, and the promise may have those of another test."""
+
+    @settings(max_examples=examples)
+    @given(snapshots)
+    def tried(snapshot: Snapshot) -> None:
+        promise(snapshot)
+
+    tried()
+
+
+def _passes_verification(snapshot: Snapshot) -> None:
+    check_plan(snapshot, schedule(snapshot))
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        promises.capacity_holds,
+        promises.all_or_nothing,
+        promises.first_in_line_is_not_kept_from_what_is_free,
+        promises.protected_attempts_run_on,
+        promises.no_victim_is_needless,
+        promises.preemptors_start_when_all_has_stopped,
+        promises.what_is_freed_is_earmarked_whole,
+        promises.warm_pools_go_before_attempts,
+        promises.leftovers_are_released,
+        promises.the_order_of_reading_does_not_matter,
+        turns.nothing_is_left_to_decide,
+        _passes_verification,
+    ],
+    ids=lambda promise: promise.__name__,
+)
+def test_the_promises_hold_among_equals(order: _Order, promise: Callable[[Snapshot], None]) -> None:
+    holds(promise, order.of(snapshots()), 30)
+
+
+def test_the_queue_is_in_rank_order(order: _Order) -> None:
+    holds(promises.line_is_in_rank_order, order.of(snapshots("one")), 60)
+
+
+def test_a_reserved_start_is_kept_whichever_jobs_preempt_equals_past_it(order: _Order) -> None:
+    owing_nothing = snapshots("none", ageing=False, backfill=True).map(nothing_owed)
+    holds(promises.reserved_starts_are_kept, order.of(owing_nothing), 60)
+
+
+def test_equals_do_not_preempt_each_other_back_and_forth(order: _Order) -> None:
+    some = order.of(snapshots()) | order.of(snapshots("none", full=True))
+    holds(histories.preemption_comes_to_an_end, some, 100)
+
+
+def test_every_job_that_fits_starts_once_running_jobs_have_ended(order: _Order) -> None:
+    holds(histories.every_job_is_served, order.of(snapshots()), 40)
+
+
+def test_a_job_replaces_equals_that_also_give_way_to_it_once_they_have_stopped(order: _Order) -> None:
+    """Promise 7: the measure by which two jobs cannot stop each other back and forth."""
+
+    def give_way(snapshot: Snapshot) -> None:
+        world = World.of(snapshot)
+        plan = schedule(snapshot)
+        waiting = {job.name: job for job in snapshot.waiting}
+        world.apply(plan)
+        world.now_ms += 120_000
+        world.end_all_stopping()
+        for action in plan.actions:
+            if isinstance(action, Preempt) and action.job in world.waiting:
+                victim, preemptor = world.waiting[action.job], waiting[action.for_job]
+                if victim.priority == preemptor.priority:
+                    assert order.has_given_way(victim, preemptor)
+                    assert victim.turn_ms > preemptor.turn_ms
+
+    holds(give_way, order.of(snapshots("none", ageing=False, full=True)), 100)
