@@ -10,8 +10,9 @@ from headway.accounting.histogram import RELATIVE_ERROR
 from headway.prediction.quality import Quality
 from headway.prediction.run_times import MIN_RUNS
 from headway_sandbox.simulator import predictions
+from headway_sandbox.simulator.past_runs import kind_of
 from headway_sandbox.simulator.policies import policy_named
-from headway_sandbox.simulator.predictions import Run, is_calibrated, kind_of, quality, runs_in
+from headway_sandbox.simulator.predictions import Run, is_calibrated, quality, runs_in
 from headway_sandbox.simulator.run import Scenario, outcomes_of
 from headway_sandbox.simulator.trace import TraceJob
 from tests.sandbox.simulator.test_simulator import trace, write

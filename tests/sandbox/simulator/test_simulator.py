@@ -17,7 +17,7 @@ from headway_sandbox.simulator.errors import InvalidCapacity, InvalidInput, Inva
 from headway_sandbox.simulator.limits import EQUAL, GIVEN, GUESSED, HALF, KINDS, ROUNDED, limits_ms
 from headway_sandbox.simulator.metrics import Result, Spread, Timeline, jain
 from headway_sandbox.simulator.policies import orders_of, policy_named
-from headway_sandbox.simulator.run import Scenario, scenarios, simulate, simulate_all
+from headway_sandbox.simulator.run import Scenario, outcomes_of, scenarios, simulate, simulate_all
 from headway_sandbox.simulator.trace import Trace, parse_capacity, read_trace
 
 HEADER = "submit_s,duration_s,gpus,nodes,user,vc,status,priority"
@@ -292,6 +292,52 @@ def test_a_policy_is_compared_in_each_order_with_its_own_rules(tmp_path: Path) -
     assert next(iter(orders_of(Policy(order=Order.SHORT)))).name == "short"
 
 
+def test_a_policy_by_predictions_is_compared_with_and_without_them() -> None:
+    own = Policy(order=Order.SHORT, by_predictions=True)
+    each = orders_of(own)
+    assert each[0].policy == own
+    assert [one.name for one in each] == [
+        "short predicted",
+        "short",
+        "shortest-remaining predicted",
+        "fifo",
+        "shortest-remaining",
+        "shared",
+    ]
+    assert [one.policy.by_predictions for one in each] == [True, False, True, False, False, False]
+
+
+# Three long jobs of one user and three short ones of another; then one of each at once, the long one first.
+ALIKE = (
+    *(f"{number},{run_s},1,1,,{user},," for number, (run_s, user) in enumerate([(500, "a"), (50, "b")] * 3)),
+    "2000,500,1,1,,a,,",
+    "2000,50,1,1,,b,,",
+)
+
+
+@pytest.mark.parametrize(
+    ("policy", "short_first"),
+    [("order-short", False), ("order-short-predicted", True), ("order-shortest-remaining-predicted", True)],
+)
+def test_a_job_that_is_expected_to_be_short_passes_one_of_the_same_limit(
+    tmp_path: Path, policy: str, *, short_first: bool
+) -> None:
+    (scenario,) = scenarios(trace(tmp_path, *ALIKE, size=1), [policy], [EQUAL])
+    ended = [outcome.ended_ms for outcome in outcomes_of(scenario).values()]
+    long_ms, short_ms = ended[-2:]
+    assert long_ms is not None
+    assert short_ms is not None
+    assert (short_ms < long_ms) is short_first
+
+
+def test_a_job_is_predicted_by_those_that_ended_before_it_was_submitted_only(tmp_path: Path) -> None:
+    # The short ones end after both of the last have been submitted.
+    rows = ("0,1000,1,1,,a,,", "1,500,1,1,,a,,", "1,50,1,1,,b,,", "2,50,1,1,,b,,", "3,50,1,1,,b,,", "4,50,1,1,,b,,")
+    scenario = scenarios(trace(tmp_path, *rows, size=1), ["order-short-predicted"], [EQUAL])[0]
+    without = scenarios(trace(tmp_path, *rows, size=1), ["order-short"], [EQUAL])[0]
+    assert outcomes_of(scenario) == outcomes_of(without)
+
+
 def test_policies_can_be_simulated_in_other_processes(tmp_path: Path) -> None:
     planned = scenarios(trace(tmp_path, *BLOCKED), orders_of(Policy()), [GIVEN])
     alone, parallel = simulate_all(planned), simulate_all(planned, processes=2)
@@ -339,7 +385,8 @@ def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
         UnknownPolicy,
         match="no policy 'lifo'; choose from headway, headway-short, order-short, order-shortest-remaining, "
-        "order-shortest-remaining-unbounded, order-shared, order-shared-unbounded, fifo, easy, sjf, article",
+        "order-shortest-remaining-unbounded, order-short-predicted, order-shortest-remaining-predicted, order-shared, "
+        "order-shared-unbounded, fifo, easy, sjf, article",
     ):
         policy_named("lifo")
 

@@ -9,7 +9,7 @@ from functools import partial
 from headway import reasons
 from headway.model import Allocation, Snapshot
 from headway.plan import Action, Plan, Preempt, Start
-from headway.policy import MAX_BACKFILL_WINDOW, MAX_WAIT_BOUND, Order, Policy
+from headway.policy import MAX_BACKFILL_WINDOW, MAX_WAIT_BOUND, PREDICTED_ORDERS, Order, Policy
 from headway.scheduling.ordering import rank
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free, minus, shortfall
@@ -158,6 +158,18 @@ POLICIES = {
             uses_priorities=True,
         ),
         SimulatedPolicy(
+            name="order-short-predicted",
+            policy=Policy(backfill_window=MAX_BACKFILL_WINDOW, order=Order.SHORT, by_predictions=True),
+            uses_limits=True,
+            uses_priorities=True,
+        ),
+        SimulatedPolicy(
+            name="order-shortest-remaining-predicted",
+            policy=Policy(backfill_window=MAX_BACKFILL_WINDOW, order=Order.SHORTEST_REMAINING, by_predictions=True),
+            uses_limits=True,
+            uses_priorities=True,
+        ),
+        SimulatedPolicy(
             name="order-shared",
             policy=Policy(backfill_window=MAX_BACKFILL_WINDOW, order=Order.SHARED),
             uses_limits=True,
@@ -190,11 +202,21 @@ def orders_of(policy: Policy) -> list[SimulatedPolicy]:
     """Return a policy with each order among equals.
 
     Args:
-        policy: The policy, whose own order comes first and is the only one with its weight of limits.
+        policy: The policy, whose own order comes first and is the only one with its weight of limits. If it lets
+            predictions count, the orders in which these can do so are there with and without.
     """
-    others = [replace(policy, order=order, limit_weight=0) for order in Order if order is not policy.order]
+    plain = replace(policy, by_predictions=False)
+    others = [replace(plain, order=order, limit_weight=0) for order in Order if order is not policy.order]
+    if policy.by_predictions:
+        predicted = [replace(each, by_predictions=True) for each in others if each.order in PREDICTED_ORDERS]
+        others = [plain, *predicted, *others]
     return [
-        SimulatedPolicy(name=each.order, policy=each, uses_limits=True, uses_priorities=True)
+        SimulatedPolicy(
+            name=f"{each.order} predicted" if each.by_predictions else each.order,
+            policy=each,
+            uses_limits=True,
+            uses_priorities=True,
+        )
         for each in (policy, *others)
     ]
 

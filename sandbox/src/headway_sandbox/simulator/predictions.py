@@ -17,13 +17,11 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from headway.accounting.days import Period, day_of, month_of
-from headway.accounting.histogram import bucket_of
-from headway.prediction.kinds import RunKind, instances_of
 from headway.prediction.quality import Quality
-from headway.prediction.run_times import HIGH, LOW, RunTimes
+from headway.prediction.run_times import HIGH, LOW
 from headway_sandbox.simulator.errors import InvalidInput
 from headway_sandbox.simulator.metrics import Outcome
+from headway_sandbox.simulator.past_runs import PastRuns
 from headway_sandbox.simulator.run import outcomes_of, scenarios
 from headway_sandbox.simulator.trace import TraceJob, read_trace
 
@@ -80,36 +78,15 @@ def quality(runs: Iterable[Run]) -> Quality:
     """How good the predictions are that are made for each job at its start, by the jobs that ended before."""
     by_start = sorted(runs, key=attrgetter("started_ms"))
     by_end = sorted(by_start, key=attrgetter("ended_ms"))
-    known: dict[tuple[RunKind, Period], dict[int, int]] = {}
-    found, ended = Quality(), 0
-    run_times, present = RunTimes(0), _month(0)
+    past, found, ended = PastRuns(), Quality(), 0
     for run in by_start:
-        if _month(run.started_ms) != present:
-            # What was known has faded.
-            present, run_times = _month(run.started_ms), RunTimes(run.started_ms)
-            for (kind, month), histogram in known.items():
-                run_times.add(kind, month, histogram)
         while ended < len(by_end) and by_end[ended].ended_ms <= run.started_ms:
-            before = by_end[ended]
-            kind, month = kind_of(before.job), _month(before.ended_ms)
-            bucket = bucket_of(before.job.run_ms / 1000)
-            histogram = known.setdefault((kind, month), {})
-            histogram[bucket] = histogram.get(bucket, 0) + 1
-            run_times.add(kind, month, {bucket: 1})
+            past.add(by_end[ended].job, by_end[ended].ended_ms)
             ended += 1
-        prediction = run_times.predict(kind_of(run.job))
+        prediction = past.predict(run.job, run.started_ms)
         if prediction is not None:
             found += Quality.of(prediction, run.job.run_ms)
     return found
-
-
-def _month(time_ms: int) -> Period:
-    return Period(month=month_of(day_of(time_ms)))
-
-
-def kind_of(job: TraceJob) -> RunKind:
-    """What is known of a job of a trace: its virtual cluster or user, and its instances."""
-    return RunKind(owner=job.team, instances=instances_of({job.pool: job.count}))
 
 
 def is_calibrated(found: Quality) -> bool:

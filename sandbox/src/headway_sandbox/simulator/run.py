@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from random import Random
 
 from headway.forecasting.simulation import Arrival, Event, EventKind, Simulation
@@ -15,6 +15,7 @@ from headway.scheduling.standing import standing_on_entry
 from headway_sandbox.simulator.errors import InvalidInput
 from headway_sandbox.simulator.limits import Limits, limits_ms, require_known
 from headway_sandbox.simulator.metrics import Outcome, Result, Timeline, WarmUse, measure
+from headway_sandbox.simulator.past_runs import PastRuns
 from headway_sandbox.simulator.policies import Article, SimulatedPolicy, policy_named
 from headway_sandbox.simulator.trace import Trace, TraceJob
 
@@ -70,6 +71,7 @@ def outcomes_of(scenario: Scenario) -> Mapping[str, Outcome]:
 
 
 def _run(scenario: Scenario, decide: Callable[[Snapshot], Plan], record: _Recorder) -> None:
+    past = _Predicted(scenario, record) if scenario.policy.policy.by_predictions else None
     simulation = Simulation(
         Snapshot(now_ms=scenario.trace.jobs[0].submit_ms, pools=scenario.trace.pools, policy=scenario.policy.policy),
         decide,
@@ -78,7 +80,8 @@ def _run(scenario: Scenario, decide: Callable[[Snapshot], Plan], record: _Record
         cold_start_ms=scenario.cold_start_ms,
         warm_start_ms=scenario.warm_start_ms,
         arrivals=_arrivals(scenario),
-        record=record,
+        admit=past.admit if past else None,
+        record=past.note if past else record,
     )
     simulation.run()
 
@@ -201,6 +204,31 @@ def _waiting(job: TraceJob, limit_ms: int | None, scenario: Scenario) -> Waiting
         warm_key=f"{job.team}/{job.count}" if scenario.keep_ms else "",
         keep_ms=scenario.keep_ms,
     )
+
+
+class _Predicted:
+    """Lets jobs enter with run times that are predicted by those that have ended before."""
+
+    def __init__(self, scenario: Scenario, record: Callable[[Event], None]) -> None:
+        self._policy = scenario.policy.policy
+        self._record = record
+        self._jobs = {job.name: job for job in scenario.trace.jobs}
+        self._past = PastRuns()
+
+    def admit(self, arrival: Arrival) -> WaitingJob:
+        """The job as it enters."""
+        job = arrival.job
+        prediction = self._past.predict(self._jobs[job.name], arrival.time_ms, job.limit_ms)
+        predicted_ms = None if prediction is None else prediction.expected_ms
+        return replace(
+            job, **asdict(standing_on_entry(job.limit_ms, job.demand, self._policy, predicted_ms=predicted_ms))
+        )
+
+    def note(self, event: Event) -> None:
+        """Record an event, and how long a job has run that ends."""
+        self._record(event)
+        if event.kind is EventKind.COMPLETED:
+            self._past.add(self._jobs[event.job], event.time_ms)
 
 
 class _Recorder:
