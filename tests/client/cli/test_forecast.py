@@ -109,6 +109,16 @@ def test_an_explanation_says_when_a_job_is_likely_to_start(run: Run, server: Con
     assert f"Likely    {about}, between {between}" in run("why", "c")[1].splitlines()
 
 
+def test_an_explanation_says_what_is_expected_of_the_run_time(run: Run, server: ContractServer):
+    server.queue.add("b")
+    server.queue.foresight["b"] = {"pools": [], "expectedRun": {"seconds": 900, "runs": 3}}
+    lines = run("why", "b")[1].splitlines()
+    assert "Expected  15 min, by 3 earlier jobs" in lines
+    server.queue.add("c")
+    server.queue.foresight["c"] = {"pools": []}
+    assert "Expected" not in run("why", "c")[1]
+
+
 def test_changes_are_simulated_in_the_given_order(run: Run, request_file: Write, server: ContractServer):
     path = request_file(request("new"))
     server.queue.foresight["what-if"] = {

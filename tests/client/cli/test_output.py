@@ -136,6 +136,15 @@ def test_a_jobs_sheet_has_the_elapsed_time_of_its_live_attempt_of_the_limit():
     assert "Limit     2 h" in waits.splitlines()
 
 
+def test_what_is_expected_of_a_run_time_is_shown_beside_the_limit_if_the_order_compares_it():
+    document = details_document(limitSeconds=36_000, expectedRun={"seconds": 7230, "runs": 14})
+    lines = output.job_sheet(JobDetails.from_document(document)).splitlines()
+    at = lines.index("Limit     10 h")
+    assert lines[at + 1] == "Expected  2 h, by 14 earlier jobs"
+    for without in (details_document(expectedRun=None), details_document()):
+        assert "Expected" not in output.job_sheet(JobDetails.from_document(without))
+
+
 def test_the_instances_of_attempts_are_shown_if_the_server_names_them():
     attempt = {
         "attemptName": "job1", "number": 1, "attemptState": "ended", "trainingJobStatus": "Stopped",

@@ -91,6 +91,7 @@ class Queue:
                 machine_clock=self._clock,
                 retention_s=DAY_S,
             ),
+            run_times=lambda: RunTimes(0),
         )
         self.commands = JobCommands(
             table=self._table,
@@ -106,6 +107,7 @@ class Queue:
             clock=self._clock,
             machine_clock=self._clock,
             configuration=self._configured,
+            run_times=lambda: RunTimes(0),
         )
         self.queries = JobQueries(
             table=self._table, clock=self._clock, machine_clock=self._clock, configuration=self._configured

@@ -52,6 +52,23 @@ def test_a_wrong_order_is_refused_with_what_to_change(priority: dict[str, Any], 
         validate({**GOOD, "priority": priority})
 
 
+@pytest.mark.parametrize("order", ["short", "shortest-remaining"])
+def test_predictions_may_count_in_the_orders_that_compare_run_times(order: str) -> None:
+    priority = {"order": order, "byPredictions": True}
+    configuration = validate({**GOOD, "predictions": True, "priority": priority})
+    assert configuration.policy() == Policy(order=Order(order), by_predictions=True)
+    assert parse(text_of(configuration)) == configuration
+    assert not validate({**GOOD, "predictions": True, "priority": {"order": order}}).policy().by_predictions
+    with pytest.raises(InvalidConfiguration, match="needs predictions: set predictions to true"):
+        validate({**GOOD, "priority": priority})
+
+
+@pytest.mark.parametrize("order", ["fifo", "shared"])
+def test_predictions_count_in_no_other_order(order: str) -> None:
+    with pytest.raises(InvalidConfiguration, match=f"or set the order {order} to one of them"):
+        validate({**GOOD, "predictions": True, "priority": {"order": order, "byPredictions": True}})
+
+
 def test_every_rule_of_the_document_reaches_the_policy() -> None:
     rules = {
         "preemption": {

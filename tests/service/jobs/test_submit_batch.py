@@ -26,6 +26,7 @@ def submitter_of(world: World, wake: Wake) -> Submitter:
         machine_clock=world.machine_clock,
         in_force=world.in_force,
         reuse=world.container.reuse,
+        run_times=world.container.run_times.get,
     )
 
 

@@ -76,6 +76,8 @@ def test_the_scheduler_reads_the_same_job_from_each_of_its_entries() -> None:
         entry_time=11,
         handicap_ms=13,
         left_ms=16,
+        expected_ms=6,
+        extension_ms=5,
         attained_ms=15,
         max_handicap_ms=14,
         demand={P5: 2, G5: 1},

@@ -19,7 +19,7 @@ from headway.api_documents.forecast import (
     Shift,
     WhatIf,
 )
-from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
+from headway.api_documents.jobs import Attempt, Dependency, ExpectedRun, HistoryEntry, Job, JobDetails, Reason, WatchOf
 from headway.api_documents.pools import Capacity, Configuration, Pause, PoolUse, TeamUse
 from headway.api_documents.summary import (
     JobCounts,
@@ -65,6 +65,7 @@ __all__ = [
     "Durations",
     "EndedJob",
     "EventPage",
+    "ExpectedRun",
     "Explanation",
     "FeedEvent",
     "Forecast",

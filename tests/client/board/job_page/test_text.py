@@ -30,7 +30,7 @@ def test_a_page_has_facts_attempts_figures_and_history():
         attempt(1, "05:00:00", "05:30:00", reason={"code": "Preempted", "message": "made room for `urgent`"}),
         attempt(2, "06:00:00"),
         jobState="running", team="vision", limitSeconds=3600, preemptions=1, comment="first try",
-        lostSeconds=1800, lostCost=0.5,
+        lostSeconds=1800, lostCost=0.5, expectedRun={"seconds": 600, "runs": 5},
         cost=1.5, currency="USD", prices=[{"pool": "ml.p5.48xlarge", "from": "2026-01-01", "perHour": 3}],
         history=[
             {"time": "2026-01-02T05:00:00.000Z", "jobState": "running", "attemptName": None,
@@ -45,6 +45,7 @@ def test_a_page_has_facts_attempts_figures_and_history():
         "team       vision",
         "owner      arn:aws:sts::123456789012:assumed-role/researcher/ada",
         "limit      1h00m",
+        "expected   10m00s, by 5 earlier jobs",
         "preempted  1 time",
         "comment    first try",
         "lost       0.50 instance hours, 0.50 USD of the cost",

@@ -95,6 +95,8 @@ def _facts(job: JobDetails) -> Iterator[str]:
     yield _line("team", job.team or "none")
     yield _line("owner", job.owner or "unknown")
     yield _line("limit", "none" if job.limit_seconds is None else span(job.limit_seconds))
+    if (run := job.expected_run) is not None:
+        yield _line("expected", f"{span(run.seconds)}, by {run.runs} earlier jobs")
     yield _line("preempted", f"{job.preemptions} time{'' if job.preemptions == 1 else 's'}")
     if job.comment:
         yield _line("comment", job.comment)

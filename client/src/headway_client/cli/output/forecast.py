@@ -29,6 +29,8 @@ def explanation_sheet(explanation: Explanation, *, width: int | None = None, col
     if explanation.place is not None:
         lines.append(("Place", str(explanation.place)))
     lines.append(("Why", explanation.reason.message))
+    if explanation.expected_run is not None:
+        lines.append(("Expected", times.expected_run(explanation.expected_run)))
     if explanation.expected_start is not None:
         lines.append(("Starts", times.both(explanation.expected_start)))
     lines += _likely_line(explanation.predicted_start)

@@ -75,6 +75,7 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         ("Started", times.both(job.started_time)),
         ("Ended", times.both(job.ended_time)),
         _time_spent(details),
+        *([("Expected", times.expected_run(details.expected_run))] if details.expected_run is not None else []),
         ("Preempted", f"{job.preemptions} time{'' if job.preemptions == 1 else 's'}"),
         ("Used", f"{values.instance_hours(job.instance_seconds)} (instance-hours)" if job.instance_seconds else NONE),
     ]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from headway_client.cli.output.table import NONE, Figure
+from headway_client.models import ExpectedRun
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 
@@ -77,6 +78,11 @@ def length(seconds: int) -> str:
         if seconds >= 2 * unit_s or (seconds >= unit_s and seconds % unit_s == 0):
             return f"{seconds // unit_s} {unit}"
     return f"{seconds} s"
+
+
+def expected_run(run: ExpectedRun) -> str:
+    """Return what was expected of a run time, such as ``2 h, by 14 earlier jobs``."""
+    return f"{length(run.seconds)}, by {run.runs} earlier jobs"
 
 
 def _parsed(value: str | None) -> datetime | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from headway.api_documents.codec import ApiDocument, Member
-from headway.api_documents.jobs import Job, Reason
+from headway.api_documents.jobs import ExpectedRun, Job, Reason
 from headway.api_documents.pools import PoolUse
 from headway.api_documents.values import Instances, Time
 from headway.lifecycle import JobState
@@ -79,6 +79,9 @@ class Explanation(ApiDocument):
     remedy: Annotated[str | None, Member("What one can do.")]
     predicted_start: Annotated[PredictedTime | None, Member("Of a waiting job, if it is predicted.")] = None
     predicted_end: Annotated[PredictedTime | None, Member("Of a running job, if it is predicted.")] = None
+    expected_run: Annotated[
+        ExpectedRun | None, Member("By which the order of equals compares it; null if it counts with its limit.")
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -126,6 +126,14 @@ class WatchOf(ApiDocument):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExpectedRun(ApiDocument):
+    """What was expected of the run time of a job when it entered, by which an order compares it with its equals."""
+
+    seconds: Annotated[int, Member("Three of four jobs like it have run no longer. No promise rests on it.")]
+    runs: Annotated[int, Member("How many completed jobs this rests on.")]
+
+
+@dataclass(frozen=True, kw_only=True)
 class JobDetails(Job):
     """A job with its attempts, its history and its request."""
 
@@ -167,6 +175,9 @@ class JobDetails(Job):
     unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
         field(default_factory=dict)
     )
+    expected_run: Annotated[
+        ExpectedRun | None, Member("By which the order of equals compares it; null if it counts with its limit.")
+    ] = None
     reused_attempt: Annotated[
         str | None, Member("The training job of `reusedFrom` that has made these outputs; null for none.")
     ] = None

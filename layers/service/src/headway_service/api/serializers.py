@@ -19,7 +19,7 @@ from headway.api_documents.events import EventPage, FeedEvent
 from headway.api_documents.forecast import Ahead, Forecast, ForecastEntry, PredictedTime, Shift, WhatIf
 from headway.api_documents.forecast import DryRun as DryRunDocument
 from headway.api_documents.forecast import Explanation as ExplanationDocument
-from headway.api_documents.jobs import Attempt, Dependency, HistoryEntry, Job, JobDetails, Reason, WatchOf
+from headway.api_documents.jobs import Attempt, Dependency, ExpectedRun, HistoryEntry, Job, JobDetails, Reason, WatchOf
 from headway.api_documents.pools import Capacity, Pause, SizeChange, TeamUse
 from headway.api_documents.pools import PoolUse as PoolDocument
 from headway.api_documents.refusals import Error, Refusal, WrongField
@@ -98,6 +98,7 @@ def job_details_document(
         ),
         request=shown.request,
         alternatives=tuple(shown.alternatives),
+        expected_run=_expected_run(seen.job),
         wait_at_most_seconds=seen.job.wait_at_most_s,
         portable_checkpoint=seen.job.portable_checkpoint,
         dependants=seen.job.dependants,
@@ -359,6 +360,7 @@ def explanation_document(found: Explanation) -> ExplanationDocument:
         remedy=found.remedy,
         predicted_start=_predicted_time(found.predicted_start),
         predicted_end=_predicted_time(found.predicted_end),
+        expected_run=_expected_run(job),
     )
 
 
@@ -385,6 +387,12 @@ def forecast_document(found: Outlook) -> Forecast:
         ),
         more=found.more,
     )
+
+
+def _expected_run(job: JobRecord) -> ExpectedRun | None:
+    if job.predicted is None:
+        return None
+    return ExpectedRun(seconds=job.predicted.run_ms // 1000, runs=job.predicted.runs)
 
 
 def _predicted_time(found: LikelyTime | None) -> PredictedTime | None:

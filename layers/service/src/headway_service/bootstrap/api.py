@@ -72,6 +72,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
             machine_clock=self.machine_clock,
             in_force=self._in_force,
             reuse=self.reuse,
+            run_times=self.run_times.get,
         )
 
     @property
@@ -95,6 +96,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
             clock=self.clock,
             machine_clock=self.machine_clock,
             configuration=self._configuration,
+            run_times=self.run_times.get,
         )
 
     @property

@@ -31,6 +31,7 @@ from headway.policy import (
     MAX_RESERVED_HEADS,
     MAX_SPOT_SCORE,
     MAX_WAIT_BOUND,
+    PREDICTED_ORDERS,
     Order,
     Policy,
 )
@@ -173,6 +174,8 @@ class Priorities(ConfigModel):
     limit_weight: int = Field(default=0, ge=0, le=MAX_LIMIT_WEIGHT)
     #: In the orders other than fifo, a job ranks at most this many times its limit after its entry time.
     wait_bound: int = Field(default=100, ge=1, le=MAX_WAIT_BOUND)
+    #: Whether the orders short and shortest-remaining compare predicted run times in place of limits.
+    by_predictions: bool = False
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Priorities:
@@ -185,6 +188,15 @@ class Priorities(ConfigModel):
         if self.limit_weight and self.order is not Order.FIFO:
             raise ValueError(
                 f"limitWeight belongs to the order fifo: leave it out, or set the order {self.order} to fifo"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _order_compares_predictions(self) -> Priorities:
+        if self.by_predictions and self.order not in PREDICTED_ORDERS:
+            raise ValueError(
+                f"byPredictions belongs to the orders short and shortest-remaining: leave it out, or set the order "
+                f"{self.order} to one of them"
             )
         return self
 
@@ -328,6 +340,14 @@ class Configuration(ConfigModel):
     #: What training jobs have to keep, by name.
     rules: dict[Name, rule_notation.Rule] = Field(default_factory=dict, max_length=rule_notation.MAX_RULES)
 
+    @model_validator(mode="after")
+    def _compares_what_is_predicted(self) -> Configuration:
+        if self.priority.by_predictions and not self.predictions:
+            raise ValueError(
+                "priority.byPredictions needs predictions: set predictions to true, or leave byPredictions out"
+            )
+        return self
+
     def policy(self) -> Policy:
         """The rules that decisions are made under."""
         every_s = self.preemption.checkpoints_every_seconds
@@ -338,6 +358,7 @@ class Configuration(ConfigModel):
             order=self.priority.order,
             limit_weight=self.priority.limit_weight,
             wait_bound=self.priority.wait_bound,
+            by_predictions=self.priority.by_predictions,
             backfill=self.backfill.enabled,
             reserved_heads=self.backfill.reserved_heads,
             backfill_window=self.backfill.window,

@@ -31,6 +31,7 @@ from headway_service.jobs.commands import require_priority
 from headway_service.jobs.dependencies import resolve
 from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import JobView, PositionExplainer, reasons_from_plan
+from headway_service.jobs.predicted_run import predict_run
 from headway_service.jobs.queue_fronts import ranks_as_stored
 from headway_service.pools.capacity import PoolUse, read_pool_uses
 from headway_service.ports.table import Table
@@ -275,6 +276,7 @@ class ForecastService:
             owner=caller.arn,
             key=None,
             now_ms=self._clock(),
+            prediction=predict_run(admitted, caller.arn, configuration, self._run_times),
             depends_on=found.depends_on,
         )
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from headway.lifecycle import JobState
 from headway.policy import Policy
+from headway.prediction.run_times import Prediction
 from headway.reasons import array_entered, entered, entered_after
 from headway.scheduling.standing import standing_on_entry
 from headway_service.admission.admit import Admitted
@@ -13,7 +14,7 @@ from headway_service.admission.arrays import AdmittedArray
 from headway_service.store.records.array import ArrayRecord, EarlyStoppingRecord, MembersRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.dependency import DependencyRecord
-from headway_service.store.records.job import JobRecord, Step
+from headway_service.store.records.job import JobRecord, PredictedRun, Step
 
 
 def new_job(
@@ -23,6 +24,7 @@ def new_job(
     owner: str,
     key: str | None,
     now_ms: int,
+    prediction: Prediction | None = None,
     depends_on: tuple[DependencyRecord, ...] = (),
 ) -> JobRecord:
     """The job that an admitted request becomes.
@@ -33,6 +35,7 @@ def new_job(
         owner: ARN of the caller.
         key: the idempotency key of the call, if it has one.
         now_ms: its entry time.
+        prediction: how long it is predicted to run; None if that is not predicted, or not compared.
         depends_on: its dependencies, each with the end of the job if it has ended.
     """
     awaited = [(each.job_name, each.condition) for each in depends_on if each.ended is None]
@@ -45,12 +48,20 @@ def new_job(
         if awaited
         else entered(admitted.demand, warm_pool=admitted.warm_pool, one_of=admitted.one_of, others=others)
     )
+    standing = standing_on_entry(
+        admitted.limit_ms,
+        admitted.demand,
+        policy,
+        one_of=admitted.one_of,
+        predicted_ms=None if prediction is None else prediction.expected_ms,
+    )
     return JobRecord(
         job_name=admitted.name,
         job_state=JobState.PENDING,
         priority=admitted.priority,
         entry_time=now_ms,
-        **asdict(standing_on_entry(admitted.limit_ms, admitted.demand, policy, one_of=admitted.one_of)),
+        **asdict(standing),
+        predicted=predicted_run(prediction),
         demand=dict(admitted.demand),
         one_of=admitted.one_of,
         checkpoints=admitted.checkpoints,
@@ -77,6 +88,11 @@ def new_job(
         reason=reason,
         history=(Step(time_ms=now_ms, job_state=JobState.PENDING, reason=reason),),
     )
+
+
+def predicted_run(prediction: Prediction | None) -> PredictedRun | None:
+    """What is kept of the prediction that a job is compared by."""
+    return None if prediction is None else PredictedRun(run_ms=prediction.expected_ms, runs=prediction.runs)
 
 
 def _array(array: AdmittedArray) -> ArrayRecord:

@@ -8,6 +8,7 @@ from typing import Any
 
 from headway import reasons
 from headway.lifecycle import TERMINAL, WAITING
+from headway.prediction.run_times import RunTimes
 from headway.scheduling.standing import standing_on_entry
 from headway_service.admission import training_plans
 from headway_service.admission.admit import Admitted, admit
@@ -18,7 +19,9 @@ from headway_service.config.authorization import Action, Caller
 from headway_service.config.document import Configuration
 from headway_service.errors import Conflict, FieldError, InvalidRequest, JobEnded, NotWaiting, RestoreUnfinished
 from headway_service.jobs.editor import JobEditor, JobUpdate
+from headway_service.jobs.new_job import predicted_run
 from headway_service.jobs.position import JobView, PositionExplainer
+from headway_service.jobs.predicted_run import predict_run
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
@@ -53,6 +56,7 @@ class RequestChanges:
         clock: now in training time, ms.
         machine_clock: now in machine time, ms.
         configuration: the configuration in effect.
+        run_times: returns how long the jobs that have completed ran.
     """
 
     def __init__(
@@ -63,11 +67,13 @@ class RequestChanges:
         clock: Callable[[], int],
         machine_clock: Callable[[], int],
         configuration: Callable[[], Configuration],
+        run_times: Callable[[], RunTimes],
     ) -> None:
         self._table = table
         self._clock = clock
         self._machine_clock = machine_clock
         self._configuration = configuration
+        self._run_times = run_times
         self._editor = JobEditor(table, wake, configuration, clock)
         self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
 
@@ -127,14 +133,21 @@ class RequestChanges:
         keeps_place = not after.ask_for_more(before)
         place: dict[str, Any] = {}
         if not keeps_place:
+            prediction = predict_run(admitted, owner.arn, configuration, self._run_times)
             standing = standing_on_entry(
                 after.limit_ms,
                 after.demand,
                 configuration.policy(),
                 one_of=admitted.one_of,
                 attained_ms=job.attained_ms or 0,
+                predicted_ms=None if prediction is None else prediction.expected_ms,
             )
-            place = {"entry_time": now_ms, "accepted_ms": job.accepted_time, **asdict(standing)}
+            place = {
+                "entry_time": now_ms,
+                "accepted_ms": job.accepted_time,
+                "predicted": predicted_run(prediction),
+                **asdict(standing),
+            }
         loses_reservation = not keeps_place or dict(after.demand) != job.demand
         moved, writes = transitions.change_request(
             job,

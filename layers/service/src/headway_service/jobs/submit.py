@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.policy import Policy
+from headway.prediction.run_times import RunTimes
 from headway_service.admission import training_plans
 from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.queue_limits import QueueLimits
@@ -25,6 +26,7 @@ from headway_service.errors import (
 from headway_service.jobs.dependencies import Resolved, resolve
 from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import JobView, PositionExplainer
+from headway_service.jobs.predicted_run import predict_run
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig
 from headway_service.ports.messaging import Wake
@@ -79,6 +81,7 @@ class Submitter:
         machine_clock: the machine time, ms.
         in_force: the configuration in effect.
         reuse: has jobs answered by equal ones.
+        run_times: returns how long the jobs that have completed ran.
     """
 
     def __init__(
@@ -90,9 +93,11 @@ class Submitter:
         machine_clock: Callable[[], int],
         in_force: Callable[[], EffectiveConfig],
         reuse: ReuseEntry,
+        run_times: Callable[[], RunTimes],
     ) -> None:
         self._table = table
         self._reuse = reuse
+        self._run_times = run_times
         self._wake = wake
         self._clock = clock
         self._machine_clock = machine_clock
@@ -174,8 +179,15 @@ class Submitter:
         Raises:
             QueueFull: see :meth:`submit`.
         """
-        policy = context.config.configuration.policy()
-        job = new_job(admitted, policy, owner=caller.arn, key=key, now_ms=self._clock())
+        configuration = context.config.configuration
+        job = new_job(
+            admitted,
+            configuration.policy(),
+            owner=caller.arn,
+            key=key,
+            now_ms=self._clock(),
+            prediction=predict_run(admitted, caller.arn, configuration, self._run_times),
+        )
         context.limits.require(job)
         context.limits.record(job)
         writes = transitions.enqueue(job, admitted.request, admitted.alternatives)
@@ -224,6 +236,7 @@ class Submitter:
                 owner=caller.arn,
                 key=key,
                 now_ms=self._clock(),
+                prediction=predict_run(admitted, caller.arn, configuration, self._run_times),
                 depends_on=found.depends_on,
             )
             entry = self._entry(job, admitted, found, caller, configuration)

@@ -7,7 +7,8 @@ const WIDTH = 600, HEIGHT = 60;
 export function jobPage(job, act, more) {
   const facts = [["State", job.held ? `${job.jobState} (held)` : job.jobState], ["Reason", job.reason.message], ["Priority", job.priority],
     ["Position", job.place ?? ""], ["Team", job.team ?? ""], ["Owner", job.owner ?? ""], ["Needs", demand(job.demand, job.oneOf)],
-    ["Limit", job.limitSeconds ? span(job.limitSeconds) : "none"], ["Preemptions", job.preemptions], ["Comment", job.comment ?? ""],
+    ["Limit", job.limitSeconds ? span(job.limitSeconds) : "none"],
+    ["Expected", job.expectedRun ? `${span(job.expectedRun.seconds)}, by ${job.expectedRun.runs} earlier jobs` : ""], ["Preemptions", job.preemptions], ["Comment", job.comment ?? ""],
     ["Lost", lost(job)], ["Cost", cost(job)], ["Prices", (job.prices ?? []).map((each) => `${each.pool}: ${each.perHour} ${job.currency} an hour from ${each.from}`).join(", ")],
     ["Instance time of ended attempts", Object.entries(job.instanceSeconds).map(([name, time]) => `${name}: ${span(time)}`).join(", ")],
     ["Watches", job.watches.map((each) => `${each.watch} (${each.hosts} hosts)${each.note ? `: ${each.note}` : ""}`).join(", ")],
@@ -38,10 +39,15 @@ export function jobPage(job, act, more) {
 
 function whySection(found) {
   return el("section", { "aria-label": "Why" }, el("p", {}, found.reason.message), found.remedy ? el("p", {}, found.remedy) : null,
-    el("p", { class: "soft" }, found.expectedStart ? `Expected start ${clock(seconds(found.expectedStart))} UTC. ` : "",
-      found.expectedEnd ? `Expected end ${clock(seconds(found.expectedEnd))} UTC. ` : "", found.note),
+    el("p", { class: "soft" }, found.expectedStart ? `Expected start ${clock(seconds(found.expectedStart))} UTC. ` : "", likely("start", found.predictedStart),
+      found.expectedEnd ? `Expected end ${clock(seconds(found.expectedEnd))} UTC. ` : "", likely("end", found.predictedEnd), found.note),
     found.ahead.length ? table([{ name: "Ahead" }, { name: "State" }, { name: "Priority", number: true }, { name: "Needs" }],
       found.ahead.map((each) => [jobLink(each.jobName), each.jobState, each.priority, demand(each.demand, each.oneOf)])) : null);
+}
+
+function likely(what, time) {
+  if (!time) return "";
+  return `Likely ${what} about ${clock(seconds(time.about))}, between ${clock(seconds(time.from))} and ${clock(seconds(time.until))} UTC. `;
 }
 
 function membersSection(members) {

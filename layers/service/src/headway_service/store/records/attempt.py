@@ -57,6 +57,8 @@ class AttemptRecord(Record):
     entry_time: int | None = None
     handicap_ms: int = 0
     left_ms: int | None = None
+    expected_ms: int | None = None
+    extension_ms: int = 0
     attained_ms: int | None = None
     max_handicap_ms: int = 0
     team: str = ""
@@ -144,6 +146,8 @@ class AttemptRecord(Record):
             entry_time=job.entry_time,
             handicap_ms=job.handicap_ms,
             left_ms=job.left_ms,
+            expected_ms=job.expected_ms,
+            extension_ms=job.extension_ms,
             attained_ms=job.attained_ms,
             max_handicap_ms=job.max_handicap_ms,
             team=job.team,
@@ -207,6 +211,8 @@ class AttemptRecord(Record):
             entry_time_ms=self.entry_time,
             handicap_ms=self.handicap_ms,
             left_ms=self.left_ms,
+            expected_ms=self.expected_ms,
+            extension_ms=self.extension_ms,
             attained_ms=self.attained_ms,
             max_handicap_ms=self.max_handicap_ms,
             one_of=self.one_of,

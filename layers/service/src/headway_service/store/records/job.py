@@ -38,6 +38,7 @@ MAX_ENDED_ATTEMPTS = 20
 SUMMARY = (
     *("handicapMs", "limitMs", "preemptionCount", "attemptCount", "notBeforeMs", "heldBy", "endedMs"),
     *("startedMs", "instanceMs", "comment", "acceptedMs", "oneOf", "leftMs", "attainedMs", "maxHandicapMs"),
+    *("expectedMs", "extensionMs"),
     *("choices", "alternative", "bound", "waitAtMostS", "portableCheckpoint", "dependsOn"),
     *("array", "memberOf", "index", "isSetAside"),
     *("reuse", "lostMs", "billedMs", "unbilledMs", "lostBilledMs", "lostUnbilledMs"),
@@ -157,6 +158,14 @@ class Usage(Record):
     lost_unbilled_ms: dict[str, int] = Field(default_factory=dict)
 
 
+class PredictedRun(Record):
+    """The predicted run time of a job."""
+
+    run_ms: int
+    #: How many completed jobs it rests on.
+    runs: int
+
+
 class JobRecord(Record):
     """An accepted job. ``version`` counts its changes; each is conditional on the one before."""
 
@@ -172,6 +181,12 @@ class JobRecord(Record):
     #: What is left of its limit, as far as its checkpoints go, ms; None if the order in which it entered does not
     #: compare that.
     left_ms: int | None = None
+    #: What is left of its expected run time, as far as its checkpoints go, and by how much that is extended when it
+    #: runs for longer, ms; None if it counts with its limit.
+    expected_ms: int | None = None
+    extension_ms: int = 0
+    #: The prediction that it was compared by when it entered, if any.
+    predicted: PredictedRun | None = None
     #: For how long its attempts have held instances, times these, instance-ms, and the most that its handicap becomes
     #: by that, ms; None if the order in which it entered does not compare that.
     attained_ms: int | None = None
@@ -452,6 +467,8 @@ class JobRecord(Record):
                 entry_time=self.entry_time,
                 handicap_ms=self.handicap_ms,
                 left_ms=self.left_ms,
+                expected_ms=self.expected_ms,
+                extension_ms=self.extension_ms,
                 attained_ms=self.attained_ms,
                 max_handicap_ms=self.max_handicap_ms,
                 not_before_ms=self.not_before_ms,

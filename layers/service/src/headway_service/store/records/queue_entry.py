@@ -26,6 +26,8 @@ class QueueEntry(Record):
     entry_time: int
     handicap_ms: int = 0
     left_ms: int | None = None
+    expected_ms: int | None = None
+    extension_ms: int = 0
     attained_ms: int | None = None
     max_handicap_ms: int = 0
     not_before_ms: int = 0
@@ -110,6 +112,8 @@ def waiting_of(of: JobRecord | QueueEntry) -> WaitingJob:
         entry_time_ms=of.entry_time,
         handicap_ms=of.handicap_ms,
         left_ms=of.left_ms,
+        expected_ms=of.expected_ms,
+        extension_ms=of.extension_ms,
         attained_ms=of.attained_ms,
         max_handicap_ms=of.max_handicap_ms,
         not_before_ms=of.not_before_ms,
