@@ -168,8 +168,8 @@ lost-work: .venv/.made ## compare the work that preemptions lose on real traces;
 	$(VENV)/python -m headway_sandbox.simulator.lost_work --traces "$(TRACES)"
 
 .PHONY: soak
-soak: .venv/.made ## simulate SEEDS random runs of a queue with faults everywhere, in the ORDER among equals
-	$(VENV)/python -m headway_verification.soak --seeds $(or $(SEEDS),200) $(if $(ORDER),--order $(ORDER))
+soak: .venv/.made ## simulate SEEDS random runs of a queue with faults everywhere, in the ORDER among equals, with PREDICTIONS=1 by these
+	$(VENV)/python -m headway_verification.soak --seeds $(or $(SEEDS),200) $(if $(ORDER),--order $(ORDER)) $(if $(PREDICTIONS),--predictions)
 
 .PHONY: snapshots
 snapshots: .venv/.made ## simulate COUNT random snapshots until nothing changes; SEED draws them

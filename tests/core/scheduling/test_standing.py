@@ -115,6 +115,13 @@ def test_after_an_attempt_more_is_expected_if_it_held_its_instances_for_longer(
     )
 
 
+def test_no_more_is_expected_than_is_left_of_the_limit_however_long_an_attempt_took() -> None:
+    attempt = attempt_of(entered(2 * HOUR, 12 * HOUR))
+    for held_h in (13, 40):
+        after = standing_after(attempt, NOW_MS + held_h * HOUR, 11 * HOUR)
+        assert (after.expected_ms, after.left_ms, after.extension_ms) == (HOUR, HOUR, 16 * HOUR)
+
+
 runs = st.lists(
     st.tuples(st.integers(0, 12 * HOUR) | st.integers(0, 3 * LONGEST_LIMIT_MS), st.floats(0, 1)), min_size=1, max_size=8
 )

@@ -331,11 +331,17 @@ def test_a_job_that_is_expected_to_be_short_passes_one_of_the_same_limit(
 
 
 def test_a_job_is_predicted_by_those_that_ended_before_it_was_submitted_only(tmp_path: Path) -> None:
-    # The short ones end after both of the last have been submitted.
-    rows = ("0,1000,1,1,,a,,", "1,500,1,1,,a,,", "1,50,1,1,,b,,", "2,50,1,1,,b,,", "3,50,1,1,,b,,", "4,50,1,1,,b,,")
-    scenario = scenarios(trace(tmp_path, *rows, size=1), ["order-short-predicted"], [EQUAL])[0]
-    without = scenarios(trace(tmp_path, *rows, size=1), ["order-short"], [EQUAL])[0]
-    assert outcomes_of(scenario) == outcomes_of(without)
+    # Three long jobs of one user and three short ones of another run. When they have ended, one of each is submitted,
+    # which has to wait, the long one first: the short one passes it. It does not if they have not ended.
+    rows = [*("0,500,1,1,,a,,",) * 3, *("0,50,1,1,,b,,",) * 3]
+    for submitted_s, passes in ((600, True), (40, False)):
+        last = (
+            f"{submitted_s},{run_s},{count},1,,{user},,"
+            for run_s, count, user in ((500, 7, "c"), (500, 7, "a"), (50, 7, "b"))
+        )
+        (scenario,) = scenarios(trace(tmp_path, *rows, *last, size=7), ["order-short-predicted"], [EQUAL])
+        *_, long, short = outcomes_of(scenario).values()
+        assert ((short.ended_ms or 0) < (long.ended_ms or 0)) is passes
 
 
 def test_policies_can_be_simulated_in_other_processes(tmp_path: Path) -> None:

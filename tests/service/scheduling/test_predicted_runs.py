@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
 from headway.api_documents.jobs import ExpectedRun
+from headway.lifecycle import WAITING
 from headway.policy import Order, Policy
 from headway.scheduling.standing import standing_on_entry
 from headway_service.api.serializers import explanation_document, job_details_document
 from headway_service.jobs.submit_batch import Accepted, submit_all
 from headway_service.sagemaker_api.request_change import RequestChange
+from headway_service.store.job_listing import JobFilter
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord, PredictedRun
 from tests.service.scheduling.test_equals import CHECKPOINTS, HOUR_S, stored
@@ -163,6 +165,14 @@ def test_jobs_of_another_owner_are_predicted_by_all_jobs() -> None:
     world = learned()
     world.submitter.submit(request("other"), ADA)
     assert stored(world, "other").predicted is not None
+
+
+def test_a_listed_job_counts_with_what_is_expected_of_it() -> None:
+    world = learned()
+    job = submit(world, "bert-10")
+    listed, _ = world.queries.jobs(JobFilter(states=WAITING), 1, None)
+    # A listing has no need of what a job runs.
+    assert [each.job.waiting() for each in listed] == [replace(job.waiting(), source="")]
 
 
 def test_a_job_and_its_explanation_say_what_is_expected() -> None:

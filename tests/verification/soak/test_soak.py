@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from headway.model import Snapshot
+from headway.model import Allocation, Snapshot, WaitingJob
 from headway.plan import Plan
-from headway.policy import Order
-from headway.scheduling import preemption
+from headway.policy import PREDICTED_ORDERS, Order, Policy
+from headway.scheduling import preemption, standing
+from headway.scheduling.equals.expected import extended as extended_by
 from headway.scheduling.scheduler import schedule
 from headway_service.observability.logging import logger
 from headway_service.scheduling import decide
@@ -26,7 +27,7 @@ from headway_verification.soak.cooperative_scheduler import CooperativeScheduler
 from headway_verification.soak.ddmin import MAX_RUNS, shrink
 from headway_verification.soak.faults.plan import Fault
 from headway_verification.soak.faults.tempers import ADVERSE
-from headway_verification.soak.random_run import Outcome, make_run
+from headway_verification.soak.random_run import Outcome, drawn_order, make_run
 from headway_verification.soak.safeguards.removing import removed
 from headway_verification.soak.trials import crash_points
 from headway_verification.soak.trials.crash_points import (
@@ -46,6 +47,8 @@ ORDER_SEEDS = (6, 11)
 """Of runs with another order among equals."""
 PREEMPTING_SEEDS = {Order.SHORTEST_REMAINING: 6, Order.SHARED: 8}
 """Of runs in which jobs preempt equals."""
+PREDICTED_SEED = 18
+"""Of a run in which jobs preempt equals by predicted run times, and outlive these."""
 WAITING_SEED = 18
 """Of a run in which preemptions wait for checkpoints."""
 EVERY = 4
@@ -94,6 +97,34 @@ def test_in_runs_with_an_order_that_preempts_jobs_preempt_equals(order: Order, m
     monkeypatch.setattr(preemption, "yields_to_equal", yields)
     assert soak.quiet_run(PREEMPTING_SEEDS[order], order=order).violation is None
     assert any(gave_way)
+
+
+def test_in_some_runs_jobs_preempt_equals_by_predictions_and_outlive_these(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected: list[bool] = []
+    extended: list[bool] = []
+    yields = preemption.yields_to_equal
+
+    def gives_way(allocation: Allocation, job: WaitingJob, at_ms: int, policy: Policy) -> bool:
+        given = yields(allocation, job, at_ms, policy)
+        expected.append(given and job.expected_ms is not None)
+        return given
+
+    def is_extended(expected_ms: int, extension_ms: int, left_ms: int, held_ms: int) -> tuple[int, int]:
+        found = extended_by(expected_ms, extension_ms, left_ms, held_ms)
+        extended.append(found[1] > extension_ms)
+        return found
+
+    monkeypatch.setattr(preemption, "yields_to_equal", gives_way)
+    monkeypatch.setattr(standing, "extended", is_extended)
+    assert soak.quiet_run(PREDICTED_SEED, order=Order.SHORTEST_REMAINING, predicts=True).violation is None
+    assert any(expected)
+    assert any(extended)
+
+
+def test_the_runs_of_some_seeds_compare_predictions() -> None:
+    drawn = [drawn_order(seed) for seed in range(8)]
+    assert drawn.count((Order.FIFO, False)) == 6
+    assert {order for order, predicts in drawn if predicts} == PREDICTED_ORDERS
 
 
 def test_in_some_runs_preemptions_wait_for_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:

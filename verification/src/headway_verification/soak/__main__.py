@@ -27,7 +27,7 @@ from io import StringIO
 
 from tabulate import tabulate
 
-from headway.policy import Order
+from headway.policy import PREDICTED_ORDERS, Order
 from headway_service.observability.logging import logger
 from headway_verification.soak.call_log import keep
 from headway_verification.soak.ddmin import shrink
@@ -54,21 +54,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="make a single run and show its whole log")
     only = "the numbers of the happenings to keep; or, with --safeguards, a text that their titles contain"
     parser.add_argument("--only", help=only)
-    parser.add_argument("--order", type=Order, default=Order.FIFO, help="the order among equals: " + ", ".join(Order))
+    orders = "the order among equals: " + ", ".join(Order) + "; by default the one that each seed gives"
+    parser.add_argument("--order", type=Order, help=orders)
+    parser.add_argument("--predictions", action="store_true", help="with --order: predicted run times count in it")
     parser.add_argument("--trials", action="store_true", help="try every situation in each of its ways")
     parser.add_argument("--safeguards", action="store_true", help="remove one safeguard at a time")
     args = parser.parse_args(argv)
     if args.seeds < 1 or args.processes < 1:
         parser.error("--seeds and --processes must be at least 1")
+    if args.predictions and args.order not in PREDICTED_ORDERS:
+        parser.error("--predictions needs an --order that compares run times: " + ", ".join(sorted(PREDICTED_ORDERS)))
+    run = partial(quiet_run, order=args.order, predicts=args.predictions)
     if args.seed is not None:
-        return _one(args.seed, None if args.only is None else _numbers(args.only), args.order)
+        quiet()
+        return _one(run(args.seed, None if args.only is None else _numbers(args.only)))
     seeds = range(args.first, args.first + args.seeds)
     with ProcessPoolExecutor(max_workers=args.processes, initializer=quiet) as pool:
         if args.trials:
             return _trials(pool)
         if args.safeguards:
             return _safeguards(pool, seeds, args.processes, args.only or "")
-        return _soak(pool, seeds, args.order)
+        return _soak(pool, seeds, run)
 
 
 def quiet() -> None:
@@ -81,23 +87,24 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",") if number]
 
 
-def quiet_run(seed: int, only: Collection[int] | None = None, order: Order = Order.FIFO) -> Outcome:
+def quiet_run(
+    seed: int, only: Collection[int] | None = None, order: Order | None = None, *, predicts: bool = False
+) -> Outcome:
     """Make a run, discarding the metrics that the handlers print.
 
     Args:
         seed: the seed of the run.
         only: the numbers of the happenings to keep; None for all.
-        order: the order among equals.
+        order: the order among equals; None for the one that the seed gives.
+        predicts: whether predictions count in the given order.
     """
     with redirect_stdout(StringIO()):
-        return make_run(seed, only, order)
+        return make_run(seed, only, order, predicts=predicts)
 
 
-def _one(seed: int, only: Collection[int] | None, order: Order) -> int:
-    quiet()
-    outcome = quiet_run(seed, only, order)
+def _one(outcome: Outcome) -> int:
     _show(outcome, len(outcome.log))
-    print(f"seed {seed}: {outcome.violation or 'all invariants hold'}")
+    print(f"seed {outcome.seed}: {outcome.violation or 'all invariants hold'}")
     return 1 if outcome.violation else 0
 
 
@@ -106,7 +113,7 @@ def _show(outcome: Outcome, lines: int) -> None:
         print(f"{time_s:10.1f}  {who:<22}  {what}")
 
 
-def _soak(pool: ProcessPoolExecutor, seeds: range, order: Order) -> int:
+def _soak(pool: ProcessPoolExecutor, seeds: range, run: partial[Outcome]) -> int:
     began = time.perf_counter()
     faults: Counter[tuple[str, Fault]] = Counter()
     calls: Counter[str] = Counter()
@@ -117,7 +124,7 @@ def _soak(pool: ProcessPoolExecutor, seeds: range, order: Order) -> int:
     jobs = alarms = 0
     broken: list[Outcome] = []
     needed: list[Counter[tuple[str, str]]] = []
-    for outcome in pool.map(partial(quiet_run, order=order), seeds, chunksize=8):
+    for outcome in pool.map(run, seeds, chunksize=8):
         faults += outcome.faults
         calls += outcome.calls
         acts += outcome.acts
@@ -144,25 +151,25 @@ def _soak(pool: ProcessPoolExecutor, seeds: range, order: Order) -> int:
         f"{len(seeds)} runs (seeds {seeds.start} to {seeds.stop - 1}) in {took_s:.1f} s, "
         f"{len(seeds) / took_s:.1f} per second; {faults.total()} faults; {len(broken)} violations"
     )
-    for outcome, (shortest, kept) in zip(
-        broken, pool.map(partial(shrunk, order=order), broken[:MAX_SHRUNK]), strict=False
-    ):
+    for outcome, (shortest, kept) in zip(broken, pool.map(partial(shrunk, run=run), broken[:MAX_SHRUNK]), strict=False):
         print(f"\nseed {outcome.seed} at {_commit()}: {outcome.violation}")
         print(f"minimized from {outcome.happenings} happenings: {shortest.violation}")
         _show(shortest, LOG_LINES)
         numbers = ",".join(map(str, kept))
-        print(f"to repeat: python -m headway_verification.soak --order {order} --seed {outcome.seed} --only {numbers}")
+        order, predicts = run.keywords["order"], " --predictions" if run.keywords["predicts"] else ""
+        given = "" if order is None else f" --order {order}{predicts}"
+        print(f"to repeat: python -m headway_verification.soak{given} --seed {outcome.seed} --only {numbers}")
     return 1 if broken else 0
 
 
-def shrunk(broken: Outcome, order: Order = Order.FIFO) -> tuple[Outcome, list[int]]:
+def shrunk(broken: Outcome, run: Callable[..., Outcome] = quiet_run) -> tuple[Outcome, list[int]]:
     """Minimize a run that violates an invariant.
 
     Args:
         broken: the run.
-        order: its order among equals.
+        run: makes such a run.
     """
-    return shrink(partial(quiet_run, broken.seed, order=order), broken)
+    return shrink(partial(run, broken.seed), broken)
 
 
 def _trials(pool: ProcessPoolExecutor) -> int:

@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 
+from headway.accounting.days import Period, day_of, month_of
+from headway.accounting.histogram import bucket_of
 from headway.policy import Order
 from headway.pool_names import SERVERLESS
+from headway.prediction.kinds import RunKind
 from headway_sandbox.inprocess.deployment import START_S
+from headway_sandbox.inprocess.lambda_loader import event
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import G5, P5
+from headway_service.accounting.records import KIND, RUN, add_figures
 from headway_service.monitoring.utilization_monitor import REST_MS
+from headway_service.sagemaker_api.run_source import run_source
 from headway_service.store import transitions
 from headway_service.store.ledger import read_pools
 from headway_service.store.records.feed import FeedHead
+from headway_service.store.records.queue_entry import owner_hash
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults import tempers
 from headway_verification.soak.faults.plan import Fault, FaultPlan, FaultRates
 from headway_verification.soak.training_plan import INSTANCES, PLAN_POOL, SoldPlan
 from headway_verification.soak.violations import Violated
-from headway_verification.soak.workload import ACTS, G5_SPOT, WAITING_FOR_CHECKPOINTS, Workload, document_of
+from headway_verification.soak.workload import (
+    ACTS,
+    G5_SPOT,
+    SCRIPTS,
+    WAITING_FOR_CHECKPOINTS,
+    Workload,
+    document_of,
+    priority_of,
+)
 
 POOLS = {P5: 2, G5: 3}
 
@@ -68,14 +84,25 @@ class Outcome:
     alarms: int = 0
 
 
-def make_run(seed: int, only: Collection[int] | None = None, order: Order = Order.FIFO) -> Outcome:
+def drawn_order(seed: int) -> tuple[Order, bool]:
+    """Return the order among equals of a run for which none is given, and whether predictions count in it."""
+    return {3: (Order.SHORT, True), 7: (Order.SHORTEST_REMAINING, True)}.get(seed % 8, (Order.FIFO, False))
+
+
+def make_run(
+    seed: int, only: Collection[int] | None = None, order: Order | None = None, *, predicts: bool = False
+) -> Outcome:
     """Make a run.
 
     Args:
         seed: determines everything else.
         only: the numbers of the happenings to keep; None for all.
-        order: the order among equals; the users change it now and then if it is not the default.
+        order: the order among equals; the users change it now and then if it is not the default. None for the one that
+            the seed gives.
+        predicts: whether predictions count in the given order.
     """
+    if order is None:
+        order, predicts = drawn_order(seed)
     random = Random(seed)
     # Separate sources, so that leaving out a happening changes others as little as possible.
     faults = FaultPlan(Random(f"accidents {seed}"), FaultRates.draw(random), only=only)
@@ -88,13 +115,17 @@ def make_run(seed: int, only: Collection[int] | None = None, order: Order = Orde
     if plan is not None:
         follow_plan(queue, sizes, plan)
     if order is not Order.FIFO:
-        queue.store.write(json.dumps({**queue.store.document, "priority": {"order": order}}))
+        priority = priority_of(order, predicts=predicts)
+        learns = {"predictions": True} if predicts else {}
+        queue.store.write(json.dumps({**queue.store.document, "priority": priority, **learns}))
     waits = order is Order.FIFO and seed % 4 == 2
     if waits:
         queue.store.write(json.dumps({**queue.store.document, "preemption": WAITING_FOR_CHECKPOINTS}))
+    if predicts:
+        learn(queue)
     if seed % 3:
         begin_an_hour_later(queue, sizes)
-    people = Workload(queue, Random(f"people {seed}"), plan, order, waits=waits)
+    people = Workload(queue, Random(f"people {seed}"), plan, order, waits=waits, predicts=predicts)
     violation = None
     try:
         _run(queue, people, random)
@@ -138,13 +169,36 @@ def begin_an_hour_later(queue: Deployment, sizes: Mapping[str, int]) -> None:
         queue: the queue.
         sizes: the sizes of the pools.
     """
+    with _without_faults(queue):
+        for pool, size in sizes.items():
+            queue.write_by_hand(transitions.add_pool(pool, size))
+        for known in read_pools(queue.table):
+            queue.write_by_hand(transitions.begin_to_count_pauses(known, 0))
+        queue.write_by_hand([FeedHead(last=int(START_S * 1000) - 1, alone_from_ms=0).put(None)])
+
+
+def learn(queue: Deployment) -> None:
+    """Let the queue know how long some jobs of each script have run that completed before, as few complete in a run.
+
+    Args:
+        queue: the queue.
+    """
+    month = Period(month=month_of(day_of(int(START_S * 1000))))
+    owner = owner_hash(event("api-submit")["requestContext"]["identity"]["userArn"])
+    with _without_faults(queue):
+        for script, run_s in SCRIPTS.items():
+            source = run_source({"HyperParameters": {"sagemaker_program": script}})
+            figures = {f"{RUN}{bucket_of(run_s)}": 5}
+            queue.write_by_hand([add_figures(KIND, month, RunKind(owner=owner, source=source).text, figures)])
+
+
+@contextmanager
+def _without_faults(queue: Deployment) -> Iterator[None]:
     rates, queue.faults.rates = queue.faults.rates, FaultRates()
-    for pool, size in sizes.items():
-        queue.write_by_hand(transitions.add_pool(pool, size))
-    for known in read_pools(queue.table):
-        queue.write_by_hand(transitions.begin_to_count_pauses(known, 0))
-    queue.write_by_hand([FeedHead(last=int(START_S * 1000) - 1, alone_from_ms=0).put(None)])
-    queue.faults.rates = rates
+    try:
+        yield
+    finally:
+        queue.faults.rates = rates
 
 
 def follow_plan(queue: Deployment, sizes: Mapping[str, int], plan: SoldPlan) -> None:

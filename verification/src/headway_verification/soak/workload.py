@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any, TypeVar
 
-from headway.policy import Order
+from headway.policy import PREDICTED_ORDERS, Order
 from headway.pool_names import SERVERLESS, SPOT_SUFFIX, on_demand_pool
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
@@ -101,6 +101,10 @@ LIMITS_S = (86_400, 3600, 14_400)
 """Limits of jobs where the order among equals compares them."""
 
 
+SCRIPTS = {"brief.py": 100, "long.py": 1500}
+"""What jobs run where run times are predicted, with those of earlier jobs, s. Some jobs take longer."""
+
+
 class Workload:
     """Users of the queue, and of the same account outside of it.
 
@@ -110,6 +114,7 @@ class Workload:
         plan: the training plan of the account, if it has one.
         order: the order among equals that they set, most of the time.
         waits: whether preemptions wait for checkpoints, most of the time.
+        predicts: whether run times are predicted, and the order compares them most of the time.
 
     Attributes:
         acts: the actions performed, by kind.
@@ -123,10 +128,12 @@ class Workload:
         order: Order = Order.FIFO,
         *,
         waits: bool = False,
+        predicts: bool = False,
     ) -> None:
         self.queue = queue
         self.order = order
         self.waits = waits
+        self.predicts = predicts
         self.random = random
         self.plan = plan
         self.acts: Counter[str] = Counter()
@@ -294,6 +301,8 @@ class Workload:
         request["StoppingCondition"]["MaxRuntimeInSeconds"] = LIMITS_S[number % len(LIMITS_S)]
         if number % 5:
             request["CheckpointConfig"] = {"S3Uri": "s3://jobs/checkpoints"}
+        if self.predicts and number % 4:
+            request["HyperParameters"] = {"sagemaker_program": list(SCRIPTS)[number % 2]}
 
     def _make_checkpointed(self, request: dict[str, Any], terms: Mapping[str, Any]) -> None:
         """Let most jobs write checkpoints, and half of these say how often. Nothing is drawn for it.
@@ -421,8 +430,9 @@ class Workload:
                 **(
                     {}
                     if self.order is Order.FIFO
-                    else {"priority": {"order": self.order if newest % 3 else Order.FIFO}}
+                    else {"priority": priority_of(self.order if newest % 3 else Order.FIFO, predicts=self.predicts)}
                 ),
+                **({"predictions": True} if self.predicts else {}),
                 **({} if made_from is None else {"version": made_from}),
             ),
             headers={"If-Match": "*"} if made_from is None else None,
@@ -522,6 +532,16 @@ class Workload:
         with contextlib.suppress(AwsError, IndexError):
             name = self.random.choice(self.queue.fleet.jobs(now=self.queue.now_s)).name
             self.queue.fleet.delete(name, now=self.queue.now_s)
+
+
+def priority_of(order: Order, *, predicts: bool) -> dict[str, Any]:
+    """Return the rules of a document on priorities.
+
+    Args:
+        order: the order among equals.
+        predicts: whether predicted run times count in the orders that compare run times.
+    """
+    return {"order": order, **({"byPredictions": True} if predicts and order in PREDICTED_ORDERS else {})}
 
 
 def document_of(

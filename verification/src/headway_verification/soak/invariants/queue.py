@@ -23,6 +23,7 @@ from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.invariants.arrays import check_arrays, is_array, is_set_aside
 from headway_verification.soak.invariants.dependencies import awaited, check_dependencies, check_inputs
+from headway_verification.soak.invariants.expected import ExpectationInvariants
 from headway_verification.soak.invariants.pauses import LONGEST_INVOCATION_S, PauseInvariants
 from headway_verification.soak.invariants.reuse import ReuseInvariants, reused_from
 from headway_verification.soak.invariants.service import ServiceInvariants
@@ -88,6 +89,7 @@ class Invariants:
         self.pauses = PauseInvariants()
         self._sizes = SizeInvariants()
         self._service = ServiceInvariants()
+        self._expected = ExpectationInvariants()
         self.states: set[str] = set()
         self.too_late_s: float | None = None
         self.reuse = ReuseInvariants()
@@ -106,6 +108,7 @@ class Invariants:
         check_dependencies(jobs)
         check_arrays(jobs)
         self._service.check(jobs)
+        self._expected.check(jobs)
         self.reuse.check(jobs, self._request_of)
         for name in (
             name for name, job in jobs.items() if job.get("liveAttempt") and job.get("summary", {}).get("dependsOn")
@@ -343,6 +346,7 @@ class Invariants:
         self.too_late_s = 1.0
         self._starts = {}
         self._service.table_restored()
+        self._expected.table_restored()
 
     def _check_policy_actions(self, jobs: _Items, now_s: float) -> None:
         """Policy actions apply only to the jobs that they are meant for."""
