@@ -119,6 +119,33 @@ def test_an_explanation_says_what_is_expected_of_the_run_time(run: Run, server: 
     assert "Expected" not in run("why", "c")[1]
 
 
+def test_a_shown_job_has_its_likely_start_or_end_if_run_times_are_predicted(run: Run, server: ContractServer):
+    between = "between 2026-01-02 07:00:00 UTC and 2026-01-02 08:30:00 UTC"
+    likely = f"Likely    about 2026-01-02 07:30:00 UTC (in 1 h), {between}"
+    server.queue.add("b", predictable=True)
+    server.queue.foresight["b"] = {"pools": [], "expectedStart": "2026-01-02T09:30:00.000Z", "predictedStart": LIKELY}
+    lines = run("show", "b")[1].splitlines()
+    assert lines[lines.index(likely) - 1] == "Starts    2026-01-02 09:30:00 UTC (in 3 h)"
+    server.queue.add("c", jobState="running", predictable=True)
+    server.queue.foresight["c"] = {"pools": [], "expectedEnd": "2026-01-02T09:30:00.000Z", "predictedEnd": LIKELY}
+    lines = run("show", "c")[1].splitlines()
+    assert lines[lines.index(likely) - 1] == "Ends by   2026-01-02 09:30:00 UTC (in 3 h)"
+
+
+def test_no_forecast_is_made_for_a_shown_job_that_cannot_be_predicted(run: Run, server: ContractServer):
+    server.queue.add("b")
+    run("show", "b")
+    run("show", "b", "-o", "json")
+    assert not [each for each in server.received if "explanation" in each.target]
+
+
+def test_a_job_is_shown_though_what_is_likely_cannot_be_read(run: Run, server: ContractServer):
+    server.queue.add("b", predictable=True)
+    server.queue.foresight["b"] = {"pools": "none"}
+    code, out, _ = run("show", "b")
+    assert (code, "Likely" in out, "Job Name  b" in out.splitlines()) == (0, False, True)
+
+
 def test_changes_are_simulated_in_the_given_order(run: Run, request_file: Write, server: ContractServer):
     path = request_file(request("new"))
     server.queue.foresight["what-if"] = {

@@ -188,3 +188,14 @@ def test_a_job_and_its_explanation_say_what_is_expected() -> None:
         explanation_document(world.forecast_service.explain("bert-1")),
     ):
         assert document.expected_run is None
+
+
+def test_a_job_says_whether_its_start_or_end_may_be_predicted() -> None:
+    world = learned()
+    submit(world, "bert-10")
+    assert job_details_document(*world.queries.show("bert-10", ROOT)).predictable
+    assert not job_details_document(*world.queries.show("bert-1", ROOT)).predictable
+    configure(world)
+    world.tick()
+    submit(world, "bert-11")
+    assert not job_details_document(*world.queries.show("bert-11", ROOT)).predictable

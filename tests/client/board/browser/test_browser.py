@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from botocore.credentials import Credentials
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from headway_client.board.web.server import BoardServer
 from headway_client.http.api import HeadwayApi
@@ -321,6 +321,22 @@ def test_a_job_is_explained_on_request(page: Page, queue: Queue, clock: Clock) -
     why = page.get_by_role("region", name="Why")
     expect(why).to_contain_text("Expected start")
     expect(why.get_by_role("row", name="low running")).to_be_visible()
+
+
+def test_an_explanation_has_the_likely_start(page: Page, queue: Queue, clock: Clock) -> None:
+    def predicted(route: Route) -> None:
+        answer = route.fetch()
+        times = {"about": "07:30", "from": "07:00", "until": "08:30"}
+        likely = {name: f"2026-01-02T{time}:00.000Z" for name, time in times.items()}
+        route.fulfill(response=answer, json={**answer.json(), "predictedStart": likely})
+
+    queue.do("submit", "mine", 1, "search", 1)
+    look(page, clock)
+    page.route("**/explanation", predicted)
+    page.get_by_role("link", name="mine").first.click()
+    page.get_by_role("button", name="Why").click()
+    why = page.get_by_role("region", name="Why")
+    expect(why).to_contain_text(re.compile("Likely start about .*07:30.*, between .*07:00.* and .*08:30.* UTC"))
 
 
 def test_an_array_shows_its_members(page: Page, queue: Queue, clock: Clock) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from headway.sanitize import strip_control_characters
 from headway_client.cli.output import times, values
+from headway_client.cli.output.expectations import expectation_lines
 from headway_client.cli.output.jobs import job_sentence
 from headway_client.cli.output.pools import pool_rows
 from headway_client.cli.output.table import Table
@@ -31,12 +32,7 @@ def explanation_sheet(explanation: Explanation, *, width: int | None = None, col
     lines.append(("Why", explanation.reason.message))
     if explanation.expected_run is not None:
         lines.append(("Expected", times.expected_run(explanation.expected_run)))
-    if explanation.expected_start is not None:
-        lines.append(("Starts", times.both(explanation.expected_start)))
-    lines += _likely_line(explanation.predicted_start)
-    if explanation.expected_end is not None:
-        lines.append(("Ends by", times.both(explanation.expected_end)))
-    lines += _likely_line(explanation.predicted_end)
+    lines += expectation_lines(explanation)
     lines.append(("Assumed", explanation.note))
     if explanation.remedy is not None:
         lines.append(("To do", explanation.remedy))
@@ -47,13 +43,6 @@ def explanation_sheet(explanation: Explanation, *, width: int | None = None, col
     if explanation.pools:
         parts.append("Pools\n" + pool_rows(explanation.pools).text(width=width))
     return "\n\n".join(parts)
-
-
-def _likely_line(time: PredictedTime | None) -> list[tuple[str, str]]:
-    if time is None:
-        return []
-    between = f"between {times.local(time.from_)} and {times.local(time.until)}"
-    return [("Likely", f"about {times.both(time.about)}, {between}")]
 
 
 def forecast_rows(forecast: Forecast, *, wide: bool = False) -> Table:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from headway.sanitize import strip_control_characters
 from headway_client import job_sentences as sentences
 from headway_client.cli.output import arrays, columns, times, values
+from headway_client.cli.output.expectations import expectation_lines
 from headway_client.cli.output.table import NONE, Table
-from headway_client.models import Attempt, HistoryEntry, Job, JobDetails, RogueJob
+from headway_client.models import Attempt, Explanation, HistoryEntry, Job, JobDetails, RogueJob
 
 
 def job_rows(
@@ -51,11 +52,14 @@ def history_rows(jobs: Iterable[Job], *, wide: bool = False, names: Sequence[str
     return columns.job_table(names or (columns.HISTORY_WIDE if wide else columns.HISTORY), jobs, wide=wide)
 
 
-def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = False) -> str:
+def job_sheet(
+    details: JobDetails, explanation: Explanation | None = None, *, width: int | None = None, colour: bool = False
+) -> str:
     """Return the details of one job with its attempts and its history.
 
     Args:
         details: the job.
+        explanation: its explanation, if that is to say when it is likely to start or to end.
         width: maximum length of a line; None for no limit.
         colour: color the states.
     """
@@ -76,6 +80,7 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         ("Ended", times.both(job.ended_time)),
         _time_spent(details),
         *([("Expected", times.expected_run(details.expected_run))] if details.expected_run is not None else []),
+        *(expectation_lines(explanation) if explanation is not None else []),
         ("Preempted", f"{job.preemptions} time{'' if job.preemptions == 1 else 's'}"),
         ("Used", f"{values.instance_hours(job.instance_seconds)} (instance-hours)" if job.instance_seconds else NONE),
     ]

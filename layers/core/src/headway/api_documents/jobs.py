@@ -178,6 +178,9 @@ class JobDetails(Job):
     expected_run: Annotated[
         ExpectedRun | None, Member("By which the order of equals compares it; null if it counts with its limit.")
     ] = None
+    predictable: Annotated[
+        bool, Member("Whether its explanation has a likely start or end, if enough jobs like it have completed.")
+    ] = False
     reused_attempt: Annotated[
         str | None, Member("The training job of `reusedFrom` that has made these outputs; null for none.")
     ] = None

@@ -25,7 +25,7 @@ from headway.api_documents.pools import PoolUse as PoolDocument
 from headway.api_documents.refusals import Error, Refusal, WrongField
 from headway.api_documents.unmanaged_jobs import RogueJob
 from headway.jobpolicy.utilization import Coverage
-from headway.lifecycle import AttemptState
+from headway.lifecycle import TERMINAL, AttemptState
 from headway.prediction.likely_times import LikelyTime
 from headway.sweeps import member_name
 from headway_service.dead_letters.parser import Illegible, Lost
@@ -99,6 +99,7 @@ def job_details_document(
         request=shown.request,
         alternatives=tuple(shown.alternatives),
         expected_run=_expected_run(seen.job),
+        predictable=bool(seen.job.source) and seen.job.job_state not in TERMINAL,
         wait_at_most_seconds=seen.job.wait_at_most_s,
         portable_checkpoint=seen.job.portable_checkpoint,
         dependants=seen.job.dependants,
