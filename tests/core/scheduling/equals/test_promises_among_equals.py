@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -11,14 +12,19 @@ from hypothesis import strategies as st
 
 from headway.model import Snapshot, WaitingJob
 from headway.plan import Preempt
+from headway.policy import Order, Policy
 from headway.scheduling.equals.attained import level
+from headway.scheduling.equals.current import current_handicap_ms
+from headway.scheduling.equals.expected import MAX_EXTENSIONS
 from headway.scheduling.equals.victims import TIMES_LESS
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
+from headway.scheduling.standing import standing_after, standing_on_entry
+from tests.core.builders import NOW_MS, P5, held, job, snapshot
 from tests.core.scheduling import test_histories as histories
 from tests.core.scheduling import test_promises as promises
 from tests.core.scheduling import test_turns as turns
-from tests.core.strategies import World, among_equals, by_predictions, nothing_owed, sharing, snapshots
+from tests.core.strategies import STEP_MS, World, among_equals, by_predictions, nothing_owed, sharing, snapshots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,3 +130,61 @@ def test_a_job_replaces_equals_that_also_give_way_to_it_once_they_have_stopped(o
                     assert victim.turn_ms > preemptor.turn_ms
 
     holds(give_way, order.of(snapshots("none", ageing=False, full=True)), 100)
+
+
+def _turns(expected: tuple[int, int], step_ms: int, interval_ms: int) -> list[tuple[str, int, int, int]]:
+    """Let two jobs that never end share an instance, and return the stops.
+
+    Returns:
+        Of each stop: the stopped job, by how much its expectation is extended next, its handicap, and that of the other
+        job.
+    """
+    policy = Policy(
+        order=Order.SHORTEST_REMAINING, by_predictions=True, max_preemptions=1000, checkpoint_interval_ms=interval_ms
+    )
+    limit_ms = 2000 * STEP_MS
+    first, second = (
+        asdict(standing_on_entry(limit_ms, {P5: 1}, policy, predicted_ms=each * STEP_MS)) for each in expected
+    )
+    running = replace(held("first", since=NOW_MS, checkpoints=True), entry_time_ms=NOW_MS, **first)
+    world = World.of(snapshot(running, replace(job("second", entered=NOW_MS), **second), size=1, policy=policy))
+    world.traits["second"] = (True, True)
+    stops = []
+    for _ in range(300):
+        state = world.snapshot()
+        plan = schedule(state)
+        for action in plan.actions:
+            if isinstance(action, Preempt):
+                (victim,), (preemptor,) = state.allocations, state.waiting
+                handicap_ms = current_handicap_ms(victim, state.now_ms)
+                after = standing_after(victim, state.now_ms, 0)
+                stops.append((victim.job, after.extension_ms, handicap_ms, preemptor.handicap_ms))
+        world.apply(plan)
+        world.now_ms += step_ms
+        world.end_all_stopping()
+    return stops
+
+
+def test_two_jobs_share_an_instance_as_they_outlive_what_is_expected() -> None:
+    assert [job for job, *_ in _turns((4, 1), STEP_MS, 600_000)][:4] == ["first", "second", "first", "second"]
+
+
+@settings(max_examples=60)
+@given(
+    st.tuples(st.integers(1, 20), st.integers(1, 20)),
+    st.integers(STEP_MS // 4, 5 * STEP_MS),
+    st.sampled_from([0, 600_000]),
+)
+def test_if_jobs_stop_each_other_in_turn_more_is_expected_of_one_or_less_is_left_of_the_other(
+    expected: tuple[int, int], step_ms: int, interval_ms: int
+) -> None:
+    """Promise 7: both happen a bounded number of times."""
+    stops = _turns(expected, step_ms, interval_ms)
+    extensions = dict.fromkeys(("first", "second"), 0)
+    for (before, _, handicap_before_ms, _), (stopped, extension_ms, handicap_ms, other_ms) in pairwise(stops):
+        assert TIMES_LESS * other_ms <= handicap_ms
+        is_less_left = 2 * TIMES_LESS * other_ms <= handicap_before_ms
+        assert stopped != before
+        assert extension_ms > extensions[stopped] or is_less_left
+        extensions[stopped] = extension_ms
+    assert len(stops) <= 2 * MAX_EXTENSIONS
