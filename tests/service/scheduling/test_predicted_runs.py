@@ -12,6 +12,7 @@ from headway.api_documents.jobs import ExpectedRun
 from headway.lifecycle import WAITING
 from headway.policy import Order, Policy
 from headway.scheduling.standing import standing_on_entry
+from headway_service.admission.submission import Submission
 from headway_service.api.serializers import explanation_document, job_details_document
 from headway_service.jobs.submit_batch import Accepted, submit_all
 from headway_service.sagemaker_api.request_change import RequestChange
@@ -165,6 +166,16 @@ def test_jobs_of_another_owner_are_predicted_by_all_jobs() -> None:
     world = learned()
     world.submitter.submit(request("other"), ADA)
     assert stored(world, "other").predicted is not None
+
+
+def test_the_members_of_an_array_count_with_what_was_expected_of_the_array() -> None:
+    world = learned()
+    submission = Submission(request=request("bert"), sweep={"grid": {"seed": [1, 2]}})
+    array = world.submitter.submit(submission, ROOT)[0].job
+    world.tick()
+    member = stored(world, "bert_0")
+    assert array.predicted is not None
+    assert (member.predicted, member.expected_ms) == (array.predicted, array.expected_ms)
 
 
 def test_a_listed_job_counts_with_what_is_expected_of_it() -> None:
