@@ -16,7 +16,7 @@ from headway_service.admission.submission import Submission
 from headway_service.api.serializers import explanation_document, job_details_document
 from headway_service.jobs.submit_batch import Accepted, submit_all
 from headway_service.sagemaker_api.request_change import RequestChange
-from headway_service.store.job_listing import JobFilter
+from headway_service.store.job_filter import JobFilter
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord, PredictedRun
 from tests.service.scheduling.test_equals import CHECKPOINTS, HOUR_S, stored
