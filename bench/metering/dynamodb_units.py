@@ -74,6 +74,13 @@ class MeteredTable:
         self._read("Query", items)
         return items
 
+    def last_before(self, pk: str, sk: str) -> Item | None:
+        """See :class:`headway_service.ports.table.Table`."""
+        with self._answering():
+            item = self._table.last_before(pk, sk)
+        self._read("Query", [item] if item else [])
+        return item
+
     def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
         with self._answering():

@@ -112,6 +112,13 @@ class WiredTable:
             self._answer = _page(self._table.query(pk, prefix=prefix, after=after, limit=limit))
         return self._adapter.query(pk, prefix=prefix, after=after, limit=limit)
 
+    def last_before(self, pk: str, sk: str) -> Item | None:
+        """See :class:`headway_service.ports.table.Table`."""
+        with self._wire.elsewhere():
+            item = self._table.last_before(pk, sk)
+            self._answer = _page([item] if item else [])
+        return self._adapter.last_before(pk, sk)
+
     def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
         with self._wire.elsewhere():

@@ -38,6 +38,11 @@ class PartitionMeter(MeteredTable):
         self._place = place_of(Key(pk, ""))
         return super().query(pk, prefix=prefix, after=after, limit=limit)
 
+    def last_before(self, pk: str, sk: str) -> Item | None:
+        """See :class:`headway_service.ports.table.Table`."""
+        self._place = place_of(Key(pk, ""))
+        return super().last_before(pk, sk)
+
     def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
         self._place = place_of(Key(pk, ""))

@@ -71,6 +71,7 @@ TOLD: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "a tail": ("dynamodb", lambda client: _table(client).tail("p", "a", limit=1)),
     "a tally": ("dynamodb", lambda client: _table(client).tally("p", Equals("a", 1), limit=1)),
     "a listing": ("dynamodb", _listing),
+    "the last item": ("dynamodb", lambda client: _table(client).last_before("p", "s")),
     "a batch": ("dynamodb", lambda client: _table(client).get_listed([KEY])),
     "the document": ("ssm", lambda client: ParameterStore(client, "p").read()),
     "a new document": ("ssm", lambda client: ParameterStore(client, "p").write("{}")),
@@ -83,7 +84,7 @@ TOLD: dict[str, tuple[str, Callable[[Any], Any]]] = {
 CALLS = WRITES | TOLD
 
 MISSING = ["a query", "a count", "keys", "a tail", "a tally", "a listing", "a batch", "the document", "a new document"]
-MISSING += ["alarms", "events", "a count of letters"]
+MISSING += ["the last item", "alarms", "events", "a count of letters"]
 """Calls whose responses have members that decisions use."""
 
 

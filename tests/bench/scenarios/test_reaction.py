@@ -60,6 +60,7 @@ def test_a_wired_table_answers_as_the_table_behind_it() -> None:
     assert table.tally("p", Equals("name", "x"), limit=9) == Tally(items=2, matching=2)
     assert table.tally("p", Equals("name", "x"), before="b", limit=9) == Tally(items=1, matching=1)
     assert table.tail("p", "name", limit=9) == memory.tail("p", "name", limit=9) == (("a", "x"), ("b", "x"))
+    assert table.last_before("p", "b") == memory.get(first)
     assert table.get_listed([second, first]) == memory.get_listed([second, first])
     table.write([Update(key=first, sets={"name": "y"}), Delete(key=second)])
     assert memory.query("p", limit=9) == ({"pk": "p", "sk": "a", "name": "y"},)

@@ -25,6 +25,7 @@ READS: list[tuple[str, Read, bool]] = [
     ("query", lambda table: table.query("p", limit=9), True),
     ("query with a prefix", lambda table: table.query("p", prefix="a", after="ab", limit=9), True),
     ("query after a key", lambda table: table.query("p", after="ab", limit=9), True),
+    ("last_before", lambda table: table.last_before("p", "s"), True),
     ("query for display", lambda table: table.query_for_display("p", prefix="a", limit=9), False),
     ("count_before", lambda table: table.count_before("p", "s", limit=9), False),
     ("keys_before", lambda table: table.keys_before("p", "s", limit=9), False),

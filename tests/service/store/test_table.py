@@ -354,6 +354,14 @@ def test_a_listing_can_continue_after_any_job(table: Table) -> None:
         assert [item["jobName"] for item in rest.items] == following
 
 
+def test_the_last_item_before_a_key_is_found_in_its_partition(table: Table) -> None:
+    table.write([put("p", "a", text="x"), put("p", "c", text="y"), put("o", "b", text="z")])
+    found = [table.last_before("p", sk) for sk in ("a", "b", "c", "d")]
+    assert [each and each["sk"] for each in found] == [None, "a", "a", "c"]
+    assert found[3] == {"pk": "p", "sk": "c", "text": "y"}
+    assert table.last_before("q", "z") is None
+
+
 def test_items_are_read_by_their_keys_as_a_listing_has_them(table: Table) -> None:
     for number in range(130):
         table.write([listed(f"j{number}", f"{number}", "running", owner="ada", history=["long"])])

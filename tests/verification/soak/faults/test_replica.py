@@ -38,6 +38,7 @@ READS: list[tuple[str, Callable[[Table], int], bool]] = [
     ("get", lambda table: sum(table.get(Key("p", f"{i:03}")) is not None for i in range(WRITES)), False),
     ("query", lambda table: len(table.query("p", limit=100)), False),
     ("scan", lambda table: len(table.scan(("000", "001", "002"), after=None, limit=100).items), False),
+    ("last_before", lambda table: int((table.last_before("p", "~") or {})["sk"]) + 1, False),
     ("query for display", lambda table: len(table.query_for_display("p", limit=100)), True),
     ("count_before", lambda table: table.count_before("p", "~", limit=100), True),
     ("keys_before", lambda table: len(table.keys_before("p", "~", limit=100)), True),

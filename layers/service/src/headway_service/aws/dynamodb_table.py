@@ -85,6 +85,12 @@ class DynamoDBTable:
         """See :class:`headway_service.ports.table.Table`."""
         return self._query(pk, prefix, after, limit, {})
 
+    def last_before(self, pk: str, sk: str) -> Item | None:
+        """See :class:`headway_service.ports.table.Table`."""
+        values = {":pk": _serialize(pk), ":sk": _serialize(sk)}
+        page = next(self._pages(_BEFORE, values, 1, {"ScanIndexForward": False}))
+        return decode_item(page["Items"][0]) if page["Items"] else None
+
     def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
         return self._query(pk, prefix, "", limit, _EVENTUALLY)

@@ -183,6 +183,14 @@ class Table(Protocol):
             limit: the largest number of items; the call reads as many pages as necessary.
         """
 
+    def last_before(self, pk: str, sk: str) -> Item | None:
+        """The item of a partition with the greatest sort key less than this one, strongly consistent, or None.
+
+        Args:
+            pk: the partition.
+            sk: the sort key.
+        """
+
     def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
         """Items of a partition by ascending sort key, eventually consistent: as they were a moment ago, at half price.
 

@@ -78,6 +78,13 @@ class MemoryTable:
             found = takewhile(lambda sk: sk.startswith(prefix), islice(keys, first, first + limit))
             return tuple(_copy(self._items[Key(pk, sk)]) for sk in found)
 
+    def last_before(self, pk: str, sk: str) -> Item | None:
+        """See :class:`headway_service.ports.table.Table`."""
+        with self._lock:
+            keys = self._sort_keys.get(pk, [])
+            number = bisect_left(keys, sk)
+            return _copy(self._items[Key(pk, keys[number - 1])]) if number else None
+
     def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
         return self.query(pk, prefix=prefix, limit=limit)

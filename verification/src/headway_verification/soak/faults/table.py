@@ -61,6 +61,10 @@ class FaultyTable:
             "Query", lambda: self._table.query(pk, prefix=prefix, after=after, limit=limit), refused=busy_error
         )
 
+    def last_before(self, pk: str, sk: str) -> Item | None:
+        """See :class:`headway_service.ports.table.Table`."""
+        return self._edge.call("Query", lambda: self._table.last_before(pk, sk), refused=busy_error)
+
     def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
         return self._edge.call(
