@@ -94,8 +94,8 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
         self.settle()
 
     def first_hour(self) -> None:
-        """The first hour of a deployment, after which starts need not check for pauses, and appends no transaction."""
-        self.table.write([FeedHead(last=self.machine_clock(), alone_from_ms=self.machine_clock()).put(None)])
+        """The first hour of a deployment, after which starts need not check for pauses, nor appends move the head."""
+        self.table.write([FeedHead(last=self.machine_clock(), chained_from_ms=self.machine_clock()).put(None)])
         # The first run finds no pools yet.
         for _ in range(2):
             self.minute()

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from headway_service.errors import Conflict, InvalidRequest, RetryLater
 from headway_service.feed import append as appending
-from headway_service.feed.append import CLOCKS_MS, MAX_ENTRY_BYTES, FeedAppender
+from headway_service.feed.append import CLOCKS_MS, EXPIRY_MARGIN_MS, MAX_ENTRY_BYTES, FeedAppender
 from headway_service.feed.committed import committed
 from headway_service.feed.cursor import Cursor
 from headway_service.feed.read import IDLE_MS, EventFilter, FeedReader
-from headway_service.ports.table import Item, Key, Write
-from headway_service.store.records.feed import FEED, FEED_KEPT_S, FeedEntry, FeedEvent, FeedHead
+from headway_service.ports.table import Item, Key, Put, Write
+from headway_service.store.records.feed import FEED, FEED_KEPT_S, LAG_MS, FeedEntry, FeedEvent, FeedHead
 from headway_service.store.repository import MAX_TRIES
 from headway_service.testing.memory_table import MemoryTable
 
@@ -43,11 +43,15 @@ def events(*ids: str) -> list[FeedEvent]:
     return [event(name, int(version)) for name, _, version in (each.partition("/") for each in ids)]
 
 
-@pytest.fixture(autouse=True, params=[appending.OLDER_CODE_MS, 0], ids=["in a transaction", "alone"])
+@pytest.fixture(autouse=True, params=[appending.OLDER_CODE_MS, 0], ids=["by the head", "in a chain"])
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether entries are written alone from the second one on."""
+    """Whether entries are a chain from the first one on."""
     monkeypatch.setattr(appending, "OLDER_CODE_MS", request.param)
     return request.param == 0
+
+
+CALLS = {True: 3, False: 6}
+"""Calls of the table for an append in a chain, and by the head."""
 
 
 class Watched(MemoryTable):
@@ -73,6 +77,10 @@ class Watched(MemoryTable):
     def get(self, key: Key) -> Item | None:
         self._called()
         return super().get(key)
+
+    def last_before(self, pk: str, sk: str) -> Item | None:
+        self._called()
+        return super().last_before(pk, sk)
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         self._called()
@@ -162,8 +170,10 @@ def test_an_append_with_a_lost_answer_is_not_repeated() -> None:
 
 
 @pytest.mark.parametrize("skew_ms", [-CLOCKS_MS, 0, CLOCKS_MS])
-@pytest.mark.parametrize("call", range(3))
-def test_two_writers_that_meet_lose_nothing_and_a_reader_between_them_misses_nothing(call: int, skew_ms: int) -> None:
+@pytest.mark.parametrize("call", range(6))
+def test_two_writers_that_meet_lose_nothing_and_a_reader_between_them_misses_nothing(
+    mode: bool, call: int, skew_ms: int
+) -> None:
     table = Watched()
     feed = Feed(table)
     feed.append("z/1")
@@ -176,52 +186,14 @@ def test_two_writers_that_meet_lose_nothing_and_a_reader_between_them_misses_not
         found, cursor = feed.read(cursor)
         seen.extend(found)
 
-    table.before = [None] * call + [rival]
+    table.before = [None] * (call % CALLS[mode]) + [rival]
     feed.append("a/1", "shared/1")
     assert seen == ["b/1", "shared/1"]
     assert feed.read(cursor)[0] == ["a/1"]
     assert feed.read()[0] == ["z/1", "b/1", "shared/1", "a/1"]
 
 
-def test_a_writer_that_meets_another_one_between_its_entry_and_the_head_appends_again(mode: bool) -> None:
-    """Its first entry does not count for a reader, whose cursor misses nothing."""
-    table = Watched()
-    feed = Feed(table)
-    feed.append("z/1")
-    _, cursor = feed.read()
-    read: list[tuple[list[str], Cursor]] = []
-
-    def rival() -> None:
-        read.append(feed.read(cursor))
-        feed.append("b/1", "shared/1")
-        read.append(feed.read(read[0][1]))
-
-    table.before = [None] * (3 if mode else 2) + [rival]
-    feed.append("a/1", "shared/1")
-    assert [found for found, _ in read] == [[], ["b/1", "shared/1"]]
-    assert feed.read(read[1][1])[0] == ["a/1"]
-    assert feed.read()[0] == ["z/1", "b/1", "shared/1", "a/1"]
-    assert len(feed.entries()) == (4 if mode else 3)
-
-
-@pytest.mark.parametrize("lost", [3, 4])
-def test_an_append_alone_with_a_lost_answer_is_completed_and_not_repeated(mode: bool, lost: int) -> None:
-    """The answer of the entry, or that of the head."""
-    table = Watched()
-    feed = Feed(table)
-    feed.append("z/1")
-
-    def lose() -> None:
-        table.lose = True
-
-    table.before = [None] * (lost - 1 if mode else 2) + [lose]
-    with pytest.raises(RetryLater):
-        feed.append("a/1")
-    feed.append("a/1", "b/1")
-    assert feed.read()[0] == ["z/1", "a/1", "b/1"]
-
-
-def test_a_head_that_conflicts_with_its_own_effect_is_not_repeated(mode: bool) -> None:
+def test_a_write_that_conflicts_with_its_own_effect_is_not_repeated() -> None:
     """botocore sends a write again whose answer was lost; then its condition fails."""
 
     class Twice(Watched):
@@ -236,31 +208,27 @@ def test_a_head_that_conflicts_with_its_own_effect_is_not_repeated(mode: bool) -
     table = Twice()
     feed = Feed(table)
     feed.append("z/1")
-    table.again = 2 if mode else 1
-    feed.append("a/1")
-    assert feed.read()[0] == ["z/1", "a/1"]
-
-
-def test_many_writers_that_stop_before_the_head_hide_nothing() -> None:
-    feed = Feed()
-    feed.append("z/1")
-    last = feed.entries()[-1].position
-    stopped = [
-        FeedEntry(position=last + n, after=last, events=(event(f"s{n}", 1),), expires_at=1) for n in range(1, 60)
-    ]
-    feed.table.write([each.put() for each in stopped])
-    assert feed.read()[0] == ["z/1"]
-    feed.append("a/1", "s1/1")
-    assert feed.read()[0] == ["z/1", "a/1", "s1/1"]
+    for again, since_ms in ((1, 0), (2, LAG_MS)):
+        table.again = again
+        feed.now_ms += since_ms
+        feed.append(f"a/{again}")
+    assert feed.read()[0] == ["z/1", "a/1", "a/2"]
 
 
 def test_a_reader_does_not_pass_an_entry_that_may_still_count() -> None:
     """A query is no snapshot: it may have the head as of after an append, and the entries as of before it."""
-    feed = Feed()
-    feed.append("a/1")
-    feed.append("b/1")
-    (a, b), head = feed.entries(), FeedHead(last=T0 + 9)
-    assert [committed([a, b], last) for last in (b.position, head.last, None)] == [[a, b], [a], [a]]
+    a, b = (FeedEntry(position=n, after=n - 1, events=(event("a", n),), expires_at=1) for n in (1, 2))
+    assert [committed([a, b], last) for last in (2, 9, None)] == [[a, b], [a], [a]]
+
+
+def test_all_entries_of_a_chain_count_and_say_nothing_of_the_entry_before_it() -> None:
+    before = [FeedEntry(position=n, after=1, events=(event("a", n),), expires_at=1) for n in (2, 3)]
+    chain = [
+        FeedEntry(position=n, after=after, next=n + 1, events=(event("a", n),), expires_at=1)
+        for n, after in ((4, 2), (5, None))
+    ]
+    assert committed([*before, *chain], None) == [before[0], *chain]
+    assert committed([before[1], chain[1]], None) == [chain[1]]
 
 
 def test_entries_of_older_code_count_and_so_do_those_before_them() -> None:
@@ -270,24 +238,145 @@ def test_entries_of_older_code_count_and_so_do_those_before_them() -> None:
     assert committed([new], None) == [new]
 
 
-def test_entries_are_written_alone_an_hour_after_newer_code_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("idle_ms", [1, LAG_MS, FEED_KEPT_S * 1000])
+@pytest.mark.parametrize("lost", range(7))
+def test_an_append_with_a_lost_answer_is_completed_and_not_repeated(mode: bool, idle_ms: int, lost: int) -> None:
+    """After a moment, a while, and when the end of the chain has expired: the answer of any call."""
+    table = Watched()
+    feed = Feed(table)
+    feed.append("z/1")
+    _, cursor = feed.read()
+    feed.now_ms += idle_ms
+
+    def lose() -> None:
+        table.lose = True
+
+    table.before = [None] * lost + [lose]
+    try:
+        feed.append("a/1", since_ms=feed.now_ms)
+    except RetryLater:
+        assert feed.read(cursor)[0] in ([], ["a/1"])
+    table.before, table.lose = [], False
+    feed.append("a/1", "b/1", since_ms=feed.now_ms)
+    assert feed.read(cursor)[0] == ["a/1", "b/1"]
+
+
+@pytest.mark.parametrize("deleted", ["before", "meanwhile", "not yet"])
+@pytest.mark.parametrize(
+    "idle_ms",
+    [0, LAG_MS, *(FEED_KEPT_S * 1000 - early_ms for early_ms in (EXPIRY_MARGIN_MS + 1, 1, 0))],
+)
+@pytest.mark.parametrize("call", range(7))
+def test_writers_that_meet_after_a_while_lose_nothing(call: int, idle_ms: int, deleted: str) -> None:
+    """Also if the end of the chain expires between the two, or has been deleted."""
+    table = Watched()
+    feed = Feed(table)
+    feed.append("z/1")
+    _, cursor = feed.read()
+    feed.now_ms += idle_ms
+    seen: list[str] = []
+
+    def delete(when: str) -> None:
+        if when == deleted and feed.now_ms >= T0 + FEED_KEPT_S * 1000:
+            table._store(FeedEntry.key(T0), None)
+
+    delete("before")
+
+    def rival() -> None:
+        nonlocal cursor
+        feed.now_ms += 2
+        delete("meanwhile")
+        feed.append("b/1", since_ms=feed.now_ms)
+        found, cursor = feed.read(cursor)
+        seen.extend(found)
+
+    table.before = [None] * call + [rival]
+    feed.append("a/1", since_ms=feed.now_ms)
+    table.before = []
+    rest, _ = feed.read(cursor)
+    assert sorted(seen + rest) == (["a/1", "b/1"] if seen else ["a/1"])
+
+
+def test_a_table_that_is_restored_continues_after_all_cursors_that_were_given_out() -> None:
+    """The last second that a table can be restored to is five minutes ago, when it is restored."""
+    feed, restored = Feed(), MemoryTable()
+    feed.append("a/1")
+    for item in feed.table.items():
+        restored.write([Put(item=item)])
+    feed.now_ms += 1
+    feed.append("b/1", since_ms=feed.now_ms)
+    feed.append("b/2", since_ms=feed.now_ms)
+    _, cursor = feed.read()
+    after = Feed(restored)
+    after.now_ms = feed.now_ms + 300_000
+    after.append("c/1", since_ms=after.now_ms)
+    assert after.read(cursor)[0] == ["c/1"]
+
+
+def test_a_chain_begins_after_the_head_although_the_clock_is_behind_and_its_entry_has_expired() -> None:
+    feed = Feed()
+    feed.table.write([FeedHead(last=T0 + 5).put(None)])
+    feed.append("a/1")
+    assert feed.read(Cursor(T0 + 5))[0] == ["a/1"]
+
+
+def test_many_writers_that_stop_before_they_continue_the_chain_stall_no_reader() -> None:
+    feed = Feed()
+    ends = [FeedEntry(position=n, next=n + 1, is_link=True, events=(), expires_at=1) for n in range(1, 60)]
+    feed.table.write([each.put() for each in ends])
+    feed.table.write([FeedEntry(position=60, next=61, events=(event("a", 1),), expires_at=1).put()])
+    assert [each.id for _, each in feed.reader.read(None, EVERYTHING, 9).events] == ["a/1"]
+
+
+def test_an_entry_that_only_continues_the_chain_has_an_event_for_older_code_which_readers_pass_over(
+    mode: bool,
+) -> None:
+    feed = Feed()
+    feed.append("z/1", "a/1")
+    for version in (1, 2):
+        feed.now_ms += LAG_MS + 1
+        feed.append(f"b/{version}", since_ms=feed.now_ms)
+    links = [[each.id for each in entry.events] for entry in feed.entries() if entry.is_link]
+    assert links == ([["a/1"], ["b/1"]] if mode else [])
+    assert feed.read()[0] == ["z/1", "a/1", "b/1", "b/2"]
+
+
+def test_events_of_a_time_are_found_although_their_entry_is_a_moment_later_than_its_position() -> None:
+    feed = Feed()
+    feed.append("a/1")
+    feed.now_ms += 15_000
+    late = event("b", 1, at_ms=feed.now_ms)
+    FeedAppender(feed.table, lambda: feed.now_ms).append([late], feed.now_ms)
+    feed.now_ms += 5_000
+    assert feed.read(None, EventFilter(since_ms=T0 + 15_000))[0] == ["b/1"]
+
+
+class Counting(MemoryTable):
+    """A table that notes how many items each write has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def write(self, writes: Sequence[Write]) -> None:
+        super().write(writes)
+        self.sizes.append(len(writes))
+
+
+def test_a_chain_begins_an_hour_after_newer_code_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(appending, "OLDER_CODE_MS", 3_600_000)
-    sizes: list[int] = []
-
-    class Counting(MemoryTable):
-        def write(self, writes: Sequence[Write]) -> None:
-            super().write(writes)
-            sizes.append(len(writes))
-
-    feed = Feed(Counting())
-    feed.table.write([FeedHead(last=T0 - 1).put(None)])
-    for late_ms in (0, 3_599_999, 1):
+    table = Counting()
+    feed = Feed(table)
+    table.write([FeedHead(last=T0 - 1).put(None)])
+    for late_ms in (0, 3_599_999, 1, 1, LAG_MS + 1):
         feed.now_ms += late_ms
         feed.append(f"a/{feed.now_ms}", since_ms=feed.now_ms)
-    assert sizes == [1, 2, 2, 1, 1]
+    assert table.sizes == [1, 2, 2, 2, 1, 1, 1], "the last one has said first where the chain continues"
+    assert [each.next is not None for each in feed.entries()] == [False, False, True, True, True, True]
+    assert len(feed.read()[0]) == 5
 
 
-@pytest.mark.parametrize("call", range(3))
+@pytest.mark.parametrize("call", range(6))
 def test_the_first_two_writers_of_all_lose_nothing(call: int) -> None:
     table = Watched()
     feed = Feed(table)
@@ -301,7 +390,7 @@ def test_a_writer_that_always_meets_others_gives_up(mode: bool) -> None:
     feed = Feed(table)
     names = iter(f"r{number}/1" for number in range(100))
     feed.append("first/1")
-    table.before = [None, None, *([None] if mode else []), lambda: feed.append(next(names))] * MAX_TRIES
+    table.before = [*[None] * (CALLS[mode] - 1), lambda: feed.append(next(names))] * MAX_TRIES
     with pytest.raises(RetryLater):
         feed.append("a/1")
     assert len(feed.read()[0]) == MAX_TRIES + 1
@@ -332,14 +421,14 @@ def test_events_that_exceed_an_entry_are_put_in_several() -> None:
     assert feed.read()[0] == [each.id for each in large]
 
 
-def test_the_search_for_repeated_events_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_for_repeated_events_is_bounded(mode: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(appending, "MAX_LOOK_BACK", 3)
     feed = Feed()
     for each in ("a/1", "b/1", "c/1", "d/1"):
         feed.append(each)
     feed.append("b/1", "c/1", "d/1")
-    # Whether the last entry of a search counts is not known without the next one.
-    assert feed.read()[0] == ["a/1", "b/1", "c/1", "d/1", "c/1", "d/1"]
+    # By the head, whether the last entry of a search counts is not known without the next one.
+    assert feed.read()[0] == ["a/1", "b/1", "c/1", "d/1", *([] if mode else ["c/1"]), "d/1"]
 
 
 def test_an_entry_expires_a_week_after_it_was_written() -> None:
@@ -442,6 +531,8 @@ batches = st.lists(
         st.integers(0, 3),
         st.booleans(),
         st.integers(1, 3),
+        st.sampled_from([1000, LAG_MS, 3_600_000, 8 * DAY_MS]),
+        st.booleans(),
     ),
     max_size=12,
 )
@@ -455,14 +546,20 @@ def test_a_reader_sees_each_event_once_and_those_of_a_job_in_order(history: list
     versions: dict[str, int] = {}
     handed_over: list[tuple[list[str], int]] = []
     seen: list[str] = []
+    made: list[str] = []
     cursor: Cursor | None = None
-    for names, skew_ms, again, lost, limit in history:
-        feed.now_ms += 1000
+    for names, skew_ms, again, lost, limit, later_ms, deletes in history:
+        feed.now_ms += later_ms
+        handed_over = [each for each in handed_over if each[1] > feed.now_ms - 6 * 3_600_000]
+        for entry in feed.entries() if deletes else []:
+            if entry.expires_at * 1000 < feed.now_ms:
+                table._store(entry.key(entry.position), None)
         ids = []
         for name in names:
             versions[name] = versions.get(name, 0) + 1
             ids.append(f"{name}/{versions[name]}")
         handed_over.append((ids, feed.now_ms))
+        made += ids
         table.lose = lost
         try:
             feed.append(*ids, since_ms=feed.now_ms, skew_ms=skew_ms)
@@ -472,6 +569,6 @@ def test_a_reader_sees_each_event_once_and_those_of_a_job_in_order(history: list
             feed.append(*old, since_ms=since_ms, skew_ms=skew_ms)
         found, cursor = feed.read(cursor, limit=limit)
         seen += found
-    assert sorted(seen) == sorted(each for ids, _ in handed_over for each in ids)
+    assert sorted(seen) == sorted(made)
     for name, last in versions.items():
         assert [each for each in seen if each.startswith(f"{name}/")] == [f"{name}/{n}" for n in range(1, last + 1)]

@@ -163,7 +163,7 @@ def keep_warm_pools(queue: Deployment, sizes: Mapping[str, int]) -> None:
 
 
 def begin_an_hour_later(queue: Deployment, sizes: Mapping[str, int]) -> None:
-    """Count the pauses of these pools, and write entries of the feed alone, as an hour after a deployment.
+    """Count the pauses of these pools, and let entries of the feed be a chain, as an hour after a deployment.
 
     Args:
         queue: the queue.
@@ -174,7 +174,7 @@ def begin_an_hour_later(queue: Deployment, sizes: Mapping[str, int]) -> None:
             queue.write_by_hand(transitions.add_pool(pool, size))
         for known in read_pools(queue.table):
             queue.write_by_hand(transitions.begin_to_count_pauses(known, 0))
-        queue.write_by_hand([FeedHead(last=int(START_S * 1000) - 1, alone_from_ms=0).put(None)])
+        queue.write_by_hand([FeedHead(last=int(START_S * 1000) - 1, chained_from_ms=0).put(None)])
 
 
 def learn(queue: Deployment) -> None:

@@ -1,4 +1,8 @@
-"""Appends events to the feed: each once, at a position after all that were there before (decision 80)."""
+"""Appends events to the feed: each once, at a position after all that were there before (decisions 80 and 95).
+
+Entries are a chain: each says at which position the next one is, and is written on condition that there is none at its
+own. So of writers that have read the same newest entry one succeeds, and a write by itself is enough.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from headway_service.errors import RetryLater
 from headway_service.feed.committed import committed
 from headway_service.ports.table import Table
-from headway_service.store.records.feed import FEED, FEED_KEPT_S, FeedEntry, FeedEvent, FeedHead
+from headway_service.store.records.feed import FEED, FEED_KEPT_S, LAG_MS, FeedEntry, FeedEvent, FeedHead
 from headway_service.store.repository import retry_on_conflict
 
 MAX_ENTRY_BYTES = 65_536
@@ -17,7 +21,10 @@ MAX_LOOK_BACK = 1000
 """Entries that are searched for an event that is handed over again."""
 
 OLDER_CODE_MS = 3_600_000
-"""For this long, ms, after newer code has appended an entry, readers may run older code: for it, all entries count."""
+"""For this long, ms, after newer code has appended an entry, older code may run, which moves the head for each one."""
+
+EXPIRY_MARGIN_MS = 3_600_000
+"""No chain is continued after an entry that expires so soon, ms: others may not find it any more."""
 
 CLOCKS_MS = 5000
 """How far the clock of a writer may be behind that of the table's stream, ms."""
@@ -50,35 +57,81 @@ class FeedAppender:
             retry_on_conflict(lambda some=some: self._append(some, since_ms), otherwise=busy)  # type: ignore[misc]
 
     def _append(self, events: Sequence[FeedEvent], since_ms: int) -> None:
+        entries, newest = self._entries(since_ms)
+        now_ms = self._machine_clock()
+        if newest is None or newest.next is None or _expires_soon(newest, now_ms):
+            self._begin(events, since_ms)
+            return
+        new = _unknown(events, entries, None)
+        if not new:
+            return
+        at = newest.next
+        if now_ms - at >= LAG_MS:
+            # Nothing was appended for a while.
+            self._table.write([_link(newest, at, now_ms).put()])
+            at = _next(at, now_ms)
+        self._table.write([_entry(at, new, now_ms).put()])
+
+    def _begin(self, events: Sequence[FeedEvent], since_ms: int) -> None:
+        """Append at the time of the write, and begin a chain there if no older code runs."""
         # The head is read first: what is appended after it makes the write fail, what was before is found below.
         item = self._table.get(FeedHead.KEY)
         head = None if item is None else FeedHead.parse(item)
         last = None if head is None else head.last
-        entries = self._entries(since_ms)
-        known = {event.id for entry in committed(entries, last) for event in entry.events}
-        new = tuple(each for each in events if each.id not in known)
+        entries, newest = self._entries(since_ms)
+        now_ms = self._machine_clock()
+        new = _unknown(events, entries, last)
         if not new:
             return
-        now_ms = self._machine_clock()
         # Entries that do not count keep their positions.
-        newest = max([last or 0, *(each.position for each in entries[-1:])])
-        entry = FeedEntry(
-            position=max(now_ms, newest + 1), after=last, events=new, expires_at=now_ms // 1000 + FEED_KEPT_S
-        )
-        alone_from_ms = now_ms + OLDER_CODE_MS if head is None or head.alone_from_ms is None else head.alone_from_ms
-        moves = FeedHead(last=entry.position, alone_from_ms=alone_from_ms).put(head)
-        if head is not None and alone_from_ms <= now_ms:
-            # Two writes alone cost half of a transaction of both. If the head does not move, the entry does not count.
-            self._table.write([entry.put()])
-            self._table.write([moves])
-        else:
-            self._table.write([moves, entry.put()])
+        taken = max(last or 0, 0 if newest is None else newest.next or newest.position)
+        position = max(now_ms, taken + 1)
+        from_ms = now_ms + OLDER_CODE_MS if head is None or head.chained_from_ms is None else head.chained_from_ms
+        entry = _entry(position, new, now_ms).model_copy(update={"after": last})
+        if from_ms > now_ms:
+            entry = entry.model_copy(update={"next": None})
+        # Who has read the end of an earlier chain, or of one that was begun meanwhile, may not continue it.
+        ends = [] if newest is None or newest.next is None else [_link(newest, newest.next, now_ms).put()]
+        self._table.write([FeedHead(last=position, chained_from_ms=from_ms).put(head), entry.put(), *ends])
 
-    def _entries(self, since_ms: int) -> list[FeedEntry]:
-        """The entries that were written since then."""
-        after = FeedEntry.key(max(0, since_ms - CLOCKS_MS)).sk
+    def _entries(self, since_ms: int) -> tuple[list[FeedEntry], FeedEntry | None]:
+        """The entries that were written since then, perhaps after an earlier one, and the newest of all."""
+        first = max(0, since_ms - CLOCKS_MS)
+        # Of those with earlier positions only the last can have been written since.
+        before = self._table.last_before(FEED, FeedEntry.key(first + 1).sk)
+        after = FeedEntry.key(first).sk
         items = self._table.query(FEED, prefix=FeedEntry.PREFIX, after=after, limit=MAX_LOOK_BACK)
-        return [FeedEntry.parse(item) for item in items]
+        found = [FeedEntry.parse(item) for item in ([before] if before else []) + [*items]]
+        if len(items) < MAX_LOOK_BACK:
+            return found, found[-1] if found else None
+        newest = self._table.last_before(FEED, FeedHead.KEY.sk)
+        return found, None if newest is None else FeedEntry.parse(newest)
+
+
+def _entry(position: int, events: Sequence[FeedEvent], now_ms: int) -> FeedEntry:
+    """An entry of a chain."""
+    expires_at = now_ms // 1000 + FEED_KEPT_S
+    return FeedEntry(position=position, next=_next(position, now_ms), events=tuple(events), expires_at=expires_at)
+
+
+def _link(before: FeedEntry, position: int, now_ms: int) -> FeedEntry:
+    """The entry of a chain that only says where it continues."""
+    return _entry(position, before.events[-1:], now_ms).model_copy(update={"is_link": True})
+
+
+def _next(position: int, now_ms: int) -> int:
+    """The position after an entry that is written now."""
+    return max(now_ms, position + 1)
+
+
+def _expires_soon(entry: FeedEntry, now_ms: int) -> bool:
+    return entry.expires_at * 1000 - now_ms <= EXPIRY_MARGIN_MS
+
+
+def _unknown(events: Sequence[FeedEvent], entries: Sequence[FeedEntry], last: int | None) -> tuple[FeedEvent, ...]:
+    """The events that none of the entries has that count."""
+    known = {event.id for entry in committed(entries, last) for event in entry.events}
+    return tuple(each for each in events if each.id not in known)
 
 
 def _in_entries(events: Sequence[FeedEvent]) -> Iterator[list[FeedEvent]]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from headway_service.feed.committed import committed
 from headway_service.feed.cursor import Cursor
 from headway_service.ports.table import Table
-from headway_service.store.records.feed import FEED, FEED_KEPT_S, FeedEntry, FeedEvent, FeedHead
+from headway_service.store.records.feed import FEED, FEED_KEPT_S, LAG_MS, FeedEntry, FeedEvent, FeedHead
 
 MAX_EVENTS = 100
 """Events in one page."""
@@ -104,6 +104,7 @@ class FeedReader:
                         found.append((place, event))
                         if len(found) == limit:
                             return FeedPage(events=tuple(found), cursor=cursor, more=True, missed=missed)
+                cursor = Cursor(entry.position)
             if complete:
                 # The place of a reader must not expire only because nothing happens.
                 cursor = max(cursor, Cursor(now_ms - IDLE_MS))
@@ -114,8 +115,8 @@ class FeedReader:
         """A position before everything that the filter may match."""
         if wanted.since_ms is None:
             return 0
-        # Positions are of the machine time. No event is recorded before it happens.
-        return max(0, self._machine_clock() - max(0, self._clock() - wanted.since_ms) - 1)
+        # Positions are of the machine time. No event is recorded before it happens, nor much later than its position.
+        return max(0, self._machine_clock() - max(0, self._clock() - wanted.since_ms) - LAG_MS - 1)
 
     def _entries_after(self, cursor: Cursor) -> tuple[list[FeedEntry], bool]:
         """The next entries that count, and whether there are no more now."""
@@ -136,6 +137,8 @@ class FeedReader:
 
 def _events_after(cursor: Cursor, entry: FeedEntry) -> list[tuple[Cursor, FeedEvent]]:
     """The events of the first entry after a place that were not read, each with the place after it."""
+    if entry.is_link:
+        return []
     last = len(entry.events)
     # A part counts for the entry that it was read of only: that one may have expired.
     read = cursor.part if cursor.position == entry.position - 1 and cursor.part < last else 0

@@ -61,7 +61,7 @@ def check_feed(table: MemoryTable, published: Sequence[str], followed: Collectio
     entries = [FeedEntry.parse(item) for item in table.query(FEED, prefix=FeedEntry.PREFIX, limit=_MAX_ENTRIES)]
     head = table.get(FeedHead.KEY)
     counting = committed(entries, None if head is None else FeedHead.parse(head).last)
-    ids = [event.id for entry in counting for event in entry.events]
+    ids = [event.id for entry in counting if not entry.is_link for event in entry.events]
     if missing := set(published) - set(ids):
         raise Violated(f"the feed lacks {min(missing)}")
     if missed := set(ids) - set(followed):

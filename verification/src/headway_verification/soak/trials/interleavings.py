@@ -33,10 +33,9 @@ from headway_verification.soak.trials.steps import (
     POOLS,
     Begin,
     Step,
-    append_alone,
-    append_alone_ahead,
     ask,
     back_off,
+    begin_chain,
     check_use,
     complete_training,
     complete_training_of,
@@ -192,16 +191,9 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         rival=deliver_changes(1, 2),
         meanwhile=run_steps(),
     ),
-    "two shards of the stream whose entries are written alone": Interleaving(
+    "two shards of the stream that continue a chain": Interleaving(
         situation=Scenario(
-            prepare=run_steps(append_alone, submit("a"), submit("b"), submit("c")), begin=deliver_changes(0, 2)
-        ),
-        rival=deliver_changes(2, 3),
-        meanwhile=run_steps(),
-    ),
-    "two shards of the stream, after a writer whose clock was ahead": Interleaving(
-        situation=Scenario(
-            prepare=run_steps(append_alone_ahead, submit("a"), submit("b"), submit("c")), begin=deliver_changes(0, 2)
+            prepare=run_steps(begin_chain, submit("a"), submit("b"), submit("c")), begin=deliver_changes(0, 2)
         ),
         rival=deliver_changes(2, 3),
         meanwhile=run_steps(),

@@ -26,8 +26,8 @@ from headway_verification.soak.trials.steps import (
     Step,
     answer_in_turn,
     answer_together,
-    append_alone,
     ask,
+    begin_chain,
     bypass_queue,
     bypass_queue_endlessly,
     complete_training,
@@ -230,8 +230,8 @@ SITUATIONS: dict[str, Scenario] = {
     "changes of jobs are published": Scenario(
         prepare=run_steps(submit("a"), submit("b"), ask("PATCH", "/jobs/a", {"priority": 9})), begin=deliver_changes()
     ),
-    "changes of jobs are published, and their entries written alone": Scenario(
-        prepare=run_steps(append_alone, submit("a"), submit("b"), ask("PATCH", "/jobs/a", {"priority": 9})),
+    "changes of jobs are published, and their entries continue a chain": Scenario(
+        prepare=run_steps(begin_chain, submit("a"), submit("b"), ask("PATCH", "/jobs/a", {"priority": 9})),
         begin=deliver_changes(),
     ),
     "what has ended is added to the sums of usage": Scenario(

@@ -17,7 +17,7 @@ from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.settings import MAX_LAUNCHES_AT_ONCE
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger, read_pools
-from headway_service.store.records.feed import FeedHead
+from headway_service.store.records.feed import FEED_KEPT_S, FeedEntry, FeedHead
 from headway_service.store.records.ledger import PauseRecord
 from headway_verification.soak.cooperative_scheduler import Process, Thread, ThreadChoice
 from headway_verification.soak.deployment import Deployment
@@ -84,19 +84,11 @@ def count_pauses(queue: Deployment) -> None:
         queue.write_by_hand(transitions.begin_to_count_pauses(pool, 0))
 
 
-def append_alone(queue: Deployment, last_s: float = START_S - 0.001) -> None:
-    """Write entries of the feed alone, as an hour after a deployment.
-
-    Args:
-        queue: the queue.
-        last_s: the time of the last entry, s. The clock of its writer may have been ahead.
-    """
-    queue.write_by_hand([FeedHead(last=round(last_s * 1000), alone_from_ms=0).put(None)])
-
-
-def append_alone_ahead(queue: Deployment) -> None:
-    """Write entries of the feed alone, after an entry of a writer whose clock was five seconds ahead."""
-    append_alone(queue, START_S + 5)
+def begin_chain(queue: Deployment) -> None:
+    """Let entries of the feed be a chain, as an hour after a deployment."""
+    last = int(START_S * 1000) - 1
+    begins = FeedEntry(position=last, next=last + 1, is_link=True, events=(), expires_at=int(START_S) + FEED_KEPT_S)
+    queue.write_by_hand([FeedHead(last=last, chained_from_ms=0).put(None), begins.put()])
 
 
 def submit_idle(name: str, profile: str = "0:0", run_s: int = 3000) -> Begin:

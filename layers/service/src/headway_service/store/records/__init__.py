@@ -26,7 +26,7 @@ partition ``pk``       sort key ``sk``             item
 ``config``             ``lease``                   the current writer of the configuration
 ``digest``             day                         :class:`DigestRecord`: what was used in the week before
 ``deployment``         ``deployment``              the key of the marks (:mod:`headway_service.store.marks`)
-``feed``               ``head``                    :class:`FeedHead`: the position of the newest entry
+``feed``               ``head``                    :class:`FeedHead`: where the chain of entries begins
 ``feed``               ``entry#<position>``        :class:`FeedEntry`: events in the order in which they were recorded
 ``accounted``          ``feed``                    ``ProgressRecord`` of ``headway_service.accounting.records``: how far
                                                    the feed is in the sums of usage

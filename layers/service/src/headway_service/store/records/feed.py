@@ -16,6 +16,11 @@ FEED_KEPT_S = 7 * 86_400
 """How long the feed keeps an event, s."""
 
 
+LAG_MS = 60_000
+"""An entry of a chain is written at most this long after its position, ms: it is found by time, and a restored table,
+which is older, continues at the time of the write, after all cursors that were given out."""
+
+
 class FeedEvent(Record):
     """An event in the feed."""
 
@@ -33,12 +38,11 @@ class FeedEvent(Record):
 
 
 class FeedHead(Record):
-    """The position of the newest entry. An entry counts when the head has moved to it."""
+    """Where the chain of entries begins; until then the position of the newest entry."""
 
     last: int
-    #: From this machine time on, ms, entries are written before the head, by themselves: all readers tell those that
-    #: count from those that do not. None while older code may append or read.
-    alone_from_ms: int | None = None
+    #: From this machine time on, ms, a chain may begin: all readers and writers know it. None while older code may run.
+    chained_from_ms: int | None = None
 
     KEY: ClassVar[Key] = Key(FEED, "head")
 
@@ -53,10 +57,16 @@ class FeedEntry(Record):
 
     PREFIX: ClassVar[str] = "entry#"
 
-    #: When it was written, ms; later than each entry before it. So a key is a time and a place in the order.
+    #: Its place in the order, ms: later than each entry before it, and no later than it was written.
     position: int
-    #: The position of the head when it was written; None for the first entry, and for those of older code.
+    #: The position of the head when it was written; None for the first entry, and in a chain.
     after: int | None = None
+    #: In a chain: the position of the entry after it, which is about when this one was written, ms. None before the
+    #: chain begins.
+    next: int | None = None
+    #: Whether it only says where the chain continues. Older code reads no entry without events, so it repeats the last
+    #: event before it, which that code shows twice.
+    is_link: bool = False
     events: tuple[FeedEvent, ...]
     #: When the table may forget it, s since the epoch.
     expires_at: int
