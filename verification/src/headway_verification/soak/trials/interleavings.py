@@ -198,6 +198,13 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         rival=deliver_changes(2, 3),
         meanwhile=run_steps(),
     ),
+    "two shards of the stream that continue a chain after minutes": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(begin_chain, wait(300), submit("a"), submit("b")), begin=deliver_changes(0, 1)
+        ),
+        rival=deliver_changes(1, 2),
+        meanwhile=run_steps(),
+    ),
     "two runs that add to the sums of usage": Interleaving(
         situation=SITUATIONS[_ACCOUNTED], rival=reconcile, meanwhile=run_steps()
     ),
