@@ -192,10 +192,12 @@ class Scenario:
         kept = [fate for fate in self._stack.fates() if fate.kept]
         gone = [fate for fate in self._stack.fates() if not fate.kept]
         self._expect("JobsTable" in {fate.logical_id for fate in kept}, "the table is kept", deleted)
-        self._expect(self._stack.items(TABLE) == items, "all its items are kept", deleted)
+        # Until it is deleted, the functions that run every minute may write further ones.
+        lost = sorted(items - self._stack.items(TABLE))
+        self._expect(not lost, f"all its items are kept; missing: {lost}", deleted)
         self._expect(not self._stack.leftovers(), f"nothing else remains: {self._stack.leftovers()}", deleted)
         kinds = sorted({fate.kind for fate in kept})
-        self._say(f"{len(gone)} resources are deleted, the table remains with its {items} items")
+        self._say(f"{len(gone)} resources are deleted, the table remains with its {len(items)} items")
         self._say(f"kept: {', '.join(kinds)}")
 
     def _deploy_again(self) -> None:

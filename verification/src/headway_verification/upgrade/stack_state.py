@@ -66,10 +66,10 @@ class StackView:
             for entry in functions
         }
 
-    def items(self, table: str) -> int:
-        """Return the number of items in a table."""
+    def items(self, table: str) -> frozenset[tuple[str, str]]:
+        """Return the keys of the items in a table."""
         pages = self._sandbox.client("dynamodb").get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
-        return sum(len(page["Items"]) for page in pages)
+        return frozenset((item["pk"]["S"], item["sk"]["S"]) for page in pages for item in page["Items"])
 
     def leftovers(self) -> list[str]:
         """Return all functions, queues, topics, APIs and parameters that exist."""
