@@ -281,6 +281,7 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS, plan: SoldPlan | N
     queue.invariants.check_end(queue.accepted, queue.now_s)
     queue.consumers.check_end()
     queue.table.check_idle()
+    queue.table.check_versions()
 
 
 def _end_plan(queue: Deployment, plan: SoldPlan) -> None:

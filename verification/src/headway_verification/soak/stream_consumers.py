@@ -18,7 +18,6 @@ from headway_verification.soak.faults.injection import FaultInjector, client_err
 from headway_verification.soak.faults.plan import FaultPlan
 from headway_verification.soak.invariants.feed import FeedFollower, check_feed
 from headway_verification.soak.invariants.usage import check_usage
-from headway_verification.soak.invariants.versions import check_versions
 from headway_verification.soak.violations import Violated
 
 BATCH = 100
@@ -180,12 +179,11 @@ class StreamConsumers:
     # -------------------------------------------------------------------------------------------------- what must hold
 
     def check_end(self) -> None:
-        """Check that no change is lost, that every transition was published, and a message was sent where required.
+        """Check that every transition was published, and that a message was sent where required.
 
         Raises:
-            Violated: a change, an event or a message is missing, or the feed or the sums of usage are wrong.
+            Violated: an event or a message is missing, or the feed or the sums of usage are wrong.
         """
-        check_versions(self._table.written)
         published = []
         for key, before, after in self._table.written:
             if key.pk == DIGEST:

@@ -65,8 +65,10 @@ class NewNames:
         wanted = (dimension, month, name)
         if wanted in self._known or wanted in self.found:
             return name
+        # The count is read first: if the name is added after that, the count has changed, and this transaction fails.
+        is_full = self._is_full(dimension, month)
         if self._table.get(sum_key(dimension, Period(month=month), name)) is None:
-            if self._is_full(dimension, month):
+            if is_full:
                 return OTHER
             self._new[dimension, month] += 1
         self.found.add(wanted)

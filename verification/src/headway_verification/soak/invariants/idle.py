@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway.accounting.idle import MAX_GAP_S
-from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_service.ports.table import Update, Write
 from headway_service.store.records.base import LEDGER
+from headway_verification.soak.invariants.versions import VersionWatchedTable
 from headway_verification.soak.violations import Violated
 
 TOLERANCE_MS = 4_000
@@ -17,7 +17,7 @@ TOLERANCE_MS = 4_000
 _ITEM, _SUMS, _MONTH, _FIGURE = "idle#", "usage#pool#", "00#", "idle."
 
 
-class IdleWatchedTable(StreamedTable):
+class IdleWatchedTable(VersionWatchedTable):
     """A table that compares each transaction that counts idle time with the item that the time follows from."""
 
     def __init__(self) -> None:

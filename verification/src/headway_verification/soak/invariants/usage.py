@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headway.lifecycle import TERMINAL
@@ -22,7 +22,7 @@ def check_usage(table: MemoryTable) -> None:
         table: the table.
 
     Raises:
-        Violated: sums have more or less than the jobs, or less than nothing.
+        Violated: sums have more or less than the jobs, or less than nothing, or a name is counted twice.
     """
     items = table.items()
     negative = [
@@ -34,6 +34,7 @@ def check_usage(table: MemoryTable) -> None:
     ]
     if negative:
         raise Violated(f"sums of usage are below 0: {negative}")
+    _check_names(items)
     expected: Counter[str] = Counter()
     for item in items:
         if item["sk"] == "job" and "array" not in item.get("summary", {}):
@@ -49,6 +50,20 @@ def check_usage(table: MemoryTable) -> None:
             if found != wanted:
                 kind = "months" if of_months else "days"
                 raise Violated(f"the sums by {dimension} of {kind} have {dict(found)}, the jobs {dict(wanted)}")
+
+
+def _check_names(items: Iterable[Mapping[str, Any]]) -> None:
+    """Check that no month has counted more names than have sums in it."""
+    counted: dict[str, int] = {}
+    named: Counter[str] = Counter()
+    for item in items:
+        if item["pk"].startswith("usage#"):
+            if item["sk"] == "names":
+                counted[item["pk"]] = int(item["names"])
+            named[item["pk"]] += item["sk"].startswith(_MONTH)
+    for kept, number in counted.items():
+        if number > named[kept]:
+            raise Violated(f"{kept} has counted {number} names, and has {named[kept]}")
 
 
 def _of_job(job: Mapping[str, Any]) -> Counter[str]:

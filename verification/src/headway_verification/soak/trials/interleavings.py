@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from headway.accounting.idle import COUNTED_EACH_S
 from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
 from headway_verification.soak.deployment import Deployment
@@ -15,6 +16,7 @@ from headway_verification.soak.trials.scenarios import (
     KEPT,
     LEASE_S,
     NOTIFIES,
+    ONE_IDLE,
     PAUSE,
     PAUSE_ALL,
     RESUME,
@@ -210,6 +212,16 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     ),
     "a run that adds to the sums of usage, and a later one that has more": _interleaving(
         _ACCOUNTED, submit("c"), ask("DELETE", "/jobs/c"), deliver_changes(), reconcile
+    ),
+    "a run that adds to the sums of usage, and a scheduler that counts idle time": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(
+                *(submit("a"), tick, wait(900), deliver_events, deliver_changes(), *ONE_IDLE),
+                *(tick, wait(COUNTED_EACH_S)),
+            ),
+            begin=reconcile,
+        ),
+        meanwhile=run_steps(tick),
     ),
     "two schedulers, and one finds instances idle that the other one finds no longer idle": _interleaving(
         "instances become idle", tick, wait(20), ask("DELETE", "/jobs/wide"), tick

@@ -217,7 +217,7 @@ CHANGE_HIGH = ask("POST", "/jobs/high/change", {"instances": 1})
 
 _COMPARED: dict[str, Any] = {"reuse": True, "reuseUnpinned": True}
 
-_ONE_IDLE = (submit("low", run_s=5000), tick, wait(300), deliver_events, submit("wide", (P5, 2)))
+ONE_IDLE = (submit("low", run_s=5000), tick, wait(300), deliver_events, submit("wide", (P5, 2)))
 """One of two instances is used, and a job waits for both."""
 
 SITUATIONS: dict[str, Scenario] = {
@@ -389,12 +389,12 @@ SITUATIONS: dict[str, Scenario] = {
         prepare=run_steps(submit("j"), count_pauses), begin=PAUSE_ALL
     ),
     "pauses begin to be counted": Scenario(prepare=run_steps(submit("j")), begin=reconcile),
-    "instances become idle": Scenario(prepare=run_steps(*_ONE_IDLE), begin=tick),
+    "instances become idle": Scenario(prepare=run_steps(*ONE_IDLE), begin=tick),
     "instances are idle for some minutes": Scenario(
-        prepare=run_steps(*_ONE_IDLE, tick, wait(COUNTED_EACH_S)), begin=tick
+        prepare=run_steps(*ONE_IDLE, tick, wait(COUNTED_EACH_S)), begin=tick
     ),
     "instances are no longer idle": Scenario(
-        prepare=run_steps(*_ONE_IDLE, tick, wait(100), ask("DELETE", "/jobs/wide")), begin=tick
+        prepare=run_steps(*ONE_IDLE, tick, wait(100), ask("DELETE", "/jobs/wide")), begin=tick
     ),
     "two are preempted for one": Scenario(
         prepare=run_steps(*_BOTH_RUN, submit("high", (P5, 2), priority=9)), begin=tick

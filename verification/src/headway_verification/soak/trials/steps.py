@@ -637,8 +637,9 @@ def roll_back(*steps: Step) -> Step:
         after = {Key(item["pk"], item["sk"]) for item in queue.table.items()}
         for key in sorted(after - before.keys()):
             queue.write_by_hand([Delete(key=key)])
-        for item in before.values():
-            queue.write_by_hand([Put(item=item)])
+        with queue.table.restored():
+            for item in before.values():
+                queue.write_by_hand([Put(item=item)])
 
     return happen
 
