@@ -217,7 +217,7 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         situation=Scenario(
             prepare=run_steps(
                 *(submit("a"), tick, wait(900), deliver_events, deliver_changes(), *ONE_IDLE),
-                *(tick, wait(COUNTED_EACH_S)),
+                *(tick, wait(COUNTED_EACH_S + 10)),
             ),
             begin=reconcile,
         ),
