@@ -6,6 +6,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import date
+from itertools import count
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -385,18 +387,39 @@ def test_a_mark_outlives_its_job() -> None:
     assert item["expiresAt"] == ended.expires_at + 7 * 86_400
 
 
+@pytest.mark.parametrize("before_read", range(1, 8))
+def test_a_name_that_another_process_adds_between_two_reads_is_counted_once(before_read: int) -> None:
+    table = MemoryTable()
+    one, other = accountant(table), accountant(table)
+    read, reads = table.get, count(1)
+
+    def late(key: Key) -> Any:
+        if next(reads) == before_read:
+            table.get = read  # type: ignore[method-assign]
+            other.account([job("a", [attempt(1)])])
+        return read(key)
+
+    table.get = late  # type: ignore[method-assign]
+    one.account([job("b", [attempt(1)])])
+    assert next(reads) > before_read, "the other one has come between"
+    for dimension in ("owner", "team", "pool"):
+        item = table.get(names_key(dimension, "2026-11"))
+        assert item is not None
+        assert item["names"] == 1
+
+
 # ---------------------------------------------------------------------------------------------- bounded
 def test_names_beyond_the_limit_of_a_month_share_one_sum() -> None:
     table = MemoryTable()
     keeper = accountant(table)
-    count = MAX_NAMES + 30
-    jobs = [job(f"j{number}", [attempt(1)], owner=f"o{number}") for number in range(count)]
-    for begin in range(0, count, 7):
+    number_of_jobs = MAX_NAMES + 30
+    jobs = [job(f"j{number}", [attempt(1)], owner=f"o{number}") for number in range(number_of_jobs)]
+    for begin in range(0, number_of_jobs, 7):
         keeper.account(jobs[begin : begin + 7])
     found = of_day(table, "owner")
     assert len(found) == MAX_NAMES + 1
     assert found[OTHER]["attempts"] == 30
-    assert sum(each["attempts"] for each in found.values()) == count
+    assert sum(each["attempts"] for each in found.values()) == number_of_jobs
     item = table.get(names_key("owner", "2026-11"))
     assert item is not None
     assert item["names"] == MAX_NAMES
