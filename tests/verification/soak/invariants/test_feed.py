@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headway_service.ports.table import Put
 from headway_service.store.records.feed import FeedEntry, FeedEvent, FeedHead
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.invariants.feed import FeedFollower, check_feed
@@ -17,9 +18,8 @@ def append(table: MemoryTable, position: int, name: str, last: int | None = None
     """Append an event at a position, and move the head to it, or elsewhere."""
     event = FeedEvent(id=name, detail_type="x", detail=DETAIL)
     entry = FeedEntry(position=NOW_MS + position, events=(event,), expires_at=0)
-    item = {**FeedHead(last=NOW_MS + (last or position)).put(None).item}
-    table.write([entry.put()])
-    table._store(FeedHead.KEY, item)
+    head = FeedHead(last=NOW_MS + (last or position)).put(None)
+    table.write([entry.put(), Put(item=head.item)])
 
 
 def test_a_reader_that_has_read_all_events_has_missed_none() -> None:

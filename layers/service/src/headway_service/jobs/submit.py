@@ -34,6 +34,7 @@ from headway_service.ports.table import Table, Write
 from headway_service.reuse.entry import Entry, ReuseEntry
 from headway_service.store import transitions
 from headway_service.store.queue_tail import MAX_NEW_PLACE
+from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_plans, retry_on_conflict
 from headway_service.tracking.outputs import OutputsUnusable, fill_in_outputs
@@ -179,15 +180,7 @@ class Submitter:
         Raises:
             QueueFull: see :meth:`submit`.
         """
-        configuration = context.config.configuration
-        job = new_job(
-            admitted,
-            configuration.policy(),
-            owner=caller.arn,
-            key=key,
-            now_ms=self._clock(),
-            prediction=predict_run(admitted, caller.arn, configuration, self._run_times),
-        )
+        job = self._new_job(admitted, caller, key, context.config.configuration)
         context.limits.require(job)
         context.limits.record(job)
         writes = transitions.enqueue(job, admitted.request, admitted.alternatives)
@@ -230,15 +223,7 @@ class Submitter:
         try:
             found = resolve(self._table, admitted.depends_on, caller, configuration.access_rules())
             self._require_usable_plans(admitted, configuration)
-            job = new_job(
-                admitted,
-                configuration.policy(),
-                owner=caller.arn,
-                key=key,
-                now_ms=self._clock(),
-                prediction=predict_run(admitted, caller.arn, configuration, self._run_times),
-                depends_on=found.depends_on,
-            )
+            job = self._new_job(admitted, caller, key, configuration, found.depends_on)
             entry = self._entry(job, admitted, found, caller, configuration)
             job = entry.job
             if job.ending is None:
@@ -253,6 +238,25 @@ class Submitter:
             return self._known(known, admitted, caller, key)
         context.limits.record(job)
         return self._accepted(job)
+
+    def _new_job(
+        self,
+        admitted: Admitted,
+        caller: Caller,
+        key: str | None,
+        configuration: Configuration,
+        depends_on: tuple[DependencyRecord, ...] = (),
+    ) -> JobRecord:
+        """The job of an admitted request, with its predicted run time where an order compares that."""
+        return new_job(
+            admitted,
+            configuration.policy(),
+            owner=caller.arn,
+            key=key,
+            now_ms=self._clock(),
+            prediction=predict_run(admitted, caller.arn, configuration, self._run_times),
+            depends_on=depends_on,
+        )
 
     def _accepted(self, job: JobRecord) -> SubmittedJob:
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
