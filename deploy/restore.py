@@ -28,8 +28,8 @@ from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store import marks
 from headway_service.store.records.base import LEDGER
+from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import PauseRecord, PoolRecord
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table

@@ -17,7 +17,7 @@ from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.ports.table import Absent
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
-from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, request
 

@@ -44,7 +44,7 @@ from headway_service.dead_letters.redrive import ReadLetter, Redrive
 from headway_service.pools.capacity import PoolUse
 from headway_service.ports.messaging import DeadLetter
 from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from tests.service.world import ROOT as CALLER
 from tests.service.world import World, on, request
 

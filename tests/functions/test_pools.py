@@ -10,7 +10,7 @@ from headway_sandbox.inprocess.lambda_loader import event
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.pools.operations import MAX_REASON_CHARS
 from headway_service.ports.table import Absent
-from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.capacity.ledger import PauseRecord
 from tests.functions.conftest import Functions
 from tests.service.world import P5, request
 

@@ -26,7 +26,7 @@ from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
 from headway_service.scheduling.launcher import ASK_AGAIN_S
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.attempt import LEASE_MARGIN_MS, AttemptRecord
+from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS, AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_given_up, find_job, find_team
 from headway_service.store.transitions.job import GIVEN_UP_KEPT_S

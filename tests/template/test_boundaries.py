@@ -58,6 +58,10 @@ BREACHES = {
         "headway.scheduling.preemption",
     ),
     "service": ("layers/service/src/headway_service/settings.py", "headway_service.store"),
+    "stored records": (
+        "layers/service/src/headway_service/store/records/job.py",
+        "headway_service.store.records.capacity.attempt",
+    ),
     "client": ("client/src/headway_client/errors.py", "headway_client.cli"),
     "board": ("client/src/headway_client/board/budget.py", "headway_client.board.poller"),
     "only the board in the terminal needs textual": ("client/src/headway_client/board/poller.py", "textual"),

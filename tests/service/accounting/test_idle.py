@@ -15,8 +15,8 @@ from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.table import Update, Write
 from headway_service.scheduling.executor import RESERVED_MS
 from headway_service.store.ledger import Ledger, read_ledger
-from headway_service.store.records.idle import IdleRecord
-from headway_service.store.records.ledger import PoolRecord, ReservationRecord
+from headway_service.store.records.capacity.idle import IdleRecord
+from headway_service.store.records.capacity.ledger import PoolRecord, ReservationRecord
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"

@@ -15,8 +15,8 @@ from headway.lifecycle import AttemptState, JobState
 from headway_service.accounting import running as running_module
 from headway_service.accounting.reader import Step, UsageRow, read_usage_until
 from headway_service.ports.table import Item, Key, Put
-from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import EndedAttempt, request_item
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.accounting.test_accountant import DAY, G5, HOUR_MS, accountant, attempt, job

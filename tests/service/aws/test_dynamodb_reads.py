@@ -14,7 +14,7 @@ from headway_service.aws.dynamodb_table import MAX_BATCH_RETRIES, DynamoDBTable
 from headway_service.errors import RetryLater
 from headway_service.ports.table import Equals, Key, Put, Table, Tally
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from tests.service.schema import SCHEMA
 from tests.service.world import P5, World
 

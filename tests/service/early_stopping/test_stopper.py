@@ -22,7 +22,7 @@ from headway_service.ports.training_metrics import JobMetric, Series
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.array import ArrayRecord, MemberResultRecord
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.repository import find_attempt, get_job
 from headway_service.testing.memory_training_metrics import MemoryTrainingMetrics
 from tests.service.world import P5, ROOT, World, request

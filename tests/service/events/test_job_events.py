@@ -15,8 +15,8 @@ from headway_service.events.job_events import JobChange, JobEvent, RogueJobChang
 from headway_service.events.publisher import MAX_SENT, event_of
 from headway_service.ports.table import Absent, Equals
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.job import JobRecord, Step
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from tests.service.world import P5, ROOT, World
 
 SECRET = "hunter2"

@@ -27,10 +27,10 @@ from headway_service.store import transitions
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.ledger import read_ledger
 from headway_service.store.policy_actions import PolicyAction
-from headway_service.store.records.attempt import AttemptRecord, StopCause
+from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
+from headway_service.store.records.capacity.ledger import TeamRecord
 from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import JobRecord, request_key
-from headway_service.store.records.ledger import TeamRecord
 from headway_service.store.repository import find_attempt, find_job, find_request, get_job
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ADA, BOB, INVOCATION_S, P5, ROOT, World, on, request

@@ -17,8 +17,8 @@ from headway_service.ports.table import Item, Put, Update
 from headway_service.store import transitions
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.ledger import read_ledger
+from headway_service.store.records.capacity.ledger import PoolRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import PoolRecord, ReservationRecord, TeamRecord
 from headway_service.store.snapshot import read_snapshot
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on

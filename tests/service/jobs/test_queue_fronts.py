@@ -18,8 +18,8 @@ from headway_service.jobs.position import PositionExplainer
 from headway_service.jobs.queue_fronts import MAX_EXPLAINED, Front, front_for
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display
+from headway_service.store.records.capacity.ledger import ReservationRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import ReservationRecord
 from tests.service.store.queues import G5, Counting, enqueue, runs, table_of, waiting_job
 from tests.service.world import P5
 

@@ -27,7 +27,7 @@ from headway_service.pools.apply_config import apply_configuration
 from headway_service.ports.table import Absent
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.repository import find_request, get_job
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ADA, BOB, P5, ROOT, World, on, request

@@ -7,7 +7,7 @@ import pytest
 from headway import reasons
 from headway_service.events.job_events import job_event
 from headway_service.store import transitions
-from headway_service.store.records.attempt import StopCause
+from headway_service.store.records.capacity.attempt import StopCause
 from headway_service.store.repository import find_attempt, get_job
 from tests.service.world import ROOT, World
 

@@ -8,7 +8,7 @@ from headway_service.errors import Conflict, RetryLater, RogueJobNotFound
 from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.tracking.unmanaged_scan import MAX_LOOKS
 from tests.service.tracking.test_unmanaged_jobs import configure, create, reason, refuse, rogue_of, rogues, world_of
 from tests.service.world import World

@@ -19,10 +19,10 @@ from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Update
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG
 from headway_service.store.ledger import Ledger, read_ledger
-from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord, ReservationRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on, request
 

@@ -20,7 +20,7 @@ from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import MAX_TRIES, find_attempt
 from tests.service.world import P5, ROOT, World, on

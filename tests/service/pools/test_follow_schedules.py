@@ -11,7 +11,7 @@ from headway_service.pools.apply_config import apply_configuration, get_effectiv
 from headway_service.pools.follow_schedules import RENEW_AFTER_MS, follow_schedules
 from headway_service.ports.table import Equals
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.ledger import CalendarRecord
+from headway_service.store.records.capacity.ledger import CalendarRecord
 from headway_service.store.snapshot import read_snapshot
 from tests.service.scheduling.test_concurrent_schedulers import InterruptedTable
 from tests.service.world import P5, World, on

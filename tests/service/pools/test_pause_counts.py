@@ -11,7 +11,7 @@ from headway_service.ports.table import Check, Item, Write
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger_for_display, read_pools
 from headway_service.store.records.base import LEDGER
-from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.repository import find_pause
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, World, on

@@ -22,8 +22,8 @@ from headway_service.scheduling.backoff import (
     next_postponement_s,
 )
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.capacity.ledger import PoolRecord
 from headway_service.store.records.job import Step
-from headway_service.store.records.ledger import PoolRecord
 from tests.service.world import P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"

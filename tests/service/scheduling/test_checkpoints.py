@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from tests.service.scheduling.test_teams import world_of
 from tests.service.world import World, on

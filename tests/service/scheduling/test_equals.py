@@ -9,7 +9,7 @@ import pytest
 
 from headway.scheduling.standing import Standing
 from headway_service.ports.training_jobs import TrainingJobStatus
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.transitions.job import _standing_after
 from tests.service.scheduling.test_teams import configure, world_of

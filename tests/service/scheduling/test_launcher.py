@@ -16,7 +16,7 @@ from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
 from headway_service.scheduling.launcher import CLOCKS_MS
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.tracking.observer import StatusOutcome
 from tests.service.world import INVOCATION_S, ROOT, World, on, request

@@ -17,7 +17,7 @@ from headway_service.api.serializers import explanation_document, job_details_do
 from headway_service.jobs.submit_batch import Accepted, submit_all
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.job_filter import JobFilter
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord, PredictedRun
 from tests.service.scheduling.test_equals import CHECKPOINTS, HOUR_S, stored
 from tests.service.world import ADA, P5, ROOT, World, request

@@ -18,7 +18,7 @@ from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S, FIRST_POSTPONEMENT_S
 from headway_service.scheduling.launcher import ASK_AGAIN_S, Launcher
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.attempt import NOBODY, AttemptRecord, StopCause
+from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord, request_key
 from tests.service.scheduling.test_launcher import fail_once
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on, request

@@ -21,8 +21,8 @@ from headway_service.scheduling.executor import Decision
 from headway_service.store import transitions
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.ledger import read_ledger
+from headway_service.store.records.capacity.ledger import PoolRecord, ReservationRecord
 from headway_service.store.records.job import JobRecord, request_key
-from headway_service.store.records.ledger import PoolRecord, ReservationRecord
 from headway_service.store.snapshot import read_snapshot
 from headway_service.tracking.observer import StatusOutcome
 from tests.service.world import P5, ROOT, World, on, request

@@ -24,8 +24,8 @@ from headway_service.scheduling.decide import decide
 from headway_service.scheduling.executor import RESERVED_MS, Decision
 from headway_service.scheduling.tick import MAX_ROUNDS
 from headway_service.store.ledger import read_ledger
+from headway_service.store.records.capacity.ledger import PoolRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import PoolRecord
 from tests.service.scheduling.test_backoff import break_sagemaker
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on
 

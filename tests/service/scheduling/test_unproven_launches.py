@@ -10,7 +10,7 @@ import pytest
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.attempt import GivenUpRecord
+from headway_service.store.records.capacity.attempt import GivenUpRecord
 from tests.service.world import P5, ROOT, World
 
 LOST = {"CreateTrainingJob": 1}

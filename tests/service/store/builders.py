@@ -11,11 +11,11 @@ from headway.reasons import Reason, ReasonCode
 from headway_service.ports.table import Put, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store import transitions
-from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
+from headway_service.store.records.capacity.ledger import ReservationRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import ReservationRecord
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from tests.service.world import P5
 
 WAS, NOW_MS = 7, 5_000_000

@@ -8,8 +8,8 @@ from headway.reasons import ReasonCode
 from headway_service.ports.table import Item
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.base import LEDGER, ReasonRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
 from headway_service.store.snapshot import read_snapshot
 from headway_service.testing.memory_table import MemoryTable

@@ -10,7 +10,7 @@ from headway.lifecycle import AttemptState
 from headway.policy import Ageing, Policy, Team
 from headway_service.store.ledger import read_ledger
 from headway_service.store.queue_scan import MAX_QUEUE_READS
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.snapshot import read_snapshot
 from tests.service.store.queues import G5, Counting, table_of, waits
 from tests.service.world import P5

@@ -25,7 +25,7 @@ from headway_service.store.active_jobs import ActiveJobs
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.job_listing import MAX_LISTED, list_ended, list_jobs
 from headway_service.store.records.array import ArrayRecord
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, World

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway_service.ports.table import Item, Update
 from headway_service.store.ledger import Ledger, read_ledger, read_ledger_for_display
-from headway_service.store.records.ledger import TeamRecord
+from headway_service.store.records.capacity.ledger import TeamRecord
 from tests.service.store.queues import Counting, table_of
 from tests.service.world import P5
 

@@ -8,10 +8,10 @@ import pytest
 
 from headway.lifecycle import WAITING, JobState
 from headway.reasons import ReasonCode
-from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.store.records.capacity.ledger import TeamRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import TeamRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from tests.service.store.queues import G5
 from tests.service.world import P5

@@ -10,9 +10,9 @@ from bench.metering.dynamodb_units import WRITE_BYTES, item_bytes
 from headway_service.errors import NewerSchema, OlderSchema
 from headway_service.ports.table import Item, Key, Put
 from headway_service.store import schema_version
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.store.records.capacity.ledger import PoolRecord, TeamRecord
 from headway_service.store.records.job import JobRecord, request_in, request_key
-from headway_service.store.records.ledger import PoolRecord, TeamRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on
 

@@ -12,10 +12,10 @@ from headway.policy import Order, Policy, Team
 from headway.reasons import ReasonCode
 from headway_service.ports.table import Put
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.store.records.capacity.ledger import PauseRecord, ReservationRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import PauseRecord, ReservationRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.snapshot import read_snapshot
 from headway_service.testing.memory_table import MemoryTable

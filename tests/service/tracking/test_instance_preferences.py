@@ -12,7 +12,7 @@ from headway_service.admission.policy_view import utilization_coverage
 from headway_service.errors import ImpossibleDemand, InvalidRequest
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.repository import find_request
 from tests.service.world import P5, ROOT, World, on, request
 

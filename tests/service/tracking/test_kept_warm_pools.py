@@ -10,9 +10,9 @@ from headway.lifecycle import AttemptState
 from headway_service.config.warm_pools import KeptWarmPools
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.attempt import AttemptRecord, StopCause
-from headway_service.store.records.ledger import PauseRecord, PoolRecord
-from headway_service.store.records.warm_pool import WarmPoolRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
+from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord
+from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.tracking.warm_pools import left_by, surplus
 from tests.service.world import P5
 

@@ -16,9 +16,9 @@ from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.marks import Marks
-from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord, GivenUpRecord
+from headway_service.store.records.capacity.ledger import PoolRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import PoolRecord
 from headway_service.tracking.lost_attempts import Lost, Origin, origin_of
 from tests.service.tracking.test_restored import put_back, state_of, until
 from tests.service.tracking.test_unmanaged_jobs import configure, create, interrupt, reason, rogue_of, rogues

@@ -14,7 +14,7 @@ from headway_sandbox.sagemaker.request_builder import P5
 from headway_service.ports.training_jobs import TrainingJobSummary
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.tracking.reconciler import MAX_NOTED, is_unchanged
 from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
 from tests.service.world import World, request

@@ -17,7 +17,7 @@ from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.scheduling.test_unproven_launches import UNKIND
 from tests.service.tracking.test_unmanaged_jobs import reason, rogues

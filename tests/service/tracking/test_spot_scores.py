@@ -11,8 +11,7 @@ from headway_service.admission.submission import Submission
 from headway_service.config.document import validate
 from headway_service.errors import InvalidConfiguration, RetryLater
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.queue_entry import QueueEntry
-from headway_service.store.records.spot_scores import (
+from headway_service.store.records.capacity.spot_scores import (
     FRESH_MS,
     KEPT_MS,
     MAX_CONFIGURATIONS,
@@ -20,6 +19,7 @@ from headway_service.store.records.spot_scores import (
     SpotScore,
     SpotScoresRecord,
 )
+from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.testing.memory_spot_scores import MemorySpotScores
 from headway_service.testing.memory_table import MemoryTable
 from headway_service.tracking import spot_scores

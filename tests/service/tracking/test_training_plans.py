@@ -9,7 +9,7 @@ import pytest
 from headway_service.errors import OutcomeUnknown, RetryLater, Throttled
 from headway_service.ports.training_plans import ReservedCapacity, TrainingPlan
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.training_plan import PlanRecord
+from headway_service.store.records.capacity.training_plan import PlanRecord
 from headway_service.testing.memory_training_plans import MemoryTrainingPlans
 from headway_service.tracking.training_plans import refresh_plans
 from tests.service.world import P5, World

@@ -16,8 +16,8 @@ from headway_service.ports.table import Key
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.ledger import PoolRecord
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.ledger import PoolRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.tracking.training_job_scan import LONGEST_S, MAX_PAGES, PAGE_INTERVAL_S
 from headway_service.tracking.unmanaged_jobs import STOP_AGAIN_S, UnmanagedJobs, demand_of
 from headway_service.tracking.unmanaged_scan import MAX_LOOKS

@@ -12,7 +12,7 @@ from headway_sandbox.sagemaker.faults import Faults
 from headway_service.forecast.service import SubmitRequest
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.warm_pool import WarmPoolRecord
+from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.repository import find_request
 from headway_service.tracking import warm_pools
 from headway_service.tracking.warm_pools import SEND_AGAIN_S, WarmPoolTracker

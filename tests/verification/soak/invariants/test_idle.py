@@ -11,7 +11,7 @@ from headway.accounting.days import Period
 from headway.accounting.idle import MAX_GAP_S
 from headway_service.accounting.records import IDLE, add_figures
 from headway_service.ports.table import Write
-from headway_service.store.records.idle import IdleRecord
+from headway_service.store.records.capacity.idle import IdleRecord
 from headway_verification.soak.invariants.idle import IdleWatchedTable
 from headway_verification.soak.violations import Violated
 

@@ -15,7 +15,7 @@ from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Absent, Check, Delete, Equals, Key, Put
 from headway_service.store import transitions
-from headway_service.store.records.ledger import PauseRecord, PoolRecord
+from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord
 from headway_service.store.transitions import shared
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak import __main__ as soak

@@ -7,7 +7,7 @@ from random import Random
 from headway.pool_names import PLAN_INFIX
 from headway_sandbox.sagemaker.capacity.training_plan import Block, TrainingPlan
 from headway_sandbox.sagemaker.request_builder import P5
-from headway_service.store.records.training_plan import CLEARED_MS, STOP_LEAD_MS
+from headway_service.store.records.capacity.training_plan import CLEARED_MS, STOP_LEAD_MS
 from headway_verification.soak.deployment import Deployment
 
 NAME = "spring"

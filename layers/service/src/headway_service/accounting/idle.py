@@ -16,7 +16,7 @@ from headway_service.errors import Conflict, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Put, Table, Write
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.idle import CLOSED_KEPT_S, IdleRecord
+from headway_service.store.records.capacity.idle import CLOSED_KEPT_S, IdleRecord
 
 _NOTHING = Idle(count=0)
 

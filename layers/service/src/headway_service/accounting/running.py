@@ -14,7 +14,7 @@ from headway.lifecycle import AttemptState
 from headway_service.accounting.records import short
 from headway_service.ports.table import Table
 from headway_service.store.ledger import read_attempts
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_request
 

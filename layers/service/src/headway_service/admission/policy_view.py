@@ -15,7 +15,7 @@ from headway_service.sagemaker_api.tags import PREEMPTIBLE_TAG, TEAM_TAGS
 from headway_service.sagemaker_api.training_request import TrainingRequest, is_serverless
 
 if TYPE_CHECKING:
-    from headway_service.store.records.attempt import AttemptRecord
+    from headway_service.store.records.capacity.attempt import AttemptRecord
 
 
 def charged_team(tags: Mapping[str, str], configuration: Configuration, default: str) -> str:

@@ -9,7 +9,7 @@ from headway_service.config.document import Configuration
 from headway_service.errors import FieldError, ImpossibleDemand, InvalidRequest
 from headway_service.sagemaker_api.tags import STOP_AT_PLAN_END_TAG
 from headway_service.sagemaker_api.training_request import TrainingRequest
-from headway_service.store.records.training_plan import PlanRecord
+from headway_service.store.records.capacity.training_plan import PlanRecord
 
 _FIELD = "ResourceConfig.TrainingPlanArn"
 

@@ -40,11 +40,11 @@ from headway_service.pools.capacity import Capacity as CapacityFound
 from headway_service.pools.capacity import PoolUse
 from headway_service.sagemaker_api.redaction import Shown
 from headway_service.store.records.array import ArrayRecord, EarlyStoppingRecord
-from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.store.records.capacity.ledger import PauseRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.job import EndedAttempt, JobRecord
-from headway_service.store.records.ledger import PauseRecord
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
 
 def event_page_document(page: FeedPage) -> EventPage:

@@ -20,7 +20,7 @@ from headway.api_documents.summary import (
 )
 from headway.lifecycle import JobState
 from headway_service.api.serializers import capacity_document, time_text
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.summary.reader import ends_by_ms
 from headway_service.summary.results import ForecastStarts, Head, Picture

@@ -20,7 +20,7 @@ from headway_service.reuse.entry import ReuseEntry
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.array import ArrayRecord, MembersRecord, OpenArrayRecord
-from headway_service.store.records.attempt import StopCause
+from headway_service.store.records.capacity.attempt import StopCause
 from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_live_attempt, find_reservation, find_team

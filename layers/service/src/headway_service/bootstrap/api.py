@@ -26,7 +26,7 @@ from headway_service.pools.edit_config import ConfigEditor
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.messaging import Wake
 from headway_service.response_check import check_answers
-from headway_service.store.records.attempt import LEASE_MARGIN_MS
+from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS
 from headway_service.summary.cache import SummaryCache
 from headway_service.summary.held import HeldJobs
 from headway_service.summary.reader import read_picture

@@ -12,7 +12,7 @@ from headway.sweeps import member_name, parse_member
 from headway_service.ports.training_metrics import MAX_METRICS, JobMetric, Series
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.store.records.array import MemberResultRecord
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 
 MAX_ATTEMPTS = 5

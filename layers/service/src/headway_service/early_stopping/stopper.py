@@ -24,7 +24,7 @@ from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.array import MemberResultRecord, MembersRecord, OpenArrayRecord
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_attempt, find_job, get_job
 from headway_service.tracking.training_check import still_trains

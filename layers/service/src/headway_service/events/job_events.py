@@ -19,9 +19,9 @@ from headway.lifecycle import JobState
 from headway.reasons import outside_gone
 from headway.reasons.remedies import remedy_for
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.digest import DigestRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
 SOURCE = "headway"
 """``source`` of all events."""

@@ -14,10 +14,10 @@ from headway_service.feed.append import FeedAppender
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import EventSink, SendResult
 from headway_service.store.records.base import LEDGER
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.digest import DIGEST, DigestRecord
 from headway_service.store.records.feed import FeedEvent
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
 MAX_SENT = 10
 """Changes in one call: the limit of PutEvents and of PublishBatch (service quotas)."""

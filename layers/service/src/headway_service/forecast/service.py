@@ -39,7 +39,7 @@ from headway_service.store.job_filter import JobFilter
 from headway_service.store.job_listing import list_jobs
 from headway_service.store.ledger import Ledger
 from headway_service.store.queue_tail import MAX_PLACE
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_live_attempt, get_job
 

@@ -16,7 +16,7 @@ from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table, Write
 from headway_service.store import transitions
-from headway_service.store.records.attempt import StopCause
+from headway_service.store.records.capacity.attempt import StopCause
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import (
     find_live_attempt,

@@ -17,11 +17,11 @@ from headway_service.sagemaker_api.redaction import Shown, shown
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.job_listing import list_jobs
 from headway_service.store.records.array import MemberResultRecord
-from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER
+from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.job import JobRecord, StoredRequest
 from headway_service.store.records.member import described_member, is_made
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.repository import find_live_attempt, find_stored_request, get_job
 
 MAX_LISTED_MEMBERS = 1000

@@ -27,8 +27,8 @@ from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store import transitions
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import PauseRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.repository import find_pause, find_plans, find_request, find_reservation
 

@@ -6,7 +6,7 @@ from headway_service.errors import RetryLater, RogueJobNotFound
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.store import transitions
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.repository import find_unmanaged_job, retry_on_conflict
 
 

@@ -21,7 +21,7 @@ from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import STARTING
 from headway_service.scheduling.decide import decide
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 
 STUCK_LAUNCHING_S = 900
 """A launch that is not settled after this time is stuck: longer than the longest back-off of a pool and a lease."""

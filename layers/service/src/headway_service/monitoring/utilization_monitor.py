@@ -25,7 +25,7 @@ from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import TrainingJobs
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.repository import find_attempt, find_job, find_request_of, retry_on_conflict
 from headway_service.tracking.training_check import still_trains
 

@@ -16,7 +16,7 @@ from headway_service.ports.config_store import ConfigurationStore, Configuration
 from headway_service.ports.table import Absent, Check, Condition, Equals, Key, Put, Table
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.ledger import TeamRecord
+from headway_service.store.records.capacity.ledger import TeamRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.schema_version import stamp, upgrade
 

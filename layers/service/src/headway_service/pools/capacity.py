@@ -12,7 +12,7 @@ from headway_service.config.document import Configuration
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display
 from headway_service.store.queue_tail import MAX_PLACE
-from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.records.queue_entry import QueueEntry
 
 

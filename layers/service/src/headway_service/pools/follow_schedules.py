@@ -15,8 +15,8 @@ from headway_service.pools.apply_config import EffectiveConfig, require_in_force
 from headway_service.ports.table import Check, Table
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.ledger import CalendarRecord
-from headway_service.store.records.training_plan import PlanRecord
+from headway_service.store.records.capacity.ledger import CalendarRecord
+from headway_service.store.records.capacity.training_plan import PlanRecord
 
 RENEW_AFTER_MS = 86_400_000
 """A calendar is computed again this long after it was written, so that it covers a week from any time on."""

@@ -11,7 +11,7 @@ from headway_service.pools.pause_counts import counted_pools
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.store import transitions
-from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.repository import find_pause, find_pool, pool_not_found, retry_on_conflict
 
 MAX_REASON_CHARS = 200

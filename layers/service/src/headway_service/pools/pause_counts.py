@@ -7,7 +7,7 @@ from headway_service.observability.logging import logger
 from headway_service.ports.table import MAX_TRANSACTION_WRITES, Table
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_pools
-from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.capacity.ledger import PauseRecord
 
 OLDER_CODE_MS = 3_600_000
 """For this long, ms, after newer code runs, other functions may run older code, which does not count pauses."""

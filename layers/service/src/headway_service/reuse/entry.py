@@ -17,9 +17,9 @@ from headway_service.reuse.fingerprint import KnownInputs
 from headway_service.reuse.twins import Answered, Awaits, Found, Twins
 from headway_service.store import transitions
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.capacity.ledger import TeamRecord
 from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
 from headway_service.store.records.job import JobRecord, Step, StoredRequest
-from headway_service.store.records.ledger import TeamRecord
 from headway_service.store.repository import find_stored_request
 
 

@@ -14,8 +14,8 @@ from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.store import transitions
+from headway_service.store.records.capacity.ledger import PoolRecord
 from headway_service.store.records.job import Step
-from headway_service.store.records.ledger import PoolRecord
 from headway_service.store.repository import find_pool
 
 FIRST_BACK_OFF_S = 10

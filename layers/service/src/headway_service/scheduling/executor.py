@@ -33,9 +33,9 @@ from headway_service.scheduling.launches import LaunchesInFlight
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.marks import Marks
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.store.records.capacity.ledger import CalendarRecord, PauseRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import CalendarRecord, PauseRecord
 from headway_service.store.repository import find_job
 from headway_service.tracking.warm_pools import surplus
 

@@ -44,7 +44,7 @@ from headway_service.scheduling.backoff import MAX_BACK_OFF_S, PoolBackoff, next
 from headway_service.scheduling.launches import Launch
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.attempt import LEASE_MARGIN_MS, AttemptRecord, StopCause
+from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS, AttemptRecord, StopCause
 from headway_service.store.repository import find_attempt, find_job, find_request_of, retry_on_conflict
 from headway_service.tracking.observer import Observer, StatusOutcome
 from headway_service.tracking.warm_pools import WarmPoolTracker

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 from headway_service.ports.parallel_calls import ParallelCalls
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,7 +8,7 @@ from headway.lifecycle import ACTIVE
 from headway_service.ports.table import Item, ListingPage, Table
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.ledger import read_attempts_for_display
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 
 _Place = tuple[str, str]

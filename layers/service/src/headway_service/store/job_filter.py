@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from headway.lifecycle import JobState
 from headway_service.ports.table import Condition, Contains, Equals, Item, OneOf
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

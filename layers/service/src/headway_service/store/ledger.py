@@ -9,21 +9,21 @@ from typing import Any
 from headway.lifecycle import AttemptState
 from headway_service.ports.table import Table
 from headway_service.store.records.array import OpenArrayRecord
-from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER, Record
-from headway_service.store.records.dependency import EndedJobRecord
-from headway_service.store.records.idle import IdleRecord
-from headway_service.store.records.ledger import (
+from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.store.records.capacity.idle import IdleRecord
+from headway_service.store.records.capacity.ledger import (
     CalendarRecord,
     PauseRecord,
     PoolRecord,
     ReservationRecord,
     TeamRecord,
 )
-from headway_service.store.records.spot_scores import SpotScoresRecord
-from headway_service.store.records.training_plan import PlanRecord
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
-from headway_service.store.records.warm_pool import WarmPoolRecord
+from headway_service.store.records.capacity.spot_scores import SpotScoresRecord
+from headway_service.store.records.capacity.training_plan import PlanRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
+from headway_service.store.records.dependency import EndedJobRecord
 
 MAX_LEDGER_ITEMS = 50_000
 """Most items that one read of the ledger returns: more than there ever are."""

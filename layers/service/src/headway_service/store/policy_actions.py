@@ -10,9 +10,9 @@ from headway.early_stopping import EarlyStopping, Verdict
 from headway.jobpolicy.rules import OnStart, Violation
 from headway.jobpolicy.utilization import Action, UtilizationRule
 from headway.reasons import Reason
-from headway_service.store.records.attempt import AttemptRecord, StopCause
+from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import PauseRecord
 
 MAX_REQUEUES = 1
 """How often a job with low utilization is requeued; the next time it is stopped."""

@@ -12,15 +12,15 @@ from headway.errors import HeadwayError
 from headway.sweeps import member_name, parse_member
 from headway_service.errors import Conflict, JobNotFound, PoolNotFound
 from headway_service.ports.table import Key, Table
-from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
 from headway_service.store.records.base import Record
+from headway_service.store.records.capacity.attempt import AttemptRecord, GivenUpRecord
+from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.capacity.training_plan import PlanRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.job import JobRecord, StoredRequest, request_key
-from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.member import described_member, is_made
 from headway_service.store.records.scan import ScanRecord
-from headway_service.store.records.training_plan import PlanRecord
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
-from headway_service.store.records.warm_pool import WarmPoolRecord
 
 MAX_TRIES = 5
 """How often a change is tried while it conflicts with others."""

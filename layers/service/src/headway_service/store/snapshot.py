@@ -21,8 +21,8 @@ from headway.scheduling.ordering import (
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger
 from headway_service.store.queue_scan import PAGE, WIDE_PAGE, QueueScan
+from headway_service.store.records.capacity.ledger import PoolRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import PoolRecord
 from headway_service.store.repository import find_job
 
 

@@ -21,7 +21,7 @@ from headway_service.store.job_filter import JobFilter
 from headway_service.store.job_listing import list_jobs
 from headway_service.store.ledger import Ledger, read_ledger_for_display
 from headway_service.store.queue_tail import MAX_PLACE
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.snapshot import read_snapshot
 from headway_service.summary.recent_events import recent_events

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from headway_service.store.records.attempt import AttemptRecord, StopCause
+from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
 from headway_service.summary.results import Event
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from headway.model import WaitingJob
 from headway_service.pools.capacity import Capacity
-from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 
 

@@ -8,10 +8,10 @@ from headway.policy import Policy
 from headway_service.ports.table import Write
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.attempt import NOBODY, AttemptRecord
+from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord
+from headway_service.store.records.capacity.ledger import TeamRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import TeamRecord
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
 
 def adoption(

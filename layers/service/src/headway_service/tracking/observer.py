@@ -26,9 +26,9 @@ from headway_service.sagemaker_api.training_request import TrainingRequest
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import policy_actions, transitions
 from headway_service.store.policy_actions import PolicyAction
-from headway_service.store.records.attempt import AttemptRecord, StopCause
+from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
+from headway_service.store.records.capacity.ledger import ReservationRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import ReservationRecord
 from headway_service.store.repository import (
     find_attempt,
     find_job,

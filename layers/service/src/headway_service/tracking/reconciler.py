@@ -19,7 +19,7 @@ from headway_service.ports.training_jobs import AllTrainingJobs, TrainingJobSumm
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.tracking.observer import Observer, StatusOutcome
 from headway_service.tracking.spot_scores import refresh_scores
 from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S

@@ -11,8 +11,8 @@ from headway_service.pools.apply_config import find_applied
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Delete, Table, Write
 from headway_service.store.ledger import Ledger
+from headway_service.store.records.capacity.spot_scores import SpotScore, SpotScoresRecord
 from headway_service.store.records.queue_entry import QueueEntry
-from headway_service.store.records.spot_scores import SpotScore, SpotScoresRecord
 
 MAX_ENTRIES = 20
 """Jobs at the front of each queue of a spot pool whose alternatives are looked at."""

@@ -13,7 +13,7 @@ from headway_service.ports.training_plans import TrainingPlans
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.training_plan import PlanRecord
+from headway_service.store.records.capacity.training_plan import PlanRecord
 
 
 def refresh_plans(table: Table, plans: TrainingPlans, ledger: Ledger, machine_clock: Callable[[], int]) -> None:

@@ -31,10 +31,10 @@ from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.marks import Marks
-from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.repository import find_attempt, find_unmanaged_job, retry_on_conflict
 from headway_service.tracking.adoption import adoption
 from headway_service.tracking.lost_attempts import Lost, Origin, origin_of

@@ -16,7 +16,7 @@ from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.tracking.training_job_scan import scan
 from headway_service.tracking.unmanaged_jobs import UnmanagedJobs, is_stop_due
 

@@ -21,8 +21,8 @@ from headway_service.sagemaker_api.status import STARTING
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.attempt import AttemptRecord, StopCause
-from headway_service.store.records.warm_pool import NOBODY, WarmPoolRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
+from headway_service.store.records.capacity.warm_pool import NOBODY, WarmPoolRecord
 from headway_service.store.repository import find_attempt, find_job, find_reservation
 
 MAX_LOOKS = 50

@@ -36,8 +36,8 @@ from headway_service.ports.table import (
 )
 from headway_service.store import transitions
 from headway_service.store.records.base import LEDGER
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.records.feed import FEED
-from headway_service.store.records.ledger import PauseRecord
 from headway_service.store.transitions import shared
 from headway_service.testing.memory_table import MemoryTable, holds
 

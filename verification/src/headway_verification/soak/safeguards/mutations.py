@@ -23,10 +23,10 @@ from headway_service.reuse import twins
 from headway_service.scheduling import dependants, executor, launcher
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.attempt import NOBODY, AttemptRecord
+from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord
+from headway_service.store.records.capacity.ledger import CalendarRecord
+from headway_service.store.records.capacity.training_plan import Block
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import CalendarRecord
-from headway_service.store.records.training_plan import Block
 from headway_service.store.transitions import (
     attempt,
     dependency,

@@ -17,8 +17,8 @@ from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.settings import MAX_LAUNCHES_AT_ONCE
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger, read_pools
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.records.feed import FEED_KEPT_S, FeedEntry, FeedHead
-from headway_service.store.records.ledger import PauseRecord
 from headway_verification.soak.cooperative_scheduler import Process, Thread, ThreadChoice
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.plan import Fault

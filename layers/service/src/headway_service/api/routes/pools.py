@@ -24,7 +24,7 @@ from headway_service.errors import (
     UnsupportedMediaType,
 )
 from headway_service.pools.operations import MAX_REASON_CHARS
-from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.repository import pool_not_found
 
 router = DocumentedRouter("Pools")

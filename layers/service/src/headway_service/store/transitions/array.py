@@ -14,9 +14,9 @@ from headway.lifecycle import JobState, JobTrigger
 from headway.reasons import Reason
 from headway_service.ports.table import Put, Write
 from headway_service.store.records.array import MemberResultRecord, MembersRecord
+from headway_service.store.records.capacity.ledger import ReservationRecord, TeamRecord
 from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import ReservationRecord, TeamRecord
 from headway_service.store.records.reuse import ReuseRecord
 from headway_service.store.transitions.dependency import add_dependant, closed
 from headway_service.store.transitions.ledger import free

@@ -17,11 +17,11 @@ from headway_service.errors import Conflict
 from headway_service.ports.table import AllEqual, Check, Equals, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.policy_actions import PolicyAction, on_drain
-from headway_service.store.records.attempt import NOBODY, AttemptRecord, StopCause
+from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord, StopCause
+from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord
 from headway_service.store.records.job import (
     JobRecord,
 )
-from headway_service.store.records.ledger import PauseRecord, PoolRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.transitions.shared import change_attempt, move_job, note_step, require_not_paused
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from headway import reasons
 from headway_service.ports.table import Update, Write
+from headway_service.store.records.capacity.ledger import TeamRecord
 from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
 from headway_service.store.records.job import JobRecord, request_key
-from headway_service.store.records.ledger import TeamRecord
 from headway_service.store.transitions.shared import keep_team, leave_queue, note_step
 
 

@@ -19,8 +19,11 @@ from headway.vectors import minus, plus
 from headway_service.ports.table import Absent, Equals, Put, Update, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.records.array import OpenArrayRecord
-from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord, GivenUpRecord
+from headway_service.store.records.capacity.ledger import CalendarRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.job import (
     MAX_ENDED_ATTEMPTS,
     EndedAttempt,
@@ -28,9 +31,6 @@ from headway_service.store.records.job import (
     Usage,
     request_item,
 )
-from headway_service.store.records.ledger import CalendarRecord, ReservationRecord, TeamRecord
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
-from headway_service.store.records.warm_pool import WarmPoolRecord
 from headway_service.store.transitions.dependency import add_dependant
 from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.retry_plan import RetryPlan

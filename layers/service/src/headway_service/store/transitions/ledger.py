@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headway_service.ports.table import Absent, AllEqual, Delete, Equals, Put, Update, Write
-from headway_service.store.records.ledger import (
+from headway_service.store.records.capacity.ledger import (
     CalendarRecord,
     PauseRecord,
     PoolRecord,
     ReservationRecord,
     TeamRecord,
 )
-from headway_service.store.records.training_plan import PlanRecord
+from headway_service.store.records.capacity.training_plan import PlanRecord
 from headway_service.store.transitions.shared import return_instances
 
 

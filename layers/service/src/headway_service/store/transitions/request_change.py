@@ -8,8 +8,8 @@ from headway.errors import InvalidTransition
 from headway.lifecycle import WAITING
 from headway.reasons import Reason
 from headway_service.ports.table import Delete, Put, Write
+from headway_service.store.records.capacity.ledger import ReservationRecord
 from headway_service.store.records.job import JobRecord, request_item
-from headway_service.store.records.ledger import ReservationRecord
 from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.shared import note_step
 

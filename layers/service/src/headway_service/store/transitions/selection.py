@@ -5,9 +5,9 @@ from __future__ import annotations
 from headway import reasons
 from headway.vectors import minus, positive
 from headway_service.ports.table import Write
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.store.records.capacity.ledger import ReservationRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import ReservationRecord
 from headway_service.store.transitions.shared import change_attempt, keep_for_preemptor, note_step, return_instances
 
 

@@ -17,15 +17,15 @@ from headway.model import Demand
 from headway.reasons import Reason
 from headway.vectors import minus, overlap, plus, positive
 from headway_service.ports.table import Absent, AllOf, AtLeast, Check, Delete, Equals, Update, Write
-from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.job import (
     MAX_HISTORY,
     JobRecord,
     Step,
     request_key,
 )
-from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 
 
 def move_job(

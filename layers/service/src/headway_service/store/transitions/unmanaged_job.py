@@ -6,7 +6,7 @@ from typing import Any
 
 from headway.vectors import minus
 from headway_service.ports.table import Absent, Equals, Write
-from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.transitions.shared import return_instances
 
 

@@ -8,9 +8,9 @@ from headway.model import Demand
 from headway.reasons import Reason
 from headway.vectors import minus
 from headway_service.ports.table import Write
+from headway_service.store.records.capacity.ledger import ReservationRecord
+from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.ledger import ReservationRecord
-from headway_service.store.records.warm_pool import WarmPoolRecord
 from headway_service.store.transitions.shared import keep_for_preemptor, note_step, return_instances
 
 

@@ -10,7 +10,7 @@ from headway.lifecycle import JobState
 from headway_service.errors import Conflict
 from headway_service.store import transitions
 from headway_service.store.policy_actions import PolicyAction
-from headway_service.store.records.attempt import NOBODY, AttemptRecord, StopCause
+from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord, StopCause
 from tests.service.store.builders import LAUNCHING, NOW_MS, REASON, SEEN, WAS, attempt, job, records, waiting
 
 

@@ -8,8 +8,8 @@ from headway_service.errors import Conflict
 from headway_service.ports.table import Absent, AllEqual, Delete, Equals, Put, Update, Write
 from headway_service.store import transitions
 from headway_service.store.ledger import read_pools
-from headway_service.store.records.ledger import CalendarRecord, PauseRecord, PoolRecord, TeamRecord
-from headway_service.store.records.training_plan import PlanRecord
+from headway_service.store.records.capacity.ledger import CalendarRecord, PauseRecord, PoolRecord, TeamRecord
+from headway_service.store.records.capacity.training_plan import PlanRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5
 

@@ -7,7 +7,7 @@ from typing import Any
 from headway.lifecycle import JobState
 from headway_service.ports.table import Equals, Put, Update, Write
 from headway_service.store import transitions
-from headway_service.store.records.ledger import PoolRecord, ReservationRecord
+from headway_service.store.records.capacity.ledger import PoolRecord, ReservationRecord
 from tests.service.store.builders import NOW_MS, WAS, attempt, job, records
 from tests.service.world import P5
 

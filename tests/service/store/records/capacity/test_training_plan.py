@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway_service.ports.training_plans import ReservedCapacity, TrainingPlan
-from headway_service.store.records.training_plan import CLEARED_MS, STOP_LEAD_MS, PlanRecord
+from headway_service.store.records.capacity.training_plan import CLEARED_MS, STOP_LEAD_MS, PlanRecord
 
 P5 = "ml.p5.48xlarge"
 POOL = f"{P5}.plan.spring"

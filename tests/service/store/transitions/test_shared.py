@@ -9,7 +9,7 @@ import pytest
 from headway_service.ports.table import Equals, Write
 from headway_service.store import transitions
 from headway_service.store.policy_actions import PolicyAction
-from headway_service.store.records.attempt import StopCause
+from headway_service.store.records.capacity.attempt import StopCause
 from headway_service.store.records.job import MAX_HISTORY, JobRecord, Step
 from tests.service.store.builders import (
     LAUNCHING,

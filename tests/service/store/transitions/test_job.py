@@ -11,10 +11,10 @@ from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway_service.ports.table import Absent, AllOf, AtLeast, Check, Delete, Equals, Put, Update
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store import transitions
-from headway_service.store.records.attempt import GivenUpRecord
+from headway_service.store.records.capacity.attempt import GivenUpRecord
+from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.job import JobRecord, Usage, request_item
-from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
-from headway_service.store.records.warm_pool import WarmPoolRecord
 from headway_service.store.transitions.job import GIVEN_UP_KEPT_S
 from tests.service.store.builders import LAUNCHING, NOW_MS, REASON, SEEN, WAITS, WAS, attempt, end, job, records, rogue
 from tests.service.world import P5

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from headway.model import Allocation
 from headway_service.ports.table import Delete, Equals, Key, Put
-from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER, Record
+from headway_service.store.records.capacity.attempt import AttemptRecord
 
 NOBODY = ""
 """The attempt in a warm pool that none was started in."""
