@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.peers.kueue_jobs import KINDS, POOL_SIZE, POOLS
-from bench.scenarios.kueue_replay import Replay
+from bench.runs.kueue_replay import Replay
 
 KUEUE_S, WORK_S = 351.1, 66.0
 """How long Kueue's own run took, and how long the work alone takes if no instance is ever idle."""

@@ -24,7 +24,7 @@ from bench.metering.machine import describe_machine
 from bench.peers.kueue_jobs import submissions
 from bench.queues.timed_training_jobs import BrokenPromiseError
 from bench.report.kueue_figures import figures_of, table_of
-from bench.scenarios.kueue_replay import Replay
+from bench.runs.kueue_replay import Replay
 from headway_service.observability.logging import logger
 
 GOAL_S = 75.0

@@ -3,7 +3,7 @@
     python -m bench.scenarios.reaction           measures, prints, and writes bench/results/reaction.json
 
 Warm (`bench.queues.warm`): one process, the real handlers, adapters and boto3 clients, without the network and AWS's
-own time. It is CPU time, so that other work of the machine does not count. Cold (`bench.scenarios.cold_start`): a
+own time. It is CPU time, so that other work of the machine does not count. Cold (`bench.runs.cold_start`): a
 fresh interpreter each time, with only the function and its layers on its path. Lambda gives a function its share of a
 core by its memory, and a whole core and more while it starts; here each function has a core of this machine, and its
 CPU time (CPU ms) shows whether it had the core to itself.
@@ -21,7 +21,7 @@ from typing import Any
 from bench.metering import build_sizes
 from bench.metering.machine import describe_machine
 from bench.queues import warm
-from bench.scenarios import cold_start
+from bench.runs import cold_start
 
 RESULT = Path(__file__).resolve().parents[1] / "results" / "reaction.json"
 WAITING = (1, 100, 10_000)

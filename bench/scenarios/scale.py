@@ -23,8 +23,8 @@ from typing import Any
 from bench.metering.machine import describe_machine
 from bench.metering.partitions import bounds, units_of_steps
 from bench.part_process import end_by_signals
-from bench.scenarios import burst, long_sandbox_queues
-from bench.scenarios.long_queues import CALLS, OPERATIONS, READS, measured_apart, ratios
+from bench.runs import burst, long_sandbox_queues
+from bench.runs.long_queues import CALLS, OPERATIONS, READS, measured_apart, ratios
 from headway_sandbox.emulator.patches import VERSION
 from headway_service.observability.logging import logger
 

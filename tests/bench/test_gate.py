@@ -15,6 +15,7 @@ from bench.metering.table_scans import ScannedTable
 from bench.queues.full_queues import ArticleQueue, FullQueue, HeadwayQueue
 from bench.queues.used_year import used_year
 from bench.queues.virtual_time import MeteredQueue, usual_request
+from bench.runs.long_queues import OPERATIONS, LongLines
 from bench.scenarios.article import (
     COMES,
     ENDS,
@@ -33,7 +34,6 @@ from bench.scenarios.article import (
 )
 from bench.scenarios.article import watched as watched_for
 from bench.scenarios.cost import JOBS, jobs
-from bench.scenarios.long_queues import OPERATIONS, LongLines
 from bench.scenarios.usage import CHANGED, UNPRICED, report
 from headway_sandbox.inprocess.lambda_loader import http_event
 from headway_service.ports.table import Item

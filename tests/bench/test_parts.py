@@ -16,8 +16,8 @@ from bench.peers.side import Sizes
 from bench.peers.slurm import Slurm, SlurmMissing
 from bench.queues.timed_training_jobs import BrokenPromiseError
 from bench.report.performance_tables import tables_of
+from bench.runs.kueue_replay import Replay
 from bench.scenarios import board, cli_help, decision, kueue, reaction, slurm, training
-from bench.scenarios.kueue_replay import Replay
 from headway_sandbox.training.container.isolation import CannotIsolate
 
 

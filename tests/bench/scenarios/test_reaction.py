@@ -11,7 +11,8 @@ import pytest
 from bench.metering import build_sizes, offline_boto3
 from bench.metering.offline_boto3 import Wire, WiredTable
 from bench.queues import warm
-from bench.scenarios import cold_start, reaction
+from bench.runs import cold_start
+from bench.scenarios import reaction
 from deploy.contents import OWN_LAYERS
 from headway.lifecycle import JobState
 from headway_service.errors import Conflict
@@ -86,22 +87,6 @@ def test_a_whole_measurement_counts_each_time(monkeypatch: pytest.MonkeyPatch) -
         least, greatest = found[name]["p99Ms"]["runs"]
         assert 0 < found[name]["boto3P50Ms"] < found[name]["p50Ms"]["all"]
         assert found[name]["p50Ms"]["all"] <= found[name]["p99Ms"]["all"] == greatest >= least
-
-
-def test_a_cold_start_sees_the_function_and_its_layers_only(tmp_path: Path) -> None:
-    cold_start.lay_out(tmp_path, compiled=False)
-    assert {path.name for path in (tmp_path / "botocore" / "data").iterdir() if path.is_dir()} == cold_start._services()
-    found = cold_start.start("observe", tmp_path)
-    for name in ("ms", "cpuMs", "mb"):
-        assert 0 < found["ready"][name] < found["answered"][name]
-    assert not list(tmp_path.rglob("*.pyc"))
-    assert {path.name for path in tmp_path.iterdir()}.isdisjoint(
-        {"pytest", "moto", "headway_sandbox", "headway_client"}
-    )
-
-
-def test_all_functions_are_measured() -> None:
-    assert set(cold_start.FUNCTIONS) == {path.parent.name for path in (cold_start.ROOT / "functions").glob("*/app.py")}
 
 
 def test_sizes_are_those_of_the_archives_and_of_what_they_hold(tmp_path: Path) -> None:

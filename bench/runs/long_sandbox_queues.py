@@ -1,6 +1,6 @@
 """Queues of maximum length in a sandbox's DynamoDB, with the whole system deployed: times over HTTP.
 
-The table is filled with the items that submissions would have written (`bench.scenarios.long_queues`). The times are
+The table is filled with the items that submissions would have written (`bench.runs.long_queues`). The times are
 those of an emulator on this machine, so the figure is the ratio to a queue with a hundred waiting jobs.
 """
 
@@ -17,7 +17,7 @@ from bench.peers.side import seconds, until
 from bench.queues.deployed import ENDLESS_S, NO_THROTTLE, DeployedQueue
 from bench.queues.full_queues import TEAMS
 from bench.queues.raw_table import TABLE, RawTable
-from bench.scenarios.long_queues import OPERATIONS, PRIORITIES, RUNNING_PRIORITY, request_of, waiting_jobs
+from bench.runs.long_queues import OPERATIONS, PRIORITIES, RUNNING_PRIORITY, request_of, waiting_jobs
 from headway_client.http.api import HeadwayApi
 from headway_client.http.transport import Limits
 from headway_sandbox.sagemaker.request_builder import P5
@@ -89,7 +89,7 @@ class SandboxQueue(DeployedQueue):
         self.settle()
 
     def act(self, operation: str) -> None:
-        """Do one of :data:`bench.scenarios.long_queues.OPERATIONS`."""
+        """Do one of :data:`bench.runs.long_queues.OPERATIONS`."""
         match operation:
             case "submission":
                 self.api.submit(self.request())

@@ -10,7 +10,7 @@ import pytest
 from bench.peers.kueue_jobs import KINDS, POOL_SIZE, POOLS, TEAMS, Submission, submissions
 from bench.queues.timed_training_jobs import BrokenPromiseError, TimedTrainingJobs
 from bench.report.kueue_figures import figures_of, table_of
-from bench.scenarios.kueue_replay import Replay
+from bench.runs.kueue_replay import Replay
 from headway_service.errors import TrainingJobEnded
 from headway_service.sagemaker_api.tags import JOB_TAG
 

@@ -1,6 +1,6 @@
 """Queues of maximum length, in memory: what a pass, a submission, a listing, a `why` and a cancellation use.
 
-    python -m bench.scenarios.long_queues WAITING      prints the figures of one length as JSON
+    python -m bench.runs.long_queues WAITING      prints the figures of one length as JSON
 
 `bench.scenarios.scale` measures several lengths, each in a separate process, as peak memory is one of the figures.
 Items are written as submissions write them, the real handlers work on them, and `bench.metering.dynamodb_units`
@@ -249,7 +249,7 @@ def _use(queue: LongLines, operation: str) -> dict[str, float]:
 
 def measured_apart(waiting: int, *, pools: int) -> Figures:
     """The same in a separate process."""
-    command = [sys.executable, "-m", "bench.scenarios.long_queues", str(waiting), str(pools)]
+    command = [sys.executable, "-m", "bench.runs.long_queues", str(waiting), str(pools)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ourselves
     if done.returncode:
         raise RuntimeError(f"{waiting} waiting could not be measured:\n{done.stderr[-2000:]}")

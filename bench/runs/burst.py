@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 from bench.peers.headway import shared
-from bench.scenarios.long_sandbox_queues import SandboxQueue
+from bench.runs.long_sandbox_queues import SandboxQueue
 from headway_client.errors import BusyError, ClientError, ConflictError
 from headway_client.http.api import HeadwayApi
 
