@@ -122,11 +122,11 @@ test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/examples/.made .
 
 .PHONY: test-sdk
 test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## only the end-to-end tests with scripts of boto3 and the SDKs
-	$(VENV)/python -m pytest tests/e2e/test_sdk.py tests/e2e/test_client_scripts.py $(PYTEST)
+	$(VENV)/python -m pytest tests/e2e/client/test_sdk.py tests/e2e/client/test_client_scripts.py $(PYTEST)
 
 .PHONY: test-covalent
 test-covalent: .venv/.made .envs/sandbox/.made .envs/sam/.made $(COVALENT:%=.envs/%/.made) $(COVALENT:%=test-%-unit) ## only workflows of Covalent
-	$(VENV)/python -m pytest tests/e2e/test_covalent.py $(PYTEST)
+	$(VENV)/python -m pytest tests/e2e/client/test_covalent.py $(PYTEST)
 
 .PHONY: test-board
 test-board: .venv/.made .envs/board/.made ## only the board: in the terminal, in tmux and in a Chromium if the machine has them
@@ -136,7 +136,7 @@ test-board: .venv/.made .envs/board/.made ## only the board: in the terminal, in
 .PHONY: test-training
 test-training: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs/training/.made .envs/examples/.made ## only scripts that run in sandboxes, in all isolations, and the examples
 	-@$(MAKE) --no-print-directory --keep-going $(OPTIONAL:%=.envs/%/.made)
-	$(VENV)/python -m pytest tests/sandbox/training tests/sandbox/rehearsal tests/e2e/test_training.py tests/e2e/test_idle_scripts.py tests/examples $(PYTEST)
+	$(VENV)/python -m pytest tests/sandbox/training tests/sandbox/rehearsal tests/e2e/sandbox/test_training.py tests/e2e/sandbox/test_idle_scripts.py tests/examples $(PYTEST)
 
 .PHONY: test-release
 test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## only a short release: deploy, update under load, delete

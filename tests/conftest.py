@@ -27,8 +27,8 @@ settings.register_profile(
 # The files that take longest come first, so that no worker is left alone with one. An order of the files on the command
 # line would not do it: pytest collects a file once, with its folder.
 _LONGEST = (
-    "tests/e2e/test_restore.py",
-    "tests/e2e/test_sdk.py",
+    "tests/e2e/deploy/test_restore.py",
+    "tests/e2e/client/test_sdk.py",
     "tests/security/test_least_privilege.py",
     "tests/verification/upgrade/test_upgrade_e2e.py",
     "tests/e2e/test_chaos.py",

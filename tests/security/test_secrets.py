@@ -11,7 +11,7 @@ import pytest
 from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.command_line import CommandLine
 from tests.e2e.queue_view import QueueView
-from tests.e2e.test_events import Subscriber
+from tests.e2e.service.test_events import Subscriber
 
 pytestmark = pytest.mark.e2e
 

@@ -1,4 +1,4 @@
-"""The private network: access through its endpoints. tests/e2e/test_templates.py creates it."""
+"""The private network: access through its endpoints. tests/e2e/deploy/test_templates.py creates it."""
 
 from __future__ import annotations
 

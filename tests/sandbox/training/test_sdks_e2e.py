@@ -114,7 +114,7 @@ def test_a_trainer_of_sdk_3_runs_with_its_drivers(sb: Sandbox, tmp_path: Path):
     sources.mkdir()
     (sources / "train.py").write_text(TRAIN)
     config = tmp_path / "sagemaker.yaml"
-    # As in tests.e2e.sdk_users: the SDK calls STS only at AWS.
+    # As in tests.e2e.client.sdk_users: the SDK calls STS only at AWS.
     modules = f"{{TelemetryOptOut: true, Session: {{DefaultS3Bucket: {sb.info.bucket}}}}}"
     config.write_text(f"SchemaVersion: '1.0'\nSageMaker: {{PythonSDK: {{Modules: {modules}}}}}\n")
     environment = {
@@ -125,7 +125,7 @@ def test_a_trainer_of_sdk_3_runs_with_its_drivers(sb: Sandbox, tmp_path: Path):
     }
     command = [
         SDK_3,
-        ROOT / "tests/e2e/scripts/sdk3_trainer.py",
+        ROOT / "tests/e2e/client/scripts/sdk3_trainer.py",
         "v3",
         sb.info.role_arn,
         sources,

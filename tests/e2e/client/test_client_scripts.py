@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from headway_sandbox.local.sandbox import Sandbox
+from tests.e2e.client.sdk_users import User, Workplace
 from tests.e2e.queue_view import QueueView
-from tests.e2e.sdk_users import User, Workplace
 from tests.e2e.waiting import eventually
 from tests.service.world import P5
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from headway_client.http.api import HeadwayApi
 from headway_sandbox.local.sandbox import Sandbox
+from tests.e2e.client.sdk_users import Script, User, Workplace
 from tests.e2e.queue_view import ENDLESS
-from tests.e2e.sdk_users import Script, User, Workplace
 from tests.service.world import request
 
 STEP_S = 300.0

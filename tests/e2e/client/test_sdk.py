@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from headway_sandbox.local.sandbox import Sandbox
+from tests.e2e.client.sdk_stories import Played, Stage, alone, begins, interrupted, play, preempted_once
+from tests.e2e.client.sdk_users import SCRIPTS, User
 from tests.e2e.command_line import CommandLine
 from tests.e2e.conftest import DOCUMENT
 from tests.e2e.queue_view import QueueView
-from tests.e2e.sdk_stories import Played, Stage, alone, begins, interrupted, play, preempted_once
-from tests.e2e.sdk_users import SCRIPTS, User
 from tests.e2e.waiting import eventually
 
 pytestmark = pytest.mark.e2e

@@ -19,7 +19,7 @@ from headway_sandbox.local.sandbox import Sandbox
 from headway_verification.chaos.invariants import most_at_once
 from tests.client.covalent_executor.installed import metadata_in
 from tests.e2e.queue_view import QueueView
-from tests.e2e.training_sandbox import queue_on, training_sandbox
+from tests.e2e.sandbox.training_sandbox import queue_on, training_sandbox
 from tests.e2e.waiting import eventually
 
 pytestmark = [

@@ -14,7 +14,7 @@ from tests.e2e.waiting import eventually
 
 pytestmark = pytest.mark.e2e
 
-FOLDER = Path(__file__).resolve().parents[2] / "deploy"
+FOLDER = Path(__file__).resolve().parents[3] / "deploy"
 EXISTING = {
     "VpcId": "vpc-0123456789abcdef0",
     "SubnetIds": "subnet-0123456789abcdef0,subnet-0fedcba9876543210",

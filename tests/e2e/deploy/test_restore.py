@@ -20,7 +20,7 @@ from tests.e2e.waiting import USUAL_S
 
 pytestmark = pytest.mark.e2e
 
-SCRIPT = Path(__file__).resolve().parents[2] / "deploy" / "restore.py"
+SCRIPT = Path(__file__).resolve().parents[3] / "deploy" / "restore.py"
 Script = Callable[..., str]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.queue_view import QueueView
-from tests.e2e.training_sandbox import queue_on, training_sandbox
+from tests.e2e.sandbox.training_sandbox import queue_on, training_sandbox
 from tests.e2e.waiting import eventually
 from tests.sandbox.training.jobs import Jobs, checkpoints, definition
 from tests.sandbox.training.step_scripts import STEP_S, lost_steps, steps
