@@ -17,7 +17,7 @@ from headway.sweeps import Sweep
 from headway_client.alternatives import with_alternatives
 from headway_client.cli.arguments.sweep_files import read_sweep
 from headway_client.cli.commands.jobs import wait
-from headway_client.cli.output.scatter import scatter
+from headway_client.cli.output.arrays.scatter import scatter
 from headway_client.dependencies import with_dependencies
 from headway_client.errors import JobNotFoundError, RefusedError, ServerFaultError, ServerTooOldError, UsageError
 from headway_client.http.api import HeadwayApi

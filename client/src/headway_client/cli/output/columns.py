@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from headway_client.cli.output import times, values
-from headway_client.cli.output.arrays import ended_members
+from headway_client.cli.output.arrays.details import ended_members
 from headway_client.cli.output.table import NONE, Figure, Table
 from headway_client.job_sentences import why
 from headway_client.models import Job, RogueJob

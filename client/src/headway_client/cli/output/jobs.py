@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from headway.sanitize import strip_control_characters
 from headway_client import job_sentences as sentences
-from headway_client.cli.output import arrays, columns, times, values
+from headway_client.cli.output import columns, times, values
+from headway_client.cli.output.arrays.details import array_lines
 from headway_client.cli.output.expectations import expectation_lines
 from headway_client.cli.output.table import NONE, Table
 from headway_client.models import Attempt, Explanation, HistoryEntry, Job, JobDetails, RogueJob
@@ -88,7 +89,7 @@ def job_sheet(
         lines.append(("Lost", lost))
     if (cost := sentences.cost_sentence(details)) is not None:
         lines.append(("Cost", cost))
-    lines[3:3] = arrays.array_lines(details)
+    lines[3:3] = array_lines(details)
     if job.comment:
         lines.insert(3, ("Comment", job.comment))
     if job.reused_from is not None:

@@ -14,7 +14,7 @@ from headway_client.cli.interruption import UNCHANGED
 from headway_client.errors import UsageError
 
 if TYPE_CHECKING:
-    from headway_client.cli.output.results import Goal
+    from headway_client.cli.output.arrays.results import Goal
     from headway_client.models import ArrayMember
 
 
@@ -55,7 +55,7 @@ def results(
     plot: str | None,
 ) -> None:
     """Show the members of an array with their hyperparameters, metrics and training times."""
-    from headway_client.cli.output.results import require_metric, result_rows, sorted_members
+    from headway_client.cli.output.arrays.results import require_metric, result_rows, sorted_members
 
     goal = _goal(minimize, maximize)
     if best and goal is None:
@@ -79,15 +79,15 @@ def results(
 
 
 def _goal(minimize: str | None, maximize: str | None) -> Goal | None:
-    from headway_client.cli.output.results import Goal
+    from headway_client.cli.output.arrays.results import Goal
 
     metric = minimize if maximize is None else maximize
     return None if metric is None else Goal(metric=metric, highest=maximize is not None)
 
 
 def _plot(common: CommonOptions, members: Sequence[ArrayMember], name: str, goal: Goal | None) -> str:
-    from headway_client.cli.output.results import metric_names, parameter_names
-    from headway_client.cli.output.scatter import scatter
+    from headway_client.cli.output.arrays.results import metric_names, parameter_names
+    from headway_client.cli.output.arrays.scatter import scatter
 
     known, metrics = parameter_names(members), metric_names(members)
     if name not in known:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headway.sanitize import strip_control_characters
-from headway_client.cli.output.results import as_number
+from headway_client.cli.output.arrays.results import as_number
 from headway_client.text import shorten
 
 _HEIGHT = 15
