@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from headway_client.cli.app import cli
-from tests.client.server import Fault
+from tests.client.fakes.server import Fault
 
 Run = Callable[..., tuple[int, str, str]]
 Write = Callable[[Any], str]

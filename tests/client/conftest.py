@@ -18,8 +18,8 @@ from headway_client.botocore_hooks.attach import attach
 from headway_client.cli.output import times
 from headway_client.http.api import HeadwayApi
 from headway_client.http.transport import Limits
-from tests.client.aws_stub import BUCKET, AwsStub
-from tests.client.server import ACCESS_KEY, QUEUE_TIME, REGION, SECRET_KEY, ContractServer
+from tests.client.fakes.aws_stub import BUCKET, AwsStub
+from tests.client.fakes.server import ACCESS_KEY, QUEUE_TIME, REGION, SECRET_KEY, ContractServer
 
 # Each SageMaker SDK has an environment of its own for its tests; version 3 consists of several packages.
 _INSTALLED = {each.name.lower(): each.version for each in importlib.metadata.distributions()}

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.client.aws_stub import AwsStub, training_job
+from tests.client.fakes.aws_stub import AwsStub, training_job
+from tests.client.fakes.server import ContractServer
 from tests.client.logs.test_reader import attempt
-from tests.client.server import ContractServer
 
 LINES = ["first begins", "first goes on", "first is asked to stop", "second resumes", "second ends"]
 """What its training jobs write."""

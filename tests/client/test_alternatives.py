@@ -15,10 +15,10 @@ from headway_client.http.api import HeadwayApi
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
 from headway_service.testing.memory_config import MemoryConfiguration
 from tests.client.conftest import FAST
-from tests.client.contract import request
-from tests.client.handler_server import serving
+from tests.client.fakes.contract import request
+from tests.client.fakes.handler_server import serving
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY
 from tests.client.pages import example
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY
 from tests.client.test_real_handler import handler  # noqa: F401  # a fixture
 
 P5, G5 = "ml.p5.48xlarge", "ml.g5.xlarge"

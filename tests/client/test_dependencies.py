@@ -20,10 +20,10 @@ from headway_client.sagemaker_sdk.training_queue import TrainingQueue
 from headway_service.testing.memory_config import MemoryConfiguration
 from tests.client.command_line import Run, Write
 from tests.client.conftest import FAST
-from tests.client.contract import request
-from tests.client.handler_server import serving
+from tests.client.fakes.contract import request
+from tests.client.fakes.handler_server import serving
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 from tests.client.pages import example
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 from tests.client.test_real_handler import handler  # noqa: F401  # a fixture
 
 P5 = "ml.p5.48xlarge"

@@ -6,7 +6,7 @@ import pytest
 
 from headway_client.job_sentences import cost_sentence, end_sentence, job_sentence, lost_sentence, progress_sentence
 from headway_client.models import Job, JobDetails
-from tests.client.contract import Queue
+from tests.client.fakes.contract import Queue
 
 
 def job(state: str, message: str, **members: Any) -> Job:

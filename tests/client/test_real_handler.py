@@ -30,9 +30,9 @@ from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRec
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from tests.client.conftest import FAST
-from tests.client.contract import request
-from tests.client.handler_server import serving
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY
+from tests.client.fakes.contract import request
+from tests.client.fakes.handler_server import serving
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY
 
 
 @pytest.fixture

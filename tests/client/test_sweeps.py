@@ -24,10 +24,10 @@ from headway_client.http.api import HeadwayApi
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
 from headway_client.sweeps import with_sweep
 from tests.client.command_line import ROOT, Run, Write, answers
-from tests.client.contract import request
-from tests.client.contract_arrays import Array, shown
+from tests.client.fakes.contract import request
+from tests.client.fakes.contract_arrays import Array, shown
+from tests.client.fakes.server import ContractServer
 from tests.client.pages import example
-from tests.client.server import ContractServer
 
 GRID: dict[str, Any] = {"grid": {"lr": [0.1, 0.01], "layers": [2, 4]}}
 

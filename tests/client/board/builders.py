@@ -6,8 +6,8 @@ from typing import Any
 
 from headway_client.errors import ClientError
 from headway_client.models import Forecast, Summary
-from tests.client.contract import Queue as ContractQueue
-from tests.client.contract_summary import summary as document_of
+from tests.client.fakes.contract import Queue as ContractQueue
+from tests.client.fakes.contract_summary import summary as document_of
 
 NOW_S = 1_767_335_400.0
 """2026-01-02T06:30:00Z: the time of the contract's queue."""

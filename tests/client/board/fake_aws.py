@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from headway_client.errors import NotAllowedError
-from tests.client.log_store import LogStore
+from tests.client.fakes.log_store import LogStore
 
 
 class Aws:

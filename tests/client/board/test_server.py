@@ -15,8 +15,8 @@ from headway_client.board.web.access import CHANGE_HEADER, CHANGE_VALUE
 from headway_client.board.web.server import AGE_HEADER, BoardServer
 from headway_client.errors import NotAllowedError
 from headway_client.http.api import HeadwayApi
-from tests.client.log_store import LogStore
-from tests.client.server import ContractServer, Fault
+from tests.client.fakes.log_store import LogStore
+from tests.client.fakes.server import ContractServer, Fault
 
 
 class Browser:

@@ -8,8 +8,8 @@ import pytest
 
 from headway_client.botocore_hooks.attach import attach
 from headway_client.http.api import HeadwayApi
-from tests.client.contract import request
-from tests.client.server import REGION, ContractServer
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import REGION, ContractServer
 
 
 def test_no_credentials_for_sagemaker_are_needed(

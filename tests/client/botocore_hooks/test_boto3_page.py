@@ -9,11 +9,11 @@ import boto3
 import pytest
 
 import headway_client
-from tests.client.aws_stub import AwsStub
-from tests.client.contract import request
+from tests.client.fakes.aws_stub import AwsStub
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 from tests.client.logs.test_reader import attempt
 from tests.client.pages import example, headings
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
 PAGE = "docs/how-to/clients/boto3.md"
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError
 
-from tests.client.aws_stub import AwsStub, training_job
 from tests.client.botocore_hooks.test_handlers import attempt
-from tests.client.server import REGION, ContractServer, Fault
+from tests.client.fakes.aws_stub import AwsStub, training_job
+from tests.client.fakes.server import REGION, ContractServer, Fault
 
 TAG = {"Key": "project", "Value": "search"}
 

@@ -8,9 +8,9 @@ from botocore.exceptions import ClientError, ParamValidationError, WaiterError
 
 from headway.errors import HeadwayError
 from headway_client.errors import BusyError, NotReachableError, ServerFaultError
-from tests.client.aws_stub import AwsStub, training_job
-from tests.client.contract import request
-from tests.client.server import REGION, ContractServer, Fault
+from tests.client.fakes.aws_stub import AwsStub, training_job
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import REGION, ContractServer, Fault
 
 
 def attempt(name: str, number: int, status: str | None, state: str = "live") -> dict[str, Any]:

@@ -22,10 +22,10 @@ from headway_client.botocore_hooks.job_cache import QueueJobs
 from headway_client.cli.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE
 from headway_client.errors import UsageError
 from headway_client.http.api import HeadwayApi
-from tests.client.aws_stub import AwsStub, training_job
-from tests.client.contract import request
+from tests.client.fakes.aws_stub import AwsStub, training_job
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import REGION, ContractServer, Fault
 from tests.client.logs.test_reader import attempt
-from tests.client.server import REGION, ContractServer, Fault
 
 
 @pytest.fixture

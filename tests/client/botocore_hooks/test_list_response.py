@@ -8,8 +8,8 @@ from botocore.exceptions import ParamValidationError
 
 from headway_client.botocore_hooks.attach import attach
 from headway_client.http.api import HeadwayApi
-from tests.client.aws_stub import AwsStub, training_job
-from tests.client.server import ContractServer
+from tests.client.fakes.aws_stub import AwsStub, training_job
+from tests.client.fakes.server import ContractServer
 
 
 @pytest.fixture

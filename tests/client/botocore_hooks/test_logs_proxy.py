@@ -14,10 +14,10 @@ from headway_client.botocore_hooks.attach import attach
 from headway_client.botocore_hooks.logs_proxy import LogsProxy
 from headway_client.errors import UsageError
 from headway_client.http.api import HeadwayApi
-from tests.client.aws_stub import AwsStub
-from tests.client.log_store import LOG_GROUP, LogStore
+from tests.client.fakes.aws_stub import AwsStub
+from tests.client.fakes.log_store import LOG_GROUP, LogStore
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 from tests.client.logs.test_reader import ENDED, SECOND, attempt, details
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 
 from headway_client.botocore_hooks.progress import Progress
 from headway_client.models import Job
-from tests.client.contract import Queue
+from tests.client.fakes.contract import Queue
 
 
 def seen(**changes: Any) -> Job:

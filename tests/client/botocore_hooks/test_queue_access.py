@@ -19,10 +19,10 @@ from headway_client.botocore_hooks.queue_access import QueueAccess
 from headway_client.config.profile import Connection, StaticKeys
 from headway_client.errors import NotAllowedError, UsageError
 from headway_client.http.api import HeadwayApi
-from tests.client.aws_stub import AwsStub, training_job
-from tests.client.contract import request
+from tests.client.fakes.aws_stub import AwsStub, training_job
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 from tests.client.logs.test_reader import attempt
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
 USERS = {"AKIDADA": "secret-of-ada", "AKIDBOB": "secret-of-bob"}
 CALLS = 20

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from headway_client.child_processes.inherit import STARTUP_FOLDER, VARIABLE, InstallSettings, share
-from tests.client.aws_stub import AwsStub
-from tests.client.contract import request
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
+from tests.client.fakes.aws_stub import AwsStub
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
 SUBMIT = f"""
 import boto3

@@ -12,7 +12,7 @@ import pytest
 from headway_client.config.profile import Connection
 from headway_sandbox.inprocess.stub_client import stub_client
 from tests.client.command_line import Run
-from tests.client.server import ContractServer
+from tests.client.fakes.server import ContractServer
 
 T0 = datetime(2026, 1, 2, 3, 0, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.client.command_line import Run
-from tests.client.server import ContractServer
+from tests.client.fakes.server import ContractServer
 
 BY_STEPS: dict[str, Any] = {
     "metric": "loss",

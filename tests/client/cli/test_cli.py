@@ -14,7 +14,7 @@ import pytest
 import headway_client
 from tests.client.command_line import ROOT, SOURCES, Run, answers, headway, levels
 from tests.client.conftest import FAST
-from tests.client.server import ContractServer, Fault
+from tests.client.fakes.server import ContractServer, Fault
 
 
 def test_common_options_may_precede_or_follow_the_command(run: Run, server: ContractServer):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from headway_client.cli import columns as options
 from headway_client.cli.output import columns, times
 from tests.client.command_line import Run
-from tests.client.server import QUEUE_TIME, ContractServer
+from tests.client.fakes.server import QUEUE_TIME, ContractServer
 
 ENTERED = "2026-01-02T05:15:00.000Z"
 

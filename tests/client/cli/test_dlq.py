@@ -4,7 +4,7 @@ import json
 import re
 
 from tests.client.command_line import Run
-from tests.client.server import ContractServer, Fault
+from tests.client.fakes.server import ContractServer, Fault
 
 
 def test_dead_letters_are_shown(run: Run, server: ContractServer):

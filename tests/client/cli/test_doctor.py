@@ -19,7 +19,7 @@ from headway_client.config import profile
 from headway_client.errors import ClientError
 from headway_client.http.api import HeadwayApi
 from tests.client.command_line import Run
-from tests.client.server import ContractServer, Fault
+from tests.client.fakes.server import ContractServer, Fault
 
 
 @pytest.fixture(autouse=True)

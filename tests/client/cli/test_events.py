@@ -12,8 +12,8 @@ import pytest
 
 from headway_client.cli.commands.jobs import events
 from tests.client.command_line import Run, answers
-from tests.client.contract_events import Feed
-from tests.client.server import ContractServer
+from tests.client.fakes.contract_events import Feed
+from tests.client.fakes.server import ContractServer
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.client.command_line import Run, Write
-from tests.client.contract import request
-from tests.client.server import ContractServer
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import ContractServer
 
 AHEAD = {
     "jobName": "job0", "jobState": "running", "priority": 5, "demand": {"ml.p5.48xlarge": 1},

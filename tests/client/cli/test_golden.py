@@ -20,9 +20,9 @@ from headway_client.cli import simulator
 from headway_client.cli.commands.local import sandbox
 from headway_client.config.profile import Connection
 from tests.client.command_line import Run
-from tests.client.contract import Queue, request
-from tests.client.log_store import LogStore
-from tests.client.server import ContractServer
+from tests.client.fakes.contract import Queue, request
+from tests.client.fakes.log_store import LogStore
+from tests.client.fakes.server import ContractServer
 from tests.client.terminal import Terminal
 
 FOLDER = Path(__file__).parent / "golden"

@@ -7,7 +7,7 @@ import pytest
 from headway_client.cli.commands.jobs import wait
 from headway_client.http.api import HeadwayApi
 from tests.client.command_line import Run
-from tests.client.server import ContractServer
+from tests.client.fakes.server import ContractServer
 
 
 def interrupt(*_: object, **__: object) -> None:

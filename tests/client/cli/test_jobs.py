@@ -8,8 +8,8 @@ import pytest
 
 from headway_client.cli.commands.jobs import wait
 from tests.client.command_line import Run
-from tests.client.contract import request
-from tests.client.server import ContractServer
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import ContractServer
 
 
 def test_a_job_is_shown_stopped_and_given_another_priority(run: Run, server: ContractServer):

@@ -13,8 +13,8 @@ from headway_client.config.profile import Connection
 from headway_client.logs import streams
 from tests.client.command_line import Run, answers
 from tests.client.conftest import FAST
-from tests.client.log_store import LogStore
-from tests.client.server import ContractServer
+from tests.client.fakes.log_store import LogStore
+from tests.client.fakes.server import ContractServer
 
 
 def attempt(number: int, name: str, *, ended: str | None = None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 
 from headway_client.cli import output
 from headway_client.models import Capacity, DryRun, Explanation, Forecast, Job, JobDetails, RogueJob, WhatIf
-from tests.client.contract import Queue
+from tests.client.fakes.contract import Queue
 
 
 def make_job(name: str = "job1", **changes: Any) -> Job:

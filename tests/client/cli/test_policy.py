@@ -13,8 +13,8 @@ from typing import Any
 import click
 import pytest
 
-from tests.client.contract import request
-from tests.client.server import ContractServer
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import ContractServer
 
 Run = Callable[..., tuple[int, str, str]]
 Write = Callable[[str, Any], str]

@@ -8,7 +8,7 @@ from headway_client.cli.commands.operations import pool_operations
 from headway_client.cli.output import pool_sentence
 from headway_client.models import PoolUse
 from tests.client.command_line import Run
-from tests.client.server import ContractServer
+from tests.client.fakes.server import ContractServer
 
 P5 = "ml.p5.48xlarge"
 SINCE = "since 2026-01-02 03:04:05 UTC by user/ada"

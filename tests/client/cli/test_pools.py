@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.client.command_line import Run, Write
-from tests.client.server import ContractServer, Fault
+from tests.client.fakes.server import ContractServer, Fault
 
 
 def test_capacity_is_shown(run: Run, server: ContractServer):

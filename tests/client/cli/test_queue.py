@@ -11,7 +11,7 @@ import pytest
 from headway_client.cli.commands.jobs import queue
 from tests.client.command_line import Run, answers
 from tests.client.conftest import FAST
-from tests.client.server import ContractServer
+from tests.client.fakes.server import ContractServer
 from tests.client.terminal import Terminal
 
 

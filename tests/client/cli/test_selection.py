@@ -9,7 +9,7 @@ import pytest
 
 from headway_client.cli import selection
 from tests.client.command_line import Run
-from tests.client.server import ContractServer
+from tests.client.fakes.server import ContractServer
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 from headway_client.cli.commands.jobs import submit, wait
 from headway_client.http.api import HeadwayApi
 from tests.client.command_line import SOURCES, Run, Write, answers
-from tests.client.contract import request
-from tests.client.server import ContractServer
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import ContractServer
 from tests.client.terminal import Terminal
 
 

@@ -19,9 +19,9 @@ from headway_client.cli.output.usage.report import MAX_BARS, Report, days_of, mo
 from headway_client.cli.output.usage.tables import ended_job_rows, usage_rows
 from headway_client.models import HistoryPage, JobDetails, Usage, UsageSum
 from headway_client.models.decode import decode
-from tests.client import contract_usage
 from tests.client.command_line import Run
-from tests.client.server import ContractServer
+from tests.client.fakes import contract_usage
+from tests.client.fakes.server import ContractServer
 
 HOSTILE = [
     "=HYPERLINK(1)",

@@ -11,7 +11,7 @@ from headway_client.cli.usage_comparison import MAX_REPAIRED, Comparison, repair
 from headway_client.errors import ConflictError
 from headway_client.models import UsageRepair
 from tests.client.command_line import Run
-from tests.client.server import ContractServer
+from tests.client.fakes.server import ContractServer
 
 FOUND = Difference(name="red", figure="attempts", stored=2, computed=1)
 

@@ -20,10 +20,10 @@ from headway_client.http.api import HeadwayApi
 from headway_covalent import headway
 from headway_covalent.headway import _EXECUTOR_PLUGIN_DEFAULTS, EXECUTOR_PLUGIN_NAME, HeadwayExecutor
 from headway_covalent.run_task import RESULT
-from tests.client.aws_stub import BUCKET, AwsStub
 from tests.client.covalent_executor.tasks import assembled
 from tests.client.covalent_executor.test_storage import archive
-from tests.client.server import REGION, ContractServer
+from tests.client.fakes.aws_stub import BUCKET, AwsStub
+from tests.client.fakes.server import REGION, ContractServer
 
 DISPATCH = "0b1d7b02-6f7c-4d34-9b7e-5ad6ffb6a111"
 NAME = f"covalent-{DISPATCH.replace('-', '')}-3"

@@ -19,9 +19,9 @@ import pytest
 from headway_covalent import run_task
 from headway_covalent.storage import TaskStorage
 from headway_covalent.task import Task
-from tests.client.aws_stub import BUCKET, AwsStub
 from tests.client.covalent_executor.tasks import assembled
-from tests.client.server import REGION
+from tests.client.fakes.aws_stub import BUCKET, AwsStub
+from tests.client.fakes.server import REGION
 
 LIMIT_S = 60
 

@@ -14,8 +14,8 @@ from headway_covalent.errors import MissingSetting, NoResult, NotStored
 from headway_covalent.run_task import RESULT
 from headway_covalent.storage import TaskStorage
 from headway_covalent.task import Task
-from tests.client.aws_stub import BUCKET, AwsStub
-from tests.client.server import REGION
+from tests.client.fakes.aws_stub import BUCKET, AwsStub
+from tests.client.fakes.server import REGION
 
 KEY = f"{BUCKET}/covalent/t-1/output/model.tar.gz"
 

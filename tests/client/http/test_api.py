@@ -25,8 +25,8 @@ from headway_client.errors import (
     UsageError,
 )
 from headway_client.http.api import HeadwayApi
-from tests.client.contract import request
-from tests.client.server import QUEUE_TIME, ContractServer, Fault
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import QUEUE_TIME, ContractServer, Fault
 
 
 def test_a_submitted_request_arrives_unchanged_and_returns_its_place(api: HeadwayApi, server: ContractServer):

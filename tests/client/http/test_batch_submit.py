@@ -8,8 +8,8 @@ from headway_client.errors import BusyError, ConflictError, NotReachableError, R
 from headway_client.http import batch_submit
 from headway_client.http.api import HeadwayApi
 from headway_client.models import BatchResult
-from tests.client.contract import request
-from tests.client.server import ContractServer, Fault
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import ContractServer, Fault
 
 
 def names(count: int) -> list[str]:

@@ -29,10 +29,10 @@ from headway_client.errors import (
 from headway_client.http import transport
 from headway_client.http.api import HeadwayApi
 from headway_client.http.transport import Limits, Transport
-from tests.client import sigv4
 from tests.client.conftest import FAST
-from tests.client.contract import request
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer, Fault, Received
+from tests.client.fakes import sigv4
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer, Fault, Received
 
 
 def make_api(server: ContractServer, **options: Any) -> HeadwayApi:

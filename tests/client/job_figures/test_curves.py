@@ -19,7 +19,7 @@ from headway_client.job_figures.curves import (
 )
 from headway_client.models import JobDetails
 from headway_sandbox.inprocess.stub_client import stub_client
-from tests.client.contract import Queue
+from tests.client.fakes.contract import Queue
 
 START_S = 1_767_322_800.0
 """A full hour."""

@@ -17,7 +17,7 @@ from headway_client.job_figures.utilization import MAX_HOSTS, MAX_PAGES, MAX_POI
 from headway_client.models import JobDetails
 from headway_client.models.decode import decode
 from headway_sandbox.inprocess.stub_client import stub_client
-from tests.client.contract import Queue
+from tests.client.fakes.contract import Queue
 
 T0 = datetime(2026, 1, 2, 3, 0, tzinfo=UTC)
 NOW_S = (T0 + timedelta(hours=2)).timestamp()

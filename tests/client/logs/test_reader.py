@@ -11,8 +11,8 @@ from headway_client.errors import BusyError, NotAllowedError, NotReachableError,
 from headway_client.logs import reader
 from headway_client.logs.reader import JobLogs, LogEvent
 from headway_client.models import JobDetails
-from tests.client.contract import Queue
-from tests.client.log_store import LogStore
+from tests.client.fakes.contract import Queue
+from tests.client.fakes.log_store import LogStore
 
 STARTED = "2026-01-02T03:04:06.000Z"
 

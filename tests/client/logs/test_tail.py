@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headway_client.errors import NotAllowedError
 from headway_client.logs.tail import MAX_TAIL_CALLS, MAX_TAIL_HOSTS, MAX_TAIL_LINES, read_tail
 from headway_client.models import Attempt
-from tests.client.log_store import LogStore
+from tests.client.fakes.log_store import LogStore
 from tests.client.logs.test_reader import STARTED, attempt
 
 NOW_S = datetime.fromisoformat(STARTED).timestamp()

@@ -23,7 +23,7 @@ from headway_client.errors import (
 from headway_client.http.api import HeadwayApi
 from headway_client.http.outage import MAX_OUTAGE_S
 from headway_client.sagemaker_sdk.queued_job import POLL_S, QueuedJob
-from tests.client.server import ContractServer, Fault
+from tests.client.fakes.server import ContractServer, Fault
 
 # The message for a missing SDK can only be tested without an SDK, as in the environment of the quick tests.
 without_sdks = pytest.mark.skipif(importlib.util.find_spec("sagemaker") is not None, reason="an SDK is installed here")

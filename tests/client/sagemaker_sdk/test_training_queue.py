@@ -27,9 +27,9 @@ from headway_client.errors import (
 )
 from headway_client.http.api import HeadwayApi
 from headway_client.sagemaker_sdk.submit_options import QueueOptions
-from tests.client.contract import request
+from tests.client.fakes.contract import request
+from tests.client.fakes.server import ContractServer, Fault
 from tests.client.pages import example, headings
-from tests.client.server import ContractServer, Fault
 
 PROJECT = Path(__file__).parents[3]
 SOURCES = (PROJECT / "client/src", PROJECT / "layers/core/src")

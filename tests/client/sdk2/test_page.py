@@ -7,11 +7,11 @@ from typing import Any
 import boto3
 import pytest
 
-from tests.client.aws_stub import AwsStub
+from tests.client.fakes.aws_stub import AwsStub
+from tests.client.fakes.server import ContractServer
 from tests.client.life import LINES, clock, in_order, preempted_once, step
 from tests.client.pages import example, headings
 from tests.client.sdk2.test_session import BOTO_SESSION, ROLE
-from tests.client.server import ContractServer
 
 PAGE = "docs/how-to/clients/sdk-v2.md"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import boto3
 import pytest
 
-from tests.client.aws_stub import AwsStub
+from tests.client.fakes.aws_stub import AwsStub
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 from tests.client.sdk2.test_session import ROLE
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
 README = Path(__file__).parents[3] / "README.md"
 

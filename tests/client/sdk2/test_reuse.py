@@ -12,10 +12,10 @@ from sagemaker.inputs import TrainingInput
 from sagemaker.pytorch import PyTorch
 
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
-from tests.client.aws_stub import BUCKET, AwsStub
+from tests.client.fakes.aws_stub import BUCKET, AwsStub
+from tests.client.fakes.server import ContractServer
 from tests.client.fingerprints import key
 from tests.client.sdk2.test_session import ROLE, session
-from tests.client.server import ContractServer
 
 
 @pytest.fixture

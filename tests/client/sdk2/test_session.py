@@ -17,8 +17,8 @@ from sagemaker.session import Session
 from headway_client import QueueTrainingJobSession
 from headway_client.errors import NotReachableError, UsageError
 from headway_client.http.api import HeadwayApi
-from tests.client.aws_stub import BUCKET, AwsStub, training_job
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
+from tests.client.fakes.aws_stub import BUCKET, AwsStub, training_job
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
 ROLE = "arn:aws:iam::123456789012:role/training"
 

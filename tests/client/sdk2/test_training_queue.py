@@ -19,10 +19,10 @@ from sagemaker.workflow.pipeline_context import PipelineSession
 from headway_client import TrainingQueue, install, uninstall
 from headway_client.errors import BatchRefusedError, NoTrainingJobError, RefusedError, UsageError
 from headway_client.http.api import HeadwayApi
-from tests.client.aws_stub import BUCKET, AwsStub, training_job
+from tests.client.fakes.aws_stub import BUCKET, AwsStub, training_job
+from tests.client.fakes.server import ContractServer
 from tests.client.pages import example
 from tests.client.sdk2.test_session import BOTO_SESSION, ROLE, pytorch, session
-from tests.client.server import ContractServer
 
 IMAGE = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1"
 

@@ -12,9 +12,9 @@ from sagemaker.tuner import HyperparameterTuner
 from headway_client import HeadwayApi, tune
 from headway_client.errors import UsageError
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
-from tests.client.aws_stub import AwsStub
+from tests.client.fakes.aws_stub import AwsStub
+from tests.client.fakes.server import ContractServer
 from tests.client.sdk2.test_session import ROLE, session
-from tests.client.server import ContractServer
 
 RANGES = {
     "lr": ContinuousParameter(0.001, 0.1, scaling_type="Logarithmic"),

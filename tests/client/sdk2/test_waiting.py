@@ -11,10 +11,10 @@ from sagemaker.pytorch import PyTorch
 from sagemaker.tuner import ContinuousParameter, HyperparameterTuner
 
 from headway_client import QueueTrainingJobSession
-from tests.client.aws_stub import AwsStub
+from tests.client.fakes.aws_stub import AwsStub
+from tests.client.fakes.server import ContractServer
 from tests.client.life import LINES, clock, in_order, interrupt, preempted_once, step
 from tests.client.sdk2.test_session import ROLE, pytorch, session
-from tests.client.server import ContractServer
 
 PLACE = "Headway (place 2 in the queue): Waits for 1 ml.p5.48xlarge."
 PREEMPTED = "preempted, waits for its next turn: waits for 1 ml.p5.48xlarge"

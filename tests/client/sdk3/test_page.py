@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from sagemaker.core.training.configs import Compute, SourceCode
 
-from tests.client.aws_stub import AwsStub
+from tests.client.fakes.aws_stub import AwsStub
+from tests.client.fakes.server import ContractServer
 from tests.client.life import clock, preempted_once, step
 from tests.client.pages import example, headings
 from tests.client.sdk3.test_training import ROLE, only_job
-from tests.client.server import ContractServer
 
 PAGE = "docs/how-to/clients/sdk-v3.md"
 pytestmark = pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from sagemaker.core.training.configs import InputData
 
-from tests.client.aws_stub import BUCKET, AwsStub
+from tests.client.fakes.aws_stub import BUCKET, AwsStub
+from tests.client.fakes.server import ContractServer
 from tests.client.fingerprints import key
 from tests.client.sdk3.test_training import trainer
-from tests.client.server import ContractServer
 
 pytestmark = pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")
 

@@ -14,9 +14,9 @@ from sagemaker.core.resources import ProcessingJob, TrainingJob
 from sagemaker.core.training.configs import Compute, SourceCode, StoppingCondition
 from sagemaker.train import ModelTrainer
 
-from tests.client.aws_stub import AwsStub
+from tests.client.fakes.aws_stub import AwsStub
+from tests.client.fakes.server import ContractServer
 from tests.client.life import LINES, clock, in_order, preempted_once, step
-from tests.client.server import ContractServer
 
 # Without waiting, the SDK leaves its source folder to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")

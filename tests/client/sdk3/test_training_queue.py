@@ -18,9 +18,9 @@ from headway_client import TrainingQueue, install, uninstall
 from headway_client.errors import NoTrainingJobError, RefusedError, UsageError
 from headway_client.http.api import HeadwayApi
 from headway_client.sagemaker_sdk.build_request import MAX_NAME_CHARS
-from tests.client.aws_stub import BUCKET, AwsStub, training_job
+from tests.client.fakes.aws_stub import BUCKET, AwsStub, training_job
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 from tests.client.pages import example
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
 ROLE = "arn:aws:iam::123456789012:role/training"
 # The SDK leaves its copy of the sources to the garbage collector.

@@ -11,9 +11,9 @@ from sagemaker.train.tuner import HyperparameterTuner
 from headway_client import HeadwayApi, tune
 from headway_client.errors import UsageError
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
-from tests.client.aws_stub import AwsStub
+from tests.client.fakes.aws_stub import AwsStub
+from tests.client.fakes.server import ContractServer
 from tests.client.sdk3.test_training import trainer
-from tests.client.server import ContractServer
 
 pytestmark = pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")
 

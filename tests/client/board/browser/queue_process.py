@@ -12,7 +12,7 @@ from typing import Any
 
 from headway_service.admission.submission import Submission
 from headway_service.config.authorization import Caller
-from tests.client import handler_server
+from tests.client.fakes import handler_server
 from tests.service.world import ACCOUNT, World, on, request
 
 P5 = "ml.p5.48xlarge"

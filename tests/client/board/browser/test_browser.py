@@ -21,7 +21,7 @@ from headway_client.http.api import HeadwayApi
 from headway_client.http.transport import Limits
 from tests.client.board.browser.pictures import picture
 from tests.client.board.fake_aws import Aws
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY
 
 ROOT = Path(__file__).parents[4]
 SERVICE_PYTHON = ROOT / ".venv/bin/python"

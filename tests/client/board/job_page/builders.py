@@ -9,8 +9,8 @@ from botocore.exceptions import ClientError
 
 from headway_client.models import JobDetails
 from headway_sandbox.inprocess.stub_client import stub_client
-from tests.client.contract import Queue
-from tests.client.log_store import LogStore
+from tests.client.fakes.contract import Queue
+from tests.client.fakes.log_store import LogStore
 
 NOW_S = 1_767_335_400.0
 """2026-01-02T06:30:00Z."""

@@ -7,8 +7,8 @@ from botocore.credentials import Credentials
 from headway_client.board.terminal.app import Board
 from headway_client.errors import NotAllowedError
 from headway_client.http.api import HeadwayApi
-from tests.client.log_store import LogStore
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
+from tests.client.fakes.log_store import LogStore
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
 
 def client_of(service: str) -> LogStore:

@@ -25,8 +25,8 @@ from headway_client.board.terminal.job_screen import JobScreen
 from headway_client.errors import NotAllowedError
 from headway_client.http.api import HeadwayApi
 from tests.client.board.fake_aws import Aws
-from tests.client.log_store import LogStore
-from tests.client.server import ContractServer, Fault
+from tests.client.fakes.log_store import LogStore
+from tests.client.fakes.server import ContractServer, Fault
 
 SIZES = [(80, 24), (200, 50)]
 PICTURES = os.environ.get("HEADWAY_BOARD_PICTURES")

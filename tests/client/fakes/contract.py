@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-from tests.client import contract_arrays as arrays
-from tests.client import contract_foresight as foresight
-from tests.client import contract_summary as summaries
-from tests.client import contract_usage as usage
-from tests.client.contract_events import Feed
-from tests.client.contract_foresight import ENDED, Reply, problem
+from tests.client.fakes import contract_arrays as arrays
+from tests.client.fakes import contract_foresight as foresight
+from tests.client.fakes import contract_summary as summaries
+from tests.client.fakes import contract_usage as usage
+from tests.client.fakes.contract_events import Feed
+from tests.client.fakes.contract_foresight import ENDED, Reply, problem
 
 NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 OWNER = "arn:aws:sts::123456789012:assumed-role/researcher/ada"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.client.contract_foresight import Reply, problem
+from tests.client.fakes.contract_foresight import Reply, problem
 
 OWNER = "arn:aws:sts::123456789012:assumed-role/researcher/ada"
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headway.sweeps import Sweep, member_name, parse_member
-from tests.client.contract_foresight import Reply, problem
+from tests.client.fakes.contract_foresight import Reply, problem
 
 if TYPE_CHECKING:
-    from tests.client.contract import Queue
+    from tests.client.fakes.contract import Queue
 
 
 @dataclass

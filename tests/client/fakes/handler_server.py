@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-from tests.client import sigv4
-from tests.client.server import ACCESS_KEY, SECRET_KEY, STAGE
+from tests.client.fakes import sigv4
+from tests.client.fakes.server import ACCESS_KEY, SECRET_KEY, STAGE
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.client.contract_foresight import ENDED, Reply, problem
+from tests.client.fakes.contract_foresight import ENDED, Reply, problem
 
 HOUR_S = 3600
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tests.client.contract import Queue
+    from tests.client.fakes.contract import Queue
 
 NOTE = "Each job runs until its limit."
 ENDED = ("completed", "failed", "stopped")

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from botocore.exceptions import ClientError
 
-from tests.client.log_store import LogStore
+from tests.client.fakes.log_store import LogStore
 
 BUCKET = "team-bucket"
 _BUCKETS = (

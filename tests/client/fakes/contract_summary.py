@@ -6,12 +6,12 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from tests.client.contract_foresight import ENDED, Reply
+from tests.client.fakes.contract_foresight import ENDED, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tests.client.contract import Queue
+    from tests.client.fakes.contract import Queue
 
 
 def answer(queue: Queue, method: str, segments: list[str], headers: Mapping[str, str]) -> Reply | None:
