@@ -24,6 +24,12 @@ Name = Annotated[
 class ConfigModel(BaseModel):
     """A part of the document."""
 
+    # Validators are built at their first use, as one invocation needs few of them; pydantic locks that.
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, alias_generator=to_camel, serialize_by_alias=True
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        alias_generator=to_camel,
+        serialize_by_alias=True,
+        defer_build=True,
     )

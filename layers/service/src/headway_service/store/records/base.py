@@ -21,8 +21,14 @@ _ASKED_FOR = ("version", "starts")
 class Record(BaseModel):
     """An item of the table as a frozen value; the attributes of the item are in camel case."""
 
+    # Validators are built at their first use, as one invocation needs few of them; pydantic locks that.
     model_config = ConfigDict(
-        frozen=True, alias_generator=to_camel, populate_by_name=True, extra="ignore", hide_input_in_errors=True
+        frozen=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="ignore",
+        hide_input_in_errors=True,
+        defer_build=True,
     )
 
     @classmethod

@@ -1,0 +1,42 @@
+"""What a function does not do while it loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
+
+FUNCTIONS = Path(__file__).parents[2] / "functions"
+BUILT = """
+import app
+from headway_service.config.document import Configuration
+from headway_service.store.records.base import Record
+
+def below(kind):
+    return [each for sub in kind.__subclasses__() for each in (sub, *below(sub))]
+
+models = [Configuration, *below(Record)]
+print(len(models) > 9, [each.__name__ for each in models if each.__pydantic_complete__])
+"""
+SUMMARIES = """
+import app
+from headway_service.api.summary_document import _summaries
+print(_summaries.cache_info().currsize)
+"""
+
+
+def printed(code: str) -> str:
+    """What code prints after the function `api` has loaded in an interpreter of its own."""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=FUNCTIONS / "api", env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_no_validator_of_a_record_or_of_the_configuration_is_built() -> None:
+    assert printed(BUILT) == "True []"
+
+
+def test_no_serializer_of_summaries_is_built() -> None:
+    assert printed(SUMMARIES) == "0"
