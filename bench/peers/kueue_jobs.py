@@ -41,9 +41,17 @@ class Submission:
     team: str
 
 
-def configuration(*, teams: bool) -> dict[str, Any]:
-    """The configuration document of Kueue's test."""
-    document: dict[str, Any] = {"pools": {pool: {"size": POOL_SIZE} for pool in POOLS}}
+def configuration(*, teams: bool, min_run_time_s: int = 0) -> dict[str, Any]:
+    """The configuration document of Kueue's test.
+
+    Args:
+        teams: whether there are teams with guarantees and limits.
+        min_run_time_s: for how long a running job is not preempted, s.
+    """
+    document: dict[str, Any] = {
+        "pools": {pool: {"size": POOL_SIZE} for pool in POOLS},
+        "preemption": {"minRunTimeSeconds": min_run_time_s},
+    }
     if teams:
         guaranteed, limit = dict.fromkeys(POOLS, QUOTA), dict.fromkeys(POOLS, QUOTA + BORROWING)
         document["teams"] = {team: {"guaranteed": guaranteed, "limit": limit} for team in TEAMS}

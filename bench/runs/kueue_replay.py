@@ -19,6 +19,7 @@ class Replay:
         jobs: in the order in which they come.
         teams: whether there are guarantees and limits, or one line for each pool.
         limit_s: of each job's run time.
+        min_run_time_s: for how long a running job is not preempted, s.
 
     Attributes:
         queue: the measured queue.
@@ -28,14 +29,15 @@ class Replay:
         busy_s: how long each step took, all together.
     """
 
-    def __init__(self, jobs: Sequence[Submission], *, teams: bool, limit_s: int) -> None:
+    def __init__(self, jobs: Sequence[Submission], *, teams: bool, limit_s: int, min_run_time_s: int = 0) -> None:
         self.jobs = jobs
         self._teams = teams
         self._began_s = 0.0
         self._epoch_ms = 0
         self._accepted = 0
         self.training_jobs = TimedTrainingJobs(dict.fromkeys(POOLS, POOL_SIZE), self._since_ms)
-        self.queue = Queue(configuration(teams=teams), self.training_jobs, self._now_ms, limit_s=limit_s)
+        document = configuration(teams=teams, min_run_time_s=min_run_time_s)
+        self.queue = Queue(document, self.training_jobs, self._now_ms, limit_s=limit_s)
         self.wall_s = 0.0
         self.held_ms = 0.0
         self.busy_s = dict.fromkeys(("submit", "observe", "tick", "check", "idle"), 0.0)

@@ -38,9 +38,12 @@ def test_each_replay_of_kueues_test_is_written(monkeypatch, tmp_path):
     path = tmp_path / "kueue.json"
     assert call(monkeypatch, kueue, "--quick", "--runs", "2", "--json", str(path)) == 0
     found = written(path)
-    assert [each["completed"] for each in found["runs"]] == [3, 3]
+    assert [each["completed"] for policy in ("runs", "protected") for each in found[policy]] == [3, 3, 3, 3]
     assert found["problems"] == []
-    assert "| 3 jobs, 2 runs | Headway | Kueue |" in tables_of({"kueue": found}, {})["kueue"]
+    assert (
+        "| 3 jobs, 2 runs | Headway | no preemption in the first second | Kueue |"
+        in tables_of({"kueue": found}, {})["kueue"]
+    )
 
 
 def test_a_broken_promise_is_written_and_fails(monkeypatch, tmp_path):
@@ -51,7 +54,7 @@ def test_a_broken_promise_is_written_and_fails(monkeypatch, tmp_path):
     monkeypatch.setattr(kueue, "Replay", Broken)
     path = tmp_path / "kueue.json"
     assert call(monkeypatch, kueue, "--quick", "--json", str(path)) == 1
-    assert written(path)["problems"] == ["an instance was given out twice"]
+    assert written(path)["problems"] == ["an instance was given out twice"] * 2
 
 
 def test_decisions_are_written_with_their_spread(monkeypatch, tmp_path):

@@ -63,6 +63,12 @@ def replay(jobs: int = 15_000, *, completed: int | None = None, wall_s: float = 
     }  # fmt: skip
 
 
+def replays(*protected: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Kueue's test with the default policy, which takes long, and with running jobs protected."""
+    unprotected = [{**each, "wallSeconds": 90.0} for each in protected]
+    return {"runs": unprotected, "protected": list(protected), "withoutLatencySeconds": 73.9, **more}
+
+
 def results() -> dict[str, Any]:
     """What all parts would have written."""
     return {
@@ -114,7 +120,7 @@ def results() -> dict[str, Any]:
             },
             "run": run(),
         },
-        "kueue": {"runs": [replay(wall_s=70), replay(wall_s=72), replay(wall_s=74)], "run": run()},
+        "kueue": {**replays(replay(wall_s=70), replay(wall_s=72), replay(wall_s=74)), "run": run()},
         "schedule": {
             "runs": 9,
             "ms": {name: {"100": spread(5), "10000": spread(70 if "storm" in name else 30)} for name in SCENES},
@@ -243,7 +249,7 @@ def test_small_sizes_and_a_busy_machine_are_told():
 def test_a_part_that_failed_with_its_figures_says_so():
     kueue = results()["kueue"] | {"problems": ["an instance was given out twice"], "run": run(exit_code=1)}
     told = tables_of({"kueue": kueue}, {})["kueue"]
-    assert "**Failed in 1 of 3 runs: an instance was given out twice.**" in told
+    assert "**Failed in 1 of 6 runs: an instance was given out twice.**" in told
     assert "**It failed with exit code 1.**" in told
     assert "ailed" not in tables_of(results(), {})["kueue"]
 
@@ -251,14 +257,14 @@ def test_a_part_that_failed_with_its_figures_says_so():
 @pytest.mark.parametrize(
     ("runs", "problems", "failures"),
     [
-        (3, ["late", "late", "late"], ["**Failed in 3 of 3 runs: late.**"]),
-        (3, ["late", "lost", "late"], ["**Failed in 2 of 3 runs: late.**", "**Failed in 1 of 3 runs: lost.**"]),
-        (1, ["late"], ["**Failed: late.**"]),
+        (3, ["late", "late", "late"], ["**Failed in 3 of 6 runs: late.**"]),
+        (3, ["late", "lost", "late"], ["**Failed in 2 of 6 runs: late.**", "**Failed in 1 of 6 runs: lost.**"]),
+        (1, ["late"], ["**Failed in 1 of 2 runs: late.**"]),
         (3, [], []),
     ],
 )
 def test_each_failure_is_told_once_with_how_many_runs_it_befell(runs, problems, failures):
-    told = tables_of({"kueue": {"runs": [replay()] * runs, "problems": problems}}, {})["kueue"]
+    told = tables_of({"kueue": replays(*[replay()] * runs, problems=problems)}, {})["kueue"]
     assert [line for line in told.splitlines() if "Failed" in line] == failures
 
 
@@ -339,7 +345,7 @@ def test_a_missed_goal_is_told_with_its_reason():
     ],
 )
 def test_kueues_test_is_passed_by_all_of_its_jobs_in_time(runs, kept):
-    assert [goal.kept for goal in goals_of({"kueue": {"runs": runs}})] == kept
+    assert [goal.kept for goal in goals_of({"kueue": replays(*runs)})] == kept
 
 
 def test_versions_are_compared_where_sizes_are_the_same():

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from bench.peers.kueue_jobs import KINDS, POOL_SIZE, POOLS, TEAMS, Submission, submissions
+from bench.peers.kueue_jobs import KINDS, POOL_SIZE, POOLS, TEAMS, Submission, configuration, submissions
+from bench.queues.kueue_without_latency import without_latency_s
 from bench.queues.timed_training_jobs import BrokenPromiseError, TimedTrainingJobs
 from bench.report.kueue_figures import figures_of, table_of
 from bench.runs.kueue_replay import Replay
@@ -115,3 +116,25 @@ def test_a_run_that_did_not_begin_has_figures_too():
     figures = figures_of(Replay([job(1)], teams=True, limit_s=60))
     assert (figures["completed"], figures["jobsPerSecond"], figures["heldUtilisation"]) == (0, 0.0, 0.0)
     assert "0 of 1" in table_of(figures)
+
+
+def test_jobs_run_for_at_least_their_protected_time():
+    document = configuration(teams=True, min_run_time_s=1)
+    assert document["preemption"] == {"minRunTimeSeconds": 1}
+    small = [job(number) for number in range(POOL_SIZE)]
+    large = Submission(due_ms=50, name="large", kind=KINDS[2], pool=POOL, team=TEAMS[0])
+    preempted = {}
+    for min_run_time_s in (0, 1):
+        replay = Replay([*small, large], teams=False, limit_s=86_400, min_run_time_s=min_run_time_s)
+        replay.run()
+        preempted[min_run_time_s] = replay.training_jobs.stopped > 0
+    assert preempted == {0: True, 1: False}
+
+
+def test_without_latency_the_test_takes_as_long_as_its_jobs_keep_each_other_from_instances():
+    small = [job(number) for number in range(POOL_SIZE + 1)]
+    assert without_latency_s(small) == 2 * SMALL.run_ms / 1000
+    # The large job preempts the small ones, which run again from their begin.
+    large = Submission(due_ms=50, name="large", kind=KINDS[2], pool=POOL, team=TEAMS[0])
+    elsewhere = Submission(due_ms=60, name="elsewhere", kind=KINDS[2], pool=POOLS[1], team=TEAMS[0])
+    assert without_latency_s([*small[:POOL_SIZE], large, elsewhere]) == (50 + KINDS[2].run_ms) / 1000
