@@ -67,6 +67,13 @@ class MeteredTable:
         self._read("GetItem", [item] if item else [])
         return item
 
+    def get_all(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        with self._answering():
+            found = self._table.get_all(keys)
+        self._read_each(keys, each=1.0)
+        return found
+
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
         with self._answering():
@@ -139,12 +146,16 @@ class MeteredTable:
         """See :class:`headway_service.ports.table.Table`. Each item consumes by itself, with all that it has."""
         with self._answering():
             found = self._table.get_listed(keys)
+        self._read_each(keys, each=EVENTUALLY)
+        return found
+
+    def _read_each(self, keys: Sequence[Key], *, each: float) -> None:
+        """Count one batch, in which an item, or that there is none, consumes by itself."""
         with self._metering():
             self._called("BatchGetItem")
             for key in keys:
                 size = item_bytes(self._table.get(key) or {})
-                self._count("read units", EVENTUALLY * _blocks(size, READ_BYTES))
-        return found
+                self._count("read units", each * _blocks(size, READ_BYTES))
 
     def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
         """See :class:`headway_service.ports.table.Table`. What the filter leaves out is consumed, but not seen here."""

@@ -106,6 +106,11 @@ class WiredTable:
             self._answer = {"Item": _attributes(item)} if item else {}
         return self._adapter.get(key)
 
+    def get_all(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`. The answer is one batch."""
+        self._answer_batch(lambda: self._table.get_all(keys))
+        return self._adapter.get_all(keys)
+
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
         with self._wire.elsewhere():
@@ -175,10 +180,13 @@ class WiredTable:
 
     def get_listed(self, keys: Sequence[Key]) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`. The answer is one batch."""
-        with self._wire.elsewhere():
-            items = self._table.get_listed(keys)
-            self._answer = {"Responses": {"queue": [_attributes(item) for item in items]}, "UnprocessedKeys": {}}
+        self._answer_batch(lambda: self._table.get_listed(keys))
         return self._adapter.get_listed(keys)
+
+    def _answer_batch(self, read: Callable[[], tuple[Item, ...]]) -> None:
+        with self._wire.elsewhere():
+            items = [_attributes(item) for item in read()]
+            self._answer = {"Responses": {"queue": items}, "UnprocessedKeys": {}}
 
     def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
         """See :class:`headway_service.ports.table.Table`."""

@@ -41,6 +41,11 @@ class WaitingTable(MemoryTable):
         self._wait(ASSUMED_CALL_MS["DynamoDB calls"])
         return super().get(key)
 
+    def get_all(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        self._wait(ASSUMED_CALL_MS["DynamoDB calls"])
+        return super().get_all(keys)
+
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
         self._wait(ASSUMED_CALL_MS["DynamoDB calls"])

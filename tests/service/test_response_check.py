@@ -72,6 +72,7 @@ TOLD: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "a tally": ("dynamodb", lambda client: _table(client).tally("p", Equals("a", 1), limit=1)),
     "a listing": ("dynamodb", _listing),
     "the last item": ("dynamodb", lambda client: _table(client).last_before("p", "s")),
+    "whole items": ("dynamodb", lambda client: _table(client).get_all([KEY])),
     "a batch": ("dynamodb", lambda client: _table(client).get_listed([KEY])),
     "the document": ("ssm", lambda client: ParameterStore(client, "p").read()),
     "a new document": ("ssm", lambda client: ParameterStore(client, "p").write("{}")),

@@ -38,6 +38,7 @@ ACTIONS = {
     "ScheduleFunctionRole": ALL
     | QUERIES
     | {
+        "dynamodb:BatchGetItem",
         "dynamodb:ConditionCheckItem",
         "iam:PassRole",
         "sagemaker:AddTags",

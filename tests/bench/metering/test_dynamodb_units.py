@@ -112,6 +112,15 @@ def test_a_read_of_nothing_consumes_a_unit() -> None:
     assert counted["read units"] == 2
 
 
+def test_each_item_of_a_batch_consumes_by_itself() -> None:
+    counted: Counter[str] = Counter()
+    inner = MemoryTable()
+    inner.write([Put(item=item("x" * 9000))])
+    table = MeteredTable(inner, lambda kind, number: counted.update({kind: number}))
+    assert len(table.get_all([KEY, Key("p", "none")])) == 1
+    assert (counted["calls"], counted["BatchGetItem"], counted["read units"]) == (1, 1, 3 + 1)
+
+
 def test_what_need_not_be_consistent_consumes_half() -> None:
     counted: Counter[str] = Counter()
     inner = MemoryTable()

@@ -63,6 +63,7 @@ def test_a_wired_table_answers_as_the_table_behind_it() -> None:
     assert table.tail("p", "name", limit=9) == memory.tail("p", "name", limit=9) == (("a", "x"), ("b", "x"))
     assert table.last_before("p", "b") == memory.get(first)
     assert table.get_listed([second, first]) == memory.get_listed([second, first])
+    assert table.get_all([second, first]) == memory.get_all([second, first])
     table.write([Update(key=first, sets={"name": "y"}), Delete(key=second)])
     assert memory.query("p", limit=9) == ({"pk": "p", "sk": "a", "name": "y"},)
 

@@ -372,6 +372,15 @@ def test_items_are_read_by_their_keys_as_a_listing_has_them(table: Table) -> Non
     assert table.get_listed([]) == ()
 
 
+def test_whole_items_are_read_by_their_keys(table: Table) -> None:
+    for number in range(130):
+        table.write([put("p", f"{number:03}", text=f"of {number}")])
+    found = table.get_all([Key("p", f"{number:03}") for number in reversed(range(150))])
+    assert [item["sk"] for item in found] == [f"{number:03}" for number in reversed(range(130))]
+    assert found[0] == {"pk": "p", "sk": "129", "text": "of 129"}
+    assert table.get_all([]) == ()
+
+
 def scanned(table: Table, sort_keys: tuple[str, ...], limit: int, between: Callable[[], None]) -> list[list[Any]]:
     """The items on each page of a scan; `between` runs after each."""
     pages: list[list[Any]] = []

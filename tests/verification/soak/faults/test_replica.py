@@ -44,6 +44,7 @@ READS: list[tuple[str, Callable[[Table], int], bool]] = [
     ("keys_before", lambda table: len(table.keys_before("p", "~", limit=100)), True),
     ("tail", lambda table: len(table.tail("p", "text", limit=100)), True),
     ("tally", lambda table: table.tally("p", Equals("text", "x"), limit=100).matching, True),
+    ("get_all", lambda table: len(table.get_all([Key("p", sk) for sk in ("000", "001", "002")])), False),
     ("get_listed", lambda table: len(table.get_listed([Key("p", sk) for sk in ("000", "001", "002")])), True),
     ("listing", lambda table: len(table.listing("l", where=(), after=None, limit=100).items), True),
 ]

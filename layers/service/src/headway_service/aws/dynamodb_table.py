@@ -200,18 +200,26 @@ class DynamoDBTable:
         tail = position_of(decode_item(last)) if last else None
         return ListingPage(items=tuple(decode_item(item) for item in page["Items"]), after=tail)
 
+    def get_all(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        return self._in_batches(keys, {"ConsistentRead": True})
+
     def get_listed(self, keys: Sequence[Key]) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
+        aliases = _Aliases()
+        projection = ", ".join(aliases.name(each) for each in ("pk", "sk", *LISTED))
+        return self._in_batches(
+            keys, {"ProjectionExpression": projection, "ExpressionAttributeNames": aliases.names, **_EVENTUALLY}
+        )
+
+    def _in_batches(self, keys: Sequence[Key], options: Mapping[str, Any]) -> tuple[Item, ...]:
         found: dict[Key, Item] = {}
         for begin in range(0, len(keys), _BATCH_KEYS):
-            for item in self._batch(keys[begin : begin + _BATCH_KEYS]):
+            for item in self._batch(keys[begin : begin + _BATCH_KEYS], options):
                 found[Key(item["pk"], item["sk"])] = item
         return tuple(found[key] for key in keys if key in found)
 
-    def _batch(self, keys: Sequence[Key]) -> Iterator[Item]:
-        aliases = _Aliases()
-        projection = ", ".join(aliases.name(each) for each in ("pk", "sk", *LISTED))
-        options = {"ProjectionExpression": projection, "ExpressionAttributeNames": aliases.names}
+    def _batch(self, keys: Sequence[Key], options: Mapping[str, Any]) -> Iterator[Item]:
         left: Any = {self._name: {"Keys": [_key(key) for key in keys], **options}}
         for attempt in range(MAX_BATCH_RETRIES + 1):
             if attempt:

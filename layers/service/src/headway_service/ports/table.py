@@ -173,6 +173,13 @@ class Table(Protocol):
     def get(self, key: Key) -> Item | None:
         """The item, strongly consistent, or None."""
 
+    def get_all(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+        """Items by their keys, each strongly consistent, in the order of the keys. Between two, the table may change.
+
+        Args:
+            keys: the keys, each once. What does not exist is left out.
+        """
+
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         """Items of a partition by ascending sort key, strongly consistent.
 

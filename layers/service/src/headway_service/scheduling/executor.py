@@ -30,6 +30,7 @@ from headway_service.sagemaker_api.names import attempt_name
 from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.scheduling.launcher import Launcher
 from headway_service.scheduling.launches import LaunchesInFlight
+from headway_service.scheduling.planned_jobs import PlannedJobs
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.marks import Marks
@@ -191,8 +192,9 @@ class Executor:
 
     def _carry_out(self, decision: Decision) -> bool:
         """Write the intents of a plan and begin its launches. Returns whether all went as decided so far."""
-        as_decided = True
-        for action in decision.plan.actions:
+        as_decided, actions = True, decision.plan.actions
+        jobs = PlannedJobs(self._table, actions)
+        for action in actions:
             # First, so that a missing answer is known, and the call follows its intent at once.
             as_decided &= self._make_room()
             if not self.has_time():
@@ -202,7 +204,7 @@ class Executor:
                 as_decided = False
                 continue
             try:
-                attempt = self._write(action, decision)
+                attempt = self._write(action, decision, jobs)
             except (Conflict, InvalidTransition):
                 as_decided = False
                 self.report.rejected += 1
@@ -309,13 +311,15 @@ class Executor:
         if not self.has_time():
             return
         try:
-            self._table.write(transitions.drain(self._job(attempt.job_name), attempt, pause, self._clock()))
+            self._table.write(
+                transitions.drain(_existing(find_job(self._table, attempt.job_name)), attempt, pause, self._clock())
+            )
         except (Conflict, InvalidTransition):
             self.report.rejected += 1
         else:
             self.report.drained.append(attempt.job_name)
 
-    def _write(self, action: Action, decision: Decision) -> AttemptRecord | None:
+    def _write(self, action: Action, decision: Decision, jobs: PlannedJobs) -> AttemptRecord | None:
         """Write the intent of an action. Returns the attempt to launch or to stop now."""
         now_ms, ledger = self._clock(), decision.ledger
         match action:
@@ -326,7 +330,7 @@ class Executor:
                     self.report.released.append(action.job)
                 return None
             case Start():
-                job = self._job(action.job)
+                job = _existing(jobs.take(action.job))
                 attempt = self._attempt(job.in_pools(action.demand), now_ms)
                 self._table.write(self._start(job, attempt, action, decision, now_ms))
                 self._started[job.team] += 1
@@ -335,7 +339,7 @@ class Executor:
                 self.figures += metrics.time_to_start(job.on(attempt.alternative), now_ms)
                 return attempt
             case Preempt():
-                attempt, writes = self._preempt(action, decision, now_ms)
+                attempt, writes = self._preempt(action, decision, jobs, now_ms)
                 self._table.write(writes)
                 self.report.preempted.append(action.job)
                 lost_ms = work_lost_ms(attempt.allocation(), now_ms, self._policy)
@@ -347,7 +351,7 @@ class Executor:
                     self._table.write(transitions.release_warm_pool(pool, now_ms))
                     self.report.warm_released.append(action.job)
                     return None
-                attempt, writes = self._stop_for_size(action, ledger, now_ms)
+                attempt, writes = self._stop_for_size(action, ledger, jobs, now_ms)
                 self._table.write(writes)
                 self.report.shrunk.append(action.job)
                 return attempt
@@ -355,12 +359,10 @@ class Executor:
                 pool = ledger.warm_pool_of(action.attempt)
                 if pool is None:
                     raise Conflict([0])
-                left_by = find_job(self._table, action.job)
-                self._table.write(
-                    transitions.release_warm_pool_for(
-                        pool, left_by, action.for_job, action.freed, action.reason, now_ms
-                    )
+                writes = transitions.release_warm_pool_for(
+                    pool, jobs.take(action.job), action.for_job, action.freed, action.reason, now_ms
                 )
+                self._table.write(writes)
                 self.report.warm_released.append(action.job)
                 return None
 
@@ -422,25 +424,34 @@ class Executor:
             for calendar in calendars
         ]
 
-    def _preempt(self, action: Preempt, decision: Decision, now_ms: int) -> tuple[AttemptRecord, list[Write]]:
+    def _preempt(
+        self, action: Preempt, decision: Decision, jobs: PlannedJobs, now_ms: int
+    ) -> tuple[AttemptRecord, list[Write]]:
         attempt = decision.ledger.attempt_of(action.job)
         if attempt is None:
             raise Conflict([0])
-        job = self._job(action.job)
+        job = _existing(jobs.take(action.job))
         preemptor = decision.waiting[action.for_job]
         return transitions.preempt(job, attempt, preemptor, action.freed, action.reason, now_ms)
 
-    def _stop_for_size(self, action: StopForSize, ledger: Ledger, now_ms: int) -> tuple[AttemptRecord, list[Write]]:
+    def _stop_for_size(
+        self, action: StopForSize, ledger: Ledger, jobs: PlannedJobs, now_ms: int
+    ) -> tuple[AttemptRecord, list[Write]]:
         attempt = ledger.attempt_of(action.job)
         if attempt is None:
             raise Conflict([0])
-        return transitions.stop_for_size(self._job(action.job), attempt, action, now_ms)
+        return transitions.stop_for_size(_existing(jobs.take(action.job)), attempt, action, now_ms)
 
-    def _job(self, name: str) -> JobRecord:
-        job = find_job(self._table, name)
-        if job is None:
-            raise Conflict([0])
-        return job
+
+def _existing(job: JobRecord | None) -> JobRecord:
+    """A job that a decision has seen.
+
+    Raises:
+        Conflict: it is gone.
+    """
+    if job is None:
+        raise Conflict([0])
+    return job
 
 
 def _require_as_decided(attempt: AttemptRecord, decided: WaitingJob) -> None:

@@ -69,6 +69,12 @@ class MemoryTable:
             item = self._items.get(key)
             return None if item is None else _copy(item)
 
+    def get_all(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        with self._lock:
+            found = (self._items.get(key) for key in keys)
+            return tuple(_copy(item) for item in found if item is not None)
+
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
         _check_key(pk)

@@ -46,6 +46,10 @@ class FaultyTable:
         """See :class:`headway_service.ports.table.Table`."""
         return self._edge.call("GetItem", lambda: self._table.get(key), refused=busy_error)
 
+    def get_all(self, keys: Sequence[Key]) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.table.Table`."""
+        return self._edge.call("BatchGetItem", lambda: self._table.get_all(keys), refused=busy_error)
+
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`. The table may change between two pages."""
         found: list[Item] = []
