@@ -15,6 +15,7 @@ from aws_lambda_powertools.event_handler.middlewares.openapi_validation import O
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from aws_lambda_powertools.logging import correlation_paths
 from aws_lambda_powertools.utilities.typing import LambdaContext
+from pydantic_core import to_json
 
 from headway_service import __version__
 from headway_service.api.conditional import NotModified
@@ -38,7 +39,12 @@ class _Validation(OpenAPIRequestValidationMiddleware):
         return document_in(event.headers.get("content-type", ""), event.decoded_body)
 
 
-app = APIGatewayRestResolver(enable_validation=True)
+def _to_json(document: Any) -> str:
+    # Twice as quick as the standard library, for a page of a listing.
+    return to_json(document).decode()
+
+
+app = APIGatewayRestResolver(enable_validation=True, serializer=_to_json)
 # There is no other way to replace Powertools' own, whose constructor has no types.
 app._request_validation_middleware = _Validation()  # type: ignore[no-untyped-call]  # noqa: SLF001
 for router in ROUTERS:

