@@ -123,6 +123,9 @@ class Allocation:
     checkpoints_every_ms: int | None = None
     #: Since when it trains, ms; None as long as SageMaker has not reported that.
     training_since_ms: int | None = None
+    #: When the newest checkpoint was written that was seen where its job writes them, ms; None if none was seen. There
+    #: may be newer ones, and it may be of an earlier attempt.
+    checkpoint_seen_ms: int | None = None
     #: Whether it may be stopped for another job at all.
     preemptible: bool = True
     #: How often the job has been preempted already.

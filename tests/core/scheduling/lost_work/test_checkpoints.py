@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from headway.errors import InvalidPolicy
 from headway.model import Allocation
 from headway.policy import Policy
-from headway.scheduling.lost_work.checkpoints import WRITTEN_MS, interval_ms, next_written_ms, saved_until_ms
+from headway.scheduling.lost_work.checkpoints import (
+    WRITTEN_MS,
+    interval_ms,
+    last_seen_ms,
+    next_written_ms,
+    saved_until_ms,
+)
 from headway.scheduling.lost_work.lost import work_lost_ms
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import NOW_MS, held, job, preemptions, snapshot, warm
@@ -121,9 +127,109 @@ def test_a_lower_priority_comes_before_less_work_lost() -> None:
         ),
         (held("x", since=NOW_MS - EVERY_MS - WRITTEN_MS + 1, every=EVERY_MS), "keeps its place in the queue"),
         (held("x", since=NOW_MS - EVERY_MS - WRITTEN_MS, checkpoints=True), "keeps its place in the queue"),
+        (held("x", every=EVERY_MS, seen=NOW_MS - 5999), "; its last checkpoint was written 5 s before"),
+        (held("x", checkpoints=True, seen=NOW_MS - 5999), "; its last checkpoint was written 5 s before"),
+        # S3's clock is ahead of the one by which is decided.
+        (held("x", checkpoints=True, seen=NOW_MS + 5999), "; its last checkpoint was written 0 s before"),
+        (
+            held("x", every=EVERY_MS, seen=NOW_MS - EVERY_MS - WRITTEN_MS),
+            "; its last checkpoint was due 60 s before",
+        ),
     ],
-    ids=["written", "none is written yet", "not known"],
+    ids=["written", "none is written yet", "not known", "seen", "only seen", "seen later", "due since"],
 )
-def test_the_reason_of_a_preemption_says_when_the_last_checkpoint_was_due(attempt: Allocation, ends: str) -> None:
+def test_the_reason_of_a_preemption_says_when_the_last_checkpoint_was_written(attempt: Allocation, ends: str) -> None:
     (preemption,) = schedule(snapshot(attempt, job("urgent", 9), size=1)).actions
     assert preemption.reason.message.endswith(ends)
+
+
+SEEN_MS = 5_000_000
+"""When a checkpoint was written that was seen, ms."""
+
+
+@pytest.mark.parametrize(
+    ("attempt", "seen_ms"),
+    [
+        (held("trains", trains_since=SEEN_MS - 1, seen=SEEN_MS, checkpoints=True), SEEN_MS),
+        (held("from before", trains_since=SEEN_MS, seen=SEEN_MS, checkpoints=True), None),
+        (held("starts", since=SEEN_MS - 1, seen=SEEN_MS, checkpoints=True), SEEN_MS),
+        (held("from before the start", since=SEEN_MS, seen=SEEN_MS, checkpoints=True), None),
+        (held("writes none", seen=SEEN_MS), None),
+        (held("nothing seen", checkpoints=True), None),
+        (replace(warm("warm pool"), checkpoints=True, checkpoint_seen_ms=SEEN_MS), None),
+    ],
+    ids=lambda each: getattr(each, "job", each),
+)
+def test_a_checkpoint_counts_as_seen_if_this_attempt_has_written_it(attempt: Allocation, seen_ms: int | None) -> None:
+    assert last_seen_ms(attempt) == seen_ms
+
+
+@pytest.mark.parametrize(
+    ("since_seen_ms", "lost_ms"),
+    [
+        # By a clock that is behind.
+        (-1, 0),
+        (0, 0),
+        (EVERY_MS - 1, EVERY_MS - 1),
+        (EVERY_MS + WRITTEN_MS - 1, EVERY_MS + WRITTEN_MS - 1),
+        (EVERY_MS + WRITTEN_MS, WRITTEN_MS),
+        (3 * EVERY_MS + WRITTEN_MS + 5, WRITTEN_MS + 5),
+    ],
+)
+def test_intervals_count_from_the_newest_checkpoint_that_was_seen(since_seen_ms: int, lost_ms: int) -> None:
+    # The script loaded data for 100 s before it began to count, so by the start of the training it is out of step.
+    attempt = held("a", count=3, trains_since=SEEN_MS - EVERY_MS - 100_000, every=EVERY_MS, seen=SEEN_MS)
+    assert work_lost_ms(attempt, SEEN_MS + since_seen_ms, Policy()) == 3 * lost_ms
+
+
+@pytest.mark.parametrize(
+    ("since_seen_ms", "lost_ms"),
+    [(-1, 0), (0, 0), (200_000, 200_000), (EVERY_MS, EVERY_MS), (EVERY_MS + 1, EVERY_MS)],
+)
+def test_without_an_interval_the_time_since_the_newest_checkpoint_that_was_seen_is_lost(
+    since_seen_ms: int, lost_ms: int
+) -> None:
+    attempt = held("a", count=3, checkpoints=True, seen=SEEN_MS)
+    assert work_lost_ms(attempt, SEEN_MS + since_seen_ms, Policy(checkpoint_interval_ms=EVERY_MS)) == 3 * lost_ms
+
+
+times = st.integers(0, 10**8)
+
+
+@given(since_ms=times, training_ms=times, seen_ms=times, after_ms=times, longest_ms=times)
+def test_without_an_interval_no_more_is_lost_because_a_checkpoint_was_seen(
+    since_ms: int, training_ms: int, seen_ms: int, after_ms: int, longest_ms: int
+) -> None:
+    attempt = held("a", since=since_ms, trains_since=since_ms + training_ms, checkpoints=True)
+    policy = Policy(checkpoint_interval_ms=longest_ms)
+    seen = replace(attempt, checkpoint_seen_ms=seen_ms)
+    assert 0 <= work_lost_ms(seen, since_ms + after_ms, policy) <= work_lost_ms(attempt, since_ms + after_ms, policy)
+
+
+@given(every_ms=st.integers(1, 10**8), training_ms=times, seen_ms=times, at_ms=times)
+def test_with_an_interval_no_more_is_lost_than_since_the_seen_checkpoint_and_than_an_interval(
+    every_ms: int, training_ms: int, seen_ms: int, at_ms: int
+) -> None:
+    attempt = held("a", trains_since=training_ms, every=every_ms, seen=seen_ms)
+    lost_ms = work_lost_ms(attempt, at_ms, Policy())
+    since_ms = max(0, at_ms - max(training_ms, seen_ms))
+    assert 0 <= lost_ms <= min(since_ms, every_ms + WRITTEN_MS)
+
+
+@given(every_ms=st.integers(1, 10**8), seen_ms=times, after_ms=times)
+def test_the_next_checkpoint_is_due_an_interval_after_the_one_that_was_seen(
+    every_ms: int, seen_ms: int, after_ms: int
+) -> None:
+    attempt = held("a", since=-1, every=every_ms, seen=seen_ms)
+    next_ms = next_written_ms(attempt, every_ms, seen_ms + after_ms)
+    assert 0 < next_ms - (seen_ms + after_ms) <= every_ms + WRITTEN_MS
+    assert (next_ms - seen_ms - WRITTEN_MS) % every_ms == 0
+
+
+def test_of_equal_victims_the_one_is_stopped_whose_checkpoint_was_just_seen() -> None:
+    seen = held("seen", since=NOW_MS - 20 * MINUTE_MS, checkpoints=True, seen=NOW_MS - MINUTE_MS)
+    young = held("young", since=NOW_MS - 11 * MINUTE_MS, checkpoints=True)
+    urgent = job("urgent", 9)
+    assert preemptions(schedule(snapshot(seen, young, urgent))) == [("seen", "urgent")]
+    unseen = replace(seen, checkpoint_seen_ms=None)
+    assert preemptions(schedule(snapshot(unseen, young, urgent))) == [("young", "urgent")]

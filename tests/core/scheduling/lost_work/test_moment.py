@@ -106,6 +106,22 @@ def test_no_preemption_waits_for_an_attempt_without_known_checkpoints(attempt: A
     assert len(preemptions(plan) + warm_releases(plan)) == 1
 
 
+def test_a_preemption_waits_for_the_checkpoint_after_the_one_that_was_seen() -> None:
+    # By the start of its training one is due in 50 s. It wrote the last one later than that says, and so the next.
+    x = due_in("x", 50_000)
+    late = replace(x, checkpoint_seen_ms=NOW_MS + 250_000 - EVERY_MS - WRITTEN_MS)
+    assert delays(schedule(snapshot(x, urgent(), size=1, policy=WAITS))) == [("urgent", ("x",), 50_000)]
+    assert delays(schedule(snapshot(late, urgent(), size=1, policy=WAITS))) == [("urgent", ("x",), 250_000)]
+    beyond = replace(x, checkpoint_seen_ms=NOW_MS + WAIT_MS + 1 - EVERY_MS - WRITTEN_MS)
+    assert preemptions(schedule(snapshot(beyond, urgent(), size=1, policy=WAITS))) == [("x", "urgent")]
+
+
+def test_no_preemption_waits_for_an_attempt_of_which_only_the_last_checkpoint_is_known() -> None:
+    x = held("x", checkpoints=True, seen=NOW_MS - 400_000)
+    plan = schedule(snapshot(x, urgent(), size=1, policy=WAITS))
+    assert (preemptions(plan), plan.delayed) == ([("x", "urgent")], ())
+
+
 def test_a_victim_is_chosen_by_what_is_lost_when_it_would_be_stopped() -> None:
     fresh, due = due_in("fresh", EVERY_MS - 100_000), due_in("due", 100_000)
     assert preemptions(schedule(snapshot(fresh, due, urgent()))) == [("fresh", "urgent")]
@@ -314,6 +330,7 @@ def checkpointing(draw: st.DrawFn, drawn: st.SearchStrategy[Snapshot] = ANY) -> 
             each,
             checkpoints_every_ms=draw(every),
             training_since_ms=draw(st.sampled_from([None, each.since_ms, each.since_ms + 15_000])),
+            checkpoint_seen_ms=draw(st.sampled_from([None, None, NOW - 150_000, NOW - 50_000, NOW - 1000, NOW])),
         )
         for each in of.allocations
     )
@@ -376,11 +393,22 @@ def test_after_the_bound_of_all_jobs_plans_are_as_without_waits(drawn: Snapshot)
 @given(drawn=checkpointing())
 def test_the_start_of_training_changes_nothing_where_no_interval_is_known(drawn: Snapshot) -> None:
     policy = replace(drawn.policy, checkpoints_every_ms=None, wait_for_checkpoint_ms=0)
-    unknown = tuple(replace(each, checkpoints_every_ms=None) for each in drawn.allocations)
+    unknown = tuple(replace(each, checkpoints_every_ms=None, checkpoint_seen_ms=None) for each in drawn.allocations)
     before = tuple(replace(each, training_since_ms=None) for each in unknown)
     assert schedule(replace(drawn, allocations=unknown, policy=policy)) == schedule(
         replace(drawn, allocations=before, policy=policy)
     )
+
+
+@given(drawn=checkpointing(), before_ms=st.integers(0, 10**7))
+def test_a_checkpoint_of_an_earlier_attempt_changes_nothing(drawn: Snapshot, before_ms: int) -> None:
+    def seen(each: Allocation) -> Allocation:
+        began_ms = each.since_ms if each.training_since_ms is None else each.training_since_ms
+        return replace(each, checkpoint_seen_ms=began_ms - before_ms)
+
+    earlier = replace(drawn, allocations=tuple(seen(each) for each in drawn.allocations))
+    none = replace(drawn, allocations=tuple(replace(each, checkpoint_seen_ms=None) for each in drawn.allocations))
+    assert schedule(earlier) == schedule(none)
 
 
 @given(drawn=checkpointing())

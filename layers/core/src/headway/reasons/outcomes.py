@@ -110,7 +110,8 @@ def preempted(
     *,
     reclaims: bool = False,
     among: Order | None = None,
-    due_ms_ago: int | None = None,
+    checkpoint_ms_ago: int | None = None,
+    checkpoint_seen: bool = False,
 ) -> Reason:
     """The job's attempt is stopped so that another job fits.
 
@@ -119,9 +120,14 @@ def preempted(
         preemptor: the job that it is preempted for.
         reclaims: whether the preemptor's team reclaims its guarantee.
         among: the order by which an equal gives way; None if the victim is no equal.
-        due_ms_ago: how long ago its last checkpoint was due, ms; None if that is not known, or none was yet.
+        checkpoint_ms_ago: how long ago its last checkpoint was written, or due, ms; None if that is not known, or none
+            was yet.
+        checkpoint_seen: whether that checkpoint was seen.
     """
-    due = f"; its last checkpoint was due {due_ms_ago // 1000} s before" if due_ms_ago is not None else ""
+    last = ""
+    if checkpoint_ms_ago is not None:
+        known = "written" if checkpoint_seen else "due"
+        last = f"; its last checkpoint was {known} {checkpoint_ms_ago // 1000} s before"
     why = f" for what team `{preemptor.team}` is guaranteed and team `{victim.team}` has borrowed" if reclaims else ""
     if among is not None:
         why = _WHY_EQUALS_GIVE_WAY.get(among, "")
@@ -132,7 +138,7 @@ def preempted(
         message=(
             f"preempted so that `{preemptor.name}` (priority {preemptor.priority}) can start on "
             f"{describe(preemptor.demand)}{why}; this job (priority {victim.priority}) keeps its place in the queue"
-            f"{due}"
+            f"{last}"
         ),
         jobs=(preemptor.name,),
     )

@@ -19,7 +19,7 @@ from headway.scheduling.equals.victims import least_measure
 from headway.scheduling.explainer import Explainer, Why
 from headway.scheduling.fair_share import is_limit, limited_pool
 from headway.scheduling.looks import Looks
-from headway.scheduling.lost_work.checkpoints import last_due_ms
+from headway.scheduling.lost_work.checkpoints import last_seen_ms, last_written_ms
 from headway.scheduling.ordering import capped_priority, rank, running_priority
 from headway.scheduling.preemption import Preemption
 from headway.scheduling.queue_order import in_rank_order
@@ -495,13 +495,14 @@ class _Pass:
         self.stuck.clear()
         lower = running_priority(victim, self.policy) < capped_priority(job.priority, job.team, self.policy)
         by_right = reclaims and not lower and victim.team != job.team
-        due_ms = last_due_ms(victim, self.now_ms, self.policy)
+        written_ms = last_written_ms(victim, self.now_ms, self.policy)
         reason = reasons.preempted(
             victim,
             job,
             reclaims=by_right,
             among=None if lower or by_right else self.policy.order,
-            due_ms_ago=None if due_ms is None else self.now_ms - due_ms,
+            checkpoint_ms_ago=None if written_ms is None else max(0, self.now_ms - written_ms),
+            checkpoint_seen=written_ms == last_seen_ms(victim),
         )
         self.preemptions.append(
             Preempt(job=victim.job, attempt=victim.attempt, for_job=job.name, freed=freed, reason=reason)

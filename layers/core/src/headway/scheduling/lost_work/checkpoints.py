@@ -22,21 +22,39 @@ def interval_ms(allocation: Allocation, policy: Policy) -> int | None:
     return allocation.checkpoints_every_ms or policy.checkpoints_every_ms
 
 
+def last_seen_ms(allocation: Allocation) -> int | None:
+    """When the newest checkpoint was written that was seen, ms; None if this attempt has written none that was seen.
+
+    One from before the start of its training is of an earlier attempt: it may resume from it, but nothing that it has
+    done itself is saved there.
+
+    Args:
+        allocation: the attempt.
+    """
+    seen_ms = allocation.checkpoint_seen_ms
+    if seen_ms is None or not allocation.checkpoints or allocation.warm or seen_ms <= _began_ms(allocation):
+        return None
+    return seen_ms
+
+
 def saved_until_ms(allocation: Allocation, interval_ms: int, at_ms: int) -> int:
     """Until when the progress of an attempt is saved: its last checkpoint that counts as written, or its start, ms.
+
+    Intervals are counted from the newest checkpoint that was seen, so that they stay in step with the script.
 
     Args:
         allocation: the attempt.
         interval_ms: the time from one checkpoint to the next, ms.
         at_ms: the time of the question, ms.
     """
-    began_ms = _began_ms(allocation)
-    written = max(0, (at_ms - began_ms - WRITTEN_MS) // interval_ms)
-    return began_ms + written * interval_ms
+    seen_ms = last_seen_ms(allocation)
+    from_ms = _began_ms(allocation) if seen_ms is None else seen_ms
+    written = max(0, (at_ms - from_ms - WRITTEN_MS) // interval_ms)
+    return from_ms + written * interval_ms
 
 
-def last_due_ms(allocation: Allocation, at_ms: int, policy: Policy) -> int | None:
-    """When the last checkpoint was due that counts as written, ms; None if that is not known, or none is written yet.
+def last_written_ms(allocation: Allocation, at_ms: int, policy: Policy) -> int | None:
+    """When the last checkpoint was seen, or was due, that counts as written, ms; None if none is known.
 
     Args:
         allocation: the attempt.
@@ -45,7 +63,7 @@ def last_due_ms(allocation: Allocation, at_ms: int, policy: Policy) -> int | Non
     """
     every_ms = interval_ms(allocation, policy)
     if every_ms is None:
-        return None
+        return last_seen_ms(allocation)
     saved_ms = saved_until_ms(allocation, every_ms, at_ms)
     return saved_ms if saved_ms > _began_ms(allocation) else None
 

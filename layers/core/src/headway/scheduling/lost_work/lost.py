@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from headway.model import Allocation
 from headway.policy import Policy
-from headway.scheduling.lost_work.checkpoints import interval_ms, saved_until_ms
+from headway.scheduling.lost_work.checkpoints import interval_ms, last_seen_ms, saved_until_ms
 
 
 def work_lost_ms(allocation: Allocation, at_ms: int, policy: Policy) -> int:
     """Instance-milliseconds lost by stopping this attempt: the work since its last checkpoint.
 
-    Where the times of checkpoints are not known, a job that writes them loses at most what the policy says, and a job
-    that writes none loses all that it ran. A warm pool loses what is left of its time.
+    Where no interval is known, a job that writes checkpoints loses the time since the last one that was seen, but at
+    most what the policy says, and a job that writes none loses all that it ran. A warm pool loses what is left of its
+    time.
 
     Args:
         allocation: the attempt.
@@ -26,5 +27,7 @@ def work_lost_ms(allocation: Allocation, at_ms: int, policy: Policy) -> int:
     if allocation.warm:
         ran_ms = max(0, (allocation.limit_ms or 0) - ran_ms)
     elif allocation.checkpoints:
-        ran_ms = min(ran_ms, policy.checkpoint_interval_ms)
+        seen_ms = last_seen_ms(allocation)
+        since_ms = ran_ms if seen_ms is None else max(0, at_ms - seen_ms)
+        ran_ms = min(ran_ms, since_ms, policy.checkpoint_interval_ms)
     return ran_ms * instances
