@@ -1,5 +1,7 @@
 """Once a minute: recovers from lost events and wake-ups, follows training plans, and publishes the queue's gauges.
 
+Where the deployment lists buckets for it, it sees when running jobs have written checkpoints.
+
 It counts long queues, and adds what has ended to the sums of usage. Once a week it writes a digest of usage, if the
 policy wants one.
 """
@@ -33,6 +35,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         training_jobs=container.training_jobs,
         training_plans=container.training_plans,
         spot_scores=lambda: container.spot_scores,
+        checkpoints=container.checkpoint_looks,
         observer=container.observer,
         clock=container.clock,
         machine_clock=container.machine_clock,

@@ -193,6 +193,7 @@ class World(SimulatedDeployment[Table]):
             training_jobs=self.training_jobs,
             training_plans=self.container.training_plans,
             spot_scores=lambda: self.container.spot_scores,
+            checkpoints=self.container.checkpoint_looks,
             observer=self.observer,
             clock=self.clock,
             machine_clock=self.machine_clock,

@@ -62,6 +62,10 @@ BREACHES = {
         "layers/service/src/headway_service/store/records/job.py",
         "headway_service.store.records.capacity.attempt",
     ),
+    "checkpoints": (
+        "layers/service/src/headway_service/checkpoints/location.py",
+        "headway_service.checkpoints.newest",
+    ),
     "client": ("client/src/headway_client/errors.py", "headway_client.cli"),
     "board": ("client/src/headway_client/board/budget.py", "headway_client.board.poller"),
     "only the board in the terminal needs textual": ("client/src/headway_client/board/poller.py", "textual"),

@@ -15,6 +15,7 @@ BAD = {
     "FunctionSubnetIds": ["vpc-0123456789abcdef0", "*"],
     "FunctionSecurityGroupIds": ["default", "subnet-0123456789abcdef0"],
     "ReuseBucketArns": ["research", "arn:aws:s3:::*", "arn:aws:s3:::research/*", "arn:aws:s3:::a,arn:aws:s3:::b"],
+    "CheckpointBucketArns": ["research", "arn:aws:s3:::*", "arn:aws:s3:::research/*"],
     "AlarmTopicArn": ["topic", "arn:aws:sqs:eu-central-1:123456789012:queue"],
 }
 GOOD = {
@@ -33,6 +34,7 @@ GOOD = {
     "FunctionSubnetIds": ["", "subnet-0123456789abcdef0"],
     "FunctionSecurityGroupIds": ["", "sg-0123456789abcdef0"],
     "ReuseBucketArns": ["", "arn:aws:s3:::research", "arn:aws-us-gov:s3:::my.bucket-1"],
+    "CheckpointBucketArns": ["", "arn:aws:s3:::research", "arn:aws-us-gov:s3:::my.bucket-1"],
     "AlarmTopicArn": ["", "arn:aws:sns:eu-central-1:123456789012:alarms"],
 }
 

@@ -154,7 +154,8 @@ def test_only_the_patrol_function_may_stop_jobs_without_the_queues_mark_and_only
         for name, role in of_type("AWS::IAM::Role").items()
         for s in (all_statements(role) if "Policies" in role else ())
         # Keys and VPCs: see test_encryption and test_vpc.
-        if "Fn::If" in s and s["Fn::If"][0] not in {"HasKey", "IsTraced", "ReusesOutputs", "RunsInVpc"}
+        if "Fn::If" in s
+        and s["Fn::If"][0] not in {"HasKey", "IsTraced", "ReusesOutputs", "RunsInVpc", "SeesCheckpoints"}
     }
     assert conditional == {
         "PatrolFunctionRole": [
@@ -174,6 +175,7 @@ def test_only_the_patrol_function_may_stop_jobs_without_the_queues_mark_and_only
 
 
 def test_only_submissions_and_ticks_may_read_s3_and_only_the_given_buckets(of_type, template):
+    """The reconciler may list the buckets of checkpoints, and read nothing."""
     reading = {
         name: [s["Fn::If"] for s in all_statements(role) if "s3:" in json.dumps(s)]
         for name, role in of_type("AWS::IAM::Role").items()
@@ -190,14 +192,22 @@ def test_only_submissions_and_ticks_may_read_s3_and_only_the_given_buckets(of_ty
             "Resource": {"Fn::Split": [",", objects]},
         },
     ]
+    seeing = {
+        "Sid": "SeeCheckpoints",
+        "Effect": "Allow",
+        "Action": "s3:ListBucket",
+        "Resource": {"Ref": "CheckpointBucketArns"},
+    }
     granted = [["ReusesOutputs", statement, {"Ref": "AWS::NoValue"}] for statement in expected]
     assert {name: found for name, found in reading.items() if found} == {
         "ApiFunctionRole": granted,
         "ScheduleFunctionRole": granted,
+        "ReconcileFunctionRole": [["SeesCheckpoints", seeing, {"Ref": "AWS::NoValue"}]],
     }
-    none_given = {"Fn::Equals": [{"Fn::Join": ["", buckets]}, ""]}
-    assert template["Conditions"]["ReusesOutputs"] == {"Fn::Not": [none_given]}
-    assert template["Parameters"]["ReuseBucketArns"]["Default"] == ""
+    for condition, name in (("ReusesOutputs", "ReuseBucketArns"), ("SeesCheckpoints", "CheckpointBucketArns")):
+        none_given = {"Fn::Equals": [{"Fn::Join": ["", {"Ref": name}]}, ""]}
+        assert template["Conditions"][condition] == {"Fn::Not": [none_given]}
+        assert template["Parameters"][name]["Default"] == ""
 
 
 def test_a_wildcard_resource_has_a_comment_with_the_reason(text):

@@ -39,6 +39,8 @@ class Settings:
     region: str = ""
     #: The buckets of inputs, sources and outputs by which equal jobs are found; empty if none is looked for.
     reuse_buckets: tuple[str, ...] = ()
+    #: The buckets in which checkpoints of running jobs are looked for; empty for none.
+    checkpoint_buckets: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Settings:
@@ -64,6 +66,7 @@ class Settings:
                 notification_topic_arn=environment.get("HEADWAY_NOTIFICATION_TOPIC_ARN", ""),
                 region=environment.get("AWS_REGION", ""),
                 reuse_buckets=_bucket_names(environment.get("HEADWAY_REUSE_BUCKET_ARNS", "")),
+                checkpoint_buckets=_bucket_names(environment.get("HEADWAY_CHECKPOINT_BUCKET_ARNS", "")),
             )
         except (KeyError, ValueError) as error:
             raise MissingSetting(

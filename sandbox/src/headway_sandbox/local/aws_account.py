@@ -107,11 +107,13 @@ def _unless_exists(create: Any, already: str) -> None:
 
 def template_parameters(info: SandboxInfo) -> dict[str, str]:
     """Return the sandbox's values of template parameters."""
+    # The sandbox's own bucket, and the one that the SageMaker SDK makes.
+    buckets = f"arn:aws:s3:::{info.bucket},arn:aws:s3:::sagemaker-{info.region}-{info.account}"
     return {
         "VpcEndpointIds": VPC_ENDPOINT,
         "TrainingRoleArns": info.role_arn,
-        # The sandbox's own bucket, and the one that the SageMaker SDK makes.
-        "ReuseBucketArns": f"arn:aws:s3:::{info.bucket},arn:aws:s3:::sagemaker-{info.region}-{info.account}",
+        "ReuseBucketArns": buckets,
+        "CheckpointBucketArns": buckets,
         # A sandbox's stack is deleted as a whole.
         "TableDeletionProtection": "false",
         # Enable all optional parts, to test them.

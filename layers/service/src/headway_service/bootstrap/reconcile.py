@@ -1,4 +1,4 @@
-"""What is done once a minute: training plans, spot scores, sums and digests of usage."""
+"""What is done once a minute: training plans, spot scores, checkpoints, sums and digests of usage."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from headway_service.admission.queue_recounts import QueueRecounts
 from headway_service.aws.ec2_spot_scores import Ec2SpotScores
 from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.bootstrap.clients import CALL_LIMITS, ONE_TRY
+from headway_service.bootstrap.objects import ObjectsContainer
 from headway_service.bootstrap.tracking import TrackingContainer
 from headway_service.bootstrap.usage import UsageContainer
+from headway_service.checkpoints.looks import CheckpointLooks
 from headway_service.digest.weekly import WeeklyDigests
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.training_plans import TrainingPlans
 
 
-class ReconcileContainer(TrackingContainer, UsageContainer):
+class ReconcileContainer(TrackingContainer, UsageContainer, ObjectsContainer):
     """For the function `reconcile`."""
 
     @cached_property
@@ -30,6 +32,18 @@ class ReconcileContainer(TrackingContainer, UsageContainer):
     def spot_scores(self) -> SpotScores:
         """EC2's spot placement scores. One try: without an answer there is no score, and the run has other work."""
         return Ec2SpotScores(boto3.client("ec2", config=ONE_TRY))
+
+    @property
+    def checkpoint_looks(self) -> CheckpointLooks:
+        """Looks at checkpoints of attempts, for one run."""
+        return CheckpointLooks(
+            self.table,
+            lambda: self.objects,
+            self.settings.checkpoint_buckets,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            random=self._random,
+        )
 
     @cached_property
     def queue_recounts(self) -> QueueRecounts:

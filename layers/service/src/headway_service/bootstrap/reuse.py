@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
-import boto3
-
-from headway_service.aws.s3_objects import S3Objects
-from headway_service.bootstrap.clients import SHORT_READS
-from headway_service.bootstrap.container import Container
-from headway_service.ports.objects import Objects
+from headway_service.bootstrap.objects import ObjectsContainer
 from headway_service.reuse.entry import ReuseEntry
 from headway_service.reuse.twins import Twins
 
 
-class ReuseContainer(Container):
+class ReuseContainer(ObjectsContainer):
     """For the functions in which jobs enter the queue."""
-
-    @cached_property
-    def objects(self) -> Objects:
-        """S3, of which the service reads a little at a time."""
-        return S3Objects(boto3.client("s3", config=SHORT_READS))
 
     @property
     def reuse(self) -> ReuseEntry:

@@ -11,7 +11,7 @@ from headway.jobpolicy.retry import Failure, decide_retry
 from headway.jobpolicy.rules import violations
 from headway.lifecycle import AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
-from headway.scheduling.lost_work.checkpoints import interval_ms
+from headway.scheduling.lost_work.checkpoints import interval_ms, last_seen_ms
 from headway_service.admission.policy_view import fits_on_demand, job_for_rules
 from headway_service.admission.training_plans import plan_pools
 from headway_service.config.document import DEFAULT_TEAM, Configuration
@@ -215,8 +215,10 @@ class Observer:
         held_ms = max(0, now_ms - attempt.since_ms)
         if not attempt.checkpoints:
             return held_ms
-        policy = self._configuration().policy()
-        return min(held_ms, interval_ms(attempt.allocation(), policy) or policy.checkpoint_interval_ms)
+        policy, allocation = self._configuration().policy(), attempt.allocation()
+        seen_ms = last_seen_ms(allocation)
+        since_ms = held_ms if seen_ms is None else max(0, now_ms - seen_ms)
+        return min(held_ms, since_ms, interval_ms(allocation, policy) or policy.checkpoint_interval_ms)
 
     def _preemptor(self, attempt: AttemptRecord) -> tuple[JobRecord | None, ReservationRecord | None]:
         """The job that an attempt was stopped for, if it is still queued, and its reservation."""

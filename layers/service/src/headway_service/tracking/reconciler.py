@@ -1,5 +1,7 @@
 """Describes attempts without recent events, in case an event was lost, and training plans; wakes up the scheduler.
 
+Of attempts that have not changed it notes when their checkpoints were written, in the write that notes that.
+
 ListTrainingJobs shows for most of them, a hundred per page, that nothing has changed. The others are described one by
 one.
 """
@@ -10,6 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from headway.lifecycle import AttemptState
+from headway_service.checkpoints.looks import CheckpointLooks
 from headway_service.errors import Conflict, ListingExpired, OutcomeUnknown, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Wake
@@ -55,6 +58,7 @@ def reconcile(
     training_jobs: AllTrainingJobs,
     training_plans: TrainingPlans,
     spot_scores: Callable[[], SpotScores],
+    checkpoints: CheckpointLooks,
     observer: Observer,
     clock: Callable[[], int],
     machine_clock: Callable[[], int],
@@ -74,6 +78,7 @@ def reconcile(
         training_jobs: SageMaker.
         training_plans: SageMaker's training plans; asked only if a pool follows one.
         spot_scores: makes the client of EC2's spot placement scores; called only if a score is due.
+        checkpoints: looks at the checkpoints of attempts, in this run.
         observer: applies the statuses.
         clock: the training time, ms.
         machine_clock: the machine time, ms.
@@ -100,12 +105,12 @@ def reconcile(
         key=lambda attempt: (attempt.seen_ms, attempt.attempt_name),
     )
     same = find_unchanged(silent, training_jobs, sleep=sleep)
-    for attempt in same[:MAX_NOTED]:
-        try:
-            # The state before the list was requested.
-            table.write(transitions.touch(attempt, machine_ms))
-        except (RetryLater, Conflict) as error:
-            logger.warning("not noted now", extra={"attempt": attempt.attempt_name, "error": str(error)})
+    noted = same[:MAX_NOTED]
+    watched = checkpoints.due(noted)
+    noted_later = {each.attempt_name for each in watched}
+    for attempt in noted:
+        if attempt.attempt_name not in noted_later:
+            _note_unchanged(table, attempt, machine_ms)
     ended = 0
     unchanged = {each.attempt_name for each in same}
     others = [each for each in silent if each.attempt_name not in unchanged]
@@ -125,7 +130,27 @@ def reconcile(
     # Even if nothing was found: this recovers a wake-up that was lost between a write and its message.
     wake("reconcile")
     refresh_scores(table, spot_scores, ledger, machine_clock)
+    # At the end, as S3 may be slow, and nothing waits for these.
+    for attempt in watched:
+        _note_unchanged(table, attempt, machine_ms, checkpoint_seen_ms=checkpoints.newer_ms(attempt))
     return Reconciled(ended=ended, ledger=ledger)
+
+
+def _note_unchanged(
+    table: Table, attempt: AttemptRecord, machine_ms: int, *, checkpoint_seen_ms: int | None = None
+) -> None:
+    """Note that an attempt has not changed; the next run does it if that fails.
+
+    Args:
+        table: the table.
+        attempt: as it was before the list was requested.
+        machine_ms: the machine time then, ms.
+        checkpoint_seen_ms: when a checkpoint was written that is newer than the known one, ms; None without one.
+    """
+    try:
+        table.write(transitions.touch(attempt, machine_ms, checkpoint_seen_ms=checkpoint_seen_ms))
+    except (RetryLater, Conflict) as error:
+        logger.warning("not noted now", extra={"attempt": attempt.attempt_name, "error": str(error)})
 
 
 def find_unchanged(

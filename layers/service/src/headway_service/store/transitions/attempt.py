@@ -173,14 +173,16 @@ def record_status(
     return apply_policy_action(job, seen, action, now_ms)
 
 
-def touch(attempt: AttemptRecord, machine_ms: int) -> list[Write]:
+def touch(attempt: AttemptRecord, machine_ms: int, *, checkpoint_seen_ms: int | None = None) -> list[Write]:
     """SageMaker has reported the known status of the attempt again.
 
     Args:
         attempt: the attempt.
         machine_ms: the machine time, ms.
+        checkpoint_seen_ms: when a checkpoint was written that was seen since, ms; None if no newer one was.
     """
-    return [change_attempt(attempt, seen_ms=machine_ms, missing_since_ms=None).put(was=attempt.version)]
+    known = {} if checkpoint_seen_ms is None else {"checkpoint_seen_ms": checkpoint_seen_ms}
+    return [change_attempt(attempt, seen_ms=machine_ms, missing_since_ms=None, **known).put(was=attempt.version)]
 
 
 def note_missing(attempt: AttemptRecord, machine_ms: int) -> list[Write]:

@@ -98,6 +98,8 @@ class AttemptRecord(Record):
     secondary_status: str | None = None
     #: While it trains: since when, ms.
     training_since_ms: int | None = None
+    #: When the newest checkpoint was written that was seen in S3, ms; None if none was seen since it trains.
+    checkpoint_seen_ms: int | None = None
     #: Whether it runs on demand although its request has spot instances.
     on_demand: bool = False
     #: What SageMaker matches its request and warm pools by; empty if it neither uses nor leaves one.
@@ -221,6 +223,7 @@ class AttemptRecord(Record):
             checkpoints=self.checkpoints,
             checkpoints_every_ms=self.checkpoint_interval_s and self.checkpoint_interval_s * 1000,
             training_since_ms=self.training_since_ms,
+            checkpoint_seen_ms=self.checkpoint_seen_ms,
             preemptible=self.preemptible,
             preemptions=self.preemption_count,
             stopping=self.stop_cause is not None,
