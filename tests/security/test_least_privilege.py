@@ -65,6 +65,18 @@ def reuse_outputs(sb: Sandbox, queue: QueueView) -> None:
     queue.wait_for(same1="completed", same2="completed")
 
 
+def see_checkpoints(sb: Sandbox, queue: QueueView) -> None:
+    """Have the reconciler list the checkpoints of a running job."""
+    name = f"{queue.prefix}saves"
+    queue.submit("saves", 9, Environment=ENDLESS, CheckpointConfig={"S3Uri": f"s3://{sb.info.bucket}/{name}"})
+    queue.wait_until_training("saves")
+
+    def listed() -> bool:
+        return any("ReconcileFunctionRole" in each.role and each.action == "s3:ListBucket" for each in sb.calls())
+
+    eventually(listed, "the reconciler lists the bucket", meanwhile=lambda: sb.invoke("Reconcile"))
+
+
 def compare_members(sb: Sandbox, queue: QueueView) -> None:
     """Have the metrics of two members of an array read."""
     sweep, early = '{"grid": {"lr": [1, 2]}}', "metric=loss,goal=minimize,minMembers=1"
@@ -106,6 +118,7 @@ def test_the_scenario_needs_each_permission_and_no_other(sb: Sandbox, queue: Que
     follow_plans(sb, queue)
     release_warm_pools(sb, queue)
     reuse_outputs(sb, queue)
+    see_checkpoints(sb, queue)
     compare_members(sb, queue)
     write_digest(sb, queue)
     compare_usage(queue)
