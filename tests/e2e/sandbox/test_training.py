@@ -55,6 +55,40 @@ def test_a_preempted_script_continues_from_its_checkpoint(sb: Sandbox, queue: Qu
     assert jobs.archive(second) == {"steps": str(last).encode()}
 
 
+def test_of_two_scripts_the_one_is_preempted_whose_checkpoint_was_seen_in_s3(sb: Sandbox, queue: QueueView):
+    queue.api.put_config({"pools": {KIND: {"size": 2}}}, force=True)
+    jobs, last = Jobs(sb), round(120 / STEP_S)
+    for name, every in (("saves", EVERY), ("keeps", last)):
+        script = steps(last=last, every=every)
+        queue.cli("submit", "-", stdin=definition(sb, name, script, **checkpoints(sb, name)))
+        jobs.wait_for_line(name, "step 1")
+    # Unseen, the one that was started last would be stopped: it has less to lose.
+    jobs.wait_for_line("keeps", f"step {round(10 / STEP_S)}")
+    began_ms = attribute(sb, "keeps", "trainingSinceMs")
+    assert began_ms
+    eventually(
+        lambda: attribute(sb, "saves", "checkpointSeenMs") > began_ms + 5000,
+        "the reconciler sees a checkpoint",
+        meanwhile=lambda: sb.invoke("Reconcile"),
+    )
+    assert not attribute(sb, "keeps", "checkpointSeenMs")
+
+    queue.cli("submit", "-", "--priority", "5", stdin=definition(sb, "urgent", "print('trained')"))
+    queue.wait_for(urgent="completed", timeout_s=60.0)
+    assert "preempted" in queue.history("saves")
+    assert "its last checkpoint was written" in str(queue.details("saves").history)
+    assert queue.history("keeps") == ["pending", "running"]
+
+
+def attribute(sb: Sandbox, attempt: str, name: str) -> int:
+    """Return an attribute of an attempt's item, ms; 0 without it."""
+    found = sb.client("cloudformation").describe_stack_resource(StackName=sb.info.stack, LogicalResourceId="JobsTable")
+    table = found["StackResourceDetail"]["PhysicalResourceId"]
+    key = {"pk": {"S": "ledger"}, "sk": {"S": f"attempt#{attempt}"}}
+    item = sb.client("dynamodb").get_item(TableName=table, Key=key).get("Item", {})
+    return int(item.get(name, {}).get("N", 0))
+
+
 def test_a_script_that_is_interrupted_too_often_continues_on_demand_from_its_checkpoint(sb: Sandbox, queue: QueueView):
     jobs, name = Jobs(sb), "spotty"
     queue.api.put_config({"pools": {KIND: {"size": 1}}, "spot": {"maxInterruptions": 1}}, force=True)

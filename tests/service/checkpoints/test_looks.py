@@ -139,20 +139,22 @@ def test_no_bucket_is_listed_for_a_job_without_checkpoints_in_one_of_these(check
     assert (listed(world), seen_ms(world)) == ([], None)
 
 
-def test_an_attempt_that_does_not_train_yet_or_is_being_stopped_is_not_due() -> None:
+def test_an_attempt_that_does_not_train_yet_writes_none_or_is_being_stopped_is_not_due() -> None:
     world = world_of("a")
     trains = attempt(world, "a")
     starts = trains.model_copy(update={"training_since_ms": None})
     stops = trains.model_copy(update={"stop_cause": StopCause.PREEMPTION})
-    assert [len(of(world).due([each])) for each in (trains, starts, stops)] == [1, 0, 0]
+    writes_none = trains.model_copy(update={"checkpoints": False})
+    assert [len(of(world).due([each])) for each in (trains, starts, stops, writes_none)] == [1, 0, 0, 0]
 
 
 def test_an_older_time_never_replaces_a_newer_one() -> None:
     world = world_of("a")
+    world.pass_time(100)
     written_ms = write(world, "a")
     look(world)
     world.objects.delete(BUCKET, "a/1")
-    write(world, "a", 400, "0")
+    world.objects.put(BUCKET, "a/0", b"", written_ms - 50_000)
     look(world)
     assert seen_ms(world) == written_ms
     world.objects.unreadable = True
@@ -206,6 +208,14 @@ def test_whatever_s3_or_the_table_refuse_the_reconciler_goes_on(trouble: str, mo
     assert attempt(world, "a").seen_ms == world.machine_clock(), "it is noted that it has not changed"
     assert seen_ms(world) is None
     assert world.wakes[-1] == "reconcile"
+
+
+def test_an_attempt_without_a_stored_request_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = world_of("a")
+    write(world, "a")
+    monkeypatch.setattr(looks, "find_request_of", lambda *_: None)
+    look(world)
+    assert (listed(world), seen_ms(world)) == ([], None)
 
 
 def test_a_change_that_the_look_did_not_see_is_kept() -> None:
@@ -284,20 +294,26 @@ def test_the_reason_of_the_preemption_says_when_the_checkpoint_was_written() -> 
     assert reason.message.endswith(f"; its last checkpoint was written {AFTER_S + 1} s before")
 
 
-@pytest.mark.parametrize(("write_one", "lost_s"), [(True, 431), (False, 600)])
-def test_usage_counts_no_more_as_lost_than_since_the_seen_checkpoint(write_one: bool, lost_s: int) -> None:
+@pytest.mark.parametrize(
+    ("ago_s", "least_s", "most_s"),
+    # From the look on it takes two minutes until the attempt has ended.
+    [(100, 100, 230), (None, 600, 600), (-1000, 0, 0)],
+    ids=["seen", "not seen", "seen by a clock that is ahead"],
+)
+def test_usage_counts_no_more_as_lost_than_since_the_seen_checkpoint(
+    ago_s: int | None, least_s: int, most_s: int
+) -> None:
     world = world_of("a")
     world.pass_time(1000)
-    if write_one:
-        write(world, "a")
-    look(world)
+    if ago_s is not None:
+        seen = transitions.touch(attempt(world, "a"), 1, checkpoint_seen_ms=world.clock() - ago_s * 1000)
+        world.table.write(seen)
     world.submit("urgent", 9, ResourceConfig=on(1))
     world.tick()
     world.pass_time(130)
     job = JobRecord.parse(world.table.get(JobRecord.key("a")) or {})
     (ended,) = job.attempts
-    assert ended.lost_ms <= lost_s * 1000
-    assert ended.lost_ms >= (AFTER_S if write_one else 600) * 1000
+    assert least_s * 1000 <= ended.lost_ms <= most_s * 1000
 
 
 def test_the_next_attempt_begins_without_it() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headway.errors import InvalidPolicy
@@ -196,7 +196,9 @@ def test_without_an_interval_the_time_since_the_newest_checkpoint_that_was_seen_
 times = st.integers(0, 10**8)
 
 
-@given(since_ms=times, training_ms=times, seen_ms=times, after_ms=times, longest_ms=times)
+# By SageMaker's clock a training may have begun before its attempt did by ours.
+@given(since_ms=times, training_ms=st.integers(-(10**6), 10**8), seen_ms=times, after_ms=times, longest_ms=times)
+@example(since_ms=5000, training_ms=-5000, seen_ms=1, after_ms=0, longest_ms=9000)
 def test_without_an_interval_no_more_is_lost_because_a_checkpoint_was_seen(
     since_ms: int, training_ms: int, seen_ms: int, after_ms: int, longest_ms: int
 ) -> None:
