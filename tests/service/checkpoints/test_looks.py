@@ -15,7 +15,7 @@ from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.objects import ObjectPage
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.attempt import AttemptRecord, StopCause
+from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_objects import MemoryObjects
 from headway_service.testing.memory_table import MemoryTable

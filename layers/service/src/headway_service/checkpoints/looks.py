@@ -11,7 +11,7 @@ from headway_service.errors import RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.objects import Objects
 from headway_service.ports.table import Table
-from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.repository import find_request_of
 
 MAX_LOOKS = 100
