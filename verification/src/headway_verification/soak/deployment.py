@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from http import HTTPStatus
 from random import Random
@@ -47,7 +47,7 @@ from headway_verification.soak.cooperative_scheduler import (
 )
 from headway_verification.soak.faults.configuration import FaultyConfiguration
 from headway_verification.soak.faults.injection import FaultInjector, FaultyCloudWatch, FaultySqs
-from headway_verification.soak.faults.objects import FaultyObjects
+from headway_verification.soak.faults.objects import OUTPUTS, FaultyObjects
 from headway_verification.soak.faults.plan import FaultPlan
 from headway_verification.soak.faults.sagemaker import FaultySageMaker
 from headway_verification.soak.faults.table import FaultyTable
@@ -115,6 +115,7 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
             random=random,
             reconcile_after_s=RECONCILE_AFTER_S,
         )
+        self.container.settings = replace(self.container.settings, checkpoint_buckets=(OUTPUTS,))
         self.random = random
         self.log: list[tuple[float, str, str]] = []
         self.accepted: set[str] = set()

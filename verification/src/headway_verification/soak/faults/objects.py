@@ -11,10 +11,13 @@ from headway_service.testing.memory_objects import MemoryObjects
 from headway_verification.soak.faults.injection import FaultInjector
 
 OUTPUTS = "jobs"
-"""The bucket of the outputs of all jobs."""
+"""The bucket of the outputs and the checkpoints of all jobs."""
 
 DATA = "data"
 """The bucket of the inputs."""
+
+CHECKPOINTS_EVERY_MS = 150_000
+"""Time between the checkpoints that are seen, ms: none of the intervals that jobs declare."""
 
 
 class FaultyObjects:
@@ -52,6 +55,7 @@ class FaultyObjects:
 
         def work() -> ObjectPage:
             self._write_outputs()
+            self._write_checkpoint()
             if bucket == DATA:
                 self.input_reads.append(int(self._clock_s() * 1000))
             return self._objects.list(bucket, prefix, token)
@@ -72,6 +76,11 @@ class FaultyObjects:
             if job.status == "Completed" and job.name not in self._written:
                 self._written.add(job.name)
                 self._objects.put(OUTPUTS, f"output/{job.name}/output/model.tar.gz", b"")
+
+    def _write_checkpoint(self) -> None:
+        """Have the checkpoint that all jobs write at the same times."""
+        now_ms = int(self._clock_s() * 1000)
+        self._objects.put(OUTPUTS, "checkpoints/last", b"", now_ms - now_ms % CHECKPOINTS_EVERY_MS)
 
 
 def _unreadable() -> Exception:

@@ -22,6 +22,7 @@ from headway_service.store.marks import KEY as MARK_KEY
 from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.invariants.arrays import check_arrays, is_array, is_set_aside
+from headway_verification.soak.invariants.checkpoints import CheckpointInvariants
 from headway_verification.soak.invariants.dependencies import awaited, check_dependencies, check_inputs
 from headway_verification.soak.invariants.expected import ExpectationInvariants
 from headway_verification.soak.invariants.pauses import LONGEST_INVOCATION_S, PauseInvariants
@@ -93,6 +94,7 @@ class Invariants:
         self.states: set[str] = set()
         self.too_late_s: float | None = None
         self.reuse = ReuseInvariants()
+        self._checkpoints = CheckpointInvariants()
 
     def check(self, accepted: Collection[str], now_s: float) -> None:
         """Check the invariants that hold at every moment.
@@ -134,6 +136,7 @@ class Invariants:
         self._sizes.check_stops(jobs, pools, {**warm, **rogues}, attempts)
         self._check_unmanaged(rogues, now_s)
         self._check_limits(attempts, now_s)
+        self._checkpoints.check(attempts, round(now_s * 1000))
         self._check_training_jobs(attempts, rogues, now_s)
         self._check_jobs(jobs, attempts, accepted)
         self._check_preemptions(jobs, attempts)
@@ -343,6 +346,7 @@ class Invariants:
 
     def table_restored(self) -> None:
         """Record a restore of the table: training jobs started since the backup are lost until a scan finds them."""
+        self._checkpoints.table_restored()
         self.too_late_s = 1.0
         self._starts = {}
         self._service.table_restored()
