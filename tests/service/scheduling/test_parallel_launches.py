@@ -22,7 +22,7 @@ from headway_service.scheduling.executor import RESERVED_MS
 from headway_service.scheduling.launcher import ONE_AT_A_TIME_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.repository import MAX_TRIES
-from headway_service.testing.inline_calls import make_call
+from headway_service.testing.inline_calls import InlineCalls, make_call
 from headway_service.thread_calls import thread_calls
 from tests.service.world import DAY_S, INVOCATION_S, P5, World, on
 
@@ -59,6 +59,28 @@ class HeldCalls:
         assert set(calls) == {outcome for _, outcome in self._held}, "what has ended is settled before"
         self.before_answer()
         make_call(*self._held.pop(self._order(len(self._held))))
+
+
+class CallsAtOnce:
+    """Calls that take effect together, when the first of them is waited for.
+
+    Args:
+        world: its log gets the calls.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._held: list[tuple[Callable[[], None], Future[None]]] = []
+        world.parallel_calls = self
+
+    def submit(self, call: Callable[[], None]) -> Future[None]:
+        outcome = Future[None]()
+        self._held.append((call, outcome))
+        return outcome
+
+    def wait(self, calls: Collection[Future[None]]) -> None:
+        if not any(call.done() for call in calls):
+            while self._held:
+                make_call(*self._held.pop(0))
 
 
 @pytest.fixture
@@ -142,6 +164,36 @@ def test_the_intent_of_each_launch_is_written_just_before_its_call_begins(world:
     begun = ["intent"] * AT_ONCE
     settled = ["CreateTrainingJob", "attempt"]
     assert log == [*begun, *settled, "intent", *settled, "intent", *settled, *settled, *settled]
+
+
+def test_a_launch_begins_once_one_of_those_that_were_accepted_together_is_settled(world: World) -> None:
+    submit_all(world)
+    log = log_of(world)
+    CallsAtOnce(world)
+    world.tick()
+    together = ["CreateTrainingJob"] * AT_ONCE
+    assert log == [
+        *["intent"] * AT_ONCE,
+        *together,
+        *["attempt", "intent"] * AT_ONCE,
+        *together,
+        *["attempt"] * AT_ONCE,
+    ]
+
+
+@pytest.mark.parametrize("failed", NAMES[:AT_ONCE])
+def test_of_launches_that_end_together_the_one_without_an_answer_is_settled_first(world: World, failed: str) -> None:
+    submit_all(world)
+    answer(world, {failed: (NO_ANSWER, False)})
+    CallsAtOnce(world)
+    assert world.tick().started == list(NAMES[:AT_ONCE])
+
+
+def test_no_launch_begins_after_one_that_has_ended_without_an_answer_while_there_is_room(world: World) -> None:
+    submit_all(world)
+    answer(world, {"a": (NO_ANSWER, False)})
+    world.parallel_calls = InlineCalls()
+    assert world.tick().started == ["a"]
 
 
 def test_with_one_at_once_each_launch_waits_for_the_answer_of_the_one_before(world: World) -> None:
@@ -260,10 +312,11 @@ def test_launches_that_were_left_without_a_back_off_are_in_flight_together(world
     assert world.states(*NAMES) == dict.fromkeys(NAMES, "running")
 
 
+@pytest.mark.parametrize("size", [AT_ONCE, AT_ONCE + 1], ids=["at the end of the plan", "to make room for another one"])
 def test_a_launch_that_could_not_be_recorded_is_not_called_again_by_its_tick(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    submit_all(world, NAMES[:2])
+    submit_all(world, NAMES[:size])
     HeldCalls(world)
     write, left = world.table.write, iter(range(1 + MAX_TRIES))
 
@@ -274,8 +327,8 @@ def test_a_launch_that_could_not_be_recorded_is_not_called_again_by_its_tick(
 
     monkeypatch.setattr(world.table, "write", conflict)
     report = world.tick()
-    assert (report.rejected, world.called("CreateTrainingJob")) == (1, ["a", "b"])
-    assert attempt_states(world) == {"a": "live", "b": "live"}
+    assert (report.rejected, world.called("CreateTrainingJob")) == (1, [*NAMES[:size]])
+    assert attempt_states(world) == dict.fromkeys(NAMES[:size], "live")
 
 
 def test_an_error_of_one_launch_leaves_no_other_one_unsettled(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ from headway_service.ports.table import Table, Write
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.scheduling.launcher import Launcher
-from headway_service.scheduling.launches import LaunchesInFlight
+from headway_service.scheduling.launches import Launch, LaunchesInFlight
 from headway_service.scheduling.planned_jobs import PlannedJobs
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
@@ -243,7 +243,7 @@ class Executor:
         while self._launches:
             try:
                 self._launches.wait()
-                as_decided &= self._settle_ended()
+                as_decided &= self._settle_each(self._launches.pop_ended)
             except Exception as error:  # noqa: BLE001 - raised when the others are settled
                 logger.warning("a launch is not settled", extra={"error": repr(error)})
                 failed = failed or error
@@ -252,22 +252,31 @@ class Executor:
         return as_decided
 
     def _make_room(self) -> bool:
-        """Settle the launches that have ended, and wait until another one may begin.
+        """Settle the launches that have failed, and wait until another one may begin.
+
+        Of those that SageMaker has accepted it settles only as many as have to make room: while one is settled, fewer
+        calls are in flight than may be.
 
         Returns:
             Whether they went as decided.
         """
-        as_decided = self._settle_ended()
+        as_decided = self._settle_each(self._launches.pop_failed)
         while len(self._launches) >= self._launcher.launches_at_once:
             self._launches.wait()
-            as_decided &= self._settle_ended()
+            as_decided &= self._settle_each(self._launches.pop_failed)
+            if (accepted := self._launches.pop_ended()) is not None:
+                as_decided &= self._settle(accepted)
         return as_decided
 
-    def _settle_ended(self) -> bool:
+    def _settle_each(self, pop: Callable[[], Launch | None]) -> bool:
+        """Settle launches as long as there are any. Returns whether they went as decided."""
         as_decided = True
-        while (ended := self._launches.pop_ended()) is not None:
-            as_decided &= self._reconcile(ended.attempt, partial(self._launcher.reconcile_intent, launch=ended))
+        while (ended := pop()) is not None:
+            as_decided &= self._settle(ended)
         return as_decided
+
+    def _settle(self, ended: Launch) -> bool:
+        return self._reconcile(ended.attempt, partial(self._launcher.reconcile_intent, launch=ended))
 
     def _execute_all(self, due: Iterable[AttemptRecord]) -> bool:
         """Launch or stop attempts that an earlier invocation or round has left. Returns whether all went as decided."""

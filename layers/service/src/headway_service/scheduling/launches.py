@@ -62,6 +62,12 @@ class LaunchesInFlight:
         ended = next((outcome for outcome in self._launches if outcome.done()), None)
         return None if ended is None else self._launches.pop(ended)
 
+    def pop_failed(self) -> Launch | None:
+        """Take a launch out whose call has ended with an error; None if none has."""
+        failed = (outcome for outcome in self._launches if outcome.done() and outcome.exception() is not None)
+        first = next(failed, None)
+        return None if first is None else self._launches.pop(first)
+
     def wait(self) -> None:
         """Wait until the call of a launch has ended. There is at least one."""
         self._calls.wait(self._launches.keys())
