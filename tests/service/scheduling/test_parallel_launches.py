@@ -24,7 +24,7 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.repository import MAX_TRIES
 from headway_service.testing.inline_calls import InlineCalls, make_call
 from headway_service.thread_calls import thread_calls
-from tests.service.world import DAY_S, INVOCATION_S, P5, World, on
+from tests.service.world import DAY_S, INVOCATION_S, P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"
 AT_ONCE = 3
@@ -187,6 +187,40 @@ def test_of_launches_that_end_together_the_one_without_an_answer_is_settled_firs
     answer(world, {failed: (NO_ANSWER, False)})
     CallsAtOnce(world)
     assert world.tick().started == list(NAMES[:AT_ONCE])
+
+
+def test_accepted_launches_are_settled_before_a_preemption(world: World) -> None:
+    world.submit("x", 0, ResourceConfig=on(2, G5), Environment={"SANDBOX_RUN_SECONDS": str(DAY_S)})
+    world.tick()
+    submit_all(world, ["a", "b"])
+    world.submit("y", 1, ResourceConfig=on(2, G5))
+    log = log_of(world)
+    world.parallel_calls = InlineCalls()
+    assert world.tick().preempted == ["x"]
+    launch = ["intent", "CreateTrainingJob"]
+    assert log[:7] == [*launch, *launch, "attempt", "attempt", "intent"]
+    assert log[7] == "StopTrainingJob"
+
+
+def test_accepted_launches_are_settled_before_a_stop_that_was_left(world: World) -> None:
+    world.submit("x", 0, ResourceConfig=on(2, G5), Environment={"SANDBOX_RUN_SECONDS": str(DAY_S)})
+    world.tick()
+    submit_all(world, ["a", "b"])
+    calls = HeldCalls(world)
+
+    def crash() -> None:
+        raise KeyboardInterrupt
+
+    calls.before_answer = crash
+    with pytest.raises(KeyboardInterrupt):
+        world.tick()
+    world.now_s += INVOCATION_S + 10
+    world.commands.stop("x", ROOT)
+    log = log_of(world)
+    world.parallel_calls = InlineCalls()
+    world.tick()
+    lease_and_call = ["attempt", "CreateTrainingJob"]
+    assert log[:7] == [*lease_and_call, *lease_and_call, "attempt", "attempt", "StopTrainingJob"]
 
 
 def test_no_launch_begins_after_one_that_has_ended_without_an_answer_while_there_is_room(world: World) -> None:

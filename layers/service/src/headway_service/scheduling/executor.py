@@ -196,7 +196,7 @@ class Executor:
         jobs = PlannedJobs(self._table, actions)
         for action in actions:
             # First, so that a missing answer is known, and the call follows its intent at once.
-            as_decided &= self._make_room()
+            as_decided &= self._settle_before(launches=isinstance(action, Start))
             if not self.has_time():
                 return False
             if isinstance(action, Start | Preempt) and self._launcher.is_backing_off(_for_launch(action)):
@@ -251,6 +251,16 @@ class Executor:
             raise failed
         return as_decided
 
+    def _settle_before(self, *, launches: bool) -> bool:
+        """Settle launches before another action: to make room if it launches, otherwise all that have ended.
+
+        A stop takes as long as a launch, and many may follow, so what is known is recorded before.
+
+        Returns:
+            Whether they went as decided.
+        """
+        return self._make_room() if launches else self._settle_each(self._launches.pop_ended)
+
     def _make_room(self) -> bool:
         """Settle the launches that have failed, and wait until another one may begin.
 
@@ -282,7 +292,7 @@ class Executor:
         """Launch or stop attempts that an earlier invocation or round has left. Returns whether all went as decided."""
         as_decided = True
         for attempt in due:
-            as_decided &= self._make_room()
+            as_decided &= self._settle_before(launches=self._launcher.needs_call(attempt))
             # The pool may back off by now.
             as_decided &= self._launcher.pending(attempt) and self._execute(attempt)
         return as_decided
