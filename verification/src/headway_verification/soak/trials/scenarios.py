@@ -499,12 +499,12 @@ SITUATIONS: dict[str, Scenario] = {
         begin=tick,
     ),
     "a pool becomes smaller by its schedule": Scenario(
-        prepare=run_steps(scheduled(), tick, submit("a1"), wait(600)), begin=tick
+        prepare=run_steps(scheduled(), tick, submit("a1"), wait(610)), begin=tick
     ),
     "a pool becomes smaller and stops a job": Scenario(
         prepare=run_steps(
             *(scheduled("stop"), tick, submit("a1", run_s=3000), submit("a2", run_s=3000), tick),
-            *(wait(600), deliver_events),
+            *(wait(610), deliver_events),
         ),
         begin=tick,
     ),
@@ -524,7 +524,7 @@ SITUATIONS: dict[str, Scenario] = {
         prepare=run_steps(sell_plan(), FOLLOWS, reconcile, tick, configure(POOLS), tick), begin=reconcile
     ),
     "a pool loses its schedule": Scenario(
-        prepare=run_steps(scheduled(), tick, wait(600), tick, submit("a1"), configure(POOLS)), begin=tick
+        prepare=run_steps(scheduled(), tick, wait(610), tick, submit("a1"), configure(POOLS)), begin=tick
     ),
     "a job that got no instances is stopped": Scenario(prepare=run_steps(*_pending(600)), begin=reconcile),
     "a job that was stopped as it got no instances has ended": Scenario(
