@@ -1,5 +1,5 @@
 # Headway's tasks. `make help` lists them. All that is needed: Python 3.11, 3.12 or 3.13 (with venv), make and git.
-# Each task sets up the environments it needs, once: they are made anew only when their pinned requirements change.
+# Each task sets up the environments it needs, once: they are made again only when their pinned requirements change.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -367,7 +367,7 @@ clean-all: clean ## remove the environments too
 	rm -rf .venv .envs
 
 # ---------------------------------------------------------------------------------------------------- environments
-# A stamp is written last, so a broken-off setup is begun anew; --clear leaves nothing of an older one.
+# A stamp is written last, so a setup that broke off starts again; --clear leaves nothing of an older one.
 
 # One set of pins for all platforms and for Python 3.11 to 3.13, with hashes and without the address of any index.
 compile = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --no-config \

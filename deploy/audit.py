@@ -41,7 +41,7 @@ def report(dependencies: Sequence[dict[str, Any]]) -> int:
     skipped = [package for package in dependencies if "skip_reason" in package]
     for package, flaw in found:
         fixed = ", ".join(flaw["fix_versions"]) or "no version"
-        print(f"{package['name']} {package['version']}: {flaw['id']}, mended in {fixed}")
+        print(f"{package['name']} {package['version']}: {flaw['id']}, fixed in {fixed}")
     for package in skipped:
         print(f"{package['name']}: nothing is known ({package['skip_reason']})", file=sys.stderr)
     print(f"{len(dependencies) - len(skipped)} packages looked up, {len(found)} vulnerabilities known")

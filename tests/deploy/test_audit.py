@@ -32,7 +32,7 @@ def test_the_exit_code_distinguishes_clean_vulnerable_and_unknown(
 
 def test_a_vulnerability_is_reported_with_the_version_that_fixes_it(capsys: pytest.CaptureFixture[str]) -> None:
     audit.report([FLAWED])
-    assert "six 1.17.0: PYSEC-1, mended in 1.18.0" in capsys.readouterr().out
+    assert "six 1.17.0: PYSEC-1, fixed in 1.18.0" in capsys.readouterr().out
 
 
 def test_a_database_that_does_not_respond_is_reported(

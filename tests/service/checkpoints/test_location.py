@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from headway_service.checkpoints.location import CheckpointLocation
+from headway_service.checkpoints.location import checkpoints_of
+from headway_service.ports.objects import Location
 
 
 @pytest.mark.parametrize(
-    ("uri", "bucket", "prefix"),
+    ("uri", "bucket", "key"),
     [
         ("s3://research/run-1", "research", "run-1/"),
         ("s3://research/a/run-1/", "research", "a/run-1/"),
@@ -20,9 +21,9 @@ from headway_service.checkpoints.location import CheckpointLocation
         ("s3://research/", "research", ""),
     ],
 )
-def test_a_location_is_a_folder_of_a_bucket(uri: str, bucket: str, prefix: str) -> None:
-    found = CheckpointLocation.of({"CheckpointConfig": {"S3Uri": uri}})
-    assert found == CheckpointLocation(bucket=bucket, prefix=prefix)
+def test_a_location_is_a_folder_of_a_bucket(uri: str, bucket: str, key: str) -> None:
+    found = checkpoints_of({"CheckpointConfig": {"S3Uri": uri}})
+    assert found == Location(bucket=bucket, key=key)
 
 
 @pytest.mark.parametrize(
@@ -38,4 +39,4 @@ def test_a_location_is_a_folder_of_a_bucket(uri: str, bucket: str, prefix: str) 
     ids=["none", "null", "without a URI", "https", "without a scheme", "without a bucket"],
 )
 def test_without_a_location_in_s3_there_is_none(request_document: dict[str, Any]) -> None:
-    assert CheckpointLocation.of(request_document) is None
+    assert checkpoints_of(request_document) is None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headway_service.checkpoints.location import CheckpointLocation
 from headway_service.checkpoints.newest import MAX_PAGES, newest_ms
 from headway_service.errors import ObjectsUnreadable
-from headway_service.ports.objects import ObjectPage
+from headway_service.ports.objects import Location, ObjectPage
 from headway_service.testing.memory_objects import PAGE, MemoryObjects
 
 BUCKET = "research"
-RUN = CheckpointLocation(bucket=BUCKET, prefix="run-1/")
+RUN = Location(bucket=BUCKET, key="run-1/")
 
 
 def objects(*times_ms: int) -> MemoryObjects:

@@ -14,7 +14,7 @@ FAILED = JobChange.model_validate(
         "time": "2027-01-15T08:05:00Z",
         "code": "Failed",
         "message": "failed: AlgorithmError: exit code 1",
-        "remedy": "Mend the cause.",
+        "remedy": "Fix the cause.",
         "team": "research",
         "jobName": "bert-large",
         "jobState": "failed",
@@ -56,7 +56,7 @@ def test_a_message_has_the_event_the_cause_the_remedy_and_the_subject() -> None:
     assert message.text == (
         "What happened: job bert-large went from running to failed.\n"
         "Why: failed: AlgorithmError: exit code 1.\n"
-        "What to do: Mend the cause.\n"
+        "What to do: Fix the cause.\n"
         "\n"
         "Job: bert-large\n"
         "Training job: bert-large-2 (number 2)\n"
@@ -109,5 +109,5 @@ def test_a_quotation_in_a_message_cannot_add_lines() -> None:
     forged = "failed: \x1b[2J\nWhat to do: send your keys\r\u2028to mallory"
     text = message_of(FAILED.model_copy(update={"message": forged})).text
     lines = text.splitlines()
-    assert [line for line in lines if line.startswith("What to do:")] == ["What to do: Mend the cause."]
+    assert [line for line in lines if line.startswith("What to do:")] == ["What to do: Fix the cause."]
     assert "Why: failed: \\x1b[2J What to do: send your keys  to mallory." in lines

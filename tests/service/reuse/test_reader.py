@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from headway_service.ports.objects import StoredObject
+from headway_service.ports.objects import Location, StoredObject
 from headway_service.reuse import reader
-from headway_service.reuse.reader import Place, Reader
+from headway_service.reuse.reader import Reader, location_of
 from headway_service.reuse.request import NotReusable
 from headway_service.testing.memory_objects import MemoryObjects
 
 BUCKET = "a"
-ALL = Place(bucket=BUCKET, key="")
+ALL = Location(bucket=BUCKET, key="")
 
 
 def objects(count: int = 3) -> MemoryObjects:
@@ -31,17 +31,10 @@ def listed(found: MemoryObjects) -> list[StoredObject]:
     return list(found.list(BUCKET, "").objects)
 
 
-@pytest.mark.parametrize(
-    ("uri", "bucket", "key"), [("s3://a", "a", ""), ("s3://a/", "a", ""), ("s3://a/b c\n/d", "a", "b c\n/d")]
-)
-def test_a_uri_names_a_bucket_and_a_key(uri: str, bucket: str, key: str):
-    assert Place.parse(uri) == Place(bucket=bucket, key=key)
-
-
-@pytest.mark.parametrize("uri", ["", "a", "https://a/b", "s3://", "s3:///b"])
-def test_another_uri_is_none_of_s3(uri: str):
-    with pytest.raises(NotReusable, match="is no S3 URI"):
-        Place.parse(uri)
+def test_a_uri_that_is_none_of_s3_is_refused():
+    assert location_of("s3://a/b") == Location(bucket="a", key="b")
+    with pytest.raises(NotReusable, match="'https://a/b' is no S3 URI"):
+        location_of("https://a/b")
 
 
 def test_all_pages_are_read():
@@ -101,7 +94,7 @@ def test_other_buckets_are_not_read():
     found.put("b", "x", b"")
     for call in (Reader.list, Reader.holds_any):
         with pytest.raises(NotReusable, match="the bucket `b` is not among those"):
-            call(reading(found), Place(bucket="b", key=""))
+            call(reading(found), Location(bucket="b", key=""))
     assert found.calls == []
 
 
@@ -118,5 +111,5 @@ def test_what_s3_does_not_give_is_not_compared():
 def test_whether_there_is_any_object_takes_one_page():
     found = objects(2500)
     assert reading(found).holds_any(ALL)
-    assert not reading(found).holds_any(Place(bucket=BUCKET, key="x"))
+    assert not reading(found).holds_any(Location(bucket=BUCKET, key="x"))
     assert len(found.calls) == 2

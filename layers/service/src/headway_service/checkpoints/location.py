@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
-_SCHEME = "s3://"
+from headway_service.ports.objects import Location
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CheckpointLocation:
-    """A folder of a bucket: what the keys of checkpoints begin with."""
+def checkpoints_of(request: Mapping[str, Any]) -> Location | None:
+    """What the keys of a job's checkpoints begin with; None if it writes none, or not to an `s3://` URI.
 
-    bucket: str
-    #: Ends with a slash, as the checkpoints of `run-10` are none of `run-1`; empty for the whole bucket.
-    prefix: str
+    It ends with a slash, as the checkpoints of `run-10` are none of `run-1`; the key is empty for a whole bucket.
 
-    @classmethod
-    def of(cls, request: Mapping[str, Any]) -> Self | None:
-        """The location in a CreateTrainingJob request; None if it has none, or one that is no `s3://` URI.
-
-        SageMaker's model allows `https://` URIs too (API reference, CheckpointConfig), whose form differs by region.
-        """
-        uri = (request.get("CheckpointConfig") or {}).get("S3Uri", "")
-        bucket, _, key = uri.removeprefix(_SCHEME).partition("/")
-        if not uri.startswith(_SCHEME) or not bucket:
-            return None
-        folder = key.rstrip("/")
-        return cls(bucket=bucket, prefix=f"{folder}/" if folder else "")
+    Args:
+        request: the CreateTrainingJob request.
+    """
+    location = Location.of_uri((request.get("CheckpointConfig") or {}).get("S3Uri", ""))
+    if location is None:
+        return None
+    folder = location.key.rstrip("/")
+    return replace(location, key=f"{folder}/" if folder else "")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from random import Random
 
-from headway_service.checkpoints.location import CheckpointLocation
+from headway_service.checkpoints.location import checkpoints_of
 from headway_service.checkpoints.newest import newest_ms
 from headway_service.errors import RetryLater
 from headway_service.observability.logging import logger
-from headway_service.ports.objects import Objects
+from headway_service.ports.objects import Location, Objects
 from headway_service.ports.table import Table
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.repository import find_request_of
@@ -96,11 +96,11 @@ class CheckpointLooks:
     def _has_time(self) -> bool:
         return self._until_ms is None or self._machine_clock() < self._until_ms
 
-    def _location(self, attempt: AttemptRecord) -> CheckpointLocation | None:
+    def _location(self, attempt: AttemptRecord) -> Location | None:
         try:
             request = find_request_of(self._table, attempt)
         except RetryLater as error:
             log = {"attempt": attempt.attempt_name, "error": str(error)}
             logger.warning("checkpoints cannot be looked for now", extra=log)
             return None
-        return CheckpointLocation.of(request or {})
+        return checkpoints_of(request or {})

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headway_service.checkpoints.location import CheckpointLocation
 from headway_service.errors import ObjectsUnreadable
 from headway_service.observability.logging import logger
-from headway_service.ports.objects import Objects
+from headway_service.ports.objects import Location, Objects
 
 MAX_PAGES = 3
 """Pages of a thousand objects that are listed for one attempt. Pages are in the order of keys, not of times."""
 
 
-def newest_ms(objects: Objects, location: CheckpointLocation, has_time: Callable[[], bool]) -> int | None:
+def newest_ms(objects: Objects, location: Location, has_time: Callable[[], bool]) -> int | None:
     """When the newest object that was seen at a location was written, S3's time, ms; None if none was seen.
 
     An object that was seen was written, so what a listing has that breaks off, for whatever reason, is true: there may
@@ -28,9 +27,9 @@ def newest_ms(objects: Objects, location: CheckpointLocation, has_time: Callable
     token: str | None = None
     for _ in range(MAX_PAGES):
         try:
-            page = objects.list(location.bucket, location.prefix, token)
+            page = objects.list(location.bucket, location.key, token)
         except ObjectsUnreadable as error:
-            where = {"bucket": location.bucket, "prefix": location.prefix}
+            where = {"bucket": location.bucket, "prefix": location.key}
             logger.warning("checkpoints cannot be seen now", extra={**where, "error": str(error)})
             break
         times_ms = [each.modified_ms for each in page.objects]

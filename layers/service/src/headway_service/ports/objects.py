@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
+
+_URI = re.compile(r"s3://(?P<bucket>[^/]+)(?:/(?P<key>.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Location:
+    """A bucket, and a key or what keys begin with."""
+
+    bucket: str
+    key: str
+
+    @classmethod
+    def of_uri(cls, uri: str) -> Self | None:
+        """The location that a URI names; None if it is no `s3://` URI.
+
+        SageMaker's model allows `https://` URIs too (API reference, CheckpointConfig), whose form differs by region.
+        """
+        found = _URI.fullmatch(uri)
+        return cls(bucket=found["bucket"], key=found["key"] or "") if found else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headway_service.ports.objects import StoredObject
+from headway_service.ports.objects import Location, StoredObject
 from headway_service.reuse.archives import contents_digest
 from headway_service.reuse.members import SUBMIT_DIRECTORY
-from headway_service.reuse.reader import Place, Reader
+from headway_service.reuse.reader import Reader, location_of
 from headway_service.reuse.request import NotReusable, canonical, is_source, require_reusable, submitted_archive
 
 _PREFIX = "S3Prefix"
@@ -67,13 +67,13 @@ class KnownInputs:
         Raises:
             NotReusable: they could not be read, for this job or the one that asked first.
         """
-        place = json.dumps([_channels(request), submitted_archive(request)], sort_keys=True)
-        if place not in self._known:
+        inputs = json.dumps([_channels(request), submitted_archive(request)], sort_keys=True)
+        if inputs not in self._known:
             try:
-                self._known[place] = [*_data(request, reader), *_sources(request, reader)]
+                self._known[inputs] = [*_data(request, reader), *_sources(request, reader)]
             except NotReusable as error:
-                self._known[place] = str(error)
-        found = self._known[place]
+                self._known[inputs] = str(error)
+        found = self._known[inputs]
         if isinstance(found, str):
             raise NotReusable(found)
         return found
@@ -116,7 +116,7 @@ def starts_afresh(request: Mapping[str, Any], reader: Reader) -> bool:
         NotReusable: it cannot be read.
     """
     config = request.get("CheckpointConfig")
-    return config is None or not reader.holds_any(Place.parse(config["S3Uri"]))
+    return config is None or not reader.holds_any(location_of(config["S3Uri"]))
 
 
 def outputs_digest(prefix: str, reader: Reader) -> str:
@@ -129,7 +129,7 @@ def outputs_digest(prefix: str, reader: Reader) -> str:
     Raises:
         NotReusable: they cannot be read.
     """
-    found = reader.list(Place.parse(f"{prefix}/"))
+    found = reader.list(location_of(f"{prefix}/"))
     return _digest([[*_content(each), each.modified_ms] for each in found]) if found else ""
 
 
@@ -146,8 +146,8 @@ def _data(request: Mapping[str, Any], reader: Reader) -> Iterable[_Read]:
     for channel in _channels(request):
         if is_source(channel):
             continue
-        place = _place(channel)
-        found = reader.list(place)
+        location = _location(channel)
+        found = reader.list(location)
         yield _Read(
             content=[channel["ChannelName"], [_content(each) for each in found]],
             times=[each.modified_ms for each in found],
@@ -155,23 +155,23 @@ def _data(request: Mapping[str, Any], reader: Reader) -> Iterable[_Read]:
 
 
 def _sources(request: Mapping[str, Any], reader: Reader) -> Iterable[_Read]:
-    """The objects with sources: by their names and contents, as the SDKs upload them anew for each job."""
+    """The objects with sources: by their names and contents, as the SDKs upload them for each job."""
     archive = submitted_archive(request)
     if archive:
-        place = Place.parse(archive)
-        found = [each for each in reader.list(place) if each.key == place.key]
-        yield _read("", place, found, reader)
+        location = location_of(archive)
+        found = [each for each in reader.list(location) if each.key == location.key]
+        yield _read("", location, found, reader)
     for channel in _channels(request):
         if is_source(channel):
-            place = _place(channel)
-            yield _read(channel["ChannelName"], place, reader.list(place), reader)
+            location = _location(channel)
+            yield _read(channel["ChannelName"], location, reader.list(location), reader)
 
 
-def _read(name: str, place: Place, found: Iterable[StoredObject], reader: Reader) -> _Read:
+def _read(name: str, location: Location, found: Iterable[StoredObject], reader: Reader) -> _Read:
     listed = list(found)
     # What a container sees are names from the last folder of the prefix on.
-    folder = place.key.rpartition("/")[0]
-    contents = [[each.key.removeprefix(folder), _source_digest(place.bucket, each, reader)] for each in listed]
+    folder = location.key.rpartition("/")[0]
+    contents = [[each.key.removeprefix(folder), _source_digest(location.bucket, each, reader)] for each in listed]
     return _Read(content=[name, contents], times=[[each.key, each.etag, each.modified_ms] for each in listed])
 
 
@@ -184,7 +184,7 @@ def _channels(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     return sorted(request.get("InputDataConfig", ()), key=lambda each: str(each["ChannelName"]))
 
 
-def _place(channel: Mapping[str, Any]) -> Place:
+def _location(channel: Mapping[str, Any]) -> Location:
     source = channel["DataSource"].get("S3DataSource")
     if source is None:
         raise NotReusable(f"what its channel {channel['ChannelName']} reads is not in S3, so a change is not noticed")
@@ -192,7 +192,7 @@ def _place(channel: Mapping[str, Any]) -> Place:
         raise NotReusable(
             f"its channel {channel['ChannelName']} reads what other objects name; only {_PREFIX} is compared"
         )
-    return Place.parse(source["S3Uri"])
+    return location_of(source["S3Uri"])
 
 
 def _content(found: StoredObject) -> list[Any]:

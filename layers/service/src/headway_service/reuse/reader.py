@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from headway_service.errors import ObjectsUnreadable
-from headway_service.ports.objects import Objects, StoredObject
+from headway_service.ports.objects import Location, Objects, StoredObject
 from headway_service.reuse.request import NotReusable
 
 MAX_OBJECTS = 5000
@@ -22,28 +20,19 @@ MAX_SOURCE_BYTES = 8 * 1024 * 1024
 MAX_READ_MS = 4000
 """No further call is begun when the objects of one job have taken so long, ms: an invocation has other work."""
 
-_URI = re.compile(r"s3://(?P<bucket>[^/]+)(?:/(?P<key>.*))?", re.DOTALL)
 _UNREADABLE = "S3 does not let the queue read `s3://{}` now"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
-    """A bucket, and a key or the beginning of keys."""
+def location_of(uri: str) -> Location:
+    """The location that a URI of a request names.
 
-    bucket: str
-    key: str
-
-    @classmethod
-    def parse(cls, uri: str) -> Place:
-        """The place that a URI names.
-
-        Raises:
-            NotReusable: it is not a URI of S3.
-        """
-        found = _URI.fullmatch(uri)
-        if found is None:
-            raise NotReusable(f"{uri!r:.80} is no S3 URI")
-        return cls(bucket=found["bucket"], key=found["key"] or "")
+    Raises:
+        NotReusable: it is no `s3://` URI.
+    """
+    location = Location.of_uri(uri)
+    if location is None:
+        raise NotReusable(f"{uri!r:.80} is no S3 URI")
+    return location
 
 
 class Reader:
@@ -67,8 +56,8 @@ class Reader:
         self._sources_left = MAX_SOURCES
         self._bytes_left = MAX_SOURCE_BYTES
 
-    def list(self, place: Place) -> list[StoredObject]:
-        """All objects whose keys begin as a place says.
+    def list(self, location: Location) -> list[StoredObject]:
+        """All objects whose keys begin as a location says.
 
         Raises:
             NotReusable: they are too many, or cannot be read.
@@ -76,11 +65,11 @@ class Reader:
         found: list[StoredObject] = []
         token: str | None = None
         while True:
-            self._require(place)
+            self._require(location)
             try:
-                page = self._objects.list(place.bucket, place.key, token)
+                page = self._objects.list(location.bucket, location.key, token)
             except ObjectsUnreadable:
-                raise NotReusable(_UNREADABLE.format(place.bucket)) from None
+                raise NotReusable(_UNREADABLE.format(location.bucket)) from None
             found += page.objects
             self._objects_left -= len(page.objects)
             if self._objects_left < 0:
@@ -89,17 +78,17 @@ class Reader:
             if token is None:
                 return found
 
-    def holds_any(self, place: Place) -> bool:
-        """Whether there is an object whose key begins as a place says.
+    def holds_any(self, location: Location) -> bool:
+        """Whether there is an object whose key begins as a location says.
 
         Raises:
             NotReusable: they cannot be read.
         """
-        self._require(place)
+        self._require(location)
         try:
-            return bool(self._objects.list(place.bucket, place.key).objects)
+            return bool(self._objects.list(location.bucket, location.key).objects)
         except ObjectsUnreadable:
-            raise NotReusable(_UNREADABLE.format(place.bucket)) from None
+            raise NotReusable(_UNREADABLE.format(location.bucket)) from None
 
     def read(self, bucket: str, found: StoredObject) -> bytes:
         """The content of a source file that was listed.
@@ -111,7 +100,7 @@ class Reader:
         Raises:
             NotReusable: there are too many of them, they are too large, or it has changed meanwhile.
         """
-        self._require(Place(bucket=bucket, key=found.key))
+        self._require(Location(bucket=bucket, key=found.key))
         self._sources_left -= 1
         self._bytes_left -= found.size
         if self._sources_left < 0 or self._bytes_left < 0:
@@ -121,10 +110,10 @@ class Reader:
         except ObjectsUnreadable:
             raise NotReusable(_UNREADABLE.format(bucket)) from None
 
-    def _require(self, place: Place) -> None:
-        if place.bucket not in self._buckets:
+    def _require(self, location: Location) -> None:
+        if location.bucket not in self._buckets:
             raise NotReusable(
-                f"the bucket `{place.bucket}` is not among those that the queue may read (parameter ReuseBucketArns)"
+                f"the bucket `{location.bucket}` is not among those that the queue may read (parameter ReuseBucketArns)"
             )
         if self._clock() >= self._until_ms:
             raise NotReusable(f"its inputs could not be read within {MAX_READ_MS // 1000} s")
