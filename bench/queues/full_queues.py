@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from random import Random
@@ -21,7 +21,7 @@ from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
-from headway_service.ports.table import Put
+from headway_service.ports.table import Put, Table
 from headway_service.store import transitions
 from headway_service.store.records.job import JobRecord, request_key
 from headway_service.testing.memory_table import MemoryTable
@@ -114,14 +114,21 @@ class HeadwayQueue(MeteredQueue):
             self._submit(f"running-{number}", RUNNING_PRIORITY)
         self.settle_down()
         self._submit(_waiting(0), WAITING_PRIORITIES[0])
-        pattern = JobRecord.parse(self.table.get(JobRecord.key(_waiting(0))) or {})
-        request = (self.table.get(request_key(_waiting(0))) or {})["jobDetails"]
         rng = Random(1)
-        for number in range(1, waiting):
-            changes = {"job_name": _waiting(number), "priority": rng.choice(WAITING_PRIORITIES)}
-            changes |= {"team": TEAMS[number % len(TEAMS)], "entry_time": pattern.entry_time - number}
-            job = pattern.model_copy(update=changes)
-            self.table.write(transitions.enqueue(job, request.replace(_waiting(0), job.job_name)))
+        entry_time = JobRecord.parse(self.table.get(JobRecord.key(_waiting(0))) or {}).entry_time
+        enqueue_copies(
+            self.table,
+            _waiting(0),
+            (
+                {
+                    "job_name": _waiting(number),
+                    "priority": rng.choice(WAITING_PRIORITIES),
+                    "team": TEAMS[number % len(TEAMS)],
+                    "entry_time": entry_time - number,
+                }
+                for number in range(1, waiting)
+            ),
+        )
         # They were accepted long ago, and their events were published.
         self._published = len(self.table.written)
 
@@ -242,6 +249,21 @@ class ArticleQueue:
             return self._fleet.call(operation, request, now=self._now_s)
         finally:
             self._fleet_ns += time.process_time_ns() - begun_ns
+
+
+def enqueue_copies(table: Table, name: str, copies: Iterable[Mapping[str, Any]]) -> None:
+    """Let jobs like one that waits enter the queue without the checks of admission, which take long.
+
+    Args:
+        table: of the deployment.
+        name: the job that waits.
+        copies: what differs, by fields of the job's record; at least the name.
+    """
+    pattern = JobRecord.parse(table.get(JobRecord.key(name)) or {})
+    request = (table.get(request_key(name)) or {})["jobDetails"]
+    for changes in copies:
+        job = pattern.model_copy(update=changes)
+        table.write(transitions.enqueue(job, request.replace(name, job.job_name)))
 
 
 def complete_first(fleet: FakeSageMaker, now_s: float) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from bench.metering.dynamodb_units import MeteredTable
 from bench.metering.table_scans import ScannedTable
-from bench.queues.full_queues import ArticleQueue, FullQueue, HeadwayQueue
+from bench.queues.full_queues import ArticleQueue, FullQueue, HeadwayQueue, enqueue_copies
 from bench.queues.used_year import used_year
 from bench.queues.virtual_time import MeteredQueue, usual_request
 from bench.runs.long_queues import OPERATIONS, LongLines
@@ -182,13 +182,21 @@ def test_a_listing_of_the_first_hundred_reads_the_fronts_of_the_queues(
     assert uses[VERY_MANY]["listing"][READS] <= MOST_READS_OF_A_LISTING
 
 
+def without_teams(waiting: int) -> MeteredQueue:
+    """A queue in which so many jobs wait, and one runs."""
+    world = MeteredQueue(1, limits={"waitingPerTeam": 10_000, "waitingPerOwner": 10_000})
+    world.submit("runs")
+    world.submit("waits")
+    enqueue_copies(world.table, "waits", ({"job_name": f"job-{number:05}"} for number in range(1, waiting)))
+    world.minute()
+    world.reset()
+    return world
+
+
 def test_a_listing_without_teams_reads_as_much_however_many_wait() -> None:
     reads = []
     for waiting in (SHORT, 10 * SHORT):
-        world = MeteredQueue(1, limits={"waitingPerTeam": 10_000, "waitingPerOwner": 10_000})
-        for number in range(waiting):
-            world.submit(f"job-{number:05}")
-        world.reset()
+        world = without_teams(waiting)
         assert world.invoke("api", http_event("GET", "/jobs", query={"limit": ["50"]}))["statusCode"] == 200
         reads.append(world.used["api", READS])
     assert reads[1] <= MOST_GROWTH * reads[0]
@@ -199,9 +207,7 @@ MOST_CALLS_OF_A_LISTED_JOB = 40
 
 
 def test_a_job_of_a_long_listing_takes_few_function_calls() -> None:
-    world = MeteredQueue(1, limits={"waitingPerTeam": 10_000, "waitingPerOwner": 10_000})
-    for number in range(15 * SHORT):
-        world.submit(f"job-{number:05}")
+    world = without_teams(15 * SHORT)
     called = 0
 
     def count(frame: FrameType, event: str, _: object) -> None:
