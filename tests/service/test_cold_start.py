@@ -20,6 +20,13 @@ def below(kind):
 models = [Configuration, *below(Record)]
 print(len(models) > 9, [each.__name__ for each in models if each.__pydantic_complete__])
 """
+COLLECTOR = """
+import gc
+import app
+from headway_service import cold_start
+frozen = gc.get_freeze_count() > 100_000
+print(gc.isenabled(), frozen, gc.get_threshold()[0] == cold_start.YOUNG_OBJECTS > 10_000)
+"""
 SUMMARIES = """
 import app
 from headway_service.api.summary_document import _summaries
@@ -40,3 +47,7 @@ def test_no_validator_of_a_record_or_of_the_configuration_is_built() -> None:
 
 def test_no_serializer_of_summaries_is_built() -> None:
     assert printed(SUMMARIES) == "0"
+
+
+def test_the_collector_runs_less_often_without_the_objects_of_modules() -> None:
+    assert printed(COLLECTOR) == "True True True"
