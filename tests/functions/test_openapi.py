@@ -10,6 +10,7 @@ import pytest
 from aws_lambda_powertools.event_handler.openapi.models import OpenAPI
 
 from headway_service.api import openapi
+from headway_service.api.times import TIME
 from tests.functions import published
 from tests.functions.conftest import Functions
 
@@ -24,7 +25,7 @@ OPERATIONS = [
 
 def test_the_served_document_equals_the_published_one_and_the_handlers(functions: Functions) -> None:
     text = (Path(__file__).parents[2] / "docs" / "openapi.json").read_text("utf-8")
-    assert text == openapi.document_text(), "write it anew: make openapi"
+    assert text == openapi.document_text(), "write it again: make openapi"
     assert functions.http("GET", "/openapi.json") == (200, json.loads(text))
 
 
@@ -43,6 +44,14 @@ def references(part: Any) -> set[str]:
 def test_every_reference_resolves_and_every_schema_is_used() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     assert references(DOCUMENT) == {f"#/components/schemas/{name}" for name in schemas}
+
+
+def test_a_parameter_is_left_out_or_has_a_value() -> None:
+    parameters = [each for _, operation in OPERATIONS for each in operation.get("parameters", ())]
+    assert len(parameters) > 50
+    assert [each["name"] for each in parameters if "null" in json.dumps(each["schema"])] == []
+    since = next(each for each in DOCUMENT["paths"]["/events"]["get"]["parameters"] if each["name"] == "since")
+    assert (since["required"], since["schema"]["type"], since["schema"]["pattern"]) == (False, "string", TIME)
 
 
 def test_every_call_is_signed() -> None:

@@ -118,6 +118,8 @@ def test_the_api_lists_what_was_published(ears: Ears) -> None:
         ("after", "1" * 30),
         ("since", "yesterday"),
         ("since", "2026-11-21T10:00:00"),
+        ("since", "2026-02-30"),
+        ("since", "1795722962"),
         ("code", "Exploded"),
         ("limit", "0"),
         ("limit", "101"),

@@ -20,7 +20,7 @@ gc.disable()
 
 
 def freeze() -> None:
-    """All modules are loaded: enable the collector, without the objects that exist by now, and let it run less often."""
+    """All modules are loaded: enable the collector, which leaves out what exists by now and runs less often."""
     if not gc.isenabled():  # the first of several functions in one process, as in tests, has loaded what all have
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS)

@@ -68,6 +68,7 @@ def document() -> dict[str, Any]:
     made["servers"] = [{"url": "{endpoint}", "variables": {"endpoint": _ENDPOINT}}]
     made["paths"] = dict(sorted(made["paths"].items()))
     _drop_titles(made)
+    _drop_nulls_of_parameters(made)
     _drop_unused_schemas(made)
     return made
 
@@ -81,6 +82,16 @@ def _drop_titles(part: Any) -> None:
             part["schema"].pop("title", None)
     for each in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
         _drop_titles(each)
+
+
+def _drop_nulls_of_parameters(made: dict[str, Any]) -> None:
+    """A parameter is left out or has a value: no text of a URL or a header is null."""
+    for call in (call for path in made["paths"].values() for call in path.values()):
+        for parameter in call.get("parameters", ()):
+            kinds = parameter["schema"].pop("anyOf", None)
+            if kinds is not None:
+                (kind,) = (each for each in kinds if each != {"type": "null"})
+                parameter["schema"] = {**kind, **parameter["schema"]}
 
 
 def _drop_unused_schemas(made: dict[str, Any]) -> None:

@@ -7,13 +7,13 @@ from typing import Annotated
 
 from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Query
-from pydantic import AwareDatetime
 
 from headway.api_documents.events import EventPage
 from headway.reasons import ReasonCode
 from headway_service.api.request_context import container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import event_page_document
+from headway_service.api.times import TIME, time_ms
 from headway_service.errors import InvalidRequest
 from headway_service.feed.cursor import MAX_CURSOR_CHARS, Cursor
 from headway_service.feed.read import MAX_EVENTS, EventFilter
@@ -30,7 +30,10 @@ def list_events(
         str | None,
         Query(max_length=MAX_CURSOR_CHARS, description="The cursor of an answer before: only events after it."),
     ] = None,
-    since: Annotated[AwareDatetime | None, Query(description="Only events that happened since this time.")] = None,
+    since: Annotated[
+        str | None,
+        Query(pattern=TIME, description="Only events since this time; a day is its first moment, in UTC."),
+    ] = None,
     job: Annotated[
         str | None, Query(min_length=1, max_length=MAX_JOB_NAME_CHARS, description="Only events of this job.")
     ] = None,
@@ -50,7 +53,7 @@ def list_events(
         job=job,
         team=team,
         codes=frozenset(code or ()),
-        since_ms=None if since is None else int(since.timestamp() * 1000),
+        since_ms=None if since is None else time_ms(since, "since"),
     )
     place = None if after is None else Cursor.parse(after)
     return event_page_document(container(request).feed_reader.read(place, wanted, limit))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from http import HTTPStatus
 from typing import Annotated
 
@@ -24,6 +24,7 @@ from headway_service.accounting.run_times import read_quality
 from headway_service.api.request_context import caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.routes.jobs import MAX_ARN_CHARS
+from headway_service.api.times import TIME, time_ms
 from headway_service.api.usage_documents import history_document, quality_document, usage_document
 from headway_service.errors import InvalidRequest, NotAllowed, SumsChanged, UnsupportedMediaType
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
@@ -36,10 +37,6 @@ router = DocumentedRouter("Usage")
 MAX_TOKEN_CHARS = 2000
 """The longest token of a page: it has the key of an item, up to 1 KB."""
 
-_TIME = explained(
-    r"^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d))?$",
-    "a UTC day such as 2026-11-25, or a time with its zone such as 2026-11-25T08:00Z",
-)
 _DAY = explained(r"^\d{4}-\d\d-\d\d$", "a day such as 2026-11-25")
 _BY = explained(
     r"^(team|owner|pool|tag:[A-Za-z0-9_.:/=+@-]{1,128})$", "team, owner, pool, or tag: and the key of a tag"
@@ -60,10 +57,10 @@ def list_history(
     *,
     request: Request,
     since: Annotated[
-        str, Query(pattern=_TIME, description="Only jobs that ended then or later; a day is its first moment, in UTC.")
+        str, Query(pattern=TIME, description="Only jobs that ended then or later; a day is its first moment, in UTC.")
     ],
     until: Annotated[
-        str | None, Query(pattern=_TIME, description="Only jobs that ended before; by default up to now.")
+        str | None, Query(pattern=TIME, description="Only jobs that ended before; by default up to now.")
     ] = None,
     state: Annotated[list[JobState] | None, Query(description="Only these terminal states; may be repeated.")] = None,
     mine: Annotated[bool, Query(description="Only the caller's jobs.")] = False,
@@ -85,8 +82,8 @@ def list_history(
         owners.append(caller(request).arn)
     wanted = JobFilter(states=frozenset(state or TERMINAL), owners=frozenset(owners), team=team)
     # Without an end, the span is the same for each page: it ends after all jobs.
-    until_ms = _MAX_TIME_MS if until is None else min(_MAX_TIME_MS, _time_ms(until, "until"))
-    page, following = list_ended(given.table, wanted, _time_ms(since, "since"), until_ms, limit, next_token)
+    until_ms = _MAX_TIME_MS if until is None else min(_MAX_TIME_MS, time_ms(until, "until"))
+    page, following = list_ended(given.table, wanted, time_ms(since, "since"), until_ms, limit, next_token)
     return history_document(page, following, given.prices)
 
 
@@ -218,14 +215,6 @@ def repair_usage(request: Request, repair: Annotated[Repair, Body()]) -> UsageRe
 
 _MAX_TIME_MS = 10**13 - 1
 """The latest time that a key of the listing holds."""
-
-
-def _time_ms(text: str, name: str) -> int:
-    try:
-        at = datetime.fromisoformat(text)
-        return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
-    except ValueError:
-        raise InvalidRequest(f"{name}: there is no time {text}") from None
 
 
 def _day(text: str, name: str) -> date:

@@ -1,0 +1,31 @@
+"""Times in the queries of calls."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from headway_service.errors import InvalidRequest
+from headway_service.validation_messages import explained
+
+TIME = explained(
+    r"^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d))?$",
+    "a UTC day such as 2026-11-25, or a time with its zone such as 2026-11-25T08:00Z",
+)
+"""The pattern of a time."""
+
+
+def time_ms(text: str, name: str) -> int:
+    """A time, ms since the epoch; a day is its first moment, in UTC.
+
+    Args:
+        text: the time, as :data:`TIME` has it.
+        name: of the parameter.
+
+    Raises:
+        InvalidRequest: there is no such time.
+    """
+    try:
+        at = datetime.fromisoformat(text)
+        return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+    except ValueError:
+        raise InvalidRequest(f"{name}: there is no time {text}") from None
