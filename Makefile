@@ -28,10 +28,10 @@ EXAMPLE ?=
 TORCH ?= torch==2.13.0+cpu
 # What `make test…` passes on to pytest, such as PYTEST="-k preempt -x".
 PYTEST ?=
-# How many processes run the quick tests, and how many, with a sandbox each, those on sandboxes. 0 runs them in one that
-# a debugger can be attached to.
+# How many processes run the quick tests, and how many, with a sandbox each, those on sandboxes, which often wait: three
+# use three quarters of two cores. 0 runs them in one that a debugger can be attached to.
 WORKERS ?= auto
-E2E_WORKERS ?= 2
+E2E_WORKERS ?= 3
 # After how many seconds an end-to-end test fails with the stacks of its threads: none takes half as long.
 E2E_TIMEOUT_S ?= 900
 
