@@ -130,7 +130,7 @@ test-covalent: .venv/.made .envs/sandbox/.made .envs/sam/.made $(COVALENT:%=.env
 
 .PHONY: test-board
 test-board: .venv/.made .envs/board/.made ## only the board: in the terminal, in tmux and in a Chromium if the machine has them
-	$(VENV)/python -m pytest tests/client/board tests/client/cli/test_board.py $(PYTEST)
+	$(VENV)/python -m pytest tests/client/board tests/client/cli/commands/jobs/test_board.py $(PYTEST)
 	PYTHONPATH=$(CLIENT_PATH) .envs/board/bin/python -m pytest tests/client/board/terminal tests/client/board/browser $(PYTEST)
 
 .PHONY: test-training

@@ -14,7 +14,7 @@ from botocore.exceptions import NoCredentialsError
 from deploy import parameters, preflight
 from deploy.account import NO_STACK, Account, Endpoint, Stack
 from tests.deploy.test_parameters import NEEDED
-from tests.template.test_network import Plain
+from tests.template.security.test_network import Plain
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "template.yaml"

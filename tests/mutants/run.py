@@ -85,7 +85,7 @@ def _core(module: str) -> Target:
         modules=(module,),
         tests=("tests/core",),
         # It replaces parts of the module.
-        without=("tests/core/scheduling/test_mutations.py",),
+        without=("tests/core/scheduling/promises/test_mutations.py",),
     )
 
 

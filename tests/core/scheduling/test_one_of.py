@@ -10,7 +10,7 @@ from headway.model import Allocation, Reservation, WaitingJob
 from headway.policy import Policy, Team
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, reserved, snapshot, starts
-from tests.core.scheduling.test_promises import reserved_starts_are_kept
+from tests.core.scheduling.promises.test_promises import reserved_starts_are_kept
 
 POOLS = {P5: 2, G5: 2}
 

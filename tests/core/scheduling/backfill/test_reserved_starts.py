@@ -6,7 +6,7 @@ import pytest
 
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.policy import Policy, Team
-from tests.core.scheduling.test_promises import reserved_starts_are_kept
+from tests.core.scheduling.promises.test_promises import reserved_starts_are_kept
 
 CPU, GPU = "ml.c5.large", "ml.g5.xlarge"
 NOW_MS = 10_000_000

@@ -21,9 +21,9 @@ from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from headway.scheduling.standing import standing_after, standing_on_entry
 from tests.core.builders import NOW_MS, P5, held, job, snapshot
-from tests.core.scheduling import test_histories as histories
-from tests.core.scheduling import test_promises as promises
-from tests.core.scheduling import test_turns as turns
+from tests.core.scheduling.promises import test_histories as histories
+from tests.core.scheduling.promises import test_promises as promises
+from tests.core.scheduling.promises import test_turns as turns
 from tests.core.strategies import STEP_MS, World, among_equals, by_predictions, nothing_owed, sharing, snapshots
 
 

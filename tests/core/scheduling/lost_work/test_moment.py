@@ -36,7 +36,7 @@ from tests.core.builders import (
     warm,
     warm_releases,
 )
-from tests.core.scheduling import test_promises as promises
+from tests.core.scheduling.promises import test_promises as promises
 from tests.core.strategies import NOW_MS as NOW
 from tests.core.strategies import POOLS, nothing_owed, snapshots
 

@@ -26,9 +26,9 @@ from headway.scheduling.backfill import claims, reserved_starts, size_changes
 from headway.scheduling.ordering import running_priority, victim_order
 from headway.scheduling.preemption import protected_until_ms
 from headway.vectors import total
-from tests.core.scheduling import test_histories as histories
-from tests.core.scheduling import test_promises as promises
-from tests.core.scheduling import test_turns as turns
+from tests.core.scheduling.promises import test_histories as histories
+from tests.core.scheduling.promises import test_promises as promises
+from tests.core.scheduling.promises import test_turns as turns
 from tests.core.strategies import (
     beside_a_warm_pool,
     borrowed_from_red,

@@ -13,7 +13,7 @@ from headway.reasons import ReasonCode
 from headway.scheduling.fair_share import TeamUse
 from headway.scheduling.scheduler import schedule
 from headway.vectors import minus
-from tests.core.scheduling.test_promises import own, plain_rank
+from tests.core.scheduling.promises.test_promises import own, plain_rank
 from tests.core.strategies import World, borrowing_goes_on, snapshots
 
 

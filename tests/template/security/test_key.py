@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 import pytest
 from yaml import load
 
-from tests.template.test_network import Plain
+from tests.template.security.test_network import Plain
 
 
 @pytest.fixture(scope="module")

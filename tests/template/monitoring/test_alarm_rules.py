@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headway_sandbox.cloudwatch.alarm_evaluation import ALARM, INSUFFICIENT_DATA, OK, AlarmSettings, evaluate, sample
-from tests.template.test_alarms import ALARMS, HEARTBEATS
+from tests.template.monitoring.test_alarms import ALARMS, HEARTBEATS
 
 NOW_S = 1_800_000_000.0
 

@@ -19,7 +19,7 @@ from tests.client.fakes.server import ContractServer
 Run = Callable[..., tuple[int, str, str]]
 Write = Callable[[str, Any], str]
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[5]
 P5 = "ml.p5.48xlarge"
 POLICY: dict[str, Any] = {
     "pools": {P5: {"size": 2}},

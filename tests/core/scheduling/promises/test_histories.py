@@ -11,7 +11,7 @@ from headway.model import Allocation, Snapshot, WaitingJob
 from headway.policy import Policy, Team
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
-from tests.core.scheduling import test_promises as promises
+from tests.core.scheduling.promises import test_promises as promises
 from tests.core.strategies import (
     POOLS,
     STEP_MS,
