@@ -25,7 +25,7 @@ from bench.peers.side import seconds
 from bench.queues.full_queues import ENDLESS_S, TEAMS
 from bench.queues.virtual_time import POOL, MeteredQueue, usual_request
 from headway_sandbox.inprocess.lambda_loader import event, http_event
-from headway_service.admission.queue_recounts import COUNTED_EACH_MS
+from headway_service.admission.queues.recounts import COUNTED_EACH_MS
 from headway_service.config.document import MAX_WAITING
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Equals, Item, Key, Put, Tally

@@ -7,7 +7,7 @@ from functools import cached_property
 import boto3
 
 from headway_service.accounting.consumer import UsageConsumer
-from headway_service.admission.queue_recounts import QueueRecounts
+from headway_service.admission.queues.recounts import QueueRecounts
 from headway_service.aws.ec2_spot_scores import Ec2SpotScores
 from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.bootstrap.clients import CALL_LIMITS, ONE_TRY

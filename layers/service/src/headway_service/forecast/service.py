@@ -21,7 +21,7 @@ from headway.prediction.run_times import RunTimes
 from headway.reasons import ReasonCode
 from headway.reasons.remedies import remedy_for
 from headway_service.admission.admit import Admitted, admit
-from headway_service.admission.queue_limits import QueueLimits
+from headway_service.admission.queues.limits import QueueLimits
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration, Pool
 from headway_service.errors import FieldError, InvalidRequest, JobNotFound, NameInUse, RequestError

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from headway import reasons
 from headway.errors import InvalidTransition
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
-from headway_service.admission.queue_limits import QueueLimits
+from headway_service.admission.queues.limits import QueueLimits
 from headway_service.config.authorization import Action, Caller
 from headway_service.config.document import Configuration
 from headway_service.errors import Conflict, FieldError, InvalidRequest, JobEnded, NotWaiting
@@ -194,7 +194,7 @@ class JobCommands:
             JobNotFound: there is none of that name.
             NotAllowed: the caller may not change it.
             JobEnded: it has ended.
-            QueueFull: see :meth:`headway_service.admission.queue_limits.QueueLimits.require`.
+            QueueFull: see :meth:`headway_service.admission.queues.limits.QueueLimits.require`.
             RetryLater: others keep changing it.
         """
         checked: list[QueueLimits] = []

@@ -85,6 +85,9 @@ class PositionExplainer:
         policy = self._policy()
         front = front_for(self._table, waiting, ledger, policy)
         if not front.heads:
+            if all(ahead >= MAX_PLACE for ahead in front.counted.values()):
+                # So many are ahead of the first of these jobs in a queue of each.
+                return _further_back(dict.fromkeys(job.job_name for job in waiting))
             places = _QueueView(self._table, ledger.queue_teams, counted=front.counted).places(waiting)
             return _further_back(places)
         heads = front.heads

@@ -13,7 +13,7 @@ from headway.scheduling.standing import standing_on_entry
 from headway_service.admission import training_plans
 from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.policy_view import job_limit_ms
-from headway_service.admission.queue_limits import QueueLimits
+from headway_service.admission.queues.limits import QueueLimits
 from headway_service.admission.submission import Submission
 from headway_service.config.authorization import Action, Caller
 from headway_service.config.document import Configuration
@@ -97,7 +97,7 @@ class RequestChanges:
             RestoreUnfinished: the table was restored, and the job may run already.
             InvalidRequest, RequestTooLarge, RuleViolation, ImpossibleDemand: see
                 :func:`headway_service.admission.admit.admit`.
-            QueueFull: see :meth:`headway_service.admission.queue_limits.QueueLimits.require`.
+            QueueFull: see :meth:`headway_service.admission.queues.limits.QueueLimits.require`.
             RetryLater: others keep changing it.
         """
 

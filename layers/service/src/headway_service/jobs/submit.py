@@ -10,7 +10,7 @@ from headway.policy import Policy
 from headway.prediction.run_times import RunTimes
 from headway_service.admission import training_plans
 from headway_service.admission.admit import Admitted, admit
-from headway_service.admission.queue_limits import QueueLimits
+from headway_service.admission.queues.limits import QueueLimits
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
 from headway_service.errors import (
@@ -120,7 +120,7 @@ class Submitter:
         Raises:
             InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand: see
                 :func:`headway_service.admission.admit.admit`.
-            QueueFull: see :meth:`headway_service.admission.queue_limits.QueueLimits.require`.
+            QueueFull: see :meth:`headway_service.admission.queues.limits.QueueLimits.require`.
             NameInUse: another request, or another caller's, has that name.
         """
         context = self.context(caller)

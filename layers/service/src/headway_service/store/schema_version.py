@@ -31,17 +31,20 @@ def upgrade(item: Item) -> Item:
     """
     # Stream records hold numbers as Decimal. Before the first release items had no attribute "schemaVersion".
     number = int(item.get("schemaVersion", 0))
-    name = f"the item {item.get('pk')} {item.get('sk')}"
     if number > SCHEMA:
         raise NewerSchema(
-            f"{name} has schema version {number} and this code reads up to schema version {SCHEMA}: "
+            f"{_name(item)} has schema version {number} and this code reads up to schema version {SCHEMA}: "
             "deploy the version that wrote it, or a later one"
         )
     for step in range(number, SCHEMA):
         if step not in UPGRADES:
             raise OlderSchema(
-                f"{name} has schema version {number}, which this code does not read: deploy with another TableName for "
-                "an empty queue, or deploy a version in between first, which upgrades the table"
+                f"{_name(item)} has schema version {number}, which this code does not read: deploy with another "
+                "TableName for an empty queue, or deploy a version in between first, which upgrades the table"
             )
         item = UPGRADES[step](item)
     return item
+
+
+def _name(item: Item) -> str:
+    return f"the item {item.get('pk')} {item.get('sk')}"

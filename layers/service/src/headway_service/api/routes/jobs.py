@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Self
 
-from aws_lambda_powertools.event_handler import Request
+from aws_lambda_powertools.event_handler import Request, Response
 from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -19,6 +19,7 @@ from headway.lifecycle import TERMINAL, JobState
 from headway.sweeps import MAX_MEMBERS
 from headway_service.admission.submission import Submission
 from headway_service.api.add_job_body import submission_in
+from headway_service.api.job_page import page_response
 from headway_service.api.request_context import (
     SUBMITTED,
     IdempotencyKey,
@@ -223,7 +224,9 @@ def submit_jobs(
     return batch_document(results)
 
 
-@router.call("GET /jobs", {HTTPStatus.OK: "A page of jobs."}, InvalidRequest, NotAllowed)
+@router.call(
+    "GET /jobs", {HTTPStatus.OK: "A page of jobs."}, InvalidRequest, NotAllowed, models={HTTPStatus.OK: JobPage}
+)
 def list_jobs(
     *,
     request: Request,
@@ -250,7 +253,7 @@ def list_jobs(
     next_token: Annotated[
         str | None, Query(alias="nextToken", max_length=1000, description="The token of the previous page.")
     ] = None,
-) -> JobPage:
+) -> Response[str]:
     """List jobs.
 
     Jobs that hold instances come first, then waiting jobs in rank order, then ended jobs, newest first.
@@ -262,7 +265,7 @@ def list_jobs(
         states=frozenset(state or _NOT_ENDED), owners=frozenset(owners), team=team, name_contains=name_contains
     )
     page, following = container(request).job_queries.jobs(wanted, limit, next_token)
-    return JobPage(jobs=tuple(job_document(seen) for seen in page), next_token=following)
+    return page_response(JobPage(jobs=tuple([job_document(seen) for seen in page]), next_token=following))
 
 
 @router.call("GET /jobs/<name>", {HTTPStatus.OK: "The job."}, NotAllowed, JobNotFound)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headway_service.admission.queue_counts import QueueCounts
+from headway_service.admission.queues.counts import QueueCounts
 from headway_service.config.document import Limits
 from headway_service.errors import QueueFull
 from headway_service.ports.table import Table

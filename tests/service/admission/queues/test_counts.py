@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway_service.admission import queue_counts, queue_limits, queue_recounts
-from headway_service.admission.queue_recounts import COUNTED_EACH_MS, QueueRecounts
+from headway_service.admission.queues import counts as queue_counts
+from headway_service.admission.queues import limits as queue_limits
+from headway_service.admission.queues import recounts as queue_recounts
+from headway_service.admission.queues.recounts import COUNTED_EACH_MS, QueueRecounts
 from headway_service.config.authorization import Caller
 from headway_service.errors import QueueFull, RetryLater
 from headway_service.ports.table import Delete, Equals, Item, Key, Put, Tally, Write

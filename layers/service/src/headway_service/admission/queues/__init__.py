@@ -1,0 +1,1 @@
+"""Whether queues have room for further jobs."""
