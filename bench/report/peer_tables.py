@@ -10,9 +10,7 @@ from bench.report.kueue_figures import KUEUE_ADMISSION_S, KUEUE_S, WORK_S
 from bench.report.markdown import Figures, in_three_figures, runs_told, spread_cell, table, times_cell, values_cell
 from bench.report.plots import handlers_advantage
 from bench.scenarios.article import COMES, ENDS, JOB, MS, READS, WITH_ANSWERS_MS
-from bench.scenarios.slurm import BOTO3, HANDLER
-
-ALONE = "Headway's handlers alone"
+from bench.scenarios.slurm import ALONE, BOTO3, HANDLER
 
 
 def slurm_table(slurm: Figures) -> str:

@@ -8,6 +8,7 @@ from bench.peers.side import advantage
 from bench.report.markdown import Figures
 from bench.report.svg import bar_plot, line_plot, svg
 from bench.scenarios.article import ENDS, MS, READS
+from bench.scenarios.slurm import ALONE
 
 BACKLOG = "jobs waiting"
 
@@ -61,5 +62,5 @@ def _beside_slurm(slurm: Figures) -> str:
 
 def handlers_advantage(name: str, figure: Figures) -> float | None:
     """The factor by which the figure of Headway's handlers alone is better than Slurm's; None if there is none."""
-    alone = figure.get("Headway's handlers alone")
+    alone = figure.get(ALONE)
     return None if alone is None else advantage(name, alone["median"], figure["Slurm"]["median"])

@@ -41,6 +41,9 @@ GRACE_S = 2
 """How long a job takes to stop: Slurm's KillWait, and SANDBOX_STOP_SECONDS of the training job."""
 HANDLER, HANDLER_GOAL_MS = "handler of a warm submission, ms", 5.0
 BOTO3 = "of it boto3's part, ms"
+ALONE = "Headway's handlers alone"
+LISTING, LISTING_GOAL_MS = "listing of 10,000: all, ms", 400.0
+"""The goal is for the handler alone: the sandbox's emulator takes longer than DynamoDB."""
 _WARM_UPS, _PROFILED = 5, 50
 
 
@@ -154,7 +157,7 @@ def compared(ours: Figures, theirs: Figures, own: Figures) -> dict[str, Any]:
             "Slurm": spread(theirs[name]),
             "Headway": spread(values),
             "timesAsGood": float(f"{advantage(name, medians[name], others[name]):.3g}"),
-            **({"Headway's handlers alone": spread(own[name])} if name in own else {}),
+            **({ALONE: spread(own[name])} if name in own else {}),
         }
         for name, values in ours.items()
     }
@@ -162,6 +165,9 @@ def compared(ours: Figures, theirs: Figures, own: Figures) -> dict[str, Any]:
     handler_ms = statistics.median(own[HANDLER])
     if handler_ms >= HANDLER_GOAL_MS:
         missed.append(f"{HANDLER}: {handler_ms:.1f}; the goal is under {HANDLER_GOAL_MS:g}")
+    listing_ms = statistics.median(own[LISTING]) if LISTING in own else 0.0
+    if listing_ms >= LISTING_GOAL_MS:
+        missed.append(f"{LISTING}, the handler alone: {listing_ms:.0f}; the goal is under {LISTING_GOAL_MS:g}")
     return {"figures": figures, **{name: spread(own[name]) for name in (HANDLER, BOTO3)}, "missed": missed}
 
 
@@ -177,7 +183,7 @@ def table_of(result: Mapping[str, Any]) -> str:
     lines = [f"{'':<46}{'Slurm':>24}{'Headway':>24}{'times':>8}{'handlers alone':>24}"]
     for name, figure in result["figures"].items():
         cells = [_cell(figure[side]) for side in sides]
-        alone = _cell(figure.get("Headway's handlers alone"))
+        alone = _cell(figure.get(ALONE))
         lines.append(f"{name:<46}{cells[0]:>24}{cells[1]:>24}{figure['timesAsGood']:>8.3g}{alone:>24}")
     lines += [f"{name:<46}{'':>56}{_cell(result[name]):>24}" for name in (HANDLER, BOTO3)]
     lines.append("\nA submission on the sandbox, ms:")

@@ -17,7 +17,7 @@ from bench.report.performance_tables import NOT_MEASURED, PLACES, tables_of
 from bench.report.plots import plots
 from bench.scenarios.board import SERVER, SUMMARY, TERMINAL, UNCHANGED
 from bench.scenarios.decision import SCENES
-from bench.scenarios.slurm import BOTO3, HANDLER
+from bench.scenarios.slurm import ALONE, BOTO3, HANDLER, LISTING, LISTING_GOAL_MS
 
 NOISE = {"load": 0.2, "loopMs": {"median": 20.0, "from": 19.0, "to": 22.0}}
 MACHINE = {
@@ -296,6 +296,20 @@ def test_a_preemption_may_lose_the_steps_since_a_checkpoint_and_no_more(lost, ha
     each = {"every": 10, "handlesSigterm": handles, "steps": [0, lost], "seconds": [0.0, 1.0]}
     (goal,) = goals_of({"training": {"hosts": {"1": {}}, "lost": [each]}})
     assert (goal.kept, bool(goal.why)) == (kept, not kept)
+
+
+@pytest.mark.parametrize(
+    ("ms", "kept"),
+    [(LISTING_GOAL_MS - 1, [True]), (LISTING_GOAL_MS, [False]), (None, [])],
+    ids=["less", "more", "quick"],
+)
+def test_the_handler_of_a_long_listing_has_a_goal_where_one_was_listed(ms: float | None, kept: list[bool]):
+    slurm = results()["slurm"]
+    if ms is not None:
+        slurm["figures"][LISTING] = {"Slurm": spread(1), "Headway": spread(1), "timesAsGood": 1.0, ALONE: spread(ms)}
+    found = [goal for goal in goals_of({"slurm": slurm}) if "all of 10,000 jobs" in goal.goal]
+    assert [goal.kept for goal in found] == kept
+    assert all(goal.why for goal in found)
 
 
 def test_where_slurm_is_ahead_the_row_says_whose_time_it_is():

@@ -177,12 +177,15 @@ def test_what_is_missed_is_told_in_words():
     ours, theirs = figures_of(Recorder()), figures_of(Recorder())
     ours["start by preemption, s"] = [2.0, 2.0]
     ours["submissions together, jobs/s"] = [100.0, 200.0]
-    own = {slurm.HANDLER: [7.0], slurm.BOTO3: [3.0], "submissions, 1 client, jobs/s": [150.0]}
+    own = {slurm.HANDLER: [7.0], slurm.BOTO3: [3.0], "submissions, 1 client, jobs/s": [150.0], slurm.LISTING: [400.0]}
     found = slurm.compared(ours, theirs, own)
     assert found["figures"]["submissions together, jobs/s"]["timesAsGood"] > 1
     assert "submissions together, jobs/s: behind Slurm on the sandbox" not in found["missed"]
     assert "start by preemption, s: behind Slurm on the sandbox" in found["missed"]
     assert "handler of a warm submission, ms: 7.0; the goal is under 5" in found["missed"]
+    assert "listing of 10,000: all, ms, the handler alone: 400; the goal is under 400" in found["missed"]
+    own = {**own, slurm.LISTING: [399.0]}
+    assert not any("the handler alone" in sentence for sentence in slurm.compared(ours, theirs, own)["missed"])
     result = {
         **found, "machine": "m", "versions": {"Slurm": "s 1"}, "settings": asdict(TINY),
         "submission on the sandbox, ms": {"a submission": 1.0},
