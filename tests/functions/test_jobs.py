@@ -7,6 +7,7 @@ import json
 import pytest
 
 from headway_sandbox.inprocess.lambda_loader import event
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from tests.functions.conftest import ANY_VERSION, CONTEXT, Functions
 from tests.service.world import on, request
 
@@ -46,6 +47,23 @@ def test_a_hold_and_a_release_record_the_caller(functions: Functions) -> None:
     functions.invoke("schedule", event("schedule"))
     _, job = functions.http("GET", "/jobs/a")
     assert (job["jobState"], job["startedTime"]) == ("running", job["attempts"][0]["startedTime"])
+
+
+def test_a_job_shows_when_its_last_checkpoint_was_written_that_was_seen(functions: Functions) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    functions.invoke("schedule", event("schedule"))
+    (attempt,) = functions.http("GET", "/jobs/a")[1]["attempts"]
+    assert attempt["checkpointTime"] is None
+
+    key = AttemptRecord.key(attempt["attemptName"])
+    functions.dynamodb.update_item(
+        TableName="queue",
+        Key={"pk": {"S": key.pk}, "sk": {"S": key.sk}},
+        UpdateExpression="SET checkpointSeenMs = :seen",
+        ExpressionAttributeValues={":seen": {"N": "1767323049500"}},
+    )
+    (attempt,) = functions.http("GET", "/jobs/a")[1]["attempts"]
+    assert attempt["checkpointTime"] == "2026-01-02T03:04:09.500Z"
 
 
 def test_a_job_with_instances_cannot_be_held_and_an_ended_one_neither_held_nor_released(functions: Functions) -> None:

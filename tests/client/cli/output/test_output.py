@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from headway_client.cli import output
+from headway_client.cli.output import times
 from headway_client.models import Capacity, DryRun, Explanation, Forecast, Job, JobDetails, RogueJob, WhatIf
 from tests.client.fakes.contract import Queue
 
@@ -134,6 +135,23 @@ def test_a_jobs_sheet_has_the_elapsed_time_of_its_live_attempt_of_the_limit():
     assert "Elapsed   30 min of 2 h" in output.job_sheet(JobDetails.from_document(document)).splitlines()
     waits = output.job_sheet(JobDetails.from_document({**document, "liveAttempt": None}))
     assert "Limit     2 h" in waits.splitlines()
+
+
+def test_the_last_checkpoint_of_the_live_attempt_is_shown_if_it_was_seen():
+    attempt = {
+        "attemptName": "job1", "number": 1, "attemptState": "live", "trainingJobStatus": "InProgress",
+        "secondaryStatus": "Training", "startedTime": "2026-01-02T06:00:00.000Z", "endedTime": None,
+        "failureReason": None, "reason": None, "checkpointTime": (written := "2026-01-02T06:20:00.000Z"),
+    }  # fmt: skip
+    document = details_document(liveAttempt="job1", attempts=[attempt])
+
+    lines = output.job_sheet(JobDetails.from_document(document)).splitlines()
+    assert f"Checkpoint {times.both(written)}, as seen in S3" in lines
+    assert "State      pending" in lines
+    for unseen in ({**document, "liveAttempt": None}, {**document, "attempts": [{**attempt, "checkpointTime": None}]}):
+        sheet = output.job_sheet(JobDetails.from_document(unseen))
+        assert "Checkpoint" not in sheet
+        assert "State     pending" in sheet
 
 
 def test_what_is_expected_of_a_run_time_is_shown_beside_the_limit_if_the_order_compares_it():

@@ -85,6 +85,8 @@ def job_sheet(
         ("Preempted", f"{job.preemptions} time{'' if job.preemptions == 1 else 's'}"),
         ("Used", f"{values.instance_hours(job.instance_seconds)} (instance-hours)" if job.instance_seconds else NONE),
     ]
+    if (seen := _checkpoint_time(details)) is not None:
+        lines.append(("Checkpoint", f"{times.both(seen)}, as seen in S3"))
     if (lost := sentences.lost_sentence(details)) is not None:
         lines.append(("Lost", lost))
     if (cost := sentences.cost_sentence(details)) is not None:
@@ -96,7 +98,8 @@ def job_sheet(
         lines.insert(3, ("Reused", f"the outputs of {job.reused_from}"))
     if details.withheld:
         lines.append(("Withheld", f"{' and '.join(details.withheld)} of the request"))
-    parts = ["\n".join(f"{name:<9} {strip_control_characters(value)}" for name, value in lines)]
+    broad = max(9, *(len(name) for name, _ in lines))
+    parts = ["\n".join(f"{name:<{broad}} {strip_control_characters(value)}" for name, value in lines)]
     if details.attempts:
         # An older server does not say what an attempt held.
         held = any(attempt.demand for attempt in details.attempts)
@@ -129,11 +132,20 @@ def _state(job: Job) -> str:
     return f"{job.state} (held)" if job.held else job.state
 
 
+def _live_attempt(details: JobDetails) -> Attempt | None:
+    return next((each for each in details.attempts if each.name == details.job.live_attempt), None)
+
+
+def _checkpoint_time(details: JobDetails) -> str | None:
+    live = _live_attempt(details)
+    return None if live is None else live.checkpoint_time
+
+
 def _time_spent(details: JobDetails) -> tuple[str, str]:
     """Return for how long the live attempt runs, of its limit; or the limit if there is none."""
     job = details.job
     limit = NONE if job.limit_seconds is None else times.length(job.limit_seconds)
-    live = next((each for each in details.attempts if each.name == job.live_attempt), None)
+    live = _live_attempt(details)
     seconds = times.since(live.started_time) if live else None
     if seconds is None:
         return "Limit", limit

@@ -104,6 +104,10 @@ class Attempt(ApiDocument):
     failure_reason: str | None
     reason: Reason | None
     demand: Annotated[Instances, Member("The instances that it holds, or held.")] = field(default_factory=dict)
+    checkpoint_time: Annotated[
+        Time | None,
+        Member("When its last checkpoint was written, of those that the queue has seen in S3 while it runs."),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -482,6 +482,7 @@ def _live_attempt(attempt: AttemptRecord) -> Attempt:
         failure_reason=None,
         reason=None,
         demand=attempt.demand,
+        checkpoint_time=time_text(attempt.checkpoint_seen_ms),
     )
 
 
