@@ -19,16 +19,18 @@ def save():
     draft = folder / "draft"
     draft.write_text("weights")
     draft.rename(folder / f"step-{step}")
-def on_sigterm(*_):
-    save()
-    print("saved", step)
-    sys.exit(0)
+# A handler may run within a line that is being printed, so it only notes the signal.
+signals = []
 if HANDLES_SIGTERM:
-    signal.signal(signal.SIGTERM, on_sigterm)
+    signal.signal(signal.SIGTERM, lambda *_: signals.append("SIGTERM"))
 while step < LAST:
     time.sleep(STEP_S)
     step += 1
     print("step", step)
+    if signals:
+        save()
+        print("saved", step)
+        sys.exit(0)
     if step % EVERY == 0:
         save()
 pathlib.Path("/opt/ml/model/steps").write_text(str(step))
