@@ -51,7 +51,7 @@ def _report_decisions(report: Callable[[Call], None]) -> None:
             _evaluated.reset(token)
         if evaluated and evaluated[0][0].principal_type == "AssumedRole":
             call = _call(evaluator, *evaluated[0], denied)
-            # A function that still runs when its stack is deleted has lost its role, which says nothing of its policies.
+            # A function that still runs when its stack is deleted has lost its role: no fault of the policies.
             if call.role in roles:
                 report(call)
         return denied
