@@ -66,8 +66,8 @@ def _of_slurm(slurm: Figures) -> Iterator[Goal]:
     yield _less(f"the {HANDLER.removesuffix(', ms')}", ms, HANDLER_GOAL_MS, "ms", why=f"boto3's part is {boto3:.1f} ms")
     if LISTING in figures:  # a quick run lists fewer
         listing_ms = figures[LISTING][ALONE]["median"]
-        why = "most of it are checks of records, and JSON"
-        yield _less("the handler of a listing of all of 10,000 jobs", listing_ms, LISTING_GOAL_MS, "ms", why=why)
+        why = "most of it is checks of records, and JSON"
+        yield _less("the handler of a listing of 10,000 jobs", listing_ms, LISTING_GOAL_MS, "ms", why=why)
 
 
 _WHY_TIMED = (

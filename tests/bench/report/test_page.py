@@ -307,7 +307,7 @@ def test_the_handler_of_a_long_listing_has_a_goal_where_one_was_listed(ms: float
     slurm = results()["slurm"]
     if ms is not None:
         slurm["figures"][LISTING] = {"Slurm": spread(1), "Headway": spread(1), "timesAsGood": 1.0, ALONE: spread(ms)}
-    found = [goal for goal in goals_of({"slurm": slurm}) if "all of 10,000 jobs" in goal.goal]
+    found = [goal for goal in goals_of({"slurm": slurm}) if "listing of 10,000 jobs" in goal.goal]
     assert [goal.kept for goal in found] == kept
     assert all(goal.why for goal in found)
 

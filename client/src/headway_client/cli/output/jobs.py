@@ -98,8 +98,8 @@ def job_sheet(
         lines.insert(3, ("Reused", f"the outputs of {job.reused_from}"))
     if details.withheld:
         lines.append(("Withheld", f"{' and '.join(details.withheld)} of the request"))
-    broad = max(9, *(len(name) for name, _ in lines))
-    parts = ["\n".join(f"{name:<{broad}} {strip_control_characters(value)}" for name, value in lines)]
+    name_width = max(9, *(len(name) for name, _ in lines))
+    parts = ["\n".join(f"{name:<{name_width}} {strip_control_characters(value)}" for name, value in lines)]
     if details.attempts:
         # An older server does not say what an attempt held.
         held = any(attempt.demand for attempt in details.attempts)
