@@ -304,6 +304,25 @@ def test_an_attempt_gives_way_to_an_equal_when_more_is_expected_of_it_though_not
     assert told(events)[0] == (NOW_MS + 15 * 60_000, "preempted", "a")
 
 
+def test_an_attempt_gives_way_when_the_cap_on_its_preemptions_counts_again_though_nothing_else_happens() -> None:
+    hour, week = 3_600_000, 7 * 24 * 3_600_000
+    policy = Policy(order=Order.SHORTEST_REMAINING, max_preemptions=1)
+    waiting = replace(job("b", entered=0), left_ms=hour, handicap_ms=10 * hour)
+    much: dict[str, Any] = {"left_ms": 9999 * hour, "handicap_ms": 99990 * hour, "preemptions": 1}
+    running = replace(held("a", since=NOW_MS, checkpoints=True), entry_time_ms=NOW_MS - week + 5000, **much)
+    events: list[Event] = []
+    start = snapshot(running, waiting, size=1, policy=policy)
+    Simulation(start, schedule, lambda _: 9999 * hour, record=events.append).run(until_ms=NOW_MS + hour)
+    assert told(events)[0] == (NOW_MS + 5000, "preempted", "a")
+
+
+def test_an_attempt_is_preempted_when_its_minimum_run_time_is_over_though_nothing_else_happens() -> None:
+    long = replace(arrival(0, "a", None), job=job("a", entered=0))
+    urgent = replace(arrival(1, "b", 10), job=job("b", 1, entered=1))
+    events = course(long, urgent, decide=schedule, policy=Policy(min_run_time_ms=100))
+    assert (100, "preempted", "a") in told(events)
+
+
 def test_a_preempted_job_waits_with_what_is_still_expected_of_it() -> None:
     hour = 3_600_000
     terms: dict[str, Any] = {"left_ms": 9 * hour, "expected_ms": hour, "extension_ms": hour, "handicap_ms": 10 * hour}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from headway.errors import InvalidPolicy
@@ -217,6 +219,12 @@ PROTECTED: list[tuple[str, Policy, Allocation, str]] = [
         Policy(max_preemptions=2),
         held("x", preemptions=2),
         "preempted 2 times already",
+    ),
+    (
+        "a job that has been preempted often enough in a week",
+        Policy(max_preemptions=2),
+        replace(held("x", preemptions=2, checkpoints=True), left_ms=1, entry_time_ms=NOW_MS),
+        "preempted 2 times already, and not again before 1970-01-08 00:16 UTC",
     ),
     ("any job when preemption is off", Policy(preemption=False), held("x"), "preemption is off"),
 ]

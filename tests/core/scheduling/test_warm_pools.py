@@ -240,6 +240,18 @@ def test_behind_a_blocked_job_that_does_not_need_it_a_matching_job_starts_in_a_w
     assert starts_warm(plan) == [("match", "old")]
 
 
+def test_without_backfill_nothing_starts_in_a_warm_pool_of_the_pools_of_a_blocked_job() -> None:
+    # What the blocked job lacks is in the other pool: here it has its instance.
+    blocked = replace(job("blocked", 1), demand={P5: 1, G5: 1})
+    matching = replace(job("next", 0), warm_key="k")
+    parts = (warm("old"), replace(held("other", 5), demand={G5: 1}), reserved("blocked"), blocked, matching)
+    for backfill, started_in in ((True, [("next", "old")]), (False, [])):
+        state = snapshot(*parts, pools={P5: 2, G5: 1}, policy=Policy(backfill=backfill))
+        plan = schedule(state)
+        check_plan(state, plan)
+        assert starts_warm(plan) == started_in
+
+
 def test_nothing_starts_in_a_warm_pool_of_a_pool_that_was_shrunk_below_its_use() -> None:
     plan = decide(warm("old"), held("other", 9), job("next", warm_key="k"), size=1)
     assert not plan.actions

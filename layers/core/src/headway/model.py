@@ -17,6 +17,9 @@ UNMANAGED_TEAM = "#outside"
 STOP_MS = 120_000
 """What a stop takes at most: SageMaker sends SIGTERM, and SIGKILL this much later (API reference, StopTrainingJob)."""
 
+PREEMPTIONS_WITHIN_MS = 7 * 86_400_000
+"""How long a cap on preemptions counts before it counts again, for jobs that are compared by what is left."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Alternative:
@@ -152,6 +155,23 @@ class Allocation:
     #: Whose its job is and what that runs, by which its run time is predicted. No decision depends on them.
     owner: str = ""
     source: str = ""
+
+    def preemptions_left_from_ms(self, most: int) -> int | None:
+        """From when on a cap on preemptions lets it be stopped once more, ms; None for never.
+
+        The cap counts for the life of a job. Where what is left decides which of two equals runs, it would soon protect
+        those of which most is left. So for a job that entered in such an order and writes checkpoints, it counts for
+        each week since its entry, begun: what its preemptions lose stays small beside the time that it takes.
+
+        Args:
+            most: the cap.
+        """
+        if self.preemptions < most:
+            return 0
+        if not most or not self.checkpoints or self.left_ms is None:
+            return None
+        entry_time_ms = self.since_ms if self.entry_time_ms is None else self.entry_time_ms
+        return entry_time_ms + self.preemptions // most * PREEMPTIONS_WITHIN_MS
 
     def ends_as_soon(self, now_ms: int) -> bool:
         """Whether it reaches its limit within the time that a stop takes, so that to stop it frees nothing sooner.

@@ -110,7 +110,8 @@ class Policy:
     preemption: bool = True
     #: An attempt is no victim before it has held its instances this long, ms.
     min_run_time_ms: int = 0
-    #: A job that has been preempted this often is no victim any more.
+    #: A job that has been preempted this often is no victim any more; a job that is compared by what is left of it and
+    #: writes checkpoints, not before another week since its entry has begun.
     max_preemptions: int = 10
     #: What a job that writes checkpoints loses at most when it is stopped, ms of run time.
     checkpoint_interval_ms: int = 600_000

@@ -12,9 +12,9 @@ from headway.model import Allocation, WaitingJob
 from headway.plan import Preempt
 from headway.policy import Ageing, Order, Policy, Team
 from headway.reasons import ReasonCode
-from headway.scheduling.equals.victims import TIMES_LESS
+from headway.scheduling.equals.victims import TIMES_LESS, may_give_way
 from headway.scheduling.invariants import check_plan
-from headway.scheduling.preemption import yields_to_equal
+from headway.scheduling.preemption import protected_until_ms, yields_to_equal
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import NOW_MS, P5, held, job, preemptions, reserved, snapshot
 
@@ -117,6 +117,82 @@ def test_the_minimum_run_time_holds_among_equals() -> None:
     policy = replace(BY_REMAINING, min_run_time_ms=1000)
     assert decided(large(since=NOW_MS - 999), small(), policy) == []
     assert decided(large(since=NOW_MS - 1000), small(), policy) == [("large", "small")]
+
+
+WEEK = 7 * 24 * HOUR
+AT_MOST_TWICE = replace(BY_REMAINING, max_preemptions=2)
+
+CAPPED: list[tuple[str, Allocation, Policy, list[tuple[str, str]]]] = [
+    ("a job below the cap is stopped", large(hours=99, preemptions=1), AT_MOST_TWICE, [("large", "small")]),
+    (
+        "a job at the cap keeps its instances until a week after its entry",
+        large(hours=99, entry_time_ms=NOW_MS - WEEK + 1, preemptions=2),
+        AT_MOST_TWICE,
+        [],
+    ),
+    (
+        "then the cap counts again",
+        large(hours=99, entry_time_ms=NOW_MS - WEEK, preemptions=2),
+        AT_MOST_TWICE,
+        [("large", "small")],
+    ),
+    (
+        "so it is stopped as often in each week",
+        large(hours=99, entry_time_ms=NOW_MS - 2 * WEEK + 1, preemptions=3),
+        AT_MOST_TWICE,
+        [("large", "small")],
+    ),
+    (
+        "and no more often",
+        large(hours=99, entry_time_ms=NOW_MS - 2 * WEEK + 1, preemptions=4),
+        AT_MOST_TWICE,
+        [],
+    ),
+    (
+        "a cap of none holds for ever",
+        large(hours=99, entry_time_ms=NOW_MS - 9 * WEEK),
+        replace(BY_REMAINING, max_preemptions=0),
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("running", "policy", "stopped"), [row[1:] for row in CAPPED], ids=[row[0] for row in CAPPED])
+def test_the_cap_on_preemptions_counts_for_each_week_since_the_entry(
+    running: Allocation, policy: Policy, stopped: list[tuple[str, str]]
+) -> None:
+    assert decided(running, small(entry_time_ms=0), policy) == stopped
+    # So it does for preemptions by jobs of higher priority, which need the most instances.
+    assert decided(running, small("urgent", priority=1), policy) == [(job, "urgent") for job, _ in stopped]
+
+
+@pytest.mark.parametrize(
+    "running",
+    [large(checkpoints=False), large(left_ms=None), large(left_ms=None, attained_ms=0)],
+    ids=["a job without checkpoints", "a job of another order", "a job that shares"],
+)
+def test_for_others_the_cap_counts_for_the_life_of_a_job(running: Allocation) -> None:
+    old = replace(running, entry_time_ms=NOW_MS - 9 * WEEK)
+    assert decided(replace(old, preemptions=1), small("urgent", priority=1), AT_MOST_TWICE) == [("large", "urgent")]
+    assert decided(replace(old, preemptions=2), small("urgent", priority=1), AT_MOST_TWICE) == []
+
+
+def test_an_attempt_at_the_cap_is_no_candidate_before_the_cap_counts_again() -> None:
+    attempt = large(hours=9999, entry_time_ms=0, preemptions=2)
+    assert [may_give_way(attempt, at_ms, AT_MOST_TWICE) for at_ms in (WEEK - 1, WEEK)] == [False, True]
+    assert not may_give_way(attempt, WEEK, replace(BY_REMAINING, max_preemptions=0))
+
+
+def test_an_attempt_is_protected_by_the_cap_and_by_the_minimum_run_time() -> None:
+    policy = replace(AT_MOST_TWICE, min_run_time_ms=1000)
+    assert protected_until_ms(large(since=WEEK - 1001, preemptions=2), policy) == WEEK
+    assert protected_until_ms(large(since=WEEK - 999, preemptions=2), policy) == WEEK + 1
+
+
+def test_the_cap_counts_from_the_start_of_an_attempt_whose_entry_is_not_known() -> None:
+    attempt = large(entry_time_ms=None, since=NOW_MS, preemptions=2)
+    assert attempt.preemptions_left_from_ms(2) == NOW_MS + WEEK
+    assert attempt.preemptions_left_from_ms(3) == 0
 
 
 def test_among_equals_those_are_stopped_of_which_more_is_left_and_then_those_that_lose_less() -> None:

@@ -65,6 +65,14 @@ def plain_rank(job: WaitingJob, snapshot: Snapshot) -> tuple[int, bool, int, str
     return (-priority, not served, job.entry_time_ms + job.handicap_ms, job.name)
 
 
+def begun_weeks(attempt: Allocation, now_ms: int) -> int:
+    """For how many weeks the cap on preemptions counts."""
+    if not attempt.checkpoints or attempt.left_ms is None:
+        return 1
+    entry_time_ms = attempt.since_ms if attempt.entry_time_ms is None else attempt.entry_time_ms
+    return 1 + max(0, now_ms - entry_time_ms) // (7 * 86_400_000)
+
+
 def is_protected(attempt: Allocation, snapshot: Snapshot) -> bool:
     """Whether an attempt may not be preempted now."""
     policy = snapshot.policy
@@ -73,7 +81,7 @@ def is_protected(attempt: Allocation, snapshot: Snapshot) -> bool:
     return (
         not policy.preemption
         or not attempt.preemptible
-        or attempt.preemptions >= policy.max_preemptions
+        or attempt.preemptions >= policy.max_preemptions * begun_weeks(attempt, snapshot.now_ms)
         or ran_ms < policy.min_run_time_ms
         # A stop takes two minutes.
         or (left_ms is not None and 0 <= left_ms <= 120_000)
@@ -186,6 +194,10 @@ def reserved_starts_are_kept(snapshot: Snapshot) -> None:
         return
     plan = schedule(snapshot)
     told = _told_for_sure(snapshot, plan)
+    if any(attempt.keep_ms for attempt in snapshot.allocations):
+        # Instances that are kept warm count as free at the end of their attempt. Until they are released, a job behind
+        # the first one waits if the job ahead would need their release in its place.
+        told = dict([*told.items()][:1])
     if not told:
         return
     world, last_ms = World.of(snapshot), max(told.values())

@@ -21,6 +21,7 @@ from headway.scheduling.equals.attained import rises_ms
 from headway.scheduling.equals.expected import extensions_ms
 from headway.scheduling.lost_work.checkpoints import interval_ms
 from headway.scheduling.ordering import rank
+from headway.scheduling.preemption import protected_until_ms
 from headway.scheduling.standing import standing_after
 from headway.vectors import plus
 
@@ -293,7 +294,7 @@ class Simulation:
             self._asked_ms[allocation.attempt] = self.now_ms
             self._end_by(allocation.attempt, self.now_ms + self._stop_ms)
         else:
-            self._wake(allocation.since_ms + self._policy.min_run_time_ms)
+            self._wake_when_unprotected(allocation)
             self._wake_at_rises(allocation)
 
     def _schedule_end(self, allocation: Allocation) -> None:
@@ -314,6 +315,12 @@ class Simulation:
     def _wake(self, time_ms: int) -> None:
         if time_ms > self.now_ms:
             heapq.heappush(self._wakes, time_ms)
+
+    def _wake_when_unprotected(self, allocation: Allocation) -> None:
+        """Decide again when an attempt may be preempted that may not be before."""
+        from_ms = protected_until_ms(allocation, self._policy)
+        if from_ms is not None:
+            self._wake(from_ms)
 
     def _wake_at_rises(self, allocation: Allocation) -> None:
         """Decide again when an attempt rises to a further level, or more is expected of it, unless it ends before."""
@@ -377,8 +384,7 @@ class Simulation:
         self._starting_ms[attempt] = starting_ms = self._warm_start_ms if warm else self._cold_start_ms
         self._allocations[attempt] = replace(allocation, training_since_ms=self.now_ms + starting_ms)
         self._schedule_end(allocation)
-        if self._policy.min_run_time_ms and self._policy.preemption:
-            self._wake(self.now_ms + self._policy.min_run_time_ms)
+        self._wake_when_unprotected(allocation)
         self._wake_at_rises(allocation)
         self._emit(EventKind.STARTED, job.name, job.demand, attempt, warm=warm)
 

@@ -423,8 +423,12 @@ def _protection(holder: Allocation, now_ms: int, policy: Policy) -> str | None:
         return "preemption is off"
     if not holder.preemptible:
         return "not preemptible"
-    if holder.preemptions >= policy.max_preemptions:
+    left_from_ms = holder.preemptions_left_from_ms(policy.max_preemptions)
+    if left_from_ms is None:
         return f"preempted {holder.preemptions} times already"
+    if left_from_ms > now_ms:
+        again = clock_time(left_from_ms, now_ms)
+        return f"preempted {holder.preemptions} times already, and not again before {again}"
     safe_until_ms = holder.since_ms + policy.min_run_time_ms
     if safe_until_ms > now_ms:
         return f"within its minimum run time until {clock_time(safe_until_ms, now_ms)}"

@@ -224,7 +224,8 @@ class Preemption(ConfigModel):
     enabled: bool = True
     #: An attempt is no victim before it has held its instances this long.
     min_run_time_seconds: int = Field(default=0, ge=0, le=_LONGEST_S)
-    #: A job that has been preempted this often is no victim any more.
+    #: A job that has been preempted this often is no victim any more, or not within the week
+    #: (:attr:`headway.policy.Policy.max_preemptions`).
     max_per_job: int = Field(default=10, ge=0, le=1000)
     #: What a job that writes checkpoints loses at most when it is stopped.
     checkpoint_interval_seconds: int = Field(default=600, ge=0, le=_LONGEST_S)

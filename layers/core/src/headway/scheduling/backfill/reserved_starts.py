@@ -252,14 +252,16 @@ class ReservedStarts:
         return total(
             self._index.charged(victim)
             for victim in victims
-            if not any(
-                self._relies_on(head, victim)
-                for head in self._starts
-                if overlap(self._index.charged(victim), head.need)
-            )
+            if not any(self._relies_on(head, victim) for head in self._starts)
         )
 
     def _relies_on(self, head: ReservedStart, allocation: Allocation) -> bool:
+        charged = self._index.charged(allocation)
+        if not self._backfill:
+            # All pools of a blocked job are closed.
+            return not charged.keys().isdisjoint(head.slack)
+        if not overlap(charged, head.need):
+            return False
         if head.start_ms is None or self._end_ms(allocation) <= head.start_ms:
             return True
         preemptible_from_ms = self._unchosen.get(head.job.name)
