@@ -31,17 +31,29 @@ def choices(job: WaitingJob) -> tuple[WaitingJob, ...]:
     """The job on each of its alternatives, the first preference first."""
     if not job.alternatives:
         return (job,)
-    first = replace(job, alternatives=())
-    # The key of a warm pool is of the first preference, as it depends on the instance type.
-    other = replace(first, on_alternative=True, warm_key="", keep_ms=0)
-    return (first, *(_on(other, each) for each in job.alternatives))
+    return (replace(job, alternatives=()), *others(job))
+
+
+def others(job: WaitingJob) -> Iterator[WaitingJob]:
+    """The job on each of its alternatives but the first preference."""
+    return (_on(job, each) for each in job.alternatives)
 
 
 def _on(job: WaitingJob, alternative: Alternative) -> WaitingJob:
     held: dict[str, Any] = {}
     if alternative.not_before_ms is not None:
         held = {"not_before_ms": alternative.not_before_ms, "held_by": alternative.held_by}
-    return replace(job, demand=alternative.demand, limit_ms=alternative.limit_ms, **held)
+    return replace(
+        job,
+        demand=alternative.demand,
+        limit_ms=alternative.limit_ms,
+        alternatives=(),
+        on_alternative=True,
+        # It is of the first preference, as it depends on the instance type.
+        warm_key="",
+        keep_ms=0,
+        **held,
+    )
 
 
 def chosen(job: WaitingJob, demand: Demand) -> WaitingJob:

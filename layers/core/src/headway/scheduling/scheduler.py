@@ -10,7 +10,7 @@ from headway import reasons
 from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Action, DelayedPreemption, Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.reasons import Reason
-from headway.scheduling.alternatives import choices, choose, on_what_is_promised, unlikely_spot
+from headway.scheduling.alternatives import choose, on_what_is_promised, others, unlikely_spot
 from headway.scheduling.backfill.claims import ReservedStart
 from headway.scheduling.backfill.reserved_starts import Combination, PreemptibleFrom, ReservedStarts
 from headway.scheduling.backfill.size_changes import SizeChanges, SizeClaim
@@ -207,7 +207,8 @@ class _Pass:
 
     def _consider_alternatives(self, job: WaitingJob) -> None:
         """Consider a job on one of its alternatives. Nothing is reserved or being freed for it on another one."""
-        among = self._without_unlikely_spot([self._as_ranked(job, each) for each in choices(job)])
+        # The first preference is the job itself: from here on its alternatives have no effect.
+        among = self._without_unlikely_spot([job, *(self._as_ranked(job, each) for each in others(job))])
         hopeful = [each for each in among if self._hopeless(each) is None and self._is_usable(each)]
         if not hopeful:
             first = next(filter(self._is_usable, among), among[0])
@@ -252,7 +253,7 @@ class _Pass:
 
         It ranks by its first preference. Where the guarantee of its team does not cover that, it may cover them.
         """
-        if not choice.on_alternative or not self.policy.team(job.team).guaranteed:
+        if not self.policy.team(job.team).guaranteed:
             return choice
         return choice if self.state.guarantees.covers(job) else replace(choice, preempts=False)
 
