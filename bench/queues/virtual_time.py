@@ -145,7 +145,8 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
 
     def _printed(self, text: str) -> None:
         # Times and durations in a log vary in length from run to run; whole hundreds of bytes hardly do.
-        self._use("CloudWatch log bytes", round(len(text.encode()), -2))
+        written = len(text.encode()) + len(text.splitlines()) * LOG_EVENT_BYTES
+        self._use("CloudWatch log bytes", round(written, -2))
         for line in text.splitlines():
             document = json.loads(line)
             for directive in document.get("_aws", {}).get("CloudWatchMetrics", []):
@@ -234,3 +235,7 @@ def usual_request(name: str, *, priority: int = 1, run_s: int = 600) -> dict[str
 def sweep_of(members: int) -> dict[str, Any]:
     """A sweep with a number of members, which is a multiple of 100."""
     return {"grid": {"rate": [*range(100)], "seed": [*range(members // 100)]}}
+
+
+LOG_EVENT_BYTES = 26
+"""What CloudWatch adds to each event that is written to a log (API reference, PutLogEvents)."""

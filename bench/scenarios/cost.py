@@ -34,8 +34,6 @@ MB = {"api": 1024, "schedule": 1024, "observe": 512, "reconcile": 512, "patrol":
 ASSUMED_CALL_MS = {"DynamoDB calls": 5, "SQS requests": 10, "SSM calls": 20, "EventBridge calls": 20}
 ASSUMED_CALL_MS |= {"SNS messages": 20, "CloudWatch requests": 50, "SageMaker calls": 200}
 """How long an invocation waits for an answer: assumed, as there is no AWS here."""
-PLATFORM_LOG_BYTES = 600
-"""START, END and REPORT of an invocation, and what CloudWatch adds to each event (26 bytes), roughly."""
 POLLS_A_MINUTE = 5 * 60 // 20
 """Lambda polls an empty queue with five parallel long polls of 20 s each (AWS's compute blog, "Estimating cost
 for Amazon SQS message processing using AWS Lambda"). It may be fewer for a FIFO queue with one group."""
@@ -215,7 +213,7 @@ def _use_of(world: MeteredQueue) -> Use:
     return {
         **{kind: used[kind] for kind in PRICES if kind in used},
         "Lambda GB-seconds": sum(MB[function] / 1024 * ms / 1000 for function, ms in waited_ms.items()),
-        "CloudWatch log GB": (used["CloudWatch log bytes"] + invocations * PLATFORM_LOG_BYTES) / 1e9,
+        "CloudWatch log GB": used["CloudWatch log bytes"] / 1e9,
         # The first request of each second is traced, so at these rates every invocation is.
         "X-Ray traces": invocations if default_of("Tracing") == "Active" else 0,
         "DynamoDB GB kept, with recovery": sum(map(item_bytes, world.jobs())) / 1e9,

@@ -89,6 +89,27 @@ def test_a_function_has_a_separate_log_group_with_a_retention(of_type, name):
     assert of_type("AWS::Logs::LogGroup")[group]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("level", ["DEBUG", "INFO"])
+def test_a_function_logs_no_start_and_report_of_each_invocation_by_default(template, name, level):
+    logging = deployed(template, LogLevel=level)["Resources"][name]["Properties"]["LoggingConfig"]
+    assert logging == {
+        "LogGroup": {"Ref": f"{name}Logs"},
+        "LogFormat": "JSON",
+        # Lambda's filter applies to metrics, too, which count as INFO.
+        "ApplicationLogLevel": {"Ref": "LogLevel"},
+        "SystemLogLevel": {"Ref": "PlatformLogLevel"},
+    }
+    assert template["Parameters"]["PlatformLogLevel"]["Default"] == "WARN"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("level", ["WARN", "ERROR"])
+def test_where_lambda_would_drop_the_metrics_as_well_it_filters_nothing(template, name, level):
+    logging = deployed(template, LogLevel=level)["Resources"][name]["Properties"]["LoggingConfig"]
+    assert logging == {"LogGroup": {"Ref": f"{name}Logs"}, "LogFormat": "Text"}
+
+
 def test_every_log_group_has_a_retention(of_type):
     assert all("RetentionInDays" in group for group in of_type("AWS::Logs::LogGroup").values())
 

@@ -179,14 +179,12 @@ def _check_equals(traces: Path, name: str, out: Path, rows: int | None) -> list[
     results = simulate_all(planned, processes=PROCESSES, report=_report)
     _write_results(out, f"{name}-equals", trace, results)
     oracle_s = _oracle_s(traces, trace)
-    # On the longer trace a job of weeks has soon been preempted ten times, and then keeps its instances.
-    judged = unbounded if name == "muri-trace2" else bounded
     published_s = _published_s(traces, name, "Tiresias-L")
     return [
         *(
             _nears(ours, oracle_s)
             for ours in results
-            if ours.policy == judged and ours.limit_factor in (ROUNDED, GUESSED)
+            if ours.policy == bounded and ours.limit_factor in (ROUNDED, GUESSED)
         ),
         *(_shares(ours, published_s) for ours in results if ours.policy == "order-shared"),
     ]
