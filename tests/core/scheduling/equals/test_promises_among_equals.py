@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from headway.forecasting.simulation import ENDS, Arrival, Event, EventKind, Simulation
 from headway.model import Snapshot, WaitingJob
 from headway.plan import Preempt
 from headway.policy import Order, Policy
@@ -188,3 +189,32 @@ def test_if_jobs_stop_each_other_in_turn_more_is_expected_of_one_or_less_is_left
         assert extension_ms > extensions[stopped] or is_less_left
         extensions[stopped] = extension_ms
     assert len(stops) <= 2 * MAX_EXTENSIONS
+
+
+HOUR_MS = 3_600_000
+WEEK_MS = 7 * 24 * HOUR_MS
+brief_jobs = st.lists(
+    st.tuples(st.integers(0, 4 * WEEK_MS), st.integers(1, 3), st.integers(0, 1)), min_size=20, max_size=60
+)
+
+
+@settings(max_examples=40)
+@given(brief_jobs, st.integers(1, 3))
+def test_a_job_is_preempted_no_more_often_than_the_cap_in_each_week_and_ends(
+    brief: list[tuple[int, int, int]], cap: int
+) -> None:
+    policy = Policy(order=Order.SHORTEST_REMAINING, max_preemptions=cap)
+
+    def enters(name: str, at_ms: int, hours: int, priority: int = 0) -> Arrival:
+        standing = asdict(standing_on_entry(hours * HOUR_MS, {P5: 1}, policy))
+        waiting = replace(job(name, priority, entered=at_ms, limit_s=hours * 3600), **standing)
+        return Arrival(time_ms=at_ms, job=waiting, run_ms=hours * HOUR_MS, checkpoints=True)
+
+    arrivals = [enters("long", 0, 600), *(enters(f"brief{n}", *each) for n, each in enumerate(brief))]
+    events: list[Event] = []
+    start = replace(snapshot(size=1, now_ms=0), policy=policy)
+    Simulation(start, schedule, arrivals=arrivals, stop_ms=120_000, record=events.append).run()
+    stopped_ms = [each.time_ms for each in events if (each.kind, each.job) == (EventKind.PREEMPTED, "long")]
+    assert all(at_ms >= number // cap * WEEK_MS for number, at_ms in enumerate(stopped_ms))
+    assert {each.job for each in events if each.kind in ENDS} == {each.job.name for each in arrivals}
+    event(f"{len(stopped_ms) // cap} times the cap")
