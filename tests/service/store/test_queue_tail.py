@@ -65,3 +65,21 @@ def test_a_queue_longer_than_the_count_limit_has_no_places(limit: int, items: in
     line = read_queue_tail(line_of(LONG), LINE, MARK, limit=limit)
     assert line.items == items
     assert not any(line.covers(rank(asked), MAX_PLACE) for asked in range(2 * LONG + 1))
+
+
+@pytest.mark.parametrize(("limit", "counted"), [(LONG + 3, True), (LONG + 2, False), (MAX_TAIL + 4, False)])
+def test_a_queue_is_counted_again_without_its_end(limit: int, *, counted: bool) -> None:
+    calls: Counter[str] = Counter()
+    table = MeteredTable(line_of(LONG), lambda kind, count: calls.update({kind: int(count)}))
+    line = read_queue_tail(table, LINE, MARK, limit=MAX_TAIL + 1)
+    assert not line.is_counted
+    # Two jobs of the same call enter at the end, and one before it, where only what the table has counts.
+    line.join(rank(2 * LONG + 1))
+    line.join(rank(2 * LONG - 1))
+    line.join(rank(1))
+    calls.clear()
+    again = line.recounted(table, LINE, MARK, limit=limit)
+    assert (again.is_counted, calls["calls"]) == (counted, 1)
+    assert again.items == min(limit, LONG + 2)
+    assert again.matching == (mine(LONG) + 2 if counted else again.matching)
+    assert again.covers(rank(2 * LONG), MAX_PLACE) is counted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 
-from headway_service.ports.table import Equals, Table
+from headway_service.ports.table import Equals, Table, Tally
 
 MAX_PLACE = 1000
 """Largest queue position reported; jobs further back get None."""
@@ -21,19 +21,28 @@ class QueueTail:
     """A queue as it was read, with the jobs that entered it since.
 
     Args:
-        items: how many jobs wait in it.
-        matching: how many of them belong to the given owner.
         tail: the ranks at its end, ascending.
-        whole: whether these are all.
-        counted: whether ``items`` is the number of all jobs, rather than the limit of the count.
+        matching: how many of these jobs belong to the given owner.
+        front: the jobs ahead of these, as far as they were counted; None if there are none.
+        counted: whether all of them were counted.
     """
 
-    def __init__(self, *, items: int, matching: int, tail: Sequence[str], whole: bool, counted: bool) -> None:
-        self.items = items
-        self.matching = matching
+    def __init__(self, *, tail: Sequence[str], matching: int, front: Tally | None, counted: bool) -> None:
         self._tail = list(tail)
-        self._whole = whole
+        self._matching = matching
+        self._front = front or Tally(items=0, matching=0)
+        self._whole = front is None
         self._counted = counted
+
+    @property
+    def items(self) -> int:
+        """How many jobs wait in the queue, up to the limit of the count."""
+        return self._front.items + len(self._tail)
+
+    @property
+    def matching(self) -> int:
+        """How many of them belong to the given owner."""
+        return self._front.matching + self._matching
 
     @property
     def is_counted(self) -> bool:
@@ -42,17 +51,19 @@ class QueueTail:
 
     def join(self, rank: str) -> None:
         """Count a job of the owner that has entered the queue."""
-        self.items += 1
-        self.matching += 1
         if self._ends_before(rank):
             insort(self._tail, rank)
+            self._matching += 1
+        else:
+            self._front = Tally(items=self._front.items + 1, matching=self._front.matching + 1)
 
     def leave(self, rank: str) -> None:
         """Take back :meth:`join`."""
-        self.items -= 1
-        self.matching -= 1
         if self._ends_before(rank):
             self._tail.remove(rank)
+            self._matching -= 1
+        else:
+            self._front = Tally(items=self._front.items - 1, matching=self._front.matching - 1)
 
     def covers(self, rank: str, most: int) -> bool:
         """Whether :meth:`ahead` knows how many jobs are ahead of a rank.
@@ -69,7 +80,20 @@ class QueueTail:
 
     def ahead(self, rank: str) -> int:
         """How many jobs are ahead of a rank that it :meth:`covers`; that many at least if the queue was not counted."""
-        return self.items - len(self._tail) + bisect_left(self._tail, rank)
+        return self._front.items + bisect_left(self._tail, rank)
+
+    def recounted(self, table: Table, partition: str, mark: str, *, limit: int) -> QueueTail:
+        """The queue with another count of the jobs before its end, which is not read again.
+
+        Args:
+            table: the table.
+            partition: the queue, which is longer than its end.
+            mark: the hash of the owner whose jobs are counted separately.
+            limit: the largest count.
+        """
+        most = limit - len(self._tail)
+        front = table.tally(partition, Equals("ownedBy", mark), before=self._tail[0], limit=most)
+        return QueueTail(tail=self._tail, matching=self._matching, front=front, counted=front.items < most)
 
 
 def read_queue_tail(table: Table, partition: str, mark: str, *, limit: int) -> QueueTail:
@@ -84,10 +108,8 @@ def read_queue_tail(table: Table, partition: str, mark: str, *, limit: int) -> Q
         limit: the largest count.
     """
     tail = table.tail(partition, "ownedBy", limit=MAX_TAIL)
-    ranks = [rank for rank, _ in tail]
-    items, matching = len(tail), sum(owner == mark for _, owner in tail)
-    whole = items < MAX_TAIL
-    if not whole and items < limit:
-        front = table.tally(partition, Equals("ownedBy", mark), before=ranks[0], limit=limit - items)
-        items, matching = items + front.items, matching + front.matching
-    return QueueTail(items=items, matching=matching, tail=ranks, whole=whole, counted=whole or items < limit)
+    ranks, matching = [rank for rank, _ in tail], sum(owner == mark for _, owner in tail)
+    if len(tail) < MAX_TAIL:
+        return QueueTail(tail=ranks, matching=matching, front=None, counted=True)
+    queue = QueueTail(tail=ranks, matching=matching, front=Tally(items=0, matching=0), counted=False)
+    return queue.recounted(table, partition, mark, limit=limit) if len(tail) < limit else queue

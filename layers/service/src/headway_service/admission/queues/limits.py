@@ -122,7 +122,7 @@ class QueueLimits:
         if not tail.is_counted and tail.items < self._limits.waiting_per_team:
             self._roomy.discard(partition)
             limit = self._limits.waiting_per_team
-            tail = self.tails[partition] = read_queue_tail(self._table, partition, self._mark, limit=limit)
+            tail = self.tails[partition] = tail.recounted(self._table, partition, self._mark, limit=limit)
         return tail
 
     def _tail(self, partition: str) -> QueueTail:
