@@ -60,6 +60,17 @@ def test_added_jobs_count_at_their_places(number: int) -> None:
     assert line.ahead(rank(2 * number)) == number + 2
 
 
+@pytest.mark.parametrize("number", [2, MAX_TAIL, LONG])
+@pytest.mark.parametrize("at_the_end", [True, False])
+def test_an_added_job_is_taken_back_wherever_its_place_is(number: int, *, at_the_end: bool) -> None:
+    line = read_queue_tail(line_of(number), LINE, MARK, limit=LIMIT)
+    joins = rank(2 * number + 1) if at_the_end else rank(1)
+    line.join(joins)
+    line.leave(joins)
+    assert (line.items, line.matching) == (number, mine(number))
+    assert line.ahead(rank(2 * number)) == number
+
+
 @pytest.mark.parametrize(("limit", "items"), [(4, MAX_TAIL), (MAX_TAIL, MAX_TAIL), (MAX_TAIL + 5, MAX_TAIL + 5)])
 def test_a_queue_longer_than_the_count_limit_has_no_places(limit: int, items: int) -> None:
     line = read_queue_tail(line_of(LONG), LINE, MARK, limit=limit)
@@ -67,8 +78,16 @@ def test_a_queue_longer_than_the_count_limit_has_no_places(limit: int, items: in
     assert not any(line.covers(rank(asked), MAX_PLACE) for asked in range(2 * LONG + 1))
 
 
-@pytest.mark.parametrize(("limit", "counted"), [(LONG + 3, True), (LONG + 2, False), (MAX_TAIL + 4, False)])
-def test_a_queue_is_counted_again_without_its_end(limit: int, *, counted: bool) -> None:
+@pytest.mark.parametrize(
+    ("limit", "matching", "counted"),
+    [
+        (LONG + 3, mine(LONG) + 2, True),
+        (LONG + 2, mine(LONG) + 2, False),
+        # Two jobs are counted before the end.
+        (MAX_TAIL + 4, mine(LONG) - mine(LONG - MAX_TAIL - 2) + 2, False),
+    ],
+)
+def test_a_queue_is_counted_again_without_its_end(limit: int, matching: int, *, counted: bool) -> None:
     calls: Counter[str] = Counter()
     table = MeteredTable(line_of(LONG), lambda kind, count: calls.update({kind: int(count)}))
     line = read_queue_tail(table, LINE, MARK, limit=MAX_TAIL + 1)
@@ -80,6 +99,5 @@ def test_a_queue_is_counted_again_without_its_end(limit: int, *, counted: bool) 
     calls.clear()
     again = line.recounted(table, LINE, MARK, limit=limit)
     assert (again.is_counted, calls["calls"]) == (counted, 1)
-    assert again.items == min(limit, LONG + 2)
-    assert again.matching == (mine(LONG) + 2 if counted else again.matching)
+    assert (again.items, again.matching) == (min(limit, LONG + 2), matching)
     assert again.covers(rank(2 * LONG), MAX_PLACE) is counted

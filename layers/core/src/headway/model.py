@@ -156,8 +156,8 @@ class Allocation:
     owner: str = ""
     source: str = ""
 
-    def preemptions_left_from_ms(self, most: int) -> int | None:
-        """From when on a cap on preemptions lets it be stopped once more, ms; None for never.
+    def capped_until_ms(self, most: int) -> int | None:
+        """Until when a cap on preemptions protects it from another one, ms; 0 if it does not, None for ever.
 
         The cap counts for the life of a job. Where what is left decides which of two equals runs, it would soon protect
         those of which most is left. So for a job that entered in such an order and writes checkpoints, it counts for

@@ -149,7 +149,7 @@ CAPPED: list[tuple[str, Allocation, Policy, list[tuple[str, str]]]] = [
         [],
     ),
     (
-        "a cap of none holds for ever",
+        "a cap of 0 holds for ever",
         large(hours=99, entry_time_ms=NOW_MS - 9 * WEEK),
         replace(BY_REMAINING, max_preemptions=0),
         [],
@@ -162,7 +162,7 @@ def test_the_cap_on_preemptions_counts_for_each_week_since_the_entry(
     running: Allocation, policy: Policy, stopped: list[tuple[str, str]]
 ) -> None:
     assert decided(running, small(entry_time_ms=0), policy) == stopped
-    # So it does for preemptions by jobs of higher priority, which need the most instances.
+    # So it does for preemptions by jobs of higher priority.
     assert decided(running, small("urgent", priority=1), policy) == [(job, "urgent") for job, _ in stopped]
 
 
@@ -191,8 +191,8 @@ def test_an_attempt_is_protected_by_the_cap_and_by_the_minimum_run_time() -> Non
 
 def test_the_cap_counts_from_the_start_of_an_attempt_whose_entry_is_not_known() -> None:
     attempt = large(entry_time_ms=None, since=NOW_MS, preemptions=2)
-    assert attempt.preemptions_left_from_ms(2) == NOW_MS + WEEK
-    assert attempt.preemptions_left_from_ms(3) == 0
+    assert attempt.capped_until_ms(2) == NOW_MS + WEEK
+    assert attempt.capped_until_ms(3) == 0
 
 
 def test_among_equals_those_are_stopped_of_which_more_is_left_and_then_those_that_lose_less() -> None:

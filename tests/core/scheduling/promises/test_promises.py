@@ -194,7 +194,7 @@ def reserved_starts_are_kept(snapshot: Snapshot) -> None:
         return
     plan = schedule(snapshot)
     told = _told_for_sure(snapshot, plan)
-    if any(attempt.keep_ms for attempt in snapshot.allocations):
+    if any(attempt.keep_ms and attempt.limit_ms is not None for attempt in snapshot.allocations):
         # Instances that are kept warm count as free at the end of their attempt. Until they are released, a job behind
         # the first one waits if the job ahead would need their release in its place.
         told = dict([*told.items()][:1])

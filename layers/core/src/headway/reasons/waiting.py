@@ -423,11 +423,11 @@ def _protection(holder: Allocation, now_ms: int, policy: Policy) -> str | None:
         return "preemption is off"
     if not holder.preemptible:
         return "not preemptible"
-    left_from_ms = holder.preemptions_left_from_ms(policy.max_preemptions)
-    if left_from_ms is None:
+    capped_until_ms = holder.capped_until_ms(policy.max_preemptions)
+    if capped_until_ms is None:
         return f"preempted {holder.preemptions} times already"
-    if left_from_ms > now_ms:
-        again = clock_time(left_from_ms, now_ms)
+    if capped_until_ms > now_ms:
+        again = clock_time(capped_until_ms, now_ms)
         return f"preempted {holder.preemptions} times already, and not again before {again}"
     safe_until_ms = holder.since_ms + policy.min_run_time_ms
     if safe_until_ms > now_ms:

@@ -24,10 +24,10 @@ def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
     """
     if allocation.warm:
         return 0
-    from_ms = allocation.preemptions_left_from_ms(policy.max_preemptions)
-    if not policy.preemption or not allocation.preemptible or from_ms is None:
+    until_ms = allocation.capped_until_ms(policy.max_preemptions)
+    if not policy.preemption or not allocation.preemptible or until_ms is None:
         return None
-    return max(from_ms, allocation.since_ms + policy.min_run_time_ms) if policy.min_run_time_ms else from_ms
+    return max(until_ms, allocation.since_ms + policy.min_run_time_ms) if policy.min_run_time_ms else until_ms
 
 
 def is_preemptible(allocation: Allocation, now_ms: int, policy: Policy) -> bool:

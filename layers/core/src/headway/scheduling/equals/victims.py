@@ -35,13 +35,13 @@ def may_give_way(allocation: Allocation, at_ms: int, policy: Policy) -> bool:
         at_ms: when it would be stopped, ms.
         policy: the policy.
     """
-    from_ms = allocation.preemptions_left_from_ms(policy.max_preemptions)
+    capped_until_ms = allocation.capped_until_ms(policy.max_preemptions)
     return (
         takes_part(allocation, policy)
         and allocation.checkpoints
         and allocation.preemptible
-        and from_ms is not None
-        and from_ms <= at_ms
+        and capped_until_ms is not None
+        and capped_until_ms <= at_ms
         and (policy.order is not Order.SHARED or level(current_attained_ms(allocation, at_ms)) > 0)
     )
 
