@@ -29,11 +29,11 @@ PAYS_FOR: Mapping[tuple[str, str], str] = {
     ): "training begins; the attempt is over",
     ("observe", "job"): "ended: the job, its instances and its attempt change together, once",
     ("observe", "pool"): "the same: the instances are free",
-    ("observe", "request"): "the same: the table forgets the request with the job",
     ("observe", LISTING): "`headway history` finds the ended job",
-    ("tell", "entry"): "the feed: the events themselves, each once; one append has those of a submission and its start",
+    ("tell", "entry"): "the feed: the events themselves, each once; one append has those of a second",
     ("tell", "head"): "the feed: where its entries begin, once for a deployment and after a week without events",
     ("reconcile", "accounted"): "the mark of what of the job is in the sums: each attempt is in them once",
+    ("reconcile", "request"): "by itself, before the mark: the table forgets the request with the job",
     ("reconcile", "usage"): "the sums of a day and a month by team, owner and pool, shared by the jobs of a minute",
     ("reconcile", "place"): "how far the feed is in the sums, shared likewise",
 }

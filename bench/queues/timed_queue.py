@@ -156,7 +156,7 @@ class TimedQueue(MeteredQueue):
 
     def _hear(self) -> None:
         """Deliver SageMaker's events so far to `observe`, one after the other."""
-        for detail in self.fleet.advance(self.now_s):
+        for detail in self.new_events():
             payload = event("observe")
             payload["detail"] = detail
             # While a pass runs, other events arrive too, so that their wake-ups have that age.

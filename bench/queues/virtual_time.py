@@ -6,8 +6,9 @@ import io
 import json
 import logging
 import time
+import zlib
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from random import Random
 from typing import Any, cast
@@ -25,6 +26,19 @@ from headway_service.store.records.feed import FeedHead
 
 POOL = "ml.p5.48xlarge"
 ROLE = "arn:aws:iam::123456789012:role/training"
+
+LAMBDA = "Lambda itself"
+"""What uses the requests for which no function waits."""
+
+WINDOW_S = 1
+"""MaximumBatchingWindowInSeconds of the table's stream, s (template.yaml)."""
+
+BATCH = 100
+"""BatchSize of the table's stream (template.yaml)."""
+
+SHARDS = 4
+"""Shards of the stream: one for each partition, of which a new on-demand table has four (DynamoDB's developer guide,
+"On-demand capacity mode": 4,000 writes a second, 1,000 for each partition)."""
 
 _log = cast("logging.StreamHandler[Any]", logger.registered_handler)
 
@@ -54,6 +68,8 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
         self._meter = meter(self.table, lambda kind, number: self._use(f"DynamoDB {kind}", number))
         self._running = ""
         self._published = self._accounted = 0
+        #: When each record of the stream was written, s.
+        self._written_s: list[float] = []
         self._accounted_s = self.now_s
 
     # ---------------------------------------------------------------------------------------------------- what happens
@@ -64,16 +80,25 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
 
     def submit_request(self, request: Mapping[str, Any]) -> None:
         """Submit this request, and run all that follows."""
-        answer = self.invoke("api", http_event("POST", "/jobs", json.dumps(request)))
-        if answer["statusCode"] != 201:
-            raise RuntimeError(f"a submission was answered by {answer['statusCode']}: {answer['body']}")
+        self.submit_at_once([request])
+
+    def submit_at_once(self, requests: Iterable[Mapping[str, Any]]) -> None:
+        """Submit these requests within a second, a tick after each, and run all that follows."""
+        for request in requests:
+            answer = self.invoke("api", http_event("POST", "/jobs", json.dumps(request)))
+            if answer["statusCode"] != 201:
+                raise RuntimeError(f"a submission was answered by {answer['statusCode']}: {answer['body']}")
+            self.run_ticks()
         self.settle()
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass, deliver SageMaker's events, and account for what has ended once a minute."""
         for detail in self.due_events(seconds):
+            if self._published < len(self._written_s) and self.now_s >= self._written_s[self._published] + WINDOW_S:
+                self.deliver()
             self.invoke("observe", {**event("observe"), "detail": detail})
-            self.settle()
+            self.run_ticks()
+        self.settle()
         if self.now_s >= self._accounted_s + 60 and self._published > self._accounted:
             self._account()
 
@@ -104,16 +129,33 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
     def settle(self) -> None:
         """Run ticks while there are wake-ups, and deliver the stream."""
         while self.wakes or self._published < len(self.table.written):
-            if self.wakes:
-                # One receive and one delete for up to ten wake-ups.
-                self._running = "schedule"
-                self._use("SQS requests", 2)
-                self.wakes.clear()
-                self.invoke("schedule", event("schedule"))
-            if self._published < len(self.table.written):
-                first, self._published = self._published, min(self._published + 100, len(self.table.written))
-                records = [self.table.record(number, self.now_s) for number in range(first, self._published)]
+            self.run_ticks()
+            self.deliver()
+
+    def run_ticks(self) -> None:
+        """Run ticks while there are wake-ups."""
+        while self.wakes:
+            # One receive and one delete for up to ten wake-ups.
+            self._running = LAMBDA
+            self._use("SQS requests", 2)
+            self.wakes.clear()
+            self.invoke("schedule", event("schedule"))
+
+    def deliver(self) -> None:
+        """Deliver the stream to `tell`: each shard by itself, in order."""
+        self._note_times()
+        first, self._published = self._published, len(self.table.written)
+        shards = defaultdict[int, list[int]](list)
+        for number in range(first, self._published):
+            shards[zlib.crc32(self.table.written[number][0].pk.encode()) % SHARDS].append(number)
+        for numbers in shards.values():
+            for begin in range(0, len(numbers), BATCH):
+                some = numbers[begin : begin + BATCH]
+                records = [self.table.record(number, self._written_s[number]) for number in some]
                 self.invoke("tell", {"Records": records})
+
+    def _note_times(self) -> None:
+        self._written_s += [self.now_s] * (len(self.table.written) - len(self._written_s))
 
     def invoke(self, function: str, payload: Mapping[str, Any], remaining_ms: int = 25_000) -> Any:
         """Run a handler, and count its use."""
@@ -127,6 +169,7 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
             with redirect_stdout(printed):
                 return super().invoke(function, payload, remaining_ms)
         finally:
+            self._note_times()
             self.handler_ms[function] += (self.now_ns() - self._meter.metering_ns - begun_ns) / 1e6
             _log.setStream(stream)
             self._printed(printed.getvalue())

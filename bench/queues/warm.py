@@ -90,8 +90,12 @@ class WarmQueue(MeteredQueue):
             raise RuntimeError(f"{running} has ended, and {len(self._reactions)} jobs were started")
         return self._reactions[0]
 
-    def settle(self) -> None:
-        """Run a tick if one was requested. Changes are not published, as that is not timed."""
+    def deliver(self) -> None:
+        """Changes are not published, as that is not timed."""
+        self._published = len(self.table.written)
+
+    def run_ticks(self) -> None:
+        """Run a tick if one was requested."""
         observed_ms = self.handler_ms["observe"] - self._observed_ms
         self._observed_ms += observed_ms
         if self.wakes:

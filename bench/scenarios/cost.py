@@ -20,7 +20,7 @@ from bench.metering.dynamodb_units import item_bytes
 from bench.metering.itemized_units import KIND, ItemizedTable
 from bench.metering.machine import describe_machine
 from bench.metering.prices import DATE, HOURS_A_MONTH, PRICES, REGION
-from bench.queues.virtual_time import MeteredQueue
+from bench.queues.virtual_time import LAMBDA, MeteredQueue, usual_request
 from bench.report.cost_tables import filled, tables_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -188,8 +188,7 @@ def running_hour(idle: Use) -> Use:
 
 
 def _live(world: MeteredQueue, number: int) -> None:
-    for n in range(number):
-        world.submit(f"job-{n:04}")
+    world.submit_at_once(usual_request(f"job-{n:04}") for n in range(number))
     _drain(world)
 
 
@@ -208,7 +207,8 @@ def _use_of(world: MeteredQueue) -> Use:
         used[kind] += number
     waited_ms = dict(world.handler_ms)
     for (function, kind), number in world.used.items():
-        waited_ms[function] += number * ASSUMED_CALL_MS.get(kind, 0)
+        if function != LAMBDA:
+            waited_ms[function] += number * ASSUMED_CALL_MS.get(kind, 0)
     invocations = used["Lambda requests"]
     return {
         **{kind: used[kind] for kind in PRICES if kind in used},

@@ -2,6 +2,7 @@
 
 import pytest
 
+from headway_sandbox.inprocess.deployment import FILTERED
 from headway_service.aws.dead_letter_queues import HIDDEN_S
 
 QUEUES = {"WakeQueue": True, "WakeDeadLetters": True, "EventDeadLetters": False}
@@ -17,10 +18,11 @@ def rule_of(of_type, function):
     return rule
 
 
-def test_sagemakers_state_changes_invoke_the_observe_function(of_type):
+def test_sagemakers_state_changes_except_waits_and_uploads_invoke_the_observe_function(of_type):
     assert rule_of(of_type, "ObserveFunction")["EventPattern"] == {
         "source": ["aws.sagemaker"],
         "detail-type": ["SageMaker Training Job State Change"],
+        "detail": {"SecondaryStatus": [{"exists": False}, {"anything-but": sorted(FILTERED)}]},
     }
 
 

@@ -20,7 +20,7 @@ from headway.pool_names import billed_pool
 from headway.prediction.run_times import RunTimes
 from headway.reasons import ReasonCode
 from headway_service.accounting import accountant as accountant_module
-from headway_service.accounting.accountant import Accountant
+from headway_service.accounting.accountant import FORGOTTEN_SOON_S, Accountant
 from headway_service.accounting.records import (
     BILLED,
     LOST_BILLED,
@@ -41,13 +41,15 @@ from headway_service.accounting.records import (
 from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.table import MAX_TRANSACTION_WRITES, Key, Put, Write
 from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.job import EndedAttempt, JobRecord, Usage, request_item
+from headway_service.store.records.job import EndedAttempt, JobRecord, Usage, request_item, request_key
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5
 
 DAY = date(2026, 11, 25)
 NOON_MS = begin_ms(DAY) + DAY_MS // 2
 HOUR_MS = 3_600_000
+LATER_MS = NOON_MS + 1000 * DAY_MS
+"""When the table may have forgotten all jobs."""
 G5 = "ml.g5.xlarge"
 
 
@@ -100,8 +102,87 @@ def of_day(table: MemoryTable, dimension: str, day: date = DAY) -> dict[str, dic
     return {name_in(item): figures_in(item) for item in found}
 
 
-def accountant(table: MemoryTable, *tags: str, run_times: Callable[[], RunTimes] = lambda: RunTimes(0)) -> Accountant:
-    return Accountant(table, lambda: tags, run_times)
+def accountant(
+    table: MemoryTable, *tags: str, run_times: Callable[[], RunTimes] = lambda: RunTimes(0), now_ms: int = LATER_MS
+) -> Accountant:
+    return Accountant(table, lambda: tags, lambda: now_ms, run_times)
+
+
+def expiry(table: MemoryTable, name: str = "a") -> object:
+    """When the table may forget the request of a job, s since the epoch; None if that is not known."""
+    return (table.get(request_key(name)) or {}).get("expiresAt")
+
+
+EXPIRES_S = NOON_MS // 1000 + 30 * 86_400
+
+
+def with_request(name: str = "a") -> MemoryTable:
+    table = MemoryTable()
+    table.write([Put(item=request_item(name, "{}"))])
+    return table
+
+
+def test_the_request_of_a_job_that_has_ended_is_forgotten_with_it() -> None:
+    table = with_request()
+    accountant(table, now_ms=NOON_MS).account([job("a", [attempt(1)], expires_at=EXPIRES_S)])
+    assert expiry(table) == EXPIRES_S
+    assert (table.get(request_key("a")) or {})["jobDetails"] == "{}"
+
+
+def test_the_request_of_a_job_of_which_an_attempt_has_ended_is_kept() -> None:
+    table = with_request()
+    accountant(table, now_ms=NOON_MS).account([job("a", [attempt(1)], ended=False, expires_at=EXPIRES_S)])
+    assert expiry(table) is None
+
+
+def test_the_request_of_a_member_of_an_array_is_kept_with_the_array() -> None:
+    table = MemoryTable()
+    member = job("a-1", [attempt(1)], expires_at=EXPIRES_S, member_of="a", index=1)
+    accountant(table, now_ms=NOON_MS).account([member])
+    assert table.get(request_key("a-1")) is None
+
+
+@pytest.mark.parametrize(("left_s", "written"), [(FORGOTTEN_SOON_S + 1, True), (FORGOTTEN_SOON_S, False), (-1, False)])
+def test_the_request_of_a_job_that_may_be_replaced_soon_is_left_alone(left_s: int, written: bool) -> None:
+    table = with_request()
+    accountant(table, now_ms=NOON_MS).account([job("a", [attempt(1)], expires_at=NOON_MS // 1000 + left_s)])
+    assert (expiry(table) is not None) is written
+    assert of_day(table, "team")["red"]["jobs.completed"] == 1
+
+
+def test_a_request_is_to_be_forgotten_before_the_mark_says_so() -> None:
+    class Failing(MemoryTable):
+        fails = True
+
+        def write(self, writes: Sequence[Write]) -> None:
+            if self.fails and any(each.key == MarkRecord.key("a") for each in writes if isinstance(each, Put)):
+                raise RetryLater("the marks cannot be written")
+            super().write(writes)
+
+    table = Failing()
+    ended = job("a", [attempt(1)], expires_at=EXPIRES_S)
+    with pytest.raises(RetryLater):
+        accountant(table, now_ms=NOON_MS).account([ended])
+    assert expiry(table) == EXPIRES_S
+    table.fails = False
+    assert accountant(table, now_ms=NOON_MS).account([ended]) == 1
+
+
+def test_jobs_that_do_not_fit_into_a_transaction_have_their_requests_forgotten_before_any_mark() -> None:
+    class Ordered(MemoryTable):
+        marked = False
+
+        def write(self, writes: Sequence[Write]) -> None:
+            super().write(writes)
+            if any(isinstance(each, Put) and each.key.sk == MarkRecord.key("").sk for each in writes):
+                self.marked = True
+            else:
+                assert not self.marked
+
+    table = Ordered()
+    jobs = [job(f"a{n}", [attempt(1)], team=f"t{n}", owner=f"o{n}", expires_at=EXPIRES_S) for n in range(60)]
+    assert accountant(table, now_ms=NOON_MS).account(jobs) == 60
+    assert {expiry(table, each.job_name) for each in jobs} == {EXPIRES_S}
 
 
 def test_an_ended_job_is_in_the_sums_of_its_team_its_owner_and_its_pools() -> None:

@@ -28,7 +28,7 @@ from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import owner_hash
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.invariants.usage import check_usage
-from tests.service.accounting.test_accountant import sums
+from tests.service.accounting.test_accountant import expiry, sums
 from tests.service.world import P5, ROOT, World
 
 LONG = {"SANDBOX_RUN_SECONDS": "90000"}
@@ -78,7 +78,7 @@ class Followed(World):
 
     def consumer(self, accountant: Accountant | None = None) -> UsageConsumer:
         feed = FeedReader(self.table, self.clock, self.machine_clock)
-        accountant = accountant or Accountant(self.table, lambda: ())
+        accountant = accountant or Accountant(self.table, lambda: (), self.machine_clock)
         return UsageConsumer(self.table, accountant, feed, self.machine_clock)
 
     def consume(self, accountant: Accountant | None = None, *, until_ms: int | None = None) -> int:
@@ -115,7 +115,7 @@ class Picky(Accountant):
     """
 
     def __init__(self, table: MemoryTable, errors: Mapping[str, Exception]) -> None:
-        super().__init__(table, lambda: ())
+        super().__init__(table, lambda: (), lambda: 0)
         self.errors = errors
 
     def account(self, jobs: Iterable[JobRecord]) -> int:
@@ -169,6 +169,18 @@ def test_a_job_that_is_stopped_while_it_waits_is_accounted_for() -> None:
     world.container.job_commands.stop("a", ROOT, "")
     world.consume()
     assert of_pools(world)["jobs.stopped"] == 1
+
+
+def test_the_request_of_a_job_is_forgotten_with_it_however_it_ends() -> None:
+    world = Followed()
+    world.preempt()
+    world.submit("waits", 1)
+    world.container.job_commands.stop("waits", ROOT, "")
+    for name in ("low", "high", "waits"):
+        assert expiry(world.watched, name) is None
+    world.consume()
+    for name in ("low", "high", "waits"):
+        assert expiry(world.watched, name) == world.seen(name).job.expires_at
 
 
 def test_an_event_that_ends_nothing_names_no_job() -> None:

@@ -18,7 +18,7 @@ from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.array import ArrayRecord, MembersRecord
 from headway_service.store.records.dependency import EndedJobRecord
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.repository import find_job, find_request, get_job
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ADA, BOB, P5, ROOT, World, on, request
@@ -187,6 +187,8 @@ def test_an_array_without_members_stops_at_once(world: World) -> None:
     assert world.commands.stop("sweep", ROOT)[1] is False
     world.tick()
     assert (array(world).job_state, read_ledger(world.table).arrays) == (JobState.STOPPED, ())
+    expires_at = (world.table.get(request_key("sweep")) or {})["expiresAt"]
+    assert expires_at == array(world).expires_at, "it is in no sum of usage, with which other requests are"
 
 
 def test_a_held_array_leaves_the_queue_and_returns(world: World) -> None:

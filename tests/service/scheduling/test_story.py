@@ -22,7 +22,7 @@ from headway_service.store import transitions
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import PoolRecord, ReservationRecord
-from headway_service.store.records.job import JobRecord, request_key
+from headway_service.store.records.job import JobRecord
 from headway_service.store.snapshot import read_snapshot
 from headway_service.tracking.observer import StatusOutcome
 from tests.service.world import P5, ROOT, World, on, request
@@ -275,17 +275,16 @@ def test_an_older_status_does_not_replace_a_newer_one(world: World) -> None:
     world.submit("a")
     world.tick()
 
-    def seen(secondary: str, at_ms: int, *, asked: bool = False) -> str | None:
+    def seen(secondary: str, at_ms: int) -> str | None:
         sighting = TrainingJobStatus(attempt="a", status="InProgress", secondary_status=secondary, modified_ms=at_ms)
-        world.observer.apply_status(sighting, world.clock(), asked=asked)
+        world.observer.apply_status(sighting, world.clock())
         attempt = world.queries.show("a", ROOT)[1]
         return attempt.secondary_status if attempt else None
 
     assert seen("Training", 2000) == "Training"
     assert seen("Downloading", 1000) == "Training"
     assert seen("Training", 2000) == "Training"
-    assert seen("Uploading", 3000) == "Training", "nothing is decided by it, so it is not written"
-    assert seen("Uploading", 3000, asked=True) == "Uploading"
+    assert seen("Interrupted", 3000) == "Interrupted"
 
 
 def test_events_of_other_training_jobs_are_ignored(world: World) -> None:
@@ -397,18 +396,18 @@ def test_a_job_that_reached_its_limit_has_that_reason(world: World) -> None:
 
 
 @pytest.mark.parametrize("started", [False, True])
-def test_an_ended_job_and_its_request_expire_after_the_retention_time(world: World, started: bool) -> None:
+def test_an_ended_job_expires_after_the_retention_time(world: World, started: bool) -> None:
     world.submit("a")
     if started:
         world.tick()
-        assert stored_expiry(world, "a") == (None, None), "it has not ended"
+        assert stored_expiry(world, "a") is None, "it has not ended"
         world.pass_time(1000, tick=False)
         ended_s = int((world.seen("a").job.ended_ms or 0) / 1000)
     else:
         world.commands.stop("a", ROOT)
         ended_s = int(world.now_s)
     # DynamoDB takes seconds since the epoch; it would keep what has milliseconds for 57,000 years.
-    assert stored_expiry(world, "a") == (ended_s + 30 * 86_400,) * 2
+    assert stored_expiry(world, "a") == ended_s + 30 * 86_400
 
 
 def test_a_job_does_not_expire_with_an_ended_attempt(world: World) -> None:
@@ -418,15 +417,14 @@ def test_a_job_does_not_expire_with_an_ended_attempt(world: World) -> None:
     world.tick()
     world.pass_time(300)
     assert world.states("low") == {"low": "preempted"}
-    assert stored_expiry(world, "low") == (None, None)
+    assert stored_expiry(world, "low") is None
 
 
-def stored_expiry(world: World, name: str) -> tuple[Any, Any]:
-    """When the table may forget a job, and its request."""
-    job, asked = (world.table.get(key) or {} for key in (JobRecord.key(name), request_key(name)))
+def stored_expiry(world: World, name: str) -> Any:
+    """When the table may forget a job."""
+    job = world.table.get(JobRecord.key(name)) or {}
     assert job
-    assert asked
-    return job.get("expiresAt"), asked.get("expiresAt")
+    return job.get("expiresAt")
 
 
 def test_stopping_a_job_wakes_the_scheduler_also_when_it_is_stopped_again(world: World) -> None:

@@ -24,7 +24,6 @@ from tests.service.world import DAY_S, P5, World, on, request
 INTERNAL = "InternalServerError: We encountered an internal error."
 CODE = "AlgorithmError: exit code 1"
 TRAINS = {"secondary_status": "Training", "training_since_ms": 5}
-UPLOADS = {"modified_ms": 11, "secondary_status": "Uploading"}
 STARTED = {"training_job_status": "InProgress", "secondary_status": "Starting"}
 
 
@@ -144,12 +143,7 @@ def test_an_unchanged_status_is_recorded_only_if_it_was_requested(world: World, 
         ({}, {"modified_ms": 11, "training_since_ms": 5}, True),
         ({}, {"modified_ms": 11, "interruptions": 1}, True),
         ({"interruptions": 1}, {"modified_ms": 11, "interruptions": 1}, False),
-        (TRAINS, UPLOADS, False),
-        (TRAINS, {**UPLOADS, "status": "Stopping"}, True),
-        (TRAINS, {**UPLOADS, "interruptions": 1}, True),
-        (TRAINS, {**UPLOADS, "secondary_status": "Interrupted"}, True),
-        ({**TRAINS, "ruled": False}, UPLOADS, True),
-        ({}, UPLOADS, True),
+        (TRAINS, {"modified_ms": 11, "secondary_status": "Interrupted"}, True),
         ({"ruled": False}, {"modified_ms": 11}, True),
         ({"ruled": False, "stop_cause": StopCause.REQUEST}, {"modified_ms": 11}, False),
     ],
@@ -163,12 +157,7 @@ def test_an_unchanged_status_is_recorded_only_if_it_was_requested(world: World, 
         "since when it trains",
         "it was interrupted",
         "it was interrupted before",
-        "it uploads",
-        "it uploads, and stops",
-        "it uploads after an interruption",
-        "it does not train any more, but does not upload",
-        "it uploads, and the rules were not looked at",
-        "it uploads, and was not known to train",
+        "it does not train any more",
         "the rules were not looked at",
         "the rules were not looked at, and it stops anyway",
     ],

@@ -51,6 +51,9 @@ ALARM_TOPIC_ARN = "arn:aws:sns:eu-west-1:123456789012:headway-watch"
 EVERY_MINUTE = ("reconcile", "patrol", "watch")
 """The functions that template.yaml runs on a schedule."""
 
+FILTERED = frozenset({"Pending", "Uploading"})
+"""The secondary statuses of which the rule of `observe` in template.yaml passes no events."""
+
 TableT = TypeVar("TableT", bound=Table)
 
 _functions = LambdaFunctions()
@@ -150,8 +153,12 @@ class SimulatedDeployment(Generic[TableT]):
         end_s = self.now_s + seconds
         while (due_s := self.fleet.next_due()) is not None and due_s <= end_s:
             self.now_s = max(self.now_s, due_s)
-            yield from self.fleet.advance(self.now_s)
+            yield from self.new_events()
         self.now_s = end_s
+
+    def new_events(self) -> Iterator[Mapping[str, Any]]:
+        """The details of SageMaker's events until now, since the last call, that the rule in template.yaml passes."""
+        return (each for each in self.fleet.advance(self.now_s) if each.get("SecondaryStatus") not in FILTERED)
 
     # ------------------------------------------------------------------------------------------------- the adapters
 

@@ -17,6 +17,7 @@ from headway_service.store.records.digest import DIGEST
 from headway_verification.soak.faults.injection import FaultInjector, client_error
 from headway_verification.soak.faults.plan import FaultPlan
 from headway_verification.soak.invariants.feed import FeedFollower, check_feed
+from headway_verification.soak.invariants.requests import check_requests
 from headway_verification.soak.invariants.usage import check_usage
 from headway_verification.soak.violations import Violated
 
@@ -182,7 +183,7 @@ class StreamConsumers:
         """Check that every transition was published, and that a message was sent where required.
 
         Raises:
-            Violated: an event or a message is missing, or the feed or the sums of usage are wrong.
+            Violated: an event or a message is missing, or the feed, the sums of usage or a request are wrong.
         """
         published = []
         for key, before, after in self._table.written:
@@ -201,6 +202,7 @@ class StreamConsumers:
         self.follower.read()
         check_feed(self._table, published, self.follower.ids)
         check_usage(self._table)
+        check_requests(self._table)
 
     def _check_digest(self, subject: str) -> None:
         if self._events[subject] != [1]:

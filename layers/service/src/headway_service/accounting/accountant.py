@@ -14,19 +14,25 @@ from headway_service.accounting.records import KIND, MARK_KEPT_S, MarkRecord, ad
 from headway_service.accounting.run_times import figures_of
 from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.table import MAX_TRANSACTION_WRITES, Table, Write
+from headway_service.store import transitions
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_request, retry_on_conflict
 
 MAX_TOGETHER = 100
 """Jobs whose contributions are added in one transaction."""
 
+FORGOTTEN_SOON_S = 3600
+"""A job that the table may forget this soon, s, may have been replaced by another one of its name when its request is
+written: that stays as it is."""
+
 
 class Accountant:
-    """Keeps the sums.
+    """Keeps the sums, and lets the table forget the requests of jobs that are in them to their ends.
 
     Args:
         table: the table.
         tags: the keys of the tags by which the policy wants sums.
+        machine_clock: the machine time, ms.
         run_times: returns the run times of the jobs that have completed; by default of none.
     """
 
@@ -34,10 +40,12 @@ class Accountant:
         self,
         table: Table,
         tags: Callable[[], Sequence[str]],
+        machine_clock: Callable[[], int],
         run_times: Callable[[], RunTimes] = lambda: RunTimes(0),
     ) -> None:
         self._table = table
         self._tags = tags
+        self._machine_clock = machine_clock
         self._run_times = run_times
         self._names = Names(table)
 
@@ -73,6 +81,10 @@ class Accountant:
         lacking = [(job, missing) for job, missing in marked if missing]
         if not lacking:
             return 0
+        # Before the marks, which say that it is done.
+        for job, missing in lacking:
+            if missing[-1].mark.ended:
+                self._expire_request(job)
         tags = tuple(self._tags())
         adding = _Adding(self._table, self._names, self._run_times)
         for job, missing in lacking:
@@ -81,6 +93,13 @@ class Accountant:
                 adding.add(job, each, dimensions)
         adding.write()
         return len(lacking)
+
+    def _expire_request(self, job: JobRecord) -> None:
+        """Let the table forget the request of a job together with the job, in a write that is not in a transaction."""
+        if job.expires_at is None or job.expires_at - self._machine_clock() // 1000 <= FORGOTTEN_SOON_S:
+            return
+        for write in transitions.expire_request(job, job.expires_at):
+            self._table.write([write])
 
     def _missing(self, job: JobRecord) -> list[Contribution]:
         item = self._table.get(MarkRecord.key(job.job_name))

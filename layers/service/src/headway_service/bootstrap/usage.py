@@ -16,7 +16,7 @@ class UsageContainer(Container):
     @cached_property
     def accountant(self) -> Accountant:
         """Keeps the sums of usage. One for all invocations, as it remembers which names have some."""
-        return Accountant(self.table, lambda: self.usage_tags, self.run_times.get)
+        return Accountant(self.table, lambda: self.usage_tags, self.machine_clock, self.run_times.get)
 
     @cached_property
     def run_times(self) -> KnownRunTimes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
@@ -20,8 +20,16 @@ for _name in ("boto3", "botocore", "urllib3"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
+_OF_THE_FUNCTION = frozenset({"function_name", "function_arn", "function_memory_size"})
+"""What :meth:`Logger.inject_lambda_context` adds and the log group says anyway: each function has its own."""
+
+
 class _Formatter(LambdaPowertoolsFormatter):
     """Formats an exception as its class and location. Its text may quote a value of a request."""
+
+    def serialize(self, log: Mapping[str, Any]) -> str:
+        """See :class:`LambdaPowertoolsFormatter`."""
+        return super().serialize({name: value for name, value in log.items() if name not in _OF_THE_FUNCTION})
 
     def formatException(self, ei: _Raised) -> str:  # noqa: N802 - logging's name
         """See :class:`logging.Formatter`."""

@@ -379,14 +379,7 @@ def _is_news(attempt: AttemptRecord, sighting: TrainingJobStatus) -> bool:
     unruled = attempt.stop_cause is None and not attempt.ruled
     known = (attempt.training_job_status, _stage(attempt.secondary_status), attempt.training_since_ms)
     seen = (sighting.status, _stage(sighting.secondary_status), sighting.training_since_ms)
-    changed = known != seen and not _uploads_after_training(attempt, sighting)
-    return unruled or changed or sighting.interruptions > attempt.interruptions
-
-
-def _uploads_after_training(attempt: AttemptRecord, sighting: TrainingJobStatus) -> bool:
-    """Whether all that is new is that the training has ended. What judges a training attempt asks SageMaker itself."""
-    before = attempt.training_job_status, attempt.secondary_status
-    return before == (sighting.status, "Training") and sighting.secondary_status == "Uploading"
+    return unruled or known != seen or sighting.interruptions > attempt.interruptions
 
 
 def _selects(attempt: AttemptRecord, sighting: TrainingJobStatus) -> str | None:

@@ -241,7 +241,8 @@ def stop_waiting(
         moved.put(was=job.version),
         *leave_queue(job),
         *(free(reservation) if reservation else []),
-        *expire_request(job, expires_at),
+        # That of a job is, when it is in the sums of usage. An array never is.
+        *(expire_request(job, expires_at) if job.array is not None else []),
         *moved.ended(),
     ]
 
@@ -330,8 +331,6 @@ def end(
         *reserves,
         *moved.ended(),
     ]
-    if over:
-        writes += expire_request(job, expires_at)
     if vanished or sighting is None:
         writes += _give_up(attempt, now_ms, machine_ms, vanished=vanished)
     return writes
