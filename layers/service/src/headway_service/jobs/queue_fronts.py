@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headway.model import Snapshot
@@ -19,6 +19,9 @@ from headway_service.store.records.queue_entry import QueueEntry
 
 MAX_EXPLAINED = 100
 """Jobs at the front of each queue that are explained one by one; a job further back gets its position only."""
+
+_Kind = tuple[str, tuple[tuple[str, int], ...]]
+"""What jobs have in common that wait in the same queues for the same instances: the team, and the demand."""
 
 Counted = Mapping[tuple[str, str], int]
 """By queue and rank, how many jobs are ahead of it, up to :data:`headway_service.store.queue_tail.MAX_PLACE`."""
@@ -50,18 +53,25 @@ def front_for(table: Table, jobs: Sequence[JobRecord], ledger: Ledger, policy: P
         policy: the policy in effect.
     """
     counted: dict[tuple[str, str], int] = {}
-    if not ranks_as_stored(policy) or _explained_anywhere(jobs, ledger, policy):
+    if not ranks_as_stored(policy):
+        return Front(heads=MAX_EXPLAINED, counted=counted)
+    # Most jobs of a long listing are alike, and wait in the same queues.
+    alike: dict[_Kind, list[JobRecord]] = {}
+    for job in jobs:
+        alike.setdefault((job.team, tuple(job.demand.items())), []).append(job)
+    if _explained_anywhere(jobs, alike, ledger, policy):
         return Front(heads=MAX_EXPLAINED, counted=counted)
     first: dict[str, str] = {}
     sizes = Counter[str]()
-    for job in jobs:
-        rank = job.rank()
-        for pool in job.demand:
-            queue = QueueEntry.partition(pool, job.team)
+    for (team, demand), some in alike.items():
+        # A rank as text takes longer to make than to compare.
+        rank = min(some, key=_rank).rank()
+        for pool, _ in demand:
+            queue = QueueEntry.partition(pool, team)
             first[queue] = min(first.get(queue, rank), rank)
-            sizes[queue] += 1
+            sizes[queue] += len(some)
     # One queue of each job, and in each of these the first of the jobs.
-    for queue in dict.fromkeys(QueueEntry.partition(min(job.demand), job.team) for job in jobs):
+    for queue in dict.fromkeys(QueueEntry.partition(min(demand)[0], team) for team, demand in alike):
         rank = first[queue]
         counted[queue, rank] = table.count_before(queue, rank, limit=MAX_PLACE)
         if counted[queue, rank] < MAX_EXPLAINED:
@@ -96,15 +106,19 @@ def ranks_as_stored(policy: Policy) -> bool:
     return policy.ageing is None and not any(team.guaranteed or team.max_priority is not None for team in teams)
 
 
-def _explained_anywhere(jobs: Sequence[JobRecord], ledger: Ledger, policy: Policy) -> bool:
+def _explained_anywhere(jobs: Sequence[JobRecord], kinds: Iterable[_Kind], ledger: Ledger, policy: Policy) -> bool:
     """Whether one of the jobs may be explained however far back it is, as its reason depends on more than its rank."""
     sizes = {pool.pool: pool.size for pool in ledger.pools}
+    if any(
+        count > sizes.get(pool, 0) or count > policy.team(team).limit.get(pool, count)
+        for team, demand in kinds
+        for pool, count in demand
+    ):
+        return True
     owed = {each.job_name for each in ledger.reservations} | {each.freed_for for each in ledger.attempts}
-    for job in jobs:
-        limit = policy.team(job.team).limit
-        for pool, count in job.demand.items():
-            if count > sizes.get(pool, 0) or count > limit.get(pool, count):
-                return True
-        if job.one_of or job.chooses or job.job_name in owed:
-            return True
-    return False
+    return any(job.one_of or job.chooses or job.job_name in owed for job in jobs)
+
+
+def _rank(job: JobRecord) -> tuple[int, int, str]:
+    """What sorts jobs as :meth:`JobRecord.rank` does."""
+    return -job.priority, job.entry_time + job.handicap_ms, job.job_name
