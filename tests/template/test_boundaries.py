@@ -74,8 +74,8 @@ BREACHES = {
     "a task runs with the standard library only": ("client/src/headway_covalent/run_task.py", "boto3"),
     "sandbox": ("sandbox/src/headway_sandbox/errors.py", "headway_sandbox.local"),
     "the core has no dependencies": ("layers/core/src/headway/vectors.py", "requests"),
-    "only the adapters and the composition root import boto3": (
-        "layers/service/src/headway_service/accounting/__init__.py",
+    "the functions load botocore only, not boto3": (
+        "layers/service/src/headway_service/aws/dynamodb_table.py",
         "boto3",
     ),
     "the configuration and the preview of admission need no AWS": (

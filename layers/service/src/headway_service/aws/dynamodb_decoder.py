@@ -1,4 +1,4 @@
-"""Reads what DynamoDB answers, quicker than botocore and boto3 do for any service and any value."""
+"""Items as DynamoDB answers them, read quicker than botocore and boto3 read any service and any value."""
 
 from __future__ import annotations
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import boto3
-
 from headway.accounting.prices import Prices
 from headway.api_documents.dead_letters import LetterQueue
 from headway_service.accounting.repair import UsageRepairer
 from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLetterQueue
-from headway_service.bootstrap.clients import CALL_LIMITS
+from headway_service.bootstrap.clients import CALL_LIMITS, make_client
 from headway_service.bootstrap.reuse import ReuseContainer
 from headway_service.bootstrap.usage import UsageContainer
 from headway_service.dead_letters.redrive import DeadLetters
@@ -41,7 +39,8 @@ class ApiContainer(UsageContainer, ReuseContainer):
 
     @cached_property
     def _lambda(self) -> LambdaClient:
-        return check_answers(boto3.client("lambda", config=CALL_LIMITS))
+        client: LambdaClient = check_answers(make_client("lambda", CALL_LIMITS))
+        return client
 
     @property
     def usage_repairer(self) -> UsageRepairer:

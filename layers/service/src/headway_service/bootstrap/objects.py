@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
-import boto3
-
 from headway_service.aws.s3_objects import S3Objects
-from headway_service.bootstrap.clients import SHORT_READS
+from headway_service.bootstrap.clients import SHORT_READS, make_client
 from headway_service.bootstrap.container import Container
 from headway_service.ports.objects import Objects
 
@@ -18,4 +16,4 @@ class ObjectsContainer(Container):
     @cached_property
     def objects(self) -> Objects:
         """S3, of which the service reads a little at a time."""
-        return S3Objects(boto3.client("s3", config=SHORT_READS))
+        return S3Objects(make_client("s3", SHORT_READS))
