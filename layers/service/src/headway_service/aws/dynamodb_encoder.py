@@ -35,7 +35,7 @@ def encode_value(value: Any) -> dict[str, Any]:
         return {"N": str(value)}
     if value is None:
         return {"NULL": True}
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         return {"M": encode_item(value)}
     if isinstance(value, list | tuple):
         return {"L": [encode_value(each) for each in value]}
