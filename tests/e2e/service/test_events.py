@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headway_sandbox.inprocess.deployment import FILTERED
 from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.conftest import DOCUMENT
 from tests.e2e.queue_view import QueueView
@@ -212,3 +213,20 @@ def test_only_events_after_a_restart_are_published_after_it(sb: Sandbox, queue: 
     queue.finish("job")
     queue.wait_for(job="completed")
     subscriber.wait_for("job", "Entered", "Started", "Completed")
+
+
+def test_the_observer_gets_all_changes_of_training_jobs_but_waits_and_uploads(sb: Sandbox):
+    events = sb.client("events")
+    rules = events.list_rules()["Rules"]
+    (pattern,) = [each["EventPattern"] for each in rules if "aws.sagemaker" in each.get("EventPattern", "")]
+
+    def passes(detail: dict[str, str]) -> bool:
+        sent = {"source": "aws.sagemaker", "detail-type": "SageMaker Training Job State Change", "detail": detail}
+        envelope = {"id": "1", "account": sb.info.account, "time": "2026-11-27T00:00:00Z", "region": sb.info.region}
+        event = json.dumps({**sent, **envelope, "resources": []})
+        return bool(events.test_event_pattern(EventPattern=pattern, Event=event)["Result"])
+
+    named = ("Starting", "Downloading", "Training", "Interrupted", "Stopping", "Completed", "a new one")
+    assert all(passes({"SecondaryStatus": each}) for each in named)
+    assert passes({"TrainingJobStatus": "InProgress"}), "AWS does not document that each event has the status"
+    assert not any(passes({"SecondaryStatus": each}) for each in FILTERED)
