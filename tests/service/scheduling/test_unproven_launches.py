@@ -9,9 +9,10 @@ import pytest
 
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.scheduling.backoff import FIRST_BACK_OFF_S, PoolBackoff
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.attempt import GivenUpRecord
-from tests.service.world import P5, ROOT, World
+from tests.service.world import INVOCATION_S, P5, ROOT, World
 
 LOST = {"CreateTrainingJob": 1}
 LONGEST_LAG_S = 60.0
@@ -145,3 +146,30 @@ def test_a_launch_whose_outcome_stays_unknown_ends_and_its_name_is_not_reused() 
     assert given_up is not None
     assert GivenUpRecord.parse(given_up).job_name == "a"
     assert world.seen("a").job.attempt_count == 1
+
+
+def test_a_launch_without_an_answer_that_its_own_tick_preempts_is_not_taken_for_never_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World(pools={P5: 1})
+    world.submit("low", 1)
+    world.fleet.faults = world.fleet.faults.with_changes({"lose_answer": LOST})
+    begin = PoolBackoff.begin
+
+    def meanwhile(*given: Any) -> None:
+        """The back-off passes while the tick is slow, and an important job comes."""
+        begin(*given)
+        world.now_s += FIRST_BACK_OFF_S + 1
+        world.submit("high", 9)
+
+    monkeypatch.setattr(PoolBackoff, "begin", meanwhile)
+    report = world.tick()
+    assert (report.started, report.preempted) == (["low"], ["low"])
+    assert [each.job_name for each in read_ledger(world.table).attempts] == ["low"], "SageMaker runs it"
+    world.check()
+    monkeypatch.undo()
+    world.now_s += INVOCATION_S + VISIBLE_AFTER_S
+    world.tick()
+    world.pass_time(600)
+    assert world.states("high") == {"high": "running"}
+    world.check()

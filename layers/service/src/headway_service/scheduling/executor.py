@@ -143,9 +143,7 @@ class Executor:
         """
         self._launcher.update(ledger)
         notified = self._notify_dependants(ledger)
-        due = [
-            each for each in ledger.attempts if each.attempt_name not in self._unclear and self._launcher.pending(each)
-        ]
+        due = [each for each in ledger.attempts if self._is_pending(each)]
         drained = [(each, pause) for each in ledger.attempts if (pause := ledger.drained(each)) is not None]
         self._settled(lambda: self._execute_all(due))
         for attempt, pause in drained:
@@ -216,7 +214,7 @@ class Executor:
             elif attempt is None:
                 # The same plan may start the job that lost its reservation, on other instances.
                 decision = replace(decision, ledger=decision.ledger.without_reservation(action.job))
-            elif self._launcher.pending(attempt):
+            elif self._is_pending(attempt):
                 as_decided &= self._execute(attempt)
         return as_decided
 
@@ -294,8 +292,16 @@ class Executor:
         for attempt in due:
             as_decided &= self._settle_before(launches=self._launcher.needs_call(attempt))
             # The pool may back off by now.
-            as_decided &= self._launcher.pending(attempt) and self._execute(attempt)
+            as_decided &= self._is_pending(attempt) and self._execute(attempt)
         return as_decided
+
+    def _is_pending(self, attempt: AttemptRecord) -> bool:
+        """Whether there is anything to launch or to stop now.
+
+        What had no clear answer is left to the next tick, also if it is preempted meanwhile: as another holder of the
+        lease, that one takes a launch for unanswered, and asks SageMaker before it ends the attempt.
+        """
+        return attempt.attempt_name not in self._unclear and self._launcher.pending(attempt)
 
     def _execute(self, attempt: AttemptRecord) -> bool:
         """Begin to launch, or stop, an attempt. Returns whether it went as decided so far."""
