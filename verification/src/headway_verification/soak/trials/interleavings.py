@@ -210,6 +210,17 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "two runs that add to the sums of usage": Interleaving(
         situation=SITUATIONS[_ACCOUNTED], rival=reconcile, meanwhile=run_steps()
     ),
+    "two runs that add the end of a job of which an attempt is in the sums of usage": Interleaving(
+        situation=Scenario(
+            prepare=run_steps(
+                *(*STOPPING, wait(200), deliver_end, deliver_end, deliver_changes(), reconcile),
+                *(ask("DELETE", "/jobs/low-1"), deliver_changes()),
+            ),
+            begin=reconcile,
+        ),
+        rival=reconcile,
+        meanwhile=run_steps(),
+    ),
     "a run that adds to the sums of usage, and a later one that has more": _interleaving(
         _ACCOUNTED, submit("c"), ask("DELETE", "/jobs/c"), deliver_changes(), reconcile
     ),
