@@ -191,6 +191,33 @@ def test_an_array_without_members_stops_at_once(world: World) -> None:
     assert expires_at == array(world).expires_at, "it is in no sum of usage, with which other requests are"
 
 
+MODEL = {
+    "ChannelName": "model",
+    "DataSource": {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": "{{ jobs.prepare.model }}"}},
+}
+
+
+@pytest.mark.parametrize("others", [("prepare", "sweep:any"), ("sweep:any", "prepare")], ids="-".join)
+def test_a_job_that_needs_the_outputs_of_another_job_only_waits_for_the_end_of_an_array(
+    world: World, others: tuple[str, str]
+) -> None:
+    world.submit("prepare", Environment={"SANDBOX_RUN_SECONDS": "90000"})
+    sweep(world)
+    listed = [dict(zip(("job", "condition"), each.split(":"), strict=False)) for each in others]
+    world.submitter.submit(Submission(request=request("train", InputDataConfig=[MODEL]), depends_on=listed), ROOT)
+    world.commands.stop("sweep", ROOT)
+    world.tick()
+    assert world.states("sweep", "train") == {"sweep": "stopped", "train": "pending"}
+    assert [each.job_name for each in get_job(world.table, "train").depends_on if each.ended is None] == ["prepare"]
+
+
+def test_the_outputs_of_an_array_are_refused(world: World) -> None:
+    sweep(world, name="prepare")
+    wanted = Submission(request=request("train", InputDataConfig=[MODEL]), depends_on=[{"job": "prepare"}])
+    with pytest.raises(InvalidRequest, match="`prepare` is an array: name one of its members, such as `prepare_0`"):
+        world.submitter.submit(wanted, ROOT)
+
+
 def test_a_held_array_leaves_the_queue_and_returns(world: World) -> None:
     sweep(world)
     world.tick()

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from headway_service.sagemaker_api.outputs import MAX_URI_CHARS, errors, fill_in, outputs_of, too_long, with_samples
+from headway_service.sagemaker_api.outputs import (
+    MAX_URI_CHARS,
+    errors,
+    fill_in,
+    has_template_of,
+    outputs_of,
+    too_long,
+    with_samples,
+)
 
 FIELD = "InputDataConfig[0].DataSource.S3DataSource.S3Uri"
 
@@ -49,6 +57,13 @@ def test_templates_of_one_job_are_replaced_literally() -> None:
     after = fill_in(before, "prepare", outputs)
     assert uris(after) == ["s3://b/m", "s3://b/o/a{{x}}/b", "{{ jobs.other.model }}", "s3://b/{{ jobs.prepare.model }}"]
     assert uris(before)[0] == "{{ jobs.prepare.model }}", "the request itself is not changed"
+
+
+def test_a_template_names_the_job_whose_output_it_is() -> None:
+    wanted = request("s3://b/{{ jobs.other.model }}", "{{ jobs.prepare.output }}/a")
+    assert has_template_of(wanted, "prepare")
+    assert not has_template_of(wanted, "other"), "a template stands at the beginning"
+    assert not has_template_of(wanted, "prepar")
 
 
 def test_only_uris_of_channels_are_replaced() -> None:

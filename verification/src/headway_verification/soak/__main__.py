@@ -135,6 +135,8 @@ def _soak(pool: ProcessPoolExecutor, seeds: range, run: partial[Outcome]) -> int
         alarms += outcome.alarms
         needed.append(outcome.needed)
         if outcome.violation:
+            # At once: to shrink it may take longer than all runs.
+            print(f"seed {outcome.seed}: {outcome.violation}", flush=True)
             broken.append(outcome)
     keep("soak", needed)
     took_s = time.perf_counter() - began

@@ -26,6 +26,16 @@ def has_templates(request: str) -> bool:
     return _BEGIN in request
 
 
+def has_template_of(request: Mapping[str, Any], job: str) -> bool:
+    """Whether a channel of a request has an output of a job.
+
+    Args:
+        request: the CreateTrainingJob request.
+        job: the job.
+    """
+    return any(found["job"] == job for _, uri in _uris(request) if (found := _TEMPLATE.fullmatch(uri)))
+
+
 def errors(request: Mapping[str, Any], jobs: Collection[str]) -> Iterator[FieldError]:
     """What is wrong with the templates of a request.
 

@@ -40,6 +40,8 @@ def fill_in_outputs(table: Table, request: str, job: JobRecord, *, beside_bytes:
     if not outputs.has_templates(request):
         return request
     before: dict[str, Any] = json.loads(request)
+    if not outputs.has_template_of(before, job.job_name):
+        return request
     if job.array is not None:
         raise OutputsUnusable(f"`{job.job_name}` is an array: name one of its members, such as `{job.job_name}_0`")
     own = find_request(table, job.job_name)
@@ -49,8 +51,6 @@ def fill_in_outputs(table: Table, request: str, job: JobRecord, *, beside_bytes:
         after = outputs.fill_in(before, job.job_name, outputs.outputs_of(own, job.output_attempt))
     except KeyError:
         raise OutputsUnusable("its model is no archive (CompressionType NONE); use its output") from None
-    if after == before:
-        return request
     if field := outputs.too_long(after):
         raise OutputsUnusable(f"{field} would have more than {outputs.MAX_URI_CHARS} characters")
     filled = json.dumps(after, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
