@@ -12,7 +12,7 @@ from bench.metering.dynamodb_units import MeteredTable
 from bench.queues.used_year import POOLS, YEAR, used_year
 from headway.accounting.prices import Price, Prices
 from headway_service.accounting.reader import Step, read_usage
-from headway_service.api.usage_documents import usage_document
+from headway_service.api.documents.usage import usage_document
 from headway_service.ports.table import Table
 
 JOBS = 1_000_000

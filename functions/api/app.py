@@ -19,11 +19,12 @@ from pydantic_core import to_json
 
 from headway_service import __version__
 from headway_service.api.conditional import NotModified
-from headway_service.api.openapi import ROUTERS
+from headway_service.api.documents.refusals import refusal_body
+from headway_service.api.nouns import nouns_of, router_of
 from headway_service.api.request_body import document_in
 from headway_service.api.request_context import SUBMITTED
 from headway_service.api.router import TIME_HEADER, VERSION_HEADER
-from headway_service.api.serializers import refusal_body, time_text
+from headway_service.api.times import time_text
 from headway_service.bootstrap.api import ApiContainer
 from headway_service.errors import FieldError, InvalidRequest, JobNotFound, RequestError, RetryLater
 from headway_service.observability.logging import logger
@@ -47,8 +48,17 @@ def _to_json(document: Any) -> str:
 app = APIGatewayRestResolver(enable_validation=True, serializer=_to_json)
 # There is no other way to replace Powertools' own, whose constructor has no types.
 app._request_validation_middleware = _Validation()  # type: ignore[no-untyped-call]  # noqa: SLF001
-for router in ROUTERS:
-    app.include_router(router)
+_loaded: set[str] = set()
+
+
+def _load_calls_on(path: str) -> None:
+    for noun in sorted(nouns_of(path) - _loaded):
+        app.include_router(router_of(noun))
+        _loaded.add(noun)
+
+
+# Submissions come first: users wait for them. The others wait for a twentieth of a cold start at their first call.
+_load_calls_on("/jobs")
 container = ApiContainer.from_environment()
 cold_start.freeze()
 
@@ -124,6 +134,7 @@ def _fail(_: Exception) -> Response[str]:
 @logger.inject_lambda_context(clear_state=True, correlation_id_path=correlation_paths.API_GATEWAY_REST)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer one request."""
+    _load_calls_on(event["path"])
     # A new object: routers share the invocation's context with other instances of this module.
     app.context = {"container": container, "remaining_ms": context.get_remaining_time_in_millis}
     answer = app.resolve(event, context)

@@ -18,8 +18,8 @@ from headway.api_documents.batches import BatchResults
 from headway.api_documents.codec import json_names
 from headway.api_documents.dead_letters import LetterQueue
 from headway.api_documents.events import EventPage
-from headway.api_documents.forecast import DryRun, Explanation, Forecast, WhatIf
-from headway.api_documents.jobs import Job
+from headway.api_documents.forecast import Explanation, Forecast, WhatIf
+from headway.api_documents.jobs import DryRun, Job
 from headway.api_documents.pools import PoolUse as PoolUseDocument
 from headway.api_documents.summary import Summary
 from headway.api_documents.usage import HistoryPage, Usage
@@ -28,16 +28,13 @@ from headway.reasons import outside
 from headway_service import errors
 from headway_service.accounting.reader import Step, UsageRow
 from headway_service.admission import admit
+from headway_service.api.documents.dead_letters import letter_document, redrive_document
+from headway_service.api.documents.jobs import job_document
+from headway_service.api.documents.pools import pool_document
+from headway_service.api.documents.refusals import refusal_body
+from headway_service.api.documents.unmanaged_jobs import rogue_document
+from headway_service.api.documents.usage import ended_job_document, usage_document
 from headway_service.api.routes.forecast import Changes
-from headway_service.api.serializers import (
-    job_document,
-    letter_document,
-    pool_document,
-    redrive_document,
-    refusal_body,
-    rogue_document,
-)
-from headway_service.api.usage_documents import ended_job_document, usage_document
 from headway_service.config import document as configuration
 from headway_service.dead_letters.parser import content_of
 from headway_service.dead_letters.redrive import ReadLetter, Redrive

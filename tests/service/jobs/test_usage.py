@@ -9,7 +9,7 @@ import pytest
 from headway.lifecycle import JobState
 from headway_sandbox.errors import AwsError
 from headway_sandbox.inprocess.lambda_loader import http_event
-from headway_service.api.serializers import job_document
+from headway_service.api.documents.jobs import job_document
 from headway_service.ports.table import LISTED
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.records.job import SUMMARY, EndedAttempt, JobRecord

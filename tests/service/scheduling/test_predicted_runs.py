@@ -13,7 +13,8 @@ from headway.lifecycle import WAITING
 from headway.policy import Order, Policy
 from headway.scheduling.standing import standing_on_entry
 from headway_service.admission.submission import Submission
-from headway_service.api.serializers import explanation_document, job_details_document
+from headway_service.api.documents.forecast import explanation_document
+from headway_service.api.documents.jobs import job_details_document
 from headway_service.jobs.submit_batch import Accepted, submit_all
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.job_filter import JobFilter

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headway.api_documents.summary import Summary
 from headway_service.admission.submission import Submission
 from headway_service.api.conditional import is_known
-from headway_service.api.summary_document import summary_document
+from headway_service.api.documents.summary import summary_document
 from headway_service.summary import held, reader, recent_events
 from headway_service.summary.cache import MAX_AGE_MS, MAX_FORECAST_AGE_MS
 from headway_service.summary.held import MAX_HELD_AGE_MS, HeldJobs

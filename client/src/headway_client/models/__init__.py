@@ -9,17 +9,19 @@ from __future__ import annotations
 from headway.api_documents.arrays import ArrayMember, ArrayProgress, MedianStopping, MemberPage
 from headway.api_documents.dead_letters import DeadLetter, DeadLetters, Redrive, RedriveFailure
 from headway.api_documents.events import EventPage, FeedEvent
-from headway.api_documents.forecast import (
-    Ahead,
+from headway.api_documents.forecast import Ahead, Explanation, Forecast, ForecastEntry, PredictedTime, WhatIf
+from headway.api_documents.jobs import (
+    Attempt,
+    Dependency,
     DryRun,
-    Explanation,
-    Forecast,
-    ForecastEntry,
-    PredictedTime,
+    ExpectedRun,
+    HistoryEntry,
+    Job,
+    JobDetails,
+    Reason,
     Shift,
-    WhatIf,
+    WatchOf,
 )
-from headway.api_documents.jobs import Attempt, Dependency, ExpectedRun, HistoryEntry, Job, JobDetails, Reason, WatchOf
 from headway.api_documents.pools import Capacity, Configuration, Pause, PoolUse, TeamUse
 from headway.api_documents.summary import (
     JobCounts,

@@ -1,4 +1,4 @@
-"""Forecasts: what a submission would do, why a job waits, when jobs start, what changes would do."""
+"""Forecasts: why a job waits, when jobs start, what changes would do."""
 
 from __future__ import annotations
 
@@ -6,34 +6,10 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from headway.api_documents.codec import ApiDocument, Member
-from headway.api_documents.jobs import ExpectedRun, Job, Reason
+from headway.api_documents.jobs import ExpectedRun, Reason, Shift
 from headway.api_documents.pools import PoolUse
 from headway.api_documents.values import Instances, Time
 from headway.lifecycle import JobState
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shift(ApiDocument):
-    """A waiting job that would start at another time."""
-
-    job_name: str
-    before: Time | None
-    after: Time | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class DryRun(ApiDocument):
-    """What a request would do; nothing was accepted."""
-
-    dry_run: bool
-    job: Annotated[Job, Member("The job as it would be.")]
-    expected_start: Annotated[Time | None, Member("Null if it is not known.")]
-    preempts: Annotated[tuple[str, ...], Member("Jobs that it would preempt at once.")]
-    delays: Annotated[tuple[Shift, ...], Member("At most 20.")]
-    note: Annotated[str, Member("What the forecast assumes.")]
-    releases: Annotated[tuple[str, ...], Member("Jobs whose warm pools would be released for it at once.")] = field(
-        default_factory=tuple
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""A job, its attempts, and pages of jobs."""
+"""A job, its attempts, pages of jobs, and what a submission would do."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 from headway.api_documents.arrays import ArrayProgress
 from headway.api_documents.codec import ApiDocument, Member
-from headway.api_documents.usage import Price
-from headway.api_documents.values import Instances, Time
+from headway.api_documents.values import Instances, Price, Time
 from headway.dependencies import Condition, Ending
 from headway.lifecycle import TERMINAL, AttemptState, JobState
 
@@ -204,3 +203,27 @@ class JobPage(ApiDocument):
 
     jobs: tuple[Job, ...]
     next_token: Annotated[str | None, Member("Of the next page; null at the end.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shift(ApiDocument):
+    """A waiting job that would start at another time."""
+
+    job_name: str
+    before: Time | None
+    after: Time | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DryRun(ApiDocument):
+    """What a request would do; nothing was accepted."""
+
+    dry_run: bool
+    job: Annotated[Job, Member("The job as it would be.")]
+    expected_start: Annotated[Time | None, Member("Null if it is not known.")]
+    preempts: Annotated[tuple[str, ...], Member("Jobs that it would preempt at once.")]
+    delays: Annotated[tuple[Shift, ...], Member("At most 20.")]
+    note: Annotated[str, Member("What the forecast assumes.")]
+    releases: Annotated[tuple[str, ...], Member("Jobs whose warm pools would be released for it at once.")] = field(
+        default_factory=tuple
+    )

@@ -7,19 +7,8 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from headway.api_documents.codec import ApiDocument, Member
-from headway.api_documents.values import Time
+from headway.api_documents.values import Price, Seconds, Time
 from headway.lifecycle import JobState
-
-Seconds = Annotated[Mapping[str, int], Member("Instances times seconds, by pool.")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Price(ApiDocument):
-    """A price that costs were computed with."""
-
-    pool: str
-    first: Annotated[str, Member("The first day of the price.", name="from")]
-    per_hour: float
 
 
 @dataclass(frozen=True, kw_only=True)

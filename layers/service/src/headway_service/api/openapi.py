@@ -5,20 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from functools import cache
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response, content_types
+from aws_lambda_powertools.event_handler import APIGatewayRestResolver
 
 from headway_service import __version__
-from headway_service.api.router import DocumentedRouter
-from headway_service.api.routes.routers import NOUNS
-
-router = DocumentedRouter("About")
-
-ROUTERS = (*NOUNS, router)
-"""All calls of the HTTP API, by noun, in the order of the document."""
+from headway_service.api.nouns import NOUNS, router_of
 
 _DESCRIPTION = """\
 The queue of SageMaker training jobs. The API is private, and each method and path is a permission of its own
@@ -40,12 +33,6 @@ _ENDPOINT = {
 _SCHEMAS = "#/components/schemas/"
 
 
-@router.call("GET /openapi.json", {HTTPStatus.OK: "The document."}, models={HTTPStatus.OK: dict[str, Any]})
-def show_openapi() -> Response[str]:
-    """Show the OpenAPI document of this API."""
-    return Response(status_code=HTTPStatus.OK, content_type=content_types.APPLICATION_JSON, body=document_text())
-
-
 @cache
 def document_text() -> str:
     """The document as JSON."""
@@ -58,8 +45,8 @@ def document() -> dict[str, Any]:
     # A separate resolver without validation: Powertools then omits its own refusals, which the API answers
     # in another way.
     app = APIGatewayRestResolver()
-    for each in ROUTERS:
-        app.include_router(each)
+    for noun in NOUNS:
+        app.include_router(router_of(noun))
     made: dict[str, Any] = json.loads(
         app.get_openapi_json_schema(title="Headway", version=__version__, description=_DESCRIPTION)
     )

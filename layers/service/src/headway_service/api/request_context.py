@@ -7,7 +7,7 @@ invocation, which more than doubled the time of a submission.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Header, Path
@@ -15,9 +15,11 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
 from headway_service.bootstrap.api import ApiContainer
 from headway_service.config.authorization import Caller, known_caller
-from headway_service.forecast.service import ForecastService
 from headway_service.sagemaker_api.names import JOB_NAME_PATTERN, MAX_JOB_NAME_CHARS
 from headway_service.validation_messages import explained
+
+if TYPE_CHECKING:
+    from headway_service.forecast.service import ForecastService
 
 MAX_KEY_CHARS = 128
 """The longest idempotency key."""

@@ -1,8 +1,9 @@
-"""Times in the queries of calls."""
+"""Times in the queries and in the documents of calls."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import overload
 
 from headway_service.errors import InvalidRequest
 from headway_service.validation_messages import explained
@@ -29,3 +30,18 @@ def time_ms(text: str, name: str) -> int:
         return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
     except ValueError:
         raise InvalidRequest(f"{name}: there is no time {text}") from None
+
+
+@overload
+def time_text(time_ms: int) -> str: ...
+
+
+@overload
+def time_text(time_ms: int | None) -> str | None: ...
+
+
+def time_text(time_ms: int | None) -> str | None:
+    """A time as documents have it; ``time_ms`` is ms since the epoch, or None."""
+    if time_ms is None:
+        return None
+    return datetime.fromtimestamp(time_ms / 1000, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

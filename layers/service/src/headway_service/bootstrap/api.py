@@ -1,4 +1,8 @@
-"""The API: what people ask the queue."""
+"""The API: what people ask the queue.
+
+What submissions, listings and changes of jobs do not need is imported by the first call that needs it
+(decision 102).
+"""
 
 from __future__ import annotations
 
@@ -6,32 +10,30 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from headway.accounting.prices import Prices
-from headway.api_documents.dead_letters import LetterQueue
-from headway_service.accounting.repair import UsageRepairer
-from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLetterQueue
 from headway_service.bootstrap.clients import CALL_LIMITS, make_client
 from headway_service.bootstrap.reuse import ReuseContainer
 from headway_service.bootstrap.usage import UsageContainer
-from headway_service.dead_letters.redrive import DeadLetters
-from headway_service.forecast.service import ForecastService
 from headway_service.jobs.commands import JobCommands
 from headway_service.jobs.queries import JobQueries
-from headway_service.jobs.request_changes import RequestChanges
 from headway_service.jobs.submit import Submitter
-from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
-from headway_service.pools.capacity import Capacity, read_capacity
-from headway_service.pools.edit_config import ConfigEditor
-from headway_service.pools.operations import PoolOperations
 from headway_service.ports.messaging import Wake
 from headway_service.response_check import check_answers
 from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS
-from headway_service.summary.cache import SummaryCache
-from headway_service.summary.held import HeldJobs
-from headway_service.summary.reader import read_picture
-from headway_service.summary.results import Picture
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
+
+    from headway_service.accounting.repair import UsageRepairer
+    from headway_service.dead_letters.redrive import DeadLetters
+    from headway_service.forecast.service import ForecastService
+    from headway_service.jobs.request_changes import RequestChanges
+    from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
+    from headway_service.pools.capacity import Capacity
+    from headway_service.pools.edit_config import ConfigEditor
+    from headway_service.pools.operations import PoolOperations
+    from headway_service.summary.cache import SummaryCache
+    from headway_service.summary.held import HeldJobs
+    from headway_service.summary.results import Picture
 
 
 class ApiContainer(UsageContainer, ReuseContainer):
@@ -45,6 +47,8 @@ class ApiContainer(UsageContainer, ReuseContainer):
     @property
     def usage_repairer(self) -> UsageRepairer:
         """Repairs sums of usage."""
+        from headway_service.accounting.repair import UsageRepairer
+
         return UsageRepairer(self.table, self.clock, self.settings.retention_s)
 
     @property
@@ -55,6 +59,8 @@ class ApiContainer(UsageContainer, ReuseContainer):
     @property
     def unmanaged_job_stops(self) -> UnmanagedJobStops:
         """Takes requests of operators to stop training jobs that did not come through the queue."""
+        from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
+
         return UnmanagedJobStops(self.table)
 
     @property
@@ -89,6 +95,8 @@ class ApiContainer(UsageContainer, ReuseContainer):
     @property
     def request_changes(self) -> RequestChanges:
         """Changes the requests of waiting jobs."""
+        from headway_service.jobs.request_changes import RequestChanges
+
         return RequestChanges(
             table=self.table,
             wake=self.wake,
@@ -110,23 +118,33 @@ class ApiContainer(UsageContainer, ReuseContainer):
 
     def capacity(self) -> Capacity:
         """How the pools are used now, by pool and by team."""
+        from headway_service.pools.capacity import read_capacity
+
         return read_capacity(self.table, self._configuration)
 
     @cached_property
     def summaries(self) -> SummaryCache:
         """Gives summaries. One for all invocations, as it keeps the last one for a moment."""
+        from headway_service.summary.cache import SummaryCache
+
         return SummaryCache(self._picture, self.machine_clock)
 
     @cached_property
     def _held_jobs(self) -> HeldJobs:
+        from headway_service.summary.held import HeldJobs
+
         return HeldJobs(self.table, self.machine_clock)
 
     def _picture(self) -> Picture:
+        from headway_service.summary.reader import read_picture
+
         return read_picture(self.table, self._configuration, self._held_jobs.count, self.clock(), self.machine_clock())
 
     @property
     def pool_operations(self) -> PoolOperations:
         """Pauses, drains and resumes pools."""
+        from headway_service.pools.operations import PoolOperations
+
         return PoolOperations(table=self.table, wake=self.wake, clock=self.clock, configuration=self._configuration)
 
     def config_editor(self, remaining_ms: int) -> ConfigEditor:
@@ -135,6 +153,8 @@ class ApiContainer(UsageContainer, ReuseContainer):
         Args:
             remaining_ms: how long this invocation may live.
         """
+        from headway_service.pools.edit_config import ConfigEditor
+
         lease_until_ms = self.machine_clock() + remaining_ms + LEASE_MARGIN_MS
         return ConfigEditor(
             table=self.table,
@@ -148,6 +168,8 @@ class ApiContainer(UsageContainer, ReuseContainer):
     @property
     def forecast_service(self) -> ForecastService:
         """Computes forecasts."""
+        from headway_service.forecast.service import ForecastService
+
         return ForecastService(
             table=self.table,
             clock=self.clock,
@@ -159,6 +181,10 @@ class ApiContainer(UsageContainer, ReuseContainer):
     @property
     def dead_letters(self) -> DeadLetters:
         """Shows and redrives dead letters."""
+        from headway.api_documents.dead_letters import LetterQueue
+        from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLetterQueue
+        from headway_service.dead_letters.redrive import DeadLetters
+
         return DeadLetters(
             {
                 LetterQueue.WAKE: SqsDeadLetterQueue(self._sqs, self.settings.wake_dead_letters_url),

@@ -1,13 +1,19 @@
-"""Sums of usage, and the feed of events from which they are made."""
+"""Sums of usage, and the feed of events from which they are made.
+
+The function `api` loads this for the run times alone; what it may never use is imported by what uses it.
+"""
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from headway_service.accounting.accountant import Accountant
 from headway_service.accounting.run_times import KnownRunTimes
 from headway_service.bootstrap.container import Container
-from headway_service.feed.read import FeedReader
+
+if TYPE_CHECKING:
+    from headway_service.accounting.accountant import Accountant
+    from headway_service.feed.read import FeedReader
 
 
 class UsageContainer(Container):
@@ -16,6 +22,8 @@ class UsageContainer(Container):
     @cached_property
     def accountant(self) -> Accountant:
         """Keeps the sums of usage. One for all invocations, as it remembers which names have some."""
+        from headway_service.accounting.accountant import Accountant
+
         return Accountant(self.table, lambda: self.usage_tags, self.machine_clock, self.run_times.get)
 
     @cached_property
@@ -32,4 +40,6 @@ class UsageContainer(Container):
     @property
     def feed_reader(self) -> FeedReader:
         """Reads the feed of events."""
+        from headway_service.feed.read import FeedReader
+
         return FeedReader(self.table, self.clock, self.machine_clock)

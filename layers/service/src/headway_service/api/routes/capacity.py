@@ -10,9 +10,10 @@ from aws_lambda_powertools.event_handler.openapi.params import Path
 
 from headway.api_documents.pools import Capacity
 from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
+from headway_service.api.documents.pools import capacity_document
+from headway_service.api.documents.unmanaged_jobs import rogue_document
 from headway_service.api.request_context import caller, container
 from headway_service.api.router import DocumentedRouter
-from headway_service.api.serializers import capacity_document, rogue_document
 from headway_service.errors import InvalidRequest, NotAllowed, RogueJobNotFound
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS, NAME_PATTERN
 

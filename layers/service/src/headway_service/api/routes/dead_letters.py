@@ -7,9 +7,9 @@ from http import HTTPStatus
 from aws_lambda_powertools.event_handler import Request
 
 from headway.api_documents.dead_letters import DeadLetters, Redrive
+from headway_service.api.documents.dead_letters import letter_document, redrive_document
 from headway_service.api.request_context import caller, container
 from headway_service.api.router import DocumentedRouter
-from headway_service.api.serializers import letter_document, redrive_document
 from headway_service.errors import NotAllowed
 from headway_service.observability.logging import logger
 

@@ -10,9 +10,9 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from headway.api_documents.events import EventPage
 from headway.reasons import ReasonCode
+from headway_service.api.documents.events import event_page_document
 from headway_service.api.request_context import container
 from headway_service.api.router import DocumentedRouter
-from headway_service.api.serializers import event_page_document
 from headway_service.api.times import TIME, time_ms
 from headway_service.errors import InvalidRequest
 from headway_service.feed.cursor import MAX_CURSOR_CHARS, Cursor

@@ -15,9 +15,9 @@ from headway.forecasting import forecast
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.api import request_context
 from headway_service.api.add_job_body import submission_in
+from headway_service.api.documents.forecast import explanation_document, forecast_document, what_if_document
 from headway_service.api.request_context import JobName
 from headway_service.api.router import DocumentedRouter
-from headway_service.api.serializers import explanation_document, forecast_document, what_if_document
 from headway_service.config.document import MAX_POOL_SIZE, PoolName
 from headway_service.errors import (
     ImpossibleDemand,

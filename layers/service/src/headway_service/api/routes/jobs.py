@@ -13,12 +13,15 @@ from pydantic.alias_generators import to_camel
 
 from headway.api_documents.arrays import MemberPage
 from headway.api_documents.batches import BatchResults
-from headway.api_documents.forecast import DryRun
-from headway.api_documents.jobs import Job, JobDetails, JobPage
+from headway.api_documents.jobs import DryRun, Job, JobDetails, JobPage
 from headway.lifecycle import TERMINAL, JobState
 from headway.sweeps import MAX_MEMBERS
 from headway_service.admission.submission import Submission
 from headway_service.api.add_job_body import submission_in
+from headway_service.api.documents.arrays import member_page_document
+from headway_service.api.documents.batches import batch_document
+from headway_service.api.documents.costs import with_cost
+from headway_service.api.documents.jobs import dry_run_document, job_details_document, job_document
 from headway_service.api.job_page import page_response
 from headway_service.api.request_context import (
     SUBMITTED,
@@ -31,14 +34,6 @@ from headway_service.api.request_context import (
     remaining_ms,
 )
 from headway_service.api.router import DocumentedRouter
-from headway_service.api.serializers import (
-    batch_document,
-    dry_run_document,
-    job_details_document,
-    job_document,
-    member_page_document,
-)
-from headway_service.api.usage_documents import with_cost
 from headway_service.api.visible_text import EMPTY_OR_VISIBLE_LINE, VISIBLE_LINE
 from headway_service.errors import (
     ImpossibleDemand,

@@ -10,9 +10,9 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from headway.api_documents.pools import Capacity, PoolUse
+from headway_service.api.documents.pools import capacity_document, pool_document
 from headway_service.api.request_context import caller, container, remaining_ms
 from headway_service.api.router import DocumentedRouter
-from headway_service.api.serializers import capacity_document, pool_document
 from headway_service.api.visible_text import VISIBLE_LINE
 from headway_service.config.document import MAX_POOL_SIZE, POOL_PATTERN
 from headway_service.errors import (

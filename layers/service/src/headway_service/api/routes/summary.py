@@ -8,9 +8,9 @@ from aws_lambda_powertools.event_handler import Request, Response, content_types
 
 from headway.api_documents.summary import Summary
 from headway_service.api.conditional import ETAG, IfNoneMatch, NotModified, is_known
+from headway_service.api.documents.summary import summary_document
 from headway_service.api.request_context import container
 from headway_service.api.router import DocumentedRouter
-from headway_service.api.summary_document import summary_document
 from headway_service.errors import InvalidRequest
 
 router = DocumentedRouter("Summary")

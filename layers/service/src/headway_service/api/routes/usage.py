@@ -21,11 +21,11 @@ from headway_service.accounting.rebuild import rebuild
 from headway_service.accounting.records import DAYS_KEPT, MAX_NAME_BYTES
 from headway_service.accounting.repair import MAX_REPAIRED
 from headway_service.accounting.run_times import read_quality
+from headway_service.api.documents.usage import history_document, quality_document, usage_document
 from headway_service.api.request_context import caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.routes.jobs import MAX_ARN_CHARS
 from headway_service.api.times import TIME, time_ms
-from headway_service.api.usage_documents import history_document, quality_document, usage_document
 from headway_service.errors import InvalidRequest, NotAllowed, SumsChanged, UnsupportedMediaType
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
 from headway_service.store.job_filter import JobFilter

@@ -1,4 +1,4 @@
-"""The document of a summary, and the version by which an unchanged one is recognized."""
+"""A summary, and the version by which an unchanged one is recognized."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from headway.api_documents.summary import (
     WaitingHead,
 )
 from headway.lifecycle import JobState
-from headway_service.api.serializers import capacity_document, time_text
+from headway_service.api.documents.pools import capacity_document
+from headway_service.api.times import time_text
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.summary.reader import ends_by_ms

@@ -1,17 +1,13 @@
-"""The documents of the HTTP API on ended jobs and on sums of usage."""
+"""Ended jobs, and sums of usage."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from datetime import date
-from typing import Any
 
-from headway.accounting.days import day_of
 from headway.accounting.histogram import quantile
 from headway.accounting.prices import Cost, Prices
-from headway.api_documents.jobs import JobDetails
-from headway.api_documents.usage import Durations, EndedJob, HistoryPage, PredictionQuality, Price, Usage, UsageSum
+from headway.api_documents.usage import Durations, EndedJob, HistoryPage, PredictionQuality, Usage, UsageSum
 from headway.lifecycle import TERMINAL
 from headway_service.accounting.reader import Step, UsageRow
 from headway_service.accounting.records import (
@@ -29,7 +25,8 @@ from headway_service.accounting.records import (
     WAIT,
 )
 from headway_service.accounting.run_times import MonthsQuality
-from headway_service.api.serializers import time_text
+from headway_service.api.documents.costs import cost_members, cost_of, lost_cost_of, price_members, seconds
+from headway_service.api.times import time_text
 from headway_service.store.records.job import JobRecord
 
 
@@ -42,47 +39,6 @@ def history_document(jobs: list[JobRecord], following: str | None, prices: Price
         prices: what instances cost.
     """
     return HistoryPage(jobs=tuple(ended_job_document(job, prices) for job in jobs), next_token=following)
-
-
-def cost_of(job: JobRecord, prices: Prices) -> Cost:
-    """The cost of the ended attempts of a job, at the prices of the day of its end, or of its first start before that.
-
-    Args:
-        job: the job.
-        prices: what instances cost.
-    """
-    return prices.cost([(_priced_day(job), job.usage.billed_ms)], job.usage.unbilled_ms)
-
-
-def lost_cost_of(job: JobRecord, prices: Prices) -> Cost:
-    """What of the cost of a job is for what its attempts have lost.
-
-    Args:
-        job: the job.
-        prices: what instances cost.
-    """
-    usage = job.usage
-    part = prices.cost([(_priced_day(job), usage.lost_billed_ms)], usage.lost_unbilled_ms)
-    return cost_of(job, prices).with_part(part)
-
-
-def _priced_day(job: JobRecord) -> date:
-    return day_of(job.ended_ms or job.usage.started_ms or 0)
-
-
-def with_cost(document: JobDetails, job: JobRecord, prices: Callable[[], Prices]) -> JobDetails:
-    """A job's document with what its ended attempts cost.
-
-    Args:
-        document: the document without it.
-        job: the job.
-        prices: returns what instances cost; it is not asked for a job of which nothing has ended.
-    """
-    if not job.usage.billed_ms and not job.usage.unbilled_ms:
-        return document
-    known = prices()
-    cost, lost = cost_of(job, known), lost_cost_of(job, known)
-    return replace(document, **_amounts(cost, lost), **_priced([cost], known))
 
 
 def ended_job_document(job: JobRecord, prices: Prices) -> EndedJob:
@@ -113,8 +69,8 @@ def ended_job_document(job: JobRecord, prices: Prices) -> EndedJob:
         lost_seconds=usage.lost_ms // 1000,
         billed_seconds=seconds(usage.billed_ms),
         unbilled_seconds=seconds(usage.unbilled_ms),
-        **_amounts(cost, lost),
-        **_priced([cost], prices),
+        **cost_members(cost, lost),
+        **price_members([cost], prices),
     )
 
 
@@ -140,7 +96,7 @@ def usage_document(
         step=step,
         rows=tuple(_sum(row, cost, row.lost_cost(prices)) for row, cost in zip(rows, costs, strict=True)),
         running_until=time_text(now_ms) if any(row.running.attempts for row in rows) else None,
-        **_priced(costs, prices),
+        **price_members(costs, prices),
     )
 
 
@@ -156,31 +112,6 @@ def quality_document(found: MonthsQuality) -> PredictionQuality | None:
         median_error=None if error is None else round(error, 3),
         coverage=None if coverage is None else round(coverage, 3),
     )
-
-
-def _priced(costs: list[Cost], prices: Prices) -> dict[str, Any]:
-    """The members on prices: none where nothing has one."""
-    applied = {price for cost in costs for price in cost.prices}
-    if not applied:
-        return {}
-    ordered = sorted(applied, key=lambda each: (each.pool, each.first))
-    listed = tuple(Price(pool=each.pool, first=each.first.isoformat(), per_hour=each.per_hour) for each in ordered)
-    return {"currency": prices.currency, "prices": listed}
-
-
-def _amounts(cost: Cost, lost: Cost) -> dict[str, Any]:
-    """The members on the cost, and on what of it was lost."""
-    return {
-        "cost": amount(cost),
-        "unpriced_seconds": seconds(cost.unpriced_ms),
-        "lost_cost": amount(lost),
-        "lost_unpriced_seconds": seconds(lost.unpriced_ms),
-    }
-
-
-def amount(cost: Cost) -> float | None:
-    """An amount as documents have it."""
-    return None if cost.amount is None else round(cost.amount, 4)
 
 
 def _sum(row: UsageRow, cost: Cost, lost: Cost) -> UsageSum:
@@ -200,7 +131,7 @@ def _sum(row: UsageRow, cost: Cost, lost: Cost) -> UsageSum:
         run=_durations(row.histogram(RUN)),
         running=row.running.attempts,
         running_seconds=seconds(dict(sorted(row.running.used_ms.items()))),
-        **_amounts(cost, lost),
+        **cost_members(cost, lost),
         idle_seconds=seconds(row.times(IDLE)),
         idle_reserved_seconds=seconds(row.times(IDLE_RESERVED)),
     )
@@ -213,8 +144,3 @@ def _durations(histogram: Mapping[int, int]) -> Durations:
         p50_seconds=None if p50 is None else round(p50),
         p90_seconds=None if p90 is None else round(p90),
     )
-
-
-def seconds(times_ms: Mapping[str, int]) -> dict[str, int]:
-    """Times as documents have them."""
-    return {pool: time_ms // 1000 for pool, time_ms in times_ms.items()}

@@ -1,0 +1,57 @@
+"""Pools and teams."""
+
+from __future__ import annotations
+
+from headway.api_documents.pools import Capacity, Pause, PoolUse, SizeChange, TeamUse
+from headway_service.api.times import time_text
+from headway_service.pools import capacity
+from headway_service.store.records.capacity.ledger import PauseRecord
+
+
+def pool_document(use: capacity.PoolUse) -> PoolUse:
+    """A pool."""
+    return PoolUse(
+        pool=use.pool,
+        size=use.size,
+        allocated=use.allocated,
+        stopping=use.stopping,
+        reserved=use.reserved,
+        rogue=use.rogue,
+        free=use.free,
+        waiting=use.waiting,
+        pause=_pause(use.pause) if use.pause else None,
+        next_change=(
+            SizeChange(size=use.next_change.size, time=time_text(use.next_change.at_ms)) if use.next_change else None
+        ),
+        warm=use.warm,
+        plan=use.plan,
+    )
+
+
+def capacity_document(found: capacity.Capacity) -> Capacity:
+    """The use of the pools, by pool and by team."""
+    return Capacity(
+        pools=tuple(pool_document(use) for use in found.pools),
+        teams=tuple(
+            TeamUse(
+                team=use.team,
+                weight=use.policy.weight,
+                guaranteed=use.policy.guaranteed,
+                limit=use.policy.limit,
+                used=use.used,
+                borrowed=use.borrowed,
+                waiting=use.waiting,
+            )
+            for use in found.teams
+        ),
+    )
+
+
+def _pause(pause: PauseRecord) -> Pause:
+    return Pause(
+        everything=pause.pool == PauseRecord.EVERYTHING,
+        by=pause.by,
+        since=time_text(pause.since_ms),
+        reason=pause.reason,
+        stops=pause.stops,
+    )
