@@ -22,7 +22,7 @@ gc.callbacks.append(lambda when, about: print("whole") if when == "start" and ab
 import app
 print("loaded")
 """
-ONLY_THE_API = {"asyncio", "aws_lambda_powertools.event_handler", "headway_service.api.routes.routers"}
+ONLY_THE_API = {"asyncio", "aws_lambda_powertools.event_handler", "headway_service.api.routes.jobs"}
 NOBODY = {"headway_client", "headway_sandbox", "moto", "sqlite3", "unittest"}
 
 
