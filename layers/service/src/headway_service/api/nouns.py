@@ -30,6 +30,6 @@ def nouns_of(path: str) -> frozenset[str]:
 
 
 def router_of(noun: str) -> DocumentedRouter:
-    """The calls of a module, which is loaded."""
+    """Load a module of calls, and return its router."""
     router: DocumentedRouter = importlib.import_module(f"{__package__}.routes.{noun}").router
     return router

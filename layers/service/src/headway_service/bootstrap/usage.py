@@ -1,6 +1,7 @@
 """Sums of usage, and the feed of events from which they are made.
 
-The function `api` loads this for the run times alone; what it may never use is imported by what uses it.
+The function `api` needs the run times only, so the accountant and the reader of the feed are imported where they are
+made.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from functools import cache
 
 from pydantic import TypeAdapter
 
@@ -27,11 +26,7 @@ from headway_service.store.records.job import JobRecord
 from headway_service.summary.reader import ends_by_ms
 from headway_service.summary.results import ForecastStarts, Head, Picture
 
-
-@cache
-def _summaries() -> TypeAdapter[Summary]:
-    # Built at the first summary: it takes 2 % of the cold start of a function that may never make one.
-    return TypeAdapter(Summary)
+_summaries = TypeAdapter(Summary)
 
 
 def summary_document(picture: Picture, forecast: ForecastStarts | None) -> Summary:
@@ -70,7 +65,7 @@ def summary_document(picture: Picture, forecast: ForecastStarts | None) -> Summa
 
 
 def _version(summary: Summary) -> str:
-    text = json.dumps(_summaries().dump_python(summary, mode="json"), sort_keys=True)
+    text = json.dumps(_summaries.dump_python(summary, mode="json"), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
