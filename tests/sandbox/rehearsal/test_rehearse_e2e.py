@@ -60,7 +60,9 @@ def test_a_script_with_periodic_checkpoints_survives_without_a_handler(rehearsed
     assert [judged.before.written_in for judged in report.cases] == [*[""] * 4, "draft"]
     for judged in report.cases[:4]:
         assert judged.after is not None
-        assert (judged.before.uploaded > 0, judged.after.restored, judged.after.last_step) == (True, 1, scripts.LAST)
+        assert (judged.before.uploaded > 0, judged.after.last_step) == (True, scripts.LAST)
+        # SIGTERM can end the script between its draft and the rename: then the draft is uploaded beside the checkpoint.
+        assert judged.after.restored in {1, 2}
         assert judged.lost_steps is not None
         assert judged.lost_steps <= scripts.EVERY
 
