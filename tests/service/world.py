@@ -26,6 +26,7 @@ from headway_service.scheduling.executor import Decision, Executor, TickReport
 from headway_service.scheduling.launcher import Launcher
 from headway_service.scheduling.tick import Scheduler
 from headway_service.store.ledger import read_ledger
+from headway_service.store.records.job import JobRecord
 from headway_service.testing.inline_calls import InlineCalls
 from headway_service.testing.memory_table import MemoryTable
 from headway_service.tracking.observer import StatusOutcome
@@ -91,7 +92,7 @@ class World(SimulatedDeployment[Table]):
     def capacity(self) -> list[PoolUse]:
         return self.container.capacity().pools
 
-    def submit(self, name: str, priority: int | None = None, **changes: Any) -> JobView:
+    def submit(self, name: str, priority: int | None = None, **changes: Any) -> JobView[JobRecord]:
         """Submit a job that trains for ten minutes."""
         return self.submitter.submit(request(name, priority, **changes), ROOT)[0]
 
@@ -216,7 +217,7 @@ class World(SimulatedDeployment[Table]):
             deadline_ms=self.machine_clock() + 50_000,
         )
 
-    def seen(self, name: str) -> JobView:
+    def seen(self, name: str) -> JobView[JobRecord]:
         """A job as a caller sees it."""
         return self.queries.show(name, ROOT)[0]
 

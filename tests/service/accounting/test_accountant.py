@@ -41,7 +41,8 @@ from headway_service.accounting.records import (
 from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.table import MAX_TRANSACTION_WRITES, Key, Put, Write
 from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.job import EndedAttempt, JobRecord, Usage, request_item, request_key
+from headway_service.store.records.job import EndedAttempt, JobRecord, request_item, request_key
+from headway_service.store.records.listed_job import Usage
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5
 

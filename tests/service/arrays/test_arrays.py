@@ -34,7 +34,7 @@ def world() -> World:
     return World()
 
 
-def sweep(world: World, name: str = "sweep", caller: Caller = ROOT, **changes: Any) -> JobView:
+def sweep(world: World, name: str = "sweep", caller: Caller = ROOT, **changes: Any) -> JobView[JobRecord]:
     """Submit an array of six members."""
     return world.submitter.submit(submission(name, **changes), caller)[0]
 

@@ -48,7 +48,7 @@ def document(name: str, **changes: Any) -> dict[str, Any]:
     return request(name, **{**settings, **changes})
 
 
-def sweep(world: World, name: str, seeds: int | list[int], caller: Caller = ROOT, **changes: Any) -> JobView:
+def sweep(world: World, name: str, seeds: int | list[int], caller: Caller = ROOT, **changes: Any) -> JobView[JobRecord]:
     """Submit an array whose members differ in their seeds."""
     own = {key: changes.pop(key) for key in ("at_once", "max_failures", "depends_on") if key in changes}
     values = list(range(seeds)) if isinstance(seeds, int) else seeds
@@ -58,7 +58,7 @@ def sweep(world: World, name: str, seeds: int | list[int], caller: Caller = ROOT
     ]
 
 
-def single(world: World, name: str, seed: int, **changes: Any) -> JobView:
+def single(world: World, name: str, seed: int, **changes: Any) -> JobView[JobRecord]:
     own = {key: changes.pop(key) for key in ("depends_on",) if key in changes}
     changes.setdefault("HyperParameters", {"seed": str(seed)})
     return world.submitter.submit(Submission(request=document(name, **changes), reuse=True, **own), ROOT)[0]

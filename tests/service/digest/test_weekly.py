@@ -23,7 +23,8 @@ from headway_service.events.notifications import message_of
 from headway_service.feed.append import MAX_ENTRY_BYTES
 from headway_service.ports.table import Item, Key, Write
 from headway_service.store.records.digest import DIGEST, DigestRecord
-from headway_service.store.records.job import JobRecord, Usage
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import Usage
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.accounting.test_accountant import G5, HOUR_MS, accountant, attempt, job
 from tests.service.accounting.test_running import holds

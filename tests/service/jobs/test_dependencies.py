@@ -44,7 +44,7 @@ def world() -> World:
     return World()
 
 
-def after(world: World, name: str, *others: str, caller: Caller = ROOT, **changes: Any) -> JobView:
+def after(world: World, name: str, *others: str, caller: Caller = ROOT, **changes: Any) -> JobView[JobRecord]:
     """Submit a job after others, each as ``JOB`` or ``JOB:CONDITION``."""
     return world.submitter.submit(submission(name, *others, **changes), caller)[0]
 

@@ -28,6 +28,7 @@ from headway_service.ports.table import Absent
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import PauseRecord
+from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_request, get_job
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ADA, BOB, P5, ROOT, World, on, request
@@ -45,7 +46,7 @@ def world() -> World:
     return world
 
 
-def change(world: World, name: str = "a", **wanted: Any) -> JobView:
+def change(world: World, name: str = "a", **wanted: Any) -> JobView[JobRecord]:
     seen = world.changes.change(name, RequestChange(**wanted), ROOT)
     world.check()
     return seen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,8 @@ from headway_sandbox.inprocess.lambda_loader import http_event
 from headway_service.api.documents.jobs import job_document
 from headway_service.ports.table import LISTED
 from headway_service.store.job_filter import JobFilter
-from headway_service.store.records.job import SUMMARY, EndedAttempt, JobRecord
+from headway_service.store.records.job import EndedAttempt, JobRecord
+from headway_service.store.records.listed_job import SUMMARY, ListedJob, Usage
 from tests.service.scheduling.test_launcher import fail_once
 from tests.service.store.builders import NOTED
 from tests.service.world import P5, ROOT, World, on
@@ -122,6 +124,8 @@ def test_the_index_projects_the_filter_attributes_and_has_room_for_more() -> Non
     assert {"jobName", "jobState", "owner", "team", "summary"} < {*LISTED}
     assert len({*LISTED}) == len(LISTED) < MAX_PROJECTED
     assert not {*LISTED} & {*SUMMARY}
+    stored = {field.alias for record in (ListedJob, Usage) for field in record.model_fields.values()} - {"usage"}
+    assert stored | {"schemaVersion", "summary"} == {*LISTED} | {*SUMMARY}
 
 
 def test_a_listing_shows_the_same_as_the_jobs_item(world: World) -> None:
@@ -132,13 +136,28 @@ def test_a_listing_shows_the_same_as_the_jobs_item(world: World) -> None:
     world.pass_time(130)
     world.tick()
     page, _ = world.queries.jobs(JobFilter(states=frozenset(JobState)), 100, None)
-    # Attributes that only a single job shows.
-    less = {"request_digest": "", "history": (), "attempts": (), "version": 1, "idempotency_key": None}
     for listed in (seen.job for seen in page):
         whole = JobRecord.parse(world.table.get(JobRecord.key(listed.job_name)) or {})
-        more = {name: getattr(listed, name) for name in ("checkpoints", "preemptible", "expires_at", "retried")}
-        assert listed == whole.model_copy(update=less | more)
+        assert listed == ListedJob(**{name: getattr(whole, name) for name in ListedJob.model_fields})
     assert {seen.job.preemption_count for seen in page} == {0, 1}
+
+
+def test_a_decision_for_a_listing_knows_all_of_a_job_that_decisions_depend_on(world: World) -> None:
+    world.submit("a")
+    whole = JobRecord.parse(world.table.get(JobRecord.key("a")) or {}).model_copy(
+        update={"lacked_instances": True, "warm_key": "k", "keep_s": 60, "stops_for_size": True, "source": "train.py"}
+    )
+    listed = ListedJob.parse({name: value for name, value in whole.put().item.items() if name in LISTED})
+    assert listed.waiting() == replace(whole.waiting(), source="")
+
+
+def test_an_attribute_in_the_map_and_one_beside_it_are_read_alike(world: World) -> None:
+    world.submit("a")
+    item = dict(world.table.get(JobRecord.key("a")) or {})
+    beside = {**item, **item["summary"], "lackedInstances": True, "summary": {}}
+    within = {**item, "summary": {**item["summary"], "lackedInstances": True}}
+    assert JobRecord.parse(beside) == JobRecord.parse(within)
+    assert JobRecord.parse(beside).lacked_instances
 
 
 def test_a_job_without_map_attributes_is_stored_without_the_map(world: World) -> None:

@@ -57,7 +57,9 @@ def document(name: str, **changes: Any) -> dict[str, Any]:
     return request(name, **{**settings, **changes})
 
 
-def submit(world: World, name: str, caller: Caller = ROOT, *, unpinned: bool = False, **changes: Any) -> JobView:
+def submit(
+    world: World, name: str, caller: Caller = ROOT, *, unpinned: bool = False, **changes: Any
+) -> JobView[JobRecord]:
     depends_on = changes.pop("after", None)
     submission = Submission(
         request=document(name, **changes), reuse=True, reuse_unpinned=unpinned, depends_on=depends_on

@@ -27,6 +27,7 @@ from headway_service.store.job_listing import MAX_LISTED, list_ended, list_jobs
 from headway_service.store.records.array import ArrayRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, World
 
@@ -75,7 +76,7 @@ def place_of(of: JobRecord) -> str:
     return f"{of.ended_ms:013d}#{of.job_name}" if of.job_state in TERMINAL else of.rank()
 
 
-def pages(table: MemoryTable, wanted: JobFilter, limit: int) -> Iterator[list[JobRecord]]:
+def pages(table: MemoryTable, wanted: JobFilter, limit: int) -> Iterator[list[ListedJob]]:
     token = None
     while True:
         page, token = list_jobs(table, wanted, limit, token)

@@ -16,7 +16,8 @@ from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.records.capacity.attempt import AttemptRecord, GivenUpRecord, StopCause
 from headway_service.store.records.capacity.ledger import ReservationRecord
-from headway_service.store.records.job import EndedAttempt, JobRecord, Usage, request_item, request_key
+from headway_service.store.records.job import EndedAttempt, JobRecord, request_item, request_key
+from headway_service.store.records.listed_job import Usage
 from headway_service.store.repository import MAX_TRIES
 from headway_service.tracking.observer import StatusOutcome
 from tests.service.world import DAY_S, P5, World, on, request

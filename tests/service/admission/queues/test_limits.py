@@ -148,7 +148,7 @@ def test_entries_without_an_owner_count_for_the_queue_only(world: World) -> None
     assert "4 jobs wait" in refused(world, "late", ADA)
 
 
-def waits(world: World, name: str, team: str, priority: int) -> JobView:
+def waits(world: World, name: str, team: str, priority: int) -> JobView[JobRecord]:
     """Submit, a while after all others."""
     world.now_s += 1
     tags = [{"Key": "team", "Value": team}, {"Key": "priority", "Value": str(priority)}]

@@ -14,7 +14,8 @@ from headway_service.store import transitions
 from headway_service.store.records.capacity.attempt import GivenUpRecord
 from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
-from headway_service.store.records.job import JobRecord, Usage, request_item
+from headway_service.store.records.job import JobRecord, request_item
+from headway_service.store.records.listed_job import Usage
 from headway_service.store.transitions.job import GIVEN_UP_KEPT_S
 from tests.service.store.builders import LAUNCHING, NOW_MS, REASON, SEEN, WAITS, WAS, attempt, end, job, records, rogue
 from tests.service.world import P5

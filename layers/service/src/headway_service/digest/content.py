@@ -18,6 +18,7 @@ from headway_service.accounting.reader import UsageRow
 from headway_service.accounting.records import ATTEMPTS, JOBS, LOST, PREEMPTIONS, USED, WAIT
 from headway_service.events.job_events import DigestAdvice, DigestJob, DigestPrice, DigestTeam, WeeklyDigest
 from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 
 MAX_TEAMS_SHOWN = 25
 """Teams in a digest: those with the most hours. Sums of removed teams are kept, so there may be more than teams."""
@@ -51,7 +52,7 @@ class Week:
     last: date
     rows: Sequence[UsageRow]
     wasteful: Sequence[JobRecord]
-    loose: Sequence[JobRecord]
+    loose: Sequence[ListedJob]
     overhead_s: int
     prices: Prices
 
@@ -88,13 +89,13 @@ def digest_of(week: Week, now_ms: int) -> WeeklyDigest:
     )
 
 
-def most_lost(jobs: Iterable[JobRecord]) -> list[JobRecord]:
+def most_lost(jobs: Iterable[ListedJob]) -> list[ListedJob]:
     """The jobs that lost the most, the worst first."""
     losing = [job for job in jobs if job.usage.lost_ms]
     return sorted(losing, key=lambda job: (-job.usage.lost_ms, job.job_name))[:MAX_JOBS_SHOWN]
 
 
-def loosest(jobs: Iterable[JobRecord]) -> list[JobRecord]:
+def loosest(jobs: Iterable[ListedJob]) -> list[ListedJob]:
     """The jobs that completed in their first attempt, and had the highest limits in proportion to their run time."""
     found = [
         ((job.limit_ms or 0) / run_ms, job.job_name, job)
@@ -104,7 +105,7 @@ def loosest(jobs: Iterable[JobRecord]) -> list[JobRecord]:
     return [job for _, _, job in sorted(found, key=lambda each: (-each[0], each[1]))[:MAX_JOBS_SHOWN]]
 
 
-def _run_ms(job: JobRecord) -> int:
+def _run_ms(job: ListedJob) -> int:
     return (job.ended_ms or 0) - (job.usage.started_ms or job.ended_ms or 0)
 
 
@@ -131,7 +132,7 @@ def _team(row: UsageRow, cost: Cost, lost: Cost) -> DigestTeam:
     )
 
 
-def _job(job: JobRecord) -> DigestJob:
+def _job(job: ListedJob) -> DigestJob:
     return DigestJob(
         job_name=job.job_name,
         team=job.team or None,
@@ -146,12 +147,13 @@ def _advice(week: Week) -> Iterator[DigestAdvice]:
         preempted = (each for each in job.attempts if each.reason.code is ReasonCode.RETURNED_TO_LINE)
         times_s = tuple(each.each_held_ms / 1000 for each in preempted)
         yield from _given(job, lost_work(JobFigures(preempted_s=times_s, checkpoints=job.checkpoints), _unpriced))
-    for job in week.loose:
-        limit_s = None if job.limit_ms is None else job.limit_ms // 1000 - week.overhead_s
-        yield from _given(job, loose_limit(JobFigures(limit_s=limit_s, completed_s=_run_ms(job) / 1000), _unpriced))
+    for loose in week.loose:
+        limit_s = None if loose.limit_ms is None else loose.limit_ms // 1000 - week.overhead_s
+        figures = JobFigures(limit_s=limit_s, completed_s=_run_ms(loose) / 1000)
+        yield from _given(loose, loose_limit(figures, _unpriced))
 
 
-def _given(job: JobRecord, advice: Advice | None) -> Iterator[DigestAdvice]:
+def _given(job: ListedJob, advice: Advice | None) -> Iterator[DigestAdvice]:
     if advice is not None:
         yield DigestAdvice(
             job_name=job.job_name,

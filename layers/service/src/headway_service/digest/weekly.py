@@ -16,7 +16,7 @@ from headway_service.ports.table import Table
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.job_listing import MAX_LISTED, list_ended
 from headway_service.store.records.digest import DIGEST_KEPT_S, DigestRecord
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 from headway_service.store.repository import find_job
 
 MAX_JOBS_READ = 5000
@@ -108,8 +108,8 @@ class WeeklyDigests:
             prices=prices,
         )
 
-    def _ended(self, since_ms: int, until_ms: int) -> list[JobRecord]:
-        found: list[JobRecord] = []
+    def _ended(self, since_ms: int, until_ms: int) -> list[ListedJob]:
+        found: list[ListedJob] = []
         token: str | None = None
         while len(found) < MAX_JOBS_READ:
             wanted = JobFilter(states=TERMINAL)

@@ -10,6 +10,8 @@ from headway.model import Demand
 from headway.prediction.likely_times import LikelyTime
 from headway_service.jobs.position import JobView
 from headway_service.pools.capacity import PoolUse
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +28,7 @@ class DryRun:
     """The effect of a request."""
 
     #: The job as it would be.
-    seen: JobView
+    seen: JobView[JobRecord]
     expected_start_ms: int | None
     #: The jobs that it would preempt at once, and those whose warm pools would be released for it.
     preempts: Sequence[str]
@@ -53,7 +55,7 @@ class Ahead:
 class Explanation:
     """Why a job is in its state, and what happens next."""
 
-    seen: JobView
+    seen: JobView[JobRecord]
     expected_start_ms: int | None
     expected_end_ms: int | None
     note: str
@@ -73,7 +75,7 @@ class Explanation:
 class Expected:
     """A waiting job, and when it is expected to start, ms."""
 
-    seen: JobView
+    seen: JobView[ListedJob]
     start_ms: int | None
     #: When it is likely to start; None if that is not predicted.
     predicted_start: LikelyTime | None = None

@@ -41,6 +41,7 @@ from headway_service.store.ledger import Ledger
 from headway_service.store.queue_tail import MAX_PLACE
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 from headway_service.store.repository import find_job, find_live_attempt, get_job
 
 MAX_FORECAST_JOBS = 100
@@ -186,6 +187,7 @@ class ForecastService:
         Raises:
             JobNotFound: there is no job of that name.
         """
+        listed: Sequence[ListedJob]
         if name is not None:
             listed, more = [get_job(self._table, name)], None
         else:
@@ -259,7 +261,7 @@ class ForecastService:
             note=queue.note(result.after),
         )
 
-    def _snapshot(self, now_ms: int, policy: Policy, also: Iterable[JobRecord] = ()) -> ForecastSnapshot:
+    def _snapshot(self, now_ms: int, policy: Policy, also: Iterable[ListedJob] = ()) -> ForecastSnapshot:
         return build_snapshot(self._table, now_ms, self._machine_clock(), policy, also)
 
     def _known(self, configuration: Configuration) -> RunTimes | None:
@@ -321,7 +323,7 @@ class ForecastService:
             expected_end_ms=_plus(seen.starts.get(job.name), job.limit_ms),
         )
 
-    def _explain_waiting(self, seen: JobView, pools: Sequence[PoolUse], remedy: str | None) -> Explanation:
+    def _explain_waiting(self, seen: JobView[JobRecord], pools: Sequence[PoolUse], remedy: str | None) -> Explanation:
         job = seen.job
         configuration = self._configuration()
         policy = configuration.policy()
@@ -351,29 +353,29 @@ class ForecastService:
         )
 
 
-def _holders(job: JobRecord, ledger: Ledger) -> list[AttemptRecord]:
+def _holders(job: ListedJob, ledger: Ledger) -> list[AttemptRecord]:
     """The attempts that hold instances in a pool of a job."""
     return [each for each in ledger.attempts if not each.demand.keys().isdisjoint(job.pools)]
 
 
-def _shown_ahead(job: JobRecord, ledger: Ledger) -> int:
+def _shown_ahead(job: ListedJob, ledger: Ledger) -> int:
     """How many waiting jobs ahead of a job its explanation names at most; at least 1."""
     return max(1, MAX_AHEAD - len(_holders(job, ledger)))
 
 
-def _is_beyond_places(seen: JobView) -> bool:
+def _is_beyond_places(seen: JobView[ListedJob]) -> bool:
     """Whether more jobs are ahead of a job than are counted."""
     return seen.job.is_queued and seen.place is None and seen.reason.code is ReasonCode.WAITS_BEHIND
 
 
-def _is_beyond_forecasts(seen: JobView, policy: Policy) -> bool:
+def _is_beyond_forecasts(seen: JobView[ListedJob], policy: Policy) -> bool:
     """Whether so many jobs are ahead of a job that no forecast has them all."""
     if not _is_beyond_places(seen) and (seen.place is None or seen.place <= MAX_FORESEEN):
         return False
     return ranks_as_stored(policy) and not seen.job.one_of and not seen.job.chooses
 
 
-def _after(job: JobRecord) -> str:
+def _after(job: ListedJob) -> str:
     """The note on a job that waits for others."""
     names = ", ".join(f"`{name}`" for name, _ in job.awaited)
     return f"It is in no queue until these jobs have ended: {names}. Its start is not forecast before."

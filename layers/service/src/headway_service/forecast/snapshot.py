@@ -15,7 +15,7 @@ from headway.scheduling.alternatives import demands, pools_of
 from headway.scheduling.ordering import effective_priority
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.snapshot import read_snapshot
 
@@ -132,7 +132,7 @@ def build_snapshot(
     now_ms: int,
     machine_ms: int,
     policy: Policy,
-    also: Iterable[JobRecord] = (),
+    also: Iterable[ListedJob] = (),
     heads: Callable[[Ledger], int] | None = None,
 ) -> ForecastSnapshot:
     """Read the queue to forecast from.

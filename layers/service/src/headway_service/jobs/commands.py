@@ -62,7 +62,7 @@ class JobCommands:
         self._editor = JobEditor(table, wake, configuration, clock)
         self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
 
-    def stop(self, name: str, caller: Caller, why: str = "") -> tuple[JobView, bool]:
+    def stop(self, name: str, caller: Caller, why: str = "") -> tuple[JobView[JobRecord], bool]:
         """Stop a job: a waiting job leaves the queue, a running one is stopped.
 
         Args:
@@ -95,7 +95,7 @@ class JobCommands:
             job = get_job(self._table, name)
         return self._seen(job), job.job_state not in TERMINAL
 
-    def set_priority(self, name: str, priority: int, caller: Caller) -> JobView:
+    def set_priority(self, name: str, priority: int, caller: Caller) -> JobView[JobRecord]:
         """Give a job that has not ended another priority.
 
         Args:
@@ -126,7 +126,7 @@ class JobCommands:
 
         return self._seen(self._editor.edit(name, caller, Action.REPRIORITISE, change, "priority changed")[0])
 
-    def set_comment(self, name: str, text: str, caller: Caller) -> JobView:
+    def set_comment(self, name: str, text: str, caller: Caller) -> JobView[JobRecord]:
         """Give a job, in whichever state, a comment in place of the one that it has.
 
         Args:
@@ -145,7 +145,7 @@ class JobCommands:
 
         return self._seen(self._editor.edit(name, caller, Action.COMMENT, change)[0])
 
-    def hold(self, name: str, caller: Caller) -> JobView:
+    def hold(self, name: str, caller: Caller) -> JobView[JobRecord]:
         """Take a waiting job out of the queue until it is released. To hold a held job is no error.
 
         Args:
@@ -183,7 +183,7 @@ class JobCommands:
         # The wake-up is for the jobs behind it, which may now start.
         return self._seen(self._editor.edit(name, caller, Action.HOLD, change, "held")[0])
 
-    def release(self, name: str, caller: Caller) -> JobView:
+    def release(self, name: str, caller: Caller) -> JobView[JobRecord]:
         """Put a held job back into the queue. To release a job that is not held is no error.
 
         Args:
@@ -245,7 +245,7 @@ class JobCommands:
             return []
         return transitions.stop_active(job, attempt, reasons.stop_requested(caller.name, why), now_ms, given=why)
 
-    def _seen(self, job: JobRecord) -> JobView:
+    def _seen(self, job: JobRecord) -> JobView[JobRecord]:
         return self._explainer.explain([job])[0]
 
 

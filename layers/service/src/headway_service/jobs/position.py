@@ -10,9 +10,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Generic, TypeVar
 
 from headway import reasons
-from headway.lifecycle import WAITING
+from headway.lifecycle import TERMINAL, WAITING
 from headway.model import Snapshot, WaitingJob
 from headway.plan import Plan, Start, StartWarm
 from headway.policy import Policy
@@ -25,16 +26,19 @@ from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display, read_team_names
 from headway_service.store.queue_tail import MAX_PLACE, QueueTail
 from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.snapshot import read_snapshot
 
+AnyJob_co = TypeVar("AnyJob_co", bound=ListedJob, covariant=True)
+"""A whole record, or what listings have of it."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class JobView:
+class JobView(Generic[AnyJob_co]):
     """A job as a caller sees it: its record, its position in the queue, and the current reason."""
 
-    job: JobRecord
+    job: AnyJob_co
     place: int | None
     reason: ReasonRecord
 
@@ -61,7 +65,7 @@ class PositionExplainer:
         self._machine_clock = machine_clock
         self._policy = policy
 
-    def explain(self, jobs: Sequence[JobRecord]) -> list[JobView]:
+    def explain(self, jobs: Sequence[AnyJob_co]) -> list[JobView[AnyJob_co]]:
         """Jobs with their positions and current reasons, in the order given."""
         waiting = [job for job in jobs if job.is_queued]
         if not waiting:
@@ -79,7 +83,7 @@ class PositionExplainer:
         return views
 
     def _explained(
-        self, waiting: Sequence[JobRecord], ledger: Ledger, now_ms: int
+        self, waiting: Sequence[ListedJob], ledger: Ledger, now_ms: int
     ) -> dict[str, tuple[int | None, ReasonRecord]]:
         """Position and reason of waiting jobs."""
         policy = self._policy()
@@ -102,7 +106,7 @@ class PositionExplainer:
 
     def places(
         self,
-        jobs: Sequence[JobRecord],
+        jobs: Sequence[ListedJob],
         teams: Sequence[str] | None = None,
         read: Mapping[str, QueueTail] | None = None,
         *,
@@ -151,7 +155,7 @@ def reasons_from_plan(plan: Plan, waiting: Iterable[WaitingJob]) -> dict[str, tu
     return explained
 
 
-def _reason(job: JobRecord) -> ReasonRecord:
+def _reason(job: ListedJob) -> ReasonRecord:
     """The current reason of a job that is in no queue."""
     if job.job_state in WAITING and not job.held and job.twin:
         return ReasonRecord.of(reasons.waits_for_twin(job.twin))
@@ -159,7 +163,7 @@ def _reason(job: JobRecord) -> ReasonRecord:
         return ReasonRecord.of(reasons.waits_for_jobs(job.awaited))
     if job.job_state in WAITING and not job.held and job.is_set_aside:
         return ReasonRecord.of(reasons.waits_for_array(job.member_of))
-    if job.array is not None and job.ending is None and not job.held and job.array.made:
+    if job.array is not None and job.job_state not in TERMINAL and not job.held and job.array.made:
         return ReasonRecord.of(reasons.members_left())
     return job.reason
 
@@ -213,7 +217,7 @@ class _QueueView:
             whole = (queue for queue, ranks in found.items() if len(ranks) < heads)
             self._heads = {queue: sorted(found[queue]) for queue in whole}
 
-    def places(self, jobs: Sequence[JobRecord], most: int = MAX_PLACE) -> dict[str, int | None]:
+    def places(self, jobs: Sequence[ListedJob], most: int = MAX_PLACE) -> dict[str, int | None]:
         """The position of each job in the longest of its queues; None beyond a largest one.
 
         Each queue is read once at most, however many jobs there are.
@@ -233,7 +237,7 @@ class _QueueView:
             places[job.job_name] = ahead + 1 if ahead < most else None
         return places
 
-    def _counters(self, pool: str, jobs: Sequence[tuple[JobRecord, str]], most: int) -> list[Callable[[str], int]]:
+    def _counters(self, pool: str, jobs: Sequence[tuple[ListedJob, str]], most: int) -> list[Callable[[str], int]]:
         """Count the jobs of a pool ahead of some ranks, queue by queue until all of these are beyond the largest place.
 
         The queues of the jobs themselves come first: a job at the end of a long queue needs no other one.

@@ -21,6 +21,7 @@ from headway_service.store.records.base import LEDGER
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.job import JobRecord, StoredRequest
+from headway_service.store.records.listed_job import ListedJob
 from headway_service.store.records.member import described_member, is_made
 from headway_service.store.repository import find_live_attempt, find_stored_request, get_job
 
@@ -72,7 +73,7 @@ class JobQueries:
 
     def show(
         self, name: str, caller: Caller
-    ) -> tuple[JobView, AttemptRecord | None, Shown, tuple[Coverage, ...], MemberView | None]:
+    ) -> tuple[JobView[JobRecord], AttemptRecord | None, Shown, tuple[Coverage, ...], MemberView | None]:
         """A job.
 
         Args:
@@ -161,7 +162,7 @@ class JobQueries:
     def _may_see_details(self, caller: Caller, job: JobRecord) -> bool:
         return self._configuration().access_rules().may_see_details(caller, job.owner, job.team)
 
-    def jobs(self, wanted: JobFilter, limit: int, token: str | None) -> tuple[Sequence[JobView], str | None]:
+    def jobs(self, wanted: JobFilter, limit: int, token: str | None) -> tuple[Sequence[JobView[ListedJob]], str | None]:
         """A page of jobs, explained. Arguments and errors are those of :func:`store.job_listing.list_jobs`.
 
         Args:

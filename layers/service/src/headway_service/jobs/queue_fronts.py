@@ -14,7 +14,7 @@ from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger
 from headway_service.store.queue_scan import PAGE
 from headway_service.store.queue_tail import MAX_PLACE
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 from headway_service.store.records.queue_entry import QueueEntry
 
 MAX_EXPLAINED = 100
@@ -40,7 +40,7 @@ class Front:
     counted: Counted
 
 
-def front_for(table: Table, jobs: Sequence[JobRecord], ledger: Ledger, policy: Policy) -> Front:
+def front_for(table: Table, jobs: Sequence[ListedJob], ledger: Ledger, policy: Policy) -> Front:
     """The fronts that explain some jobs, or most likely do: see :func:`reaches`.
 
     The jobs behind a job do not change why it waits, and a job behind :data:`MAX_EXPLAINED` others is not explained.
@@ -56,7 +56,7 @@ def front_for(table: Table, jobs: Sequence[JobRecord], ledger: Ledger, policy: P
     if not ranks_as_stored(policy):
         return Front(heads=MAX_EXPLAINED, counted=counted)
     # Most jobs of a long listing are alike, and wait in the same queues.
-    alike: dict[_Kind, list[JobRecord]] = {}
+    alike: dict[_Kind, list[ListedJob]] = {}
     for job in jobs:
         alike.setdefault((job.team, tuple(job.demand.items())), []).append(job)
     if _explained_anywhere(jobs, alike, ledger, policy):
@@ -81,7 +81,7 @@ def front_for(table: Table, jobs: Sequence[JobRecord], ledger: Ledger, policy: P
     return Front(heads=0, counted=counted)
 
 
-def reaches(snapshot: Snapshot, jobs: Sequence[JobRecord], heads: int) -> bool:
+def reaches(snapshot: Snapshot, jobs: Sequence[ListedJob], heads: int) -> bool:
     """Whether a snapshot with so many heads of each queue has all jobs ahead of the given ones.
 
     Args:
@@ -106,7 +106,7 @@ def ranks_as_stored(policy: Policy) -> bool:
     return policy.ageing is None and not any(team.guaranteed or team.max_priority is not None for team in teams)
 
 
-def _explained_anywhere(jobs: Sequence[JobRecord], kinds: Iterable[_Kind], ledger: Ledger, policy: Policy) -> bool:
+def _explained_anywhere(jobs: Sequence[ListedJob], kinds: Iterable[_Kind], ledger: Ledger, policy: Policy) -> bool:
     """Whether one of the jobs may be explained however far back it is, as its reason depends on more than its rank."""
     sizes = {pool.pool: pool.size for pool in ledger.pools}
     if any(
@@ -119,6 +119,6 @@ def _explained_anywhere(jobs: Sequence[JobRecord], kinds: Iterable[_Kind], ledge
     return any(job.one_of or job.chooses or job.job_name in owed for job in jobs)
 
 
-def _rank(job: JobRecord) -> tuple[int, int, str]:
-    """What sorts jobs as :meth:`JobRecord.rank` does."""
+def _rank(job: ListedJob) -> tuple[int, int, str]:
+    """What sorts jobs as :meth:`ListedJob.rank` does."""
     return -job.priority, job.entry_time + job.handicap_ms, job.job_name

@@ -77,7 +77,7 @@ class RequestChanges:
         self._editor = JobEditor(table, wake, configuration, clock)
         self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
 
-    def change(self, name: str, wanted: RequestChange, caller: Caller) -> JobView:
+    def change(self, name: str, wanted: RequestChange, caller: Caller) -> JobView[JobRecord]:
         """Change the request of a waiting job. To change nothing about it is no error.
 
         The changed request is admitted as if the owner of the job submitted it. A job that then asks for no more

@@ -105,7 +105,7 @@ class Submitter:
         self._in_force = in_force
         self._explainer = PositionExplainer(table, clock, machine_clock, self._policy)
 
-    def submit(self, request: Any, caller: Caller, key: str | None = None) -> tuple[JobView, bool]:
+    def submit(self, request: Any, caller: Caller, key: str | None = None) -> tuple[JobView[JobRecord], bool]:
         """Submit a CreateTrainingJob request.
 
         Args:
@@ -313,7 +313,7 @@ class Submitter:
             plans = find_plans(self._table, pools)
             training_plans.require_usable(admitted.all_demands, plans, configuration, self._clock())
 
-    def places(self, submitted: Sequence[SubmittedJob], context: SubmissionContext) -> list[JobView]:
+    def places(self, submitted: Sequence[SubmittedJob], context: SubmissionContext) -> list[JobView[JobRecord]]:
         """The submitted jobs with their positions, in the order given; those found in the queue are explained.
 
         Args:

@@ -13,6 +13,7 @@ from headway_service.jobs.submit import SubmissionContext, SubmittedJob, Submitt
 from headway_service.jobs.submit_group import SubmissionGroup
 from headway_service.observability.request_log import job_named_in, log_refusal
 from headway_service.ports.messaging import Wake
+from headway_service.store.records.job import JobRecord
 
 MAX_BATCH = 100
 """Requests in one batch."""
@@ -25,7 +26,7 @@ BATCH_RESERVE_MS = 5000
 class Accepted:
     """A request of a batch whose job is in the queue."""
 
-    seen: JobView
+    seen: JobView[JobRecord]
     #: See :meth:`headway_service.jobs.submit.Submitter.submit`.
     new: bool
 

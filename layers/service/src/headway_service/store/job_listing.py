@@ -12,7 +12,7 @@ from headway_service.errors import InvalidRequest
 from headway_service.ports.table import ListingPage, Table, position_of
 from headway_service.store.active_jobs import ActiveJobs
 from headway_service.store.job_filter import JobFilter
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 
 MAX_LISTED = 500
 """Jobs in one page: about half of what one answer of DynamoDB holds (1 MB). Each page reads the queues and explains
@@ -30,7 +30,7 @@ _Position = tuple[str, Mapping[str, str] | None]
 """A listing, and the key of the job after which it continues."""
 
 
-def list_jobs(table: Table, wanted: JobFilter, limit: int, token: str | None) -> tuple[list[JobRecord], str | None]:
+def list_jobs(table: Table, wanted: JobFilter, limit: int, token: str | None) -> tuple[list[ListedJob], str | None]:
     """A page of jobs, eventually consistent.
 
     Jobs that hold instances come first, then waiting jobs in rank order, then ended jobs, newest first.
@@ -55,7 +55,7 @@ def list_jobs(table: Table, wanted: JobFilter, limit: int, token: str | None) ->
             raise InvalidRequest("nextToken belongs to another listing: pass the same states and filters as before")
     where = wanted.conditions()
     active = ActiveJobs(table)
-    found: list[JobRecord] = []
+    found: list[ListedJob] = []
     for _ in range(_MAX_READS):
         lacking = limit - len(found)
         if position is None or not lacking:
@@ -67,7 +67,7 @@ def list_jobs(table: Table, wanted: JobFilter, limit: int, token: str | None) ->
             page = active.page(wanted, after, read)
         else:
             page = table.listing(name, where=where, after=after, limit=read, descending=name == "ended")
-        found += [JobRecord.parse(item) for item in page.items[:lacking]]
+        found += [ListedJob.parse(item) for item in page.items[:lacking]]
         later = order[order.index(name) + 1 :]
         if len(page.items) > lacking:
             position = (name, position_of(page.items[lacking - 1]))
@@ -78,7 +78,7 @@ def list_jobs(table: Table, wanted: JobFilter, limit: int, token: str | None) ->
 
 def list_ended(
     table: Table, wanted: JobFilter, since_ms: int, until_ms: int, limit: int, token: str | None
-) -> tuple[list[JobRecord], str | None]:
+) -> tuple[list[ListedJob], str | None]:
     """A page of the jobs that have ended in a span, the newest first, eventually consistent.
 
     Only this span of the listing is read, however many jobs are kept.
@@ -104,7 +104,7 @@ def list_ended(
         (name, after), other = _parse(token)
         if (name, other) != ("ended", digest):
             raise InvalidRequest("nextToken belongs to another listing: pass the same times and filters as before")
-    found: list[JobRecord] = []
+    found: list[ListedJob] = []
     for _ in range(_MAX_READS):
         lacking = limit - len(found)
         if after is None or not lacking:
@@ -112,7 +112,7 @@ def list_ended(
         where = wanted.conditions()
         read = max(lacking, _FILTERED_READ) if len(where) > 1 else lacking
         page = table.listing("ended", where=where, after=after, limit=read, descending=True)
-        found += [JobRecord.parse(item) for item in page.items[:lacking]]
+        found += [ListedJob.parse(item) for item in page.items[:lacking]]
         after = position_of(page.items[lacking - 1]) if len(page.items) > lacking else page.after
         earliest = f"{max(0, since_ms):013d}"
         if after is not None and after["listingKey"] < earliest:

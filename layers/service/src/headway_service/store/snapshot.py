@@ -22,7 +22,7 @@ from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger
 from headway_service.store.queue_scan import PAGE, WIDE_PAGE, QueueScan
 from headway_service.store.records.capacity.ledger import PoolRecord
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 from headway_service.store.repository import find_job
 
 
@@ -32,7 +32,7 @@ def read_snapshot(
     now_ms: int,
     *,
     policy: Policy = DEFAULT_POLICY,
-    also: Iterable[JobRecord] = (),
+    also: Iterable[ListedJob] = (),
     heads: int = 0,
     passing: Collection[str] | None = None,
 ) -> Snapshot:

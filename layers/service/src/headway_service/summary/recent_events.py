@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 from headway_service.summary.results import Event
 
 MAX_EVENTS = 50
@@ -24,7 +24,7 @@ _CAUSES = {
 }
 
 
-def recent_events(attempts: Iterable[AttemptRecord], ended: Iterable[JobRecord]) -> list[Event]:
+def recent_events(attempts: Iterable[AttemptRecord], ended: Iterable[ListedJob]) -> list[Event]:
     """The newest events, the newest first.
 
     Args:
@@ -51,6 +51,6 @@ def _why(attempt: AttemptRecord) -> str:
     return f"preempted for `{attempt.freed_for}`" if attempt.freed_for else "preempted"
 
 
-def _of_end(job: JobRecord) -> Iterator[Event]:
+def _of_end(job: ListedJob) -> Iterator[Event]:
     if job.ended_ms is not None:
         yield Event(time_ms=job.ended_ms, kind=str(job.job_state), job=job.job_name, message=job.reason.message)

@@ -9,7 +9,7 @@ from headway.model import WaitingJob
 from headway_service.pools.capacity import Capacity
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +67,7 @@ class Picture:
     depending: int
     held: HeldCount
     more_waiting: bool
-    ended: Sequence[JobRecord]
+    ended: Sequence[ListedJob]
     events: Sequence[Event]
 
 

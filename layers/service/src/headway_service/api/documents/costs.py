@@ -11,10 +11,10 @@ from headway.accounting.days import day_of
 from headway.accounting.prices import Cost, Prices
 from headway.api_documents.jobs import JobDetails
 from headway.api_documents.values import Price
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 
 
-def cost_of(job: JobRecord, prices: Prices) -> Cost:
+def cost_of(job: ListedJob, prices: Prices) -> Cost:
     """The cost of the ended attempts of a job, at the prices of the day of its end, or of its first start before that.
 
     Args:
@@ -24,7 +24,7 @@ def cost_of(job: JobRecord, prices: Prices) -> Cost:
     return prices.cost([(_priced_day(job), job.usage.billed_ms)], job.usage.unbilled_ms)
 
 
-def lost_cost_of(job: JobRecord, prices: Prices) -> Cost:
+def lost_cost_of(job: ListedJob, prices: Prices) -> Cost:
     """What of the cost of a job is for what its attempts have lost.
 
     Args:
@@ -36,11 +36,11 @@ def lost_cost_of(job: JobRecord, prices: Prices) -> Cost:
     return cost_of(job, prices).with_part(part)
 
 
-def _priced_day(job: JobRecord) -> date:
+def _priced_day(job: ListedJob) -> date:
     return day_of(job.ended_ms or job.usage.started_ms or 0)
 
 
-def with_cost(document: JobDetails, job: JobRecord, prices: Callable[[], Prices]) -> JobDetails:
+def with_cost(document: JobDetails, job: ListedJob, prices: Callable[[], Prices]) -> JobDetails:
     """A job's document with what its ended attempts cost.
 
     Args:

@@ -27,6 +27,7 @@ from headway_service.sagemaker_api.redaction import Shown
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import EndedAttempt, JobRecord
+from headway_service.store.records.listed_job import ListedJob
 
 if TYPE_CHECKING:
     # A call loads the forecast when it needs one.
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
     from headway_service.forecast.results import Move
 
 
-def job_document(seen: JobView) -> Job:
+def job_document(seen: JobView[ListedJob]) -> Job:
     """A job."""
     return _job(Job, seen)
 
 
 def job_details_document(
-    seen: JobView,
+    seen: JobView[JobRecord],
     attempt: AttemptRecord | None,
     shown: Shown,
     covered: Iterable[Coverage],
@@ -95,7 +96,7 @@ def job_details_document(
 _AnyJob = TypeVar("_AnyJob", bound=Job)
 
 
-def _job(kind: type[_AnyJob], seen: JobView, **more: Any) -> _AnyJob:
+def _job(kind: type[_AnyJob], seen: JobView[ListedJob], **more: Any) -> _AnyJob:
     job = seen.job
     return kind(
         name=job.job_name,

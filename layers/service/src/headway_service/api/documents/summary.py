@@ -22,7 +22,7 @@ from headway.lifecycle import JobState
 from headway_service.api.documents.pools import capacity_document
 from headway_service.api.times import time_text
 from headway_service.store.records.capacity.attempt import AttemptRecord
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 from headway_service.summary.reader import ends_by_ms
 from headway_service.summary.results import ForecastStarts, Head, Picture
 
@@ -103,7 +103,7 @@ def _head(head: Head, forecast: ForecastStarts | None) -> WaitingHead:
     )
 
 
-def _ended(job: JobRecord) -> RecentlyEnded:
+def _ended(job: ListedJob) -> RecentlyEnded:
     return RecentlyEnded(
         job_name=job.job_name,
         job_state=job.job_state,

@@ -27,10 +27,10 @@ from headway_service.accounting.records import (
 from headway_service.accounting.run_times import MonthsQuality
 from headway_service.api.documents.costs import cost_members, cost_of, lost_cost_of, price_members, seconds
 from headway_service.api.times import time_text
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.listed_job import ListedJob
 
 
-def history_document(jobs: list[JobRecord], following: str | None, prices: Prices) -> HistoryPage:
+def history_document(jobs: list[ListedJob], following: str | None, prices: Prices) -> HistoryPage:
     """A page of ended jobs.
 
     Args:
@@ -41,7 +41,7 @@ def history_document(jobs: list[JobRecord], following: str | None, prices: Price
     return HistoryPage(jobs=tuple(ended_job_document(job, prices) for job in jobs), next_token=following)
 
 
-def ended_job_document(job: JobRecord, prices: Prices) -> EndedJob:
+def ended_job_document(job: ListedJob, prices: Prices) -> EndedJob:
     """A job that has ended, and what it used.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from headway.dependencies import Condition, Ending
+from headway.dependencies import Ending
 from headway.jobpolicy.failure_kinds import LIMITS
 from headway.lifecycle import TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
@@ -19,12 +19,11 @@ from headway.sweeps import Sweep
 from headway_service.ports.table import Equals, Item, Key, Put
 from headway_service.sagemaker_api.alternatives import with_members
 from headway_service.sagemaker_api.sweeps import member_alternative, member_request
-from headway_service.store.records.alternative import AlternativeRecord
-from headway_service.store.records.array import ArrayRecord, MembersRecord
+from headway_service.store.records.array import MembersRecord
 from headway_service.store.records.base import ReasonRecord, Record
-from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
-from headway_service.store.records.queue_entry import QueueEntry, owner_hash, rank_of, waiting_of
-from headway_service.store.records.reuse import ReuseRecord
+from headway_service.store.records.dependency import EndedJobRecord
+from headway_service.store.records.listed_job import SUMMARY, ListedJob
+from headway_service.store.records.queue_entry import QueueEntry, owner_hash, waiting_of
 from headway_service.store.schema_version import stamp, upgrade
 
 MAX_HISTORY = 50
@@ -33,20 +32,6 @@ MAX_HISTORY = 50
 
 MAX_ENDED_ATTEMPTS = 20
 """Ended attempts that are kept with a job, the newest."""
-
-
-SUMMARY = (
-    *("handicapMs", "limitMs", "preemptionCount", "attemptCount", "notBeforeMs", "heldBy", "endedMs"),
-    *("startedMs", "instanceMs", "comment", "acceptedMs", "oneOf", "leftMs", "attainedMs", "maxHandicapMs"),
-    *("expectedMs", "extensionMs"),
-    *("choices", "alternative", "bound", "waitAtMostS", "portableCheckpoint", "dependsOn"),
-    *("array", "memberOf", "index", "isSetAside"),
-    *("reuse", "lostMs", "billedMs", "unbilledMs", "lostBilledMs", "lostUnbilledMs"),
-)
-"""Attributes that are stored in the map ``summary``: a listing shows them and does not filter by them.
-
-The index projects the map as one attribute. What listings show in the future is added here.
-"""
 
 
 class Step(Record):
@@ -140,24 +125,6 @@ class EndedAttempt(Record):
         return {billed_pool(pool, spot=self.spot): time_ms for pool, time_ms in times.items()}
 
 
-class Usage(Record):
-    """What a job has had of its pools."""
-
-    #: When its first attempt that was launched got its instances, ms.
-    started_ms: int | None = None
-    #: What its ended attempts held, by pool: instances times ms.
-    instance_ms: dict[str, int] = Field(default_factory=dict)
-    #: What of this was lost: instances times ms.
-    lost_ms: int = 0
-    #: What is billed of it, by :func:`headway.pool_names.billed_pool`: instances times ms.
-    billed_ms: dict[str, int] = Field(default_factory=dict)
-    #: The spot instances of attempts whose billable time is not known: instances times ms.
-    unbilled_ms: dict[str, int] = Field(default_factory=dict)
-    #: What of the billed time is for what was lost, and what of the rest was lost; empty if nothing was.
-    lost_billed_ms: dict[str, int] = Field(default_factory=dict)
-    lost_unbilled_ms: dict[str, int] = Field(default_factory=dict)
-
-
 class PredictedRun(Record):
     """The predicted run time of a job."""
 
@@ -166,82 +133,28 @@ class PredictedRun(Record):
     runs: int
 
 
-class JobRecord(Record):
+class JobRecord(ListedJob):
     """An accepted job. ``version`` counts its changes; each is conditional on the one before."""
 
-    job_name: str
-    job_state: JobState
-    priority: int
-    #: When it was accepted, when its dependencies were met, or when it was changed to ask for more, ms.
-    entry_time: int
-    #: When it was accepted, ms, if it has another entry time since.
-    accepted_ms: int | None = None
-    #: How much later than its entry its turn comes among jobs of its priority, ms.
-    handicap_ms: int = 0
-    #: What is left of its limit, as far as its checkpoints go, ms; None if the order in which it entered does not
-    #: compare that.
-    left_ms: int | None = None
-    #: What is left of its expected run time, as far as its checkpoints go, and by how much that is extended when it
-    #: runs for longer, ms; None if it counts with its limit.
-    expected_ms: int | None = None
-    extension_ms: int = 0
     #: The prediction that it was compared by when it entered, if any.
     predicted: PredictedRun | None = None
-    #: For how long its attempts have held instances, times these, instance-ms, and the most that its handicap becomes
-    #: by that, ms; None if the order in which it entered does not compare that.
-    attained_ms: int | None = None
-    max_handicap_ms: int = 0
-    demand: dict[str, int]
-    #: Whether SageMaker takes one of these pools. Until it is known which, an attempt holds the instances of all.
-    one_of: bool = False
     #: Whether the request names a checkpoint location.
     checkpoints: bool = False
     #: How often it writes a checkpoint, s; None if its request does not say.
     checkpoint_interval_s: int | None = None
-    #: The team that is charged; empty for none.
-    team: str = ""
-    #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
-    limit_ms: int | None = None
     #: Whether it may be stopped for another job at all.
     preemptible: bool = True
-    #: How often it has given way to another job.
-    preemption_count: int = 0
-    #: ARN of the caller that submitted it.
-    owner: str | None = None
-    #: Digest of the canonical request as it was submitted, to recognize the same request with that name. Empty in a
-    #: listing: the index does not project it.
+    #: Digest of the canonical request as it was submitted, to recognize the same request with that name.
     request_digest: str = ""
     #: The idempotency key of its submission, if any.
     idempotency_key: str | None = None
-    #: Whether it is held: it waits, but is in no queue until it is released.
-    held: bool = False
-    #: The jobs that it depends on: it waits in no queue as long as one of them has not ended.
-    depends_on: tuple[DependencyRecord, ...] = ()
     #: The jobs that were accepted with a dependency on it before it ended.
     dependants: tuple[str, ...] = ()
-    #: Of an array, which is never started itself: its members in numbers, and which are where. None for other jobs.
-    array: ArrayRecord | None = None
     members: MembersRecord | None = None
-    #: Of a member of an array: the array, and which member it is. Empty and None for other jobs.
-    member_of: str = ""
-    index: int | None = None
-    #: Whether it is a member that is in no queue until its array takes it in.
-    is_set_aside: bool = False
     #: Whether it is a member whose request was changed, so that it is kept with it.
     has_own_request: bool = False
     #: FinalMetricDataList of the training job that has completed it, as text; None if it is not known.
     metrics: dict[str, str] | None = None
-    #: Of a job that may be answered by the outputs of an equal one; None for others.
-    reuse: ReuseRecord | None = None
-    #: A note for people, of its owner or an administrator; empty for none.
-    comment: str = ""
-    usage: Usage = Field(default_factory=Usage)
-    #: Launches so far; names the next attempt.
-    attempt_count: int = 0
-    live_attempt: str | None = None
-    not_before_ms: int = 0
-    #: What keeps it until then, unless it is that its launch was postponed.
-    held_by: str = ""
     #: How often it was tried again after a failure, by the kind of that.
     retried: dict[str, int] = Field(default_factory=dict)
     #: How often spot instances were taken from its ended attempts.
@@ -252,47 +165,15 @@ class JobRecord(Record):
     on_demand_limit_ms: int | None = None
     #: How long an attempt on on-demand instances may wait for them, s; None for no limit.
     pending_limit_s: int | None = None
-    #: Whether its last attempt that was launched got no instances. Then no attempt is stopped for it.
-    lacked_instances: bool = False
-    #: What SageMaker matches its request and warm pools by; empty if it neither uses nor leaves one.
-    warm_key: str = ""
-    #: For how long the instances of its attempts are kept warm after their end, s.
-    keep_s: int = 0
-    #: Whether it may start although it may still run when its training plan has no instances left.
-    stops_for_size: bool = False
     #: What it runs, by which jobs like it are recognized; empty if its run time is neither predicted nor kept.
     source: str = ""
-    #: All that it can run on, the first preference first; empty if its request has no alternatives.
-    choices: tuple[AlternativeRecord, ...] = ()
-    #: Which of them it runs on, or ran on last. While it may still choose, it waits with the fields of the first.
-    alternative: int = 0
-    #: Whether it stays on that one: an attempt may have written a checkpoint that instances of other types cannot read.
-    bound: bool = False
-    #: Whether its checkpoints can be read on all alternatives, so that it may choose after each attempt.
-    portable_checkpoint: bool = False
-    #: For how long after its entry it waits for a better alternative instead of starting on a worse one, s.
-    wait_at_most_s: int = 0
     #: How often the policy has requeued it.
     requeues: int = 0
-    reason: ReasonRecord
     history: tuple[Step, ...] = ()
     attempts: tuple[EndedAttempt, ...] = ()
-    ended_ms: int | None = None
     #: When the table may forget it, s since the epoch; set when the job has ended.
     expires_at: int | None = None
     version: int = 1
-
-    @classmethod
-    def parse(cls, item: Item) -> JobRecord:
-        """The record in an item."""
-        item = upgrade(item)
-        summary = item.get("summary", {})
-        return cls.model_validate({**item, **summary, "usage": summary})
-
-    @staticmethod
-    def key(job: str) -> Key:
-        """Where the job is kept."""
-        return Key(f"job#{job}", "job")
 
     def fields(self) -> dict[str, Any]:
         """The attributes of the item, without keys and defaults; those of :data:`SUMMARY` in their map."""
@@ -315,10 +196,6 @@ class JobRecord(Record):
             return "waiting", self.rank()
         return None if self.array is None else ("holding", self.rank())
 
-    def rank(self) -> str:
-        """Its place in a queue, as a sort key."""
-        return rank_of(self)
-
     def put(self, *, was: int | None = None) -> Put:
         """The write that stores it, on condition that the stored version is still ``was``."""
         key = self.key(self.job_name)
@@ -326,26 +203,6 @@ class JobRecord(Record):
         place = {} if listed is None else {"listing": listed[0], "listingKey": listed[1]}
         item = {"pk": key.pk, "sk": key.sk, **place, **self.fields()}
         return Put(item=item, requires=None if was is None else Equals("version", was))
-
-    @property
-    def accepted_time(self) -> int:
-        """When it was accepted, ms; its training jobs are marked with it."""
-        return self.entry_time if self.accepted_ms is None else self.accepted_ms
-
-    @property
-    def awaited(self) -> list[tuple[str, Condition]]:
-        """The jobs that have to end before it enters the queue, each with its condition."""
-        return [(each.job_name, each.condition) for each in self.depends_on if each.ended is None]
-
-    @property
-    def twin(self) -> str:
-        """The equal job that it waits for; empty if it waits for none."""
-        return next((each.job_name for each in self.depends_on if each.twin and each.ended is None), "")
-
-    @property
-    def reused_from(self) -> str:
-        """The job whose outputs it has; empty if it computes, or has computed, by itself."""
-        return self.reuse.job_name if self.reuse else ""
 
     @property
     def computes_for_others(self) -> bool:
@@ -358,19 +215,6 @@ class JobRecord(Record):
         if self.reuse and self.reuse.attempt_name:
             return self.reuse.attempt_name
         return self.attempts[-1].attempt_name if self.attempts else self.job_name
-
-    @property
-    def is_queued(self) -> bool:
-        """Whether it is in its queues: it waits, is not held, and neither other jobs nor its array keep it back."""
-        return self._has_entries and not self._is_kept_back
-
-    @property
-    def _has_entries(self) -> bool:
-        return self.job_state in WAITING and not self.held and self.array is None
-
-    @property
-    def _is_kept_back(self) -> bool:
-        return self.is_set_aside or bool(self.awaited)
 
     @property
     def is_made(self) -> bool:
@@ -421,18 +265,6 @@ class JobRecord(Record):
             }
             ended = ended.model_copy(update=result)
         return [ended.put()]
-
-    @property
-    def chooses(self) -> bool:
-        """Whether its next attempt may run on any of its alternatives."""
-        return bool(self.choices) and not self.bound
-
-    @property
-    def pools(self) -> list[str]:
-        """The pools that its next attempt may have instances of."""
-        if not self.chooses:
-            return sorted(self.demand)
-        return sorted({pool for each in self.choices for pool in each.demand})
 
     def on(self, alternative: int) -> JobRecord:
         """The job on one of its alternatives, if it may choose: an attempt gets its fields from it."""
@@ -490,7 +322,7 @@ class JobRecord(Record):
 
     def waiting(self) -> WaitingJob:
         """The scheduler's view of it, if it is in its queues: the content of each of its entries."""
-        return waiting_of(self)
+        return waiting_of(self, self.source)
 
 
 def request_key(job: str) -> Key:

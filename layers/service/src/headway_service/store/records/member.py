@@ -7,7 +7,8 @@ from headway.lifecycle import JobState
 from headway.sweeps import member_name
 from headway_service.store.records.array import ArrayRecord, MembersRecord
 from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.job import JobRecord, Step, Usage
+from headway_service.store.records.job import JobRecord, Step
+from headway_service.store.records.listed_job import Usage
 
 
 def new_member(array: JobRecord, index: int, now_ms: int, *, is_set_aside: bool = False) -> JobRecord:

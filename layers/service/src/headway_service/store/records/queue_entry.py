@@ -12,7 +12,7 @@ from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.base import Record
 
 if TYPE_CHECKING:
-    from headway_service.store.records.job import JobRecord
+    from headway_service.store.records.listed_job import ListedJob
 
 
 class QueueEntry(Record):
@@ -87,7 +87,7 @@ class QueueEntry(Record):
 
     def waiting(self) -> WaitingJob:
         """The job as the scheduler sees it."""
-        return waiting_of(self)
+        return waiting_of(self, self.source)
 
 
 def owner_hash(owner: str | None) -> str:
@@ -98,13 +98,18 @@ def owner_hash(owner: str | None) -> str:
     return hashlib.sha256(owner.encode()).hexdigest()[:16] if owner else ""
 
 
-def rank_of(of: JobRecord | QueueEntry) -> str:
+def rank_of(of: ListedJob | QueueEntry) -> str:
     """The place in a queue, as a sort key."""
     return rank_key(of.priority, of.entry_time + of.handicap_ms, of.job_name)
 
 
-def waiting_of(of: JobRecord | QueueEntry) -> WaitingJob:
-    """The job as the scheduler sees it."""
+def waiting_of(of: ListedJob | QueueEntry, source: str = "") -> WaitingJob:
+    """The job as the scheduler sees it.
+
+    Args:
+        of: the job, or its entry.
+        source: see :attr:`headway_service.store.records.job.JobRecord.source`.
+    """
     return WaitingJob(
         name=of.job_name,
         demand=of.demand,
@@ -126,13 +131,13 @@ def waiting_of(of: JobRecord | QueueEntry) -> WaitingJob:
         keep_ms=of.keep_s * 1000,
         stops_for_size=of.stops_for_size,
         owner=of.owned_by if isinstance(of, QueueEntry) else owner_hash(of.owner),
-        source=of.source,
+        source=source,
         alternatives=_alternatives(of),
         wait_at_most_ms=of.wait_at_most_s * 1000 if of.chooses else 0,
     )
 
 
-def _alternatives(of: JobRecord | QueueEntry) -> tuple[Alternative, ...]:
+def _alternatives(of: ListedJob | QueueEntry) -> tuple[Alternative, ...]:
     """What the job can run on beside its first preference."""
     if not of.chooses:
         return ()

@@ -28,9 +28,9 @@ from headway_service.store.records.job import (
     MAX_ENDED_ATTEMPTS,
     EndedAttempt,
     JobRecord,
-    Usage,
     request_item,
 )
+from headway_service.store.records.listed_job import Usage
 from headway_service.store.transitions.dependency import add_dependant
 from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.retry_plan import RetryPlan
