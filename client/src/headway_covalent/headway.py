@@ -6,6 +6,7 @@ import asyncio
 import pickle  # what Covalent does with each result
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -14,10 +15,7 @@ from covalent._workflow.transportable_object import TransportableObject
 from covalent.executor.base import AsyncBaseExecutor
 
 from headway.lifecycle import TERMINAL, JobState
-from headway_client.errors import (
-    ClientError,
-    JobNotFoundError,
-)
+from headway_client.errors import ClientError, ConflictError, JobNotFoundError
 from headway_client.http.api import HeadwayApi
 from headway_client.http.connect import configured_connection
 from headway_client.http.outage import NO_RESPONSE
@@ -150,13 +148,13 @@ class HeadwayExecutor(AsyncBaseExecutor):  # type: ignore[misc]  # Covalent has 
             job_handle: The job's name.
 
         Returns:
-            Whether it stops; otherwise `run` does not submit it, or stops it.
+            Whether it stops; otherwise it has ended, or `run` does not submit it, or stops it.
         """
         del task_metadata  # The handle has it all.
         connection = configured_connection(endpoint=self.endpoint, profile=self.profile, region=self.region)
         try:
             await asyncio.to_thread(HeadwayApi.connect(connection).stop_job, str(job_handle))
-        except JobNotFoundError:
+        except (JobNotFoundError, ConflictError):
             return False
         return True
 
@@ -169,7 +167,9 @@ class HeadwayExecutor(AsyncBaseExecutor):  # type: ignore[misc]  # Covalent has 
                 if details.state in TERMINAL:
                     return details
                 if await self.get_cancel_requested():
-                    await asyncio.to_thread(api.stop_job, name)
+                    # It may have ended since the read: the next one says how.
+                    with suppress(ConflictError):
+                        await asyncio.to_thread(api.stop_job, name)
                 answered_at = time.monotonic()
             except _TRANSIENT:
                 if time.monotonic() - answered_at > MAX_UNREACHABLE_S:

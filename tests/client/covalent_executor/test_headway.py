@@ -163,6 +163,36 @@ def test_a_job_that_fails_while_its_task_is_cancelled_has_failed(server: Contrac
     assert (status, err) == ("FAILED", f"training job {NAME} failed: It failed.\n")
 
 
+@pytest.mark.parametrize(("state", "expected"), [("completed", "COMPLETED"), ("failed", "FAILED")])
+def test_a_job_that_ends_between_the_read_and_the_stop_of_a_cancelled_task_ends_as_it_did(
+    server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch, state: str, expected: str
+):
+    aws.objects[f"{BUCKET}/covalent/{NAME}-2/output/model.tar.gz"] = archive({RESULT: pickle.dumps({"loss": 0.5})})
+    read, stop, stopped = HeadwayApi.get_job, HeadwayApi.stop_job, []
+
+    def read_before_the_end(api: HeadwayApi, name: str) -> Any:
+        details = read(api, name)
+        if not details.has_ended:
+            ends(server, state)
+            Executor.cancelled = True
+        return details
+
+    def count_stop(api: HeadwayApi, name: str) -> Any:
+        stopped.append(name)
+        return stop(api, name)
+
+    monkeypatch.setattr(HeadwayApi, "get_job", read_before_the_end)
+    monkeypatch.setattr(HeadwayApi, "stop_job", count_stop)
+    _, _, err, status = execute(len, "abc", server=server)
+    assert (status, stopped) == (expected, [NAME])
+    assert "already" not in err
+
+
+def test_a_job_that_has_ended_is_not_cancelled(server: ContractServer):
+    server.queue.add(NAME, jobState="completed")
+    assert asyncio.run(HeadwayExecutor(**SETTINGS).cancel(NODE, NAME)) is False
+
+
 def test_covalent_cancels_a_task_by_the_name_of_its_job(server: ContractServer):
     server.queue.add(NAME)
     executor = HeadwayExecutor(**SETTINGS)
