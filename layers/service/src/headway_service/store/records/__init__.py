@@ -37,6 +37,7 @@ partition ``pk``       sort key ``sk``             item
 The ledger is one partition, so that one strongly consistent query reads all that holds capacity.
 Records of what holds instances, and of pools, are in :mod:`headway_service.store.records.capacity`.
 Each team has its own queue in each pool, so that the backlog of one team cannot hide the jobs of another.
-The index ``listing`` holds the job items: ``listing`` is waiting, ended, or holding for arrays whose members are made;
-``listingKey`` is the order. Jobs that hold instances are listed by their attempts in the ledger.
+The index ``listing`` holds the job items, as far as :class:`ListedJob` has them: ``listing`` is waiting, ended, or
+holding for arrays whose members are made; ``listingKey`` is the order. Jobs that hold instances are listed by their
+attempts in the ledger.
 """

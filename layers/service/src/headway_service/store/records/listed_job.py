@@ -38,7 +38,7 @@ class Usage(Record):
 
 
 class ListedJob(Record):
-    """What the index projects of a job: all that listings filter by, sort by and show.
+    """What the index projects of a job: all that listings filter by, sort by and show, and that decisions depend on.
 
     A page has hundreds of jobs, so each field that listings do not need would take its time hundreds of times.
     """
