@@ -237,7 +237,11 @@ def test_an_end_that_the_queue_has_not_processed_is_not_described_by_the_reason_
         ("running", ("Stopped", "Stopped"), ("InProgress", "Starting")),
         ("preempted", ("Stopping", "Stopping"), ("InProgress", "Pending")),
         ("stopping", ("Stopping", "Stopping"), ("Stopping", "Stopping")),
-        ("stopping", ("Stopped", "Stopped"), ("Stopped", "Stopped")),
+        # It may be preempted, and start again.
+        ("stopping", ("Stopped", "Stopped"), ("Stopping", "Stopping")),
+        ("stopping", ("Failed", "Failed"), ("Stopping", "Stopping")),
+        ("stopping", ("InProgress", "Training"), ("InProgress", "Training")),
+        ("stopping", ("Completed", "Completed"), ("Completed", "Completed")),
         ("completed", ("Completed", "Completed"), ("Completed", "Completed")),
         ("stopped", ("Stopped", "MaxRuntimeExceeded"), ("Stopped", "MaxRuntimeExceeded")),
         ("failed", ("Failed", "Failed"), ("Failed", "Failed")),

@@ -118,8 +118,9 @@ def rename_to_job(document: dict[str, Any], details: JobDetails) -> None:
     document["TrainingJobName"] = job.name
     found = document.get("TrainingJobStatus")
     wanted, secondary = _statuses(job)
-    # A completed attempt completes its job, even if the queue has not observed it yet.
-    continues = wanted == "InProgress" and found not in {"InProgress", "Completed"}
+    # A completed attempt completes its job, even if the queue has not observed it yet. What follows any other end is the
+    # queue's decision: a stop may be a preemption.
+    continues = not job.has_ended and found not in {wanted, "InProgress", "Completed"}
     if continues or (job.has_ended and found != wanted):
         document["TrainingJobStatus"] = wanted
         document["SecondaryStatus"] = secondary
