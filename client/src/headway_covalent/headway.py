@@ -18,7 +18,7 @@ from headway.lifecycle import TERMINAL, JobState
 from headway_client.errors import ClientError, ConflictError, JobNotFoundError
 from headway_client.http.api import HeadwayApi
 from headway_client.http.connect import configured_connection
-from headway_client.http.outage import NO_RESPONSE
+from headway_client.http.outage import NO_RESPONSE, Outage
 from headway_client.models import JobDetails
 from headway_covalent.errors import ExecutorError
 from headway_covalent.request import job_name, training_request
@@ -36,9 +36,6 @@ _EXECUTOR_PLUGIN_DEFAULTS = {
     "max_runtime_s": 86_400,
     "poll_s": 15.0,
 }
-
-MAX_UNREACHABLE_S = 900.0
-"""For how long a task goes on while the queue does not answer, s. Its job is not stopped then."""
 
 _TRANSIENT = (*NO_RESPONSE, TimeoutError)
 """The queue, or Covalent's own database, does not answer now."""
@@ -128,7 +125,7 @@ class HeadwayExecutor(AsyncBaseExecutor):  # type: ignore[misc]  # Covalent has 
             await self.set_job_handle(name)
             if await self.get_cancel_requested():
                 raise TaskCancelledError
-            await asyncio.to_thread(api.submit, request)
+            await self._submit(api, request)
             details = await self._ended(api, name)
             self.task_stdout.write(f"training job {name}: {details.state}\n")
             if details.state is JobState.COMPLETED:
@@ -158,9 +155,21 @@ class HeadwayExecutor(AsyncBaseExecutor):  # type: ignore[misc]  # Covalent has 
             return False
         return True
 
+    async def _submit(self, api: HeadwayApi, request: Mapping[str, Any]) -> None:
+        outage = Outage(time.monotonic)
+        while True:
+            try:
+                await asyncio.to_thread(api.submit, request)
+            except NO_RESPONSE as error:
+                # The queue may have accepted it: the same request is the same job, whose end is waited for.
+                outage.tolerate(error)
+            else:
+                return
+            await asyncio.sleep(self.poll_s)
+
     async def _ended(self, api: HeadwayApi, name: str) -> JobDetails:
         """Wait for the end of a job."""
-        answered_at = time.monotonic()
+        outage = Outage(time.monotonic)
         while True:
             try:
                 details = await asyncio.to_thread(api.get_job, name)
@@ -170,10 +179,9 @@ class HeadwayExecutor(AsyncBaseExecutor):  # type: ignore[misc]  # Covalent has 
                     # It may have ended since the read: the next one says how.
                     with suppress(ConflictError):
                         await asyncio.to_thread(api.stop_job, name)
-                answered_at = time.monotonic()
-            except _TRANSIENT:
-                if time.monotonic() - answered_at > MAX_UNREACHABLE_S:
-                    raise
+                outage.over()
+            except _TRANSIENT as error:
+                outage.tolerate(error)
             await asyncio.sleep(self.poll_s)
 
     def _failed(self, reason: str) -> TaskRuntimeError:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError
 
+from headway_client.errors import BusyError
 from tests.client.botocore_hooks.test_handlers import attempt
 from tests.client.fakes.aws_stub import AwsStub, training_job
 from tests.client.fakes.server import REGION, ContractServer, Fault
@@ -40,6 +41,31 @@ def test_a_running_job_is_changed_under_the_name_of_its_attempt(
     CHANGES[operation](client, "job1")
 
     assert aws.calls == [f"{operation} job1-r2"]
+
+
+def test_the_listed_tags_are_those_that_are_changed(client: Any, server: ContractServer, aws: AwsStub) -> None:
+    attempts = [attempt("job1", 1, "Stopped", "ended"), attempt("job1-r2", 2, "InProgress")]
+    server.queue.add("job1", jobState="running", liveAttempt="job1-r2", attempts=attempts)
+
+    CHANGES["AddTags"](client, "job1")
+    client.list_tags(ResourceArn=arn("job1"))
+
+    assert aws.calls == ["AddTags job1-r2", "ListTags job1-r2"]
+
+
+@pytest.mark.parametrize("operation", CHANGES)
+def test_nothing_is_changed_by_the_last_known_state_of_a_queue_that_does_not_respond(
+    client: Any, server: ContractServer, aws: AwsStub, operation: str
+) -> None:
+    server.queue.add("job1", jobState="running", liveAttempt="job1", attempts=[attempt("job1", 1, "InProgress")])
+    aws.training_jobs["job1"] = training_job("job1", "InProgress", "Training")
+    client.describe_training_job(TrainingJobName="job1")
+    aws.calls.clear()
+    server.fail(*[Fault(status=503)] * 4)
+
+    with pytest.raises(BusyError):
+        CHANGES[operation](client, "job1")
+    assert aws.calls == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ import pytest
 from botocore.exceptions import ClientError, ParamValidationError, WaiterError
 
 from headway.errors import HeadwayError
+from headway_client.botocore_hooks.job_cache import FOREIGN_AGE_S
 from headway_client.errors import BusyError, NotReachableError, ServerFaultError
+from headway_client.http.api import HeadwayApi
 from tests.client.fakes.aws_stub import AwsStub, training_job
 from tests.client.fakes.contract import request
 from tests.client.fakes.server import REGION, ContractServer, Fault
@@ -267,6 +269,54 @@ def test_the_end_of_an_attempt_is_not_the_end_of_its_job(
     assert described["SecondaryStatusTransitions"][-1]["Status"] == expected[1]
 
 
+def test_an_end_that_the_queue_has_not_processed_has_no_time(client: Any, server: ContractServer, aws: AwsStub):
+    server.queue.add("job1", jobState="running", liveAttempt="job1", attempts=[attempt("job1", 1, "InProgress")])
+    aws.training_jobs["job1"] = training_job("job1", "Stopped", "Stopped", TrainingEndTime=1767323200)
+
+    assert "TrainingEndTime" not in client.describe_training_job(TrainingJobName="job1")
+
+
+@pytest.mark.parametrize("job_state", ["running", "stopping"])
+def test_a_training_job_that_sagemaker_does_not_find_is_described_as_the_queue_has_it(
+    client: Any, server: ContractServer, job_state: str
+):
+    server.queue.add("job1", jobState=job_state, liveAttempt="job1", attempts=[attempt("job1", 1, "InProgress")])
+
+    described = client.describe_training_job(TrainingJobName="job1")
+
+    assert described["TrainingJobStatus"] == {"running": "InProgress", "stopping": "Stopping"}[job_state]
+    assert described["ResponseMetadata"]["HTTPStatusCode"] == 200
+    assert described["CreationTime"] == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def test_an_ended_job_whose_training_job_was_deleted_is_not_found(client: Any, server: ContractServer):
+    attempts = [attempt("job1", 1, "Completed", "ended")]
+    server.queue.add("job1", jobState="completed", attempts=attempts, endedTime="2026-01-02T04:00:00.000Z")
+
+    with pytest.raises(client.exceptions.ResourceNotFound):
+        client.describe_training_job(TrainingJobName="job1")
+
+
+def test_a_job_whose_training_job_vanished_has_failed(client: Any, server: ContractServer, aws: AwsStub):
+    why = {"code": "Vanished", "message": "SageMaker no longer has the training job."}
+    attempts = [attempt("job1", 1, "Stopped", "ended"), attempt("job1-r2", 2, "Deleting", "ended")]
+    server.queue.add("job1", jobState="failed", reason=why, attempts=attempts, endedTime="2026-01-02T04:00:00.000Z")
+
+    described = client.describe_training_job(TrainingJobName="job1")
+
+    assert (described["TrainingJobStatus"], described["FailureReason"]) == ("Failed", why["message"])
+    assert aws.calls == []
+
+
+def test_a_job_whose_last_launch_was_refused_has_its_own_reason(client: Any, server: ContractServer, aws: AwsStub):
+    why = {"code": "LaunchRefused", "message": "The role can't be passed."}
+    attempts = [attempt("job1", 1, "Failed", "ended"), attempt("job1-r2", 2, None, "ended")]
+    server.queue.add("job1", jobState="failed", reason=why, attempts=attempts, endedTime="2026-01-02T04:00:00.000Z")
+    aws.training_jobs["job1"] = training_job("job1", "Failed", "Failed", FailureReason="InternalServerError")
+
+    assert client.describe_training_job(TrainingJobName="job1")["FailureReason"] == why["message"]
+
+
 def test_a_job_that_failed_without_an_attempt_has_its_reason(client: Any, server: ContractServer):
     why = {"code": "LaunchRefused", "message": "The role can't be passed."}
     server.queue.add("job1", jobState="failed", reason=why, endedTime="2026-01-02T04:00:00.000Z")
@@ -320,9 +370,10 @@ def test_a_name_of_sagemaker_is_requested_from_the_queue_once(client: Any, serve
 
     for _ in range(3):
         client.describe_training_job(TrainingJobName="tuner-001-abc")
+    # A stop asks the queue: another process may have submitted a job of this name since.
     client.stop_training_job(TrainingJobName="tuner-001-abc")
 
-    assert queue_calls(server) == ["GET /tuner-001-abc"]
+    assert queue_calls(server) == ["GET /tuner-001-abc", "DELETE /tuner-001-abc"]
     assert aws.calls == ["DescribeTrainingJob tuner-001-abc"] * 3 + ["StopTrainingJob tuner-001-abc"]
 
 
@@ -331,6 +382,39 @@ def test_an_invalid_job_name_is_not_requested_from_the_queue(client: Any, server
         with pytest.raises(client.exceptions.ResourceNotFound):
             client.describe_training_job(TrainingJobName=name)
     assert server.received == []
+
+
+def test_a_job_that_is_submitted_after_the_question_is_the_queues(
+    client: Any, server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch
+):
+    sagemaker = aws.sagemaker
+    created_s = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC).timestamp()
+
+    def submitted_meanwhile(operation: str, asked: dict[str, Any]) -> Any:
+        if "job1" not in server.queue.jobs:
+            attempts = [attempt("job1", 1, "InProgress")]
+            server.queue.add("job1", jobState="running", liveAttempt="job1", attempts=attempts)
+            aws.training_jobs["job1"] = training_job("job1", "InProgress", "Starting", CreationTime=created_s)
+        return sagemaker(operation, asked)
+
+    monkeypatch.setattr(aws, "sagemaker", submitted_meanwhile)
+    # The queue's clock is ahead of SageMaker's.
+    monkeypatch.setattr(HeadwayApi, "now_s", lambda _: created_s + FOREIGN_AGE_S)
+    client.describe_training_job(TrainingJobName="job1")
+    server.queue.jobs["job1"].update(jobState="preempted", liveAttempt=None)
+    aws.training_jobs["job1"] = training_job("job1", "Stopped", "Stopped")
+
+    assert client.describe_training_job(TrainingJobName="job1")["TrainingJobStatus"] == "InProgress"
+
+
+@pytest.mark.parametrize("call", ["update_training_job", "delete_training_job"])
+def test_an_unused_name_is_not_cached_by_calls_that_change(client: Any, server: ContractServer, call: str):
+    with pytest.raises(ClientError):
+        getattr(client, call)(TrainingJobName="job1")
+    server.queue.add("job1")
+
+    client.stop_training_job(TrainingJobName="job1")
+    assert server.queue.jobs["job1"]["jobState"] == "stopped"
 
 
 def test_an_unused_name_is_not_cached(client: Any, server: ContractServer):

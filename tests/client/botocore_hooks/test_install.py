@@ -185,18 +185,36 @@ def test_notifications_go_to_standard_error_without_control_characters(
 
 def test_unfinished_jobs_are_printed_with_the_command_to_stop_them(api: HeadwayApi, server: ContractServer):
     jobs, told = QueueJobs(api), list[str]()
-    for name in ("waits", "runs", "stopped", "done", "described"):
+    for name in ("waits", "runs", "preempted", "stopped", "done", "described"):
         jobs.submit(request(name))
     server.queue.add("somebody-elses")
     server.queue.jobs["runs"]["jobState"] = "running"
     server.queue.jobs["done"]["jobState"] = server.queue.jobs["described"]["jobState"] = "completed"
     jobs.find("described")
+    server.queue.jobs["preempted"]["jobState"] = "stopping"
+    jobs.find("preempted")
     jobs.stop("stopped")
 
     print_unfinished_jobs(jobs, told.append)
     print_unfinished_jobs(jobs, told.append)
 
-    assert told == [f"{name} stays in the queue; `headway stop {name}` stops it" for name in ("waits", "runs")]
+    assert told == [
+        f"{name} stays in the queue; `headway stop {name}` stops it" for name in ("waits", "runs", "preempted")
+    ]
+
+
+@pytest.mark.parametrize("others", [[], ["mine"]], ids=["of-others", "of-the-caller"])
+def test_an_unfinished_job_behind_those_that_are_listed_is_printed(
+    api: HeadwayApi, server: ContractServer, monkeypatch: pytest.MonkeyPatch, others: list[str]
+):
+    monkeypatch.setattr("headway_client.botocore_hooks.job_cache.MAX_LISTED_JOBS", 1)
+    server.queue.add("first", **({} if others else {"owner": "arn:aws:iam::123456789012:user/else"}))
+    jobs, told = QueueJobs(api), list[str]()
+    jobs.submit(request("second"))
+
+    print_unfinished_jobs(jobs, told.append)
+
+    assert told == ["second stays in the queue; `headway stop second` stops it"]
 
 
 def test_unfinished_jobs_are_printed_even_if_the_queue_does_not_respond(api: HeadwayApi, server: ContractServer):

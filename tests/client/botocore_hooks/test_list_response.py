@@ -6,17 +6,20 @@ from typing import Any
 import pytest
 from botocore.exceptions import ParamValidationError
 
+from headway.attempt_digest import digest_of
 from headway_client.botocore_hooks.attach import attach
 from headway_client.http.api import HeadwayApi
 from tests.client.fakes.aws_stub import AwsStub, training_job
 from tests.client.fakes.server import ContractServer
+
+AGAIN = f"again-{digest_of('again')}-2"
 
 
 @pytest.fixture
 def jobs(server: ContractServer) -> None:
     """A job in its second attempt, a waiting one and an ended one, submitted a second apart."""
     server.queue.add(
-        "again", jobState="running", liveAttempt="again-r2", entryTime="2026-01-02T03:00:01.000Z", attemptCount=2
+        "again", jobState="running", liveAttempt=AGAIN, entryTime="2026-01-02T03:00:01.000Z", attemptCount=2
     )
     server.queue.add("waits", entryTime="2026-01-02T03:00:02.000Z")
     server.queue.add(
@@ -33,7 +36,7 @@ def at(hour: int, second: int = 0) -> datetime:
 
 
 def test_the_queues_jobs_come_first_and_sagemakers_others_follow(client: Any, jobs: None, aws: AwsStub):
-    for name in ("again", "again-r2", "ended", "tuner-001"):
+    for name in ("again", AGAIN, "ended", "tuner-001"):
         aws.training_jobs[name] = training_job(name, "Stopped", "Stopped")
 
     summaries = client.list_training_jobs()["TrainingJobSummaries"]
@@ -79,7 +82,7 @@ def test_filters_and_order_mean_what_they_mean_at_sagemaker(
 def test_pages_have_each_job_once_and_at_most_the_requested_number(
     client: Any, jobs: None, aws: AwsStub, size: int, order: str
 ):
-    for name in ("again", "again-r2", "tuner-001", "tuner-002"):
+    for name in ("again", AGAIN, "tuner-001", "tuner-002"):
         aws.training_jobs[name] = training_job(name, "Stopped", "Stopped")
     own = ["again", "waits", "ended"]
 
@@ -112,6 +115,19 @@ def test_further_pages_do_not_call_the_queue_again(client: Any, jobs: None, serv
     assert sum(len(page["TrainingJobSummaries"]) for page in pages) == 33
     # The jobs that have not ended, and those that have ended.
     assert len(server.received) == 2
+
+
+def test_no_attempt_of_a_listed_job_is_listed_beside_it(client: Any, jobs: None, server: ContractServer, aws: AwsStub):
+    for name in ("ended", f"ended-{digest_of('ended')}-2", f"waits-{digest_of('waits')}-2", "own-0123abcd-2"):
+        aws.training_jobs[name] = training_job(name, "Stopped", "Stopped")
+
+    assert names(client.list_training_jobs(StatusEquals="Stopped")) == ["ended", "own-0123abcd-2"]
+
+    first = client.list_training_jobs(MaxResults=3)
+    # The next attempt starts between two pages, of which the second one uses the listing of the first.
+    aws.training_jobs[AGAIN] = training_job(AGAIN, "InProgress", "Training")
+    server.queue.jobs["again"]["liveAttempt"] = AGAIN
+    assert names(client.list_training_jobs(NextToken=first["NextToken"])) == ["own-0123abcd-2"]
 
 
 def test_a_listing_requests_at_most_a_thousand_jobs(

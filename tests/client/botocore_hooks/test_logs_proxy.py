@@ -16,7 +16,7 @@ from headway_client.errors import UsageError
 from headway_client.http.api import HeadwayApi
 from tests.client.fakes.aws_stub import AwsStub
 from tests.client.fakes.log_store import LOG_GROUP, LogStore
-from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
+from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer, Fault
 from tests.client.logs.test_reader import ENDED, SECOND, attempt, details
 
 
@@ -138,6 +138,16 @@ def test_other_streams_and_groups_are_awss(logs: Any, server: ContractServer, aw
     with pytest.raises(TypeError):
         logs.get_log_events("job1/algo-1")
     assert len(server.received) == before
+
+
+@pytest.mark.parametrize("call", ["describe_log_streams", "get_log_events"])
+def test_a_caller_who_may_not_read_the_job_is_refused_with_awss_error(logs: Any, server: ContractServer, call: str):
+    server.fail(Fault(status=403, body=b'{"message": "Forbidden"}'))
+    prefix = {"logStreamNamePrefix": "job1/"} if call == "describe_log_streams" else {"logStreamName": "job1/algo-1"}
+
+    with pytest.raises(ClientError) as caught:
+        getattr(logs, call)(logGroupName=LOG_GROUP, **prefix)
+    assert caught.value.response["Error"]["Code"] == "AccessDeniedException"
 
 
 def test_an_invalid_token_is_refused_with_awss_error(logs: Any, server: ContractServer):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,39 @@ def test_the_function_is_called_once_after_the_module_has_run() -> None:
     importlib.reload(module)
 
     assert values == [5]
+
+
+def test_a_question_whether_the_module_is_installed_is_no_import() -> None:
+    calls: list[None] = []
+    call_after_import("hooked", lambda: calls.append(None))
+
+    assert find_spec("hooked") is not None
+    assert calls == []
+
+    importlib.import_module("hooked")
+    assert calls == [None]
+
+
+def test_an_import_after_a_failed_one_counts(tmp_path: Path) -> None:
+    calls: list[None] = []
+    call_after_import("hooked", lambda: calls.append(None))
+    (tmp_path / "hooked.py").write_text("raise ImportError('the first time')\n")
+    with pytest.raises(ImportError, match="the first time"):
+        importlib.import_module("hooked")
+    assert calls == []
+
+    (tmp_path / "hooked.py").write_text("VALUE = 5\n")
+    importlib.import_module("hooked")
+    assert calls == [None]
+
+
+def test_the_import_system_is_as_before_when_the_module_has_run() -> None:
+    before = list(sys.meta_path)
+    call_after_import("hooked", lambda: None)
+
+    importlib.import_module("hooked")
+
+    assert sys.meta_path == before
 
 
 def test_a_module_that_is_imported_already_counts() -> None:

@@ -16,6 +16,7 @@ import pytest
 from covalent._workflow.transportable_object import TransportableObject
 
 from headway_client.errors import NotReachableError
+from headway_client.http import outage
 from headway_client.http.api import HeadwayApi
 from headway_covalent import headway
 from headway_covalent.headway import _EXECUTOR_PLUGIN_DEFAULTS, EXECUTOR_PLUGIN_NAME, HeadwayExecutor
@@ -205,7 +206,7 @@ def test_covalent_cancels_a_task_by_the_name_of_its_job(server: ContractServer):
 def test_a_queue_that_does_not_answer_for_a_while_fails_no_task(
     server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch, limit_s: float, status: str
 ):
-    monkeypatch.setattr(headway, "MAX_UNREACHABLE_S", limit_s)
+    monkeypatch.setattr(outage, "MAX_OUTAGE_S", limit_s)
     answer, faults = HeadwayApi.get_job, 2
 
     def sometimes(self: HeadwayApi, name: str) -> Any:
@@ -224,7 +225,32 @@ def test_a_queue_that_does_not_answer_for_a_while_fails_no_task(
     assert execute(len, "abc", meanwhile=complete, server=server)[3] == status
 
 
-def test_the_time_without_answers_begins_with_the_last_answer(
+@pytest.mark.parametrize(("limit_s", "status"), [(30.0, "COMPLETED"), (-1.0, "FAILED")])
+def test_a_queue_whose_answer_to_the_submission_is_lost_for_a_while_fails_no_task(
+    server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch, limit_s: float, status: str
+):
+    monkeypatch.setattr(outage, "MAX_OUTAGE_S", limit_s)
+    answer, faults = HeadwayApi.submit, 2
+
+    def sometimes(self: HeadwayApi, request: Any) -> Any:
+        nonlocal faults
+        submission = answer(self, request)
+        faults -= 1
+        if faults >= 0:
+            raise NotReachableError("The queue does not answer.")
+        return submission
+
+    monkeypatch.setattr(HeadwayApi, "submit", sometimes)
+
+    def complete() -> None:
+        aws.objects[f"{BUCKET}/covalent/{NAME}-2/output/model.tar.gz"] = archive({RESULT: pickle.dumps(1)})
+        ends(server, "completed")
+
+    assert execute(len, "abc", meanwhile=complete, server=server)[3] == status
+    assert list(server.queue.jobs) == [NAME]
+
+
+def test_the_time_without_answers_begins_with_the_first_call_without_one(
     server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch
 ):
     answer, seconds = HeadwayApi.get_job, itertools.count(0, 600)

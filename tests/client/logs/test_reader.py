@@ -91,6 +91,34 @@ def test_the_next_call_returns_new_events_only(gaps: bool):
     assert logs.new_events(details(SECOND)) == []
 
 
+class Throttled(LogStore):
+    """Refuses the calls of these numbers."""
+
+    refused: tuple[int, ...] = ()
+    number = 0
+
+    def get_log_events(self, **arguments: Any) -> dict[str, Any]:
+        self.number += 1
+        if self.number in self.refused:
+            error = {"Error": {"Code": "ThrottlingException", "Message": "Rate exceeded"}}
+            raise AwsError(error, "GetLogEvents")  # type: ignore[arg-type]
+        return super().get_log_events(**arguments)
+
+
+def test_events_before_a_throttled_call_are_returned_and_the_others_later():
+    store = Throttled()
+    for host in (1, 2):
+        store.write(f"job1/algo-{host}-170", host, f"from host {host}")
+    logs, job = JobLogs(store), details(attempt(1, "job1"), hosts=2)
+    store.refused = (2, 3)
+
+    assert logs.new_events(job) == [event(1, 1, 1, "from host 1")]
+    with pytest.raises(BusyError):
+        logs.new_events(job)
+    assert logs.new_events(job) == [event(1, 2, 2, "from host 2")]
+    assert logs.new_events(job) == []
+
+
 def test_there_are_no_events_before_the_first_one():
     assert JobLogs(LogStore()).new_events(details()) == []
     assert JobLogs(LogStore()).new_events(details(attempt(1, "job1"))) == []

@@ -177,7 +177,47 @@ def test_a_long_outage_ends_the_wait(api: HeadwayApi, server: ContractServer, jo
 
     with pytest.raises(ServerFaultError):
         queued(api, time).wait(poll_s=MAX_OUTAGE_S / 3, tell=None)
-    assert len(time.pauses) == 4
+    # The outage begins at the call after the first pause.
+    assert len(time.pauses) == 5
+
+
+@pytest.mark.parametrize(
+    ("responded", "timeout", "pauses"),
+    [
+        pytest.param(False, None, None, id="the-endpoint-may-be-wrong"),
+        pytest.param(True, None, [5], id="the-queue-has-responded-before"),
+        pytest.param(True, 3, [3], id="within-the-timeout"),
+        pytest.param(True, 0, None, id="requested-once"),
+    ],
+)
+def test_an_error_of_the_first_request_is_tolerated_from_a_queue_that_has_responded(
+    api: HeadwayApi,
+    server: ContractServer,
+    job: dict[str, Any],
+    responded: bool,
+    timeout: float | None,
+    pauses: list[float] | None,
+):
+    time = Time([become(job, "completed")])
+    server.fail(Fault(status=500))
+    wait = partial(queued(api, time).wait, timeout, tell=None, responded=responded)
+
+    if pauses is None:
+        with pytest.raises(ServerFaultError):
+            wait()
+    else:
+        assert wait().job.state == "completed"
+    assert time.pauses == (pauses or [])
+
+
+def test_a_timeout_without_any_response_raises_the_error(api: HeadwayApi, server: ContractServer, job: dict[str, Any]):
+    time = Time()
+    time.happenings = iter(lambda: lambda: server.fail(Fault(status=500)), None)
+    server.fail(Fault(status=500))
+
+    with pytest.raises(ServerFaultError):
+        queued(api, time).wait(12, tell=None, responded=True)
+    assert time.pauses == [5, 5, 2]
 
 
 @pytest.mark.parametrize(

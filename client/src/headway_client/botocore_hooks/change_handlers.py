@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway_client.botocore_hooks import describe_response
+from headway_client.botocore_hooks.arns import name_in, with_name
 from headway_client.botocore_hooks.job_cache import QueueJobs
 from headway_client.botocore_hooks.responses import Response, answer, error_response, refusal
 from headway_client.errors import ConflictError, NotAllowedError, RefusedError
@@ -18,8 +19,6 @@ from headway_client.models import Job
 from headway_client.request_tags import QUEUE_TAGS
 
 _OPERATIONS = ("AddTags", "DeleteTags", "UpdateTrainingJob", "DeleteTrainingJob")
-
-_ARN_SEPARATOR = ":training-job/"
 
 _CONTEXT_KEY = "headway"
 
@@ -49,30 +48,30 @@ class ChangeHandlers:
         # The parameters are not validated yet; what is not text is left to botocore.
         context[_CONTEXT_KEY] = call = _Call(params)
         arn = params.get("ResourceArn")
-        prefix, separator, name = arn.rpartition(_ARN_SEPARATOR) if isinstance(arn, str) else ("", "", None)
-        name = name if separator else params.get("TrainingJobName")
+        of_tags = name_in(arn) is not None
+        name = name_in(arn) if of_tags else params.get("TrainingJobName")
         if not isinstance(name, str):
             return
         try:
-            details = self._jobs.find(name)
+            details = self._jobs.find(name, changes=True)
         except NotAllowedError as error:
             call.answer = refusal(error)
             return
         if details is None:
             return  # not in the queue: SageMaker answers
         attempt = describe_response.shown_attempt(details)
-        if attempt is None and separator and not details.job.has_ended:
+        if attempt is None and of_tags and not details.job.has_ended:
             call.waiting = name
         elif attempt is None:
             call.answer = error_response(400, "ValidationException", _nothing_to_change(details.job))
-        elif separator:
-            params["ResourceArn"] = f"{prefix}{separator}{attempt.name}"
+        elif of_tags:
+            params["ResourceArn"] = with_name(str(arn), attempt.name)
         else:
             params["TrainingJobName"] = attempt.name
 
     def _answer(self, *, context: dict[str, Any], **_: Any) -> Response | None:
         call: _Call = context[_CONTEXT_KEY]
-        if _ARN_SEPARATOR in call.params.get("ResourceArn", ""):
+        if name_in(call.params.get("ResourceArn")) is not None:
             added = {tag["Key"]: tag["Value"] for tag in call.params.get("Tags", ())}
             removed = list(call.params.get("TagKeys", ()))
             reserved = next((key for key in (*removed, *added) if key in QUEUE_TAGS), None)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from headway_client.botocore_hooks.arns import arn_of
 from headway_client.models import Attempt, Job, JobDetails
 
 # States to TrainingJobStatus and SecondaryStatus (values of the service model, botocore's sagemaker/2017-07-24).
@@ -22,24 +23,10 @@ _STATUSES = {
     "failed": ("Failed", "Failed"),
     "stopped": ("Stopped", "Stopped"),
 }
+_GONE = "Deleting"
+"""The status that the queue records of an attempt whose training job SageMaker no longer has."""
 _DEFAULT_STOPPING_CONDITION = {"MaxRuntimeInSeconds": 86_400}
 """SageMaker's default (source: API reference, StoppingCondition: 1 day)."""
-
-
-def arn(request: Mapping[str, Any], region: str, name: str) -> str:
-    """Return the ARN of a training job.
-
-    The account and the partition are those of the request's role, as SageMaker requires a role of the same account
-    (source: API reference, CreateTrainingJob, RoleArn with iam:PassRole).
-
-    Args:
-        request: the CreateTrainingJob request.
-        region: the region.
-        name: the training job's name.
-    """
-    parts = str(request.get("RoleArn", "")).split(":")
-    partition, account = (parts[1], parts[4]) if len(parts) > 5 else ("aws", "")
-    return f"arn:{partition}:sagemaker:{region}:{account}:training-job/{name}"
 
 
 def status(job: Job) -> str:
@@ -50,11 +37,13 @@ def status(job: Job) -> str:
 def shown_attempt(details: JobDetails) -> Attempt | None:
     """Return the attempt whose training job represents the job, or None if there is none.
 
-    It is the live attempt or, for an ended job, the last one, if the queue has observed it at SageMaker.
+    It is the live attempt or, for an ended job, the last one that the queue has observed at SageMaker, if SageMaker
+    still had it then.
     """
     known = [attempt for attempt in details.attempts if attempt.status is not None]
     if details.job.has_ended:
-        return max(known, key=lambda attempt: attempt.number, default=None)
+        last = max(known, key=lambda attempt: attempt.number, default=None)
+        return None if last is None or last.status == _GONE else last
     return next((attempt for attempt in known if attempt.name == details.job.live_attempt), None)
 
 
@@ -72,7 +61,7 @@ def describe(details: JobDetails, *, region: str, members: Collection[str]) -> d
     document: dict[str, Any] = {name: value for name, value in request.items() if name in members}
     document |= {
         "TrainingJobName": job.name,
-        "TrainingJobArn": arn(request, region, job.name),
+        "TrainingJobArn": arn_of(request, region, job.name),
         "TrainingJobStatus": found,
         "SecondaryStatus": secondary,
         "ModelArtifacts": {"S3ModelArtifacts": _reused_model(details)},
@@ -118,13 +107,15 @@ def rename_to_job(document: dict[str, Any], details: JobDetails) -> None:
     document["TrainingJobName"] = job.name
     found = document.get("TrainingJobStatus")
     wanted, secondary = _statuses(job)
-    # A completed attempt completes its job, even if the queue has not observed it yet. What follows any other end is the
-    # queue's decision: a stop may be a preemption.
+    # A completed attempt completes its job, even if the queue has not observed it yet. What follows any other end is
+    # the queue's decision: a stop may be a preemption.
     continues = not job.has_ended and found not in {wanted, "InProgress", "Completed"}
-    if continues or (job.has_ended and found != wanted):
+    if continues or (job.has_ended and (found != wanted or _is_of_earlier_attempt(details))):
         document["TrainingJobStatus"] = wanted
         document["SecondaryStatus"] = secondary
         document.pop("FailureReason", None)
+        if continues:
+            document.pop("TrainingEndTime", None)
         if wanted == "Failed":
             document["FailureReason"] = job.reason.message
         message = status_message(job)
@@ -136,6 +127,12 @@ def rename_to_job(document: dict[str, Any], details: JobDetails) -> None:
             *document.get("SecondaryStatusTransitions", []),
             transition,
         ]
+
+
+def _is_of_earlier_attempt(details: JobDetails) -> bool:
+    """Return whether another attempt than the last represents the job: SageMaker may have refused to launch that."""
+    shown = shown_attempt(details)
+    return shown is not None and shown.number < max(attempt.number for attempt in details.attempts)
 
 
 def status_message(job: Job) -> str:

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway_client.botocore_hooks import describe_response, list_response
+from headway_client.botocore_hooks.arns import arn_of, name_in, with_name
 from headway_client.botocore_hooks.change_handlers import ChangeHandlers
 from headway_client.botocore_hooks.job_cache import QueueJobs
 from headway_client.botocore_hooks.progress import MAX_FOLLOWED_JOBS, Progress
-from headway_client.botocore_hooks.responses import Response, answer, error_response, refusal
+from headway_client.botocore_hooks.responses import Response, answer, error_response, refusal, says_not_found
 from headway_client.errors import ClientError, NotAllowedError
 from headway_client.models import Job, JobDetails
 from headway_client.request_tags import QUEUE_TAGS, has_priority, with_priority
@@ -71,7 +72,7 @@ class _Handlers:
             "after-call.DescribeTrainingJob": self._rename,
             "before-parameter-build.StopTrainingJob": self._keep,
             "before-call.StopTrainingJob": self._stop,
-            "before-parameter-build.ListTags": self._keep,
+            "before-parameter-build.ListTags": self._find_tagged,
             "before-call.ListTags": self._list_tags,
             "after-call.ListTags": self._hide_queue_tags,
             "before-parameter-build.ListTrainingJobs": self._list,
@@ -98,19 +99,20 @@ class _Handlers:
             message = f"The queue already has a job {name} from the same request."
             return error_response(400, "ResourceInUse", message)
         self._progress.update(submission.job)
-        return answer({"TrainingJobArn": describe_response.arn(request, context["client_region"], name)})
+        return answer({"TrainingJobArn": arn_of(request, context["client_region"], name)})
 
     def _find(self, *, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
         name = params.get("TrainingJobName")
         if not isinstance(name, str):
             return  # left to botocore's validation
+        asked_s = self._jobs.now_s()
         try:
             details = self._jobs.find(name)
         except NotAllowedError as error:
             context[_CONTEXT_KEY] = error
             return  # answered before the call
         if details is None:
-            context[_CONTEXT_KEY] = name
+            context[_CONTEXT_KEY] = _Foreign(name=name, asked_s=asked_s)
             return  # not in the queue: SageMaker answers
         self._progress.update(details.job)
         context[_CONTEXT_KEY] = details
@@ -119,19 +121,31 @@ class _Handlers:
             params["TrainingJobName"] = attempt.name
 
     def _describe(self, *, model: Any, context: dict[str, Any], **_: Any) -> Response | None:
-        details: JobDetails | NotAllowedError | str | None = context.get(_CONTEXT_KEY)
-        if isinstance(details, NotAllowedError):
-            return refusal(details)
-        if not isinstance(details, JobDetails) or describe_response.shown_attempt(details) is not None:
+        found: _Found = context.get(_CONTEXT_KEY)
+        if isinstance(found, NotAllowedError):
+            return refusal(found)
+        if not isinstance(found, JobDetails) or describe_response.shown_attempt(found) is not None:
             return None
-        members = model.output_shape.members
-        return answer(describe_response.describe(details, region=context["client_region"], members=members))
+        return answer(_own_description(found, model, context))
 
-    def _rename(self, *, http_response: Any, parsed: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
-        details: JobDetails | NotAllowedError | str | None = context.get(_CONTEXT_KEY)
-        if isinstance(details, str) and http_response.status_code >= 300:
-            self._jobs.forget_foreign(details)
-        if not isinstance(details, JobDetails) or http_response.status_code >= 300:
+    def _rename(
+        self, *, http_response: Any, parsed: dict[str, Any], model: Any, context: dict[str, Any], **_: Any
+    ) -> None:
+        details: _Found = context.get(_CONTEXT_KEY)
+        failed = http_response.status_code >= 300
+        if isinstance(details, _Foreign) and not failed:
+            created_s = parsed["CreationTime"].timestamp()
+            self._jobs.keep_foreign(details.name, created_s=created_s, asked_s=details.asked_s)
+        if not isinstance(details, JobDetails):
+            return
+        if failed and not details.job.has_ended and says_not_found(parsed):
+            # One such answer proves nothing, and what follows is the queue's decision: botocore returns the document
+            # of a response with this status.
+            response, own = answer(_own_description(details, model, context))
+            http_response.status_code = response.status_code
+            parsed.clear()
+            parsed.update(own)
+        elif failed:
             return
         describe_response.rename_to_job(parsed, details)
         name = details.job.name
@@ -151,16 +165,27 @@ class _Handlers:
         self._progress.update(job)
         return answer({})
 
+    def _find_tagged(self, *, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+        # AddTags and DeleteTags change those of the same attempt.
+        arn = params.get("ResourceArn")
+        name = name_in(arn)
+        try:
+            context[_CONTEXT_KEY] = details = None if name is None else self._jobs.find(name)
+        except NotAllowedError as error:
+            context[_CONTEXT_KEY] = error
+            return
+        attempt = None if details is None else describe_response.shown_attempt(details)
+        if attempt is not None:
+            params["ResourceArn"] = with_name(str(arn), attempt.name)
+
     def _list_tags(self, *, context: dict[str, Any], **_: Any) -> Response | None:
         # SDK 2 lists tags to attach an estimator. SageMaker has none for a job that was never launched.
-        name = str(context[_CONTEXT_KEY].get("ResourceArn")).partition(":training-job/")[2]
-        try:
-            details = self._jobs.find(name)
-        except NotAllowedError as error:
-            return refusal(error)
-        if details is None or describe_response.shown_attempt(details) is not None:
+        found: _Found = context.get(_CONTEXT_KEY)
+        if isinstance(found, NotAllowedError):
+            return refusal(found)
+        if not isinstance(found, JobDetails) or describe_response.shown_attempt(found) is not None:
             return None
-        return answer({"Tags": [dict(tag) for tag in details.request.get("Tags", [])]})
+        return answer({"Tags": [dict(tag) for tag in found.request.get("Tags", [])]})
 
     def _hide_queue_tags(self, *, parsed: dict[str, Any], **_: Any) -> None:
         # Programs copy the tags of a training job into the request of the next one, as ``Estimator.attach`` does.
@@ -199,7 +224,7 @@ class _Handlers:
         listing: _Listing | NotAllowedError | None = context.get(_CONTEXT_KEY)
         if not isinstance(listing, _Listing) or http_response.status_code >= 300:
             return
-        own = list_response.names_of(listing.jobs)
+        own = list_response.Represented(listing.jobs)
         others = [each for each in parsed.get("TrainingJobSummaries", []) if each["TrainingJobName"] not in own]
         parsed["TrainingJobSummaries"] = [*listing.page.summaries, *others]
 
@@ -210,6 +235,27 @@ def _pass_on(**_: Any) -> None:
 
 def _refuse_with(message: str) -> Callable[..., Response]:
     return lambda **_: error_response(400, "ValidationException", message)
+
+
+def _own_description(details: JobDetails, model: Any, context: dict[str, Any]) -> dict[str, Any]:
+    return describe_response.describe(details, region=context["client_region"], members=model.output_shape.members)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Foreign:
+    """A name that was not in the queue.
+
+    Attributes:
+        name: the name.
+        asked_s: when the queue was asked, by its clock, s since 1970.
+    """
+
+    name: str
+    asked_s: float
+
+
+_Found = JobDetails | NotAllowedError | _Foreign | None
+"""What a handler passes to those after it: the job, why its answer is refused, or that it is not in the queue."""
 
 
 @dataclass(frozen=True, kw_only=True)

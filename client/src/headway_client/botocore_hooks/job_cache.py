@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FOREIGN_S = 600.0
-"""How long a name that is not in the queue, but SageMaker's, is cached."""
+"""How long the name of a training job that is not in the queue is cached."""
+
+FOREIGN_AGE_S = 60.0
+"""How old a training job that is not in the queue has to be for that, s: clocks differ."""
 
 MAX_FOREIGN_NAMES = 10_000
 """Maximum number of such names in the cache."""
@@ -83,12 +86,14 @@ class QueueJobs:
             self._open.pop(next(iter(self._open)), None)
         return submission
 
-    def find(self, name: str, *, recent: bool = False) -> JobDetails | None:
+    def find(self, name: str, *, recent: bool = False, changes: bool = False) -> JobDetails | None:
         """Return the job of that name, or None if the queue has no such job.
 
         Args:
             name: the job's name, or any other text.
             recent: accept a cached job of up to `RECENT_S`.
+            changes: do not accept the last known state while the queue does not respond: its attempt, which is to be
+                changed, may have ended.
 
         Raises:
             ClientError: of `headway_client.errors`: the queue does not respond, and the job is not in the cache.
@@ -101,24 +106,22 @@ class QueueJobs:
         try:
             details = self._api.get_job(name)
         except JobNotFoundError:
-            # Logs may be requested before the job is submitted.
-            if not recent:
-                self._foreign.put(name, name)
             return None
         except NO_RESPONSE as error:
-            last = self._last.get(name)
+            last = None if changes else self._last.get(name)
             if last is None:
                 raise
             logger.warning("Using the last known state of %s: %s", name, error)
             return last
-        self._forget_ended(details.job)
+        if details.job.has_ended:
+            self._open.pop(name, None)
         for kept in (self._recent, self._last):
             kept.put(name, details)
         return details
 
     def stop(self, name: str) -> Job | None:
         """Stop a job, or return None if the queue has no such job; raises the errors of `HeadwayApi.stop_job`."""
-        if not _NAME.fullmatch(name) or self._foreign.get(name):
+        if not _NAME.fullmatch(name):
             return None
         try:
             job = self._api.stop_job(name)
@@ -141,9 +144,18 @@ class QueueJobs:
         details = self.find(name)
         return [] if details is None else [dict(tag) for tag in details.request.get("Tags", [])]
 
-    def forget_foreign(self, name: str) -> None:
-        """Remove a name from the cache of foreign names, as SageMaker has no such training job either."""
-        self._foreign.discard(name)
+    def keep_foreign(self, name: str, *, created_s: float, asked_s: float) -> None:
+        """Cache the name of a training job that the queue did not have, if the training job is older than the question.
+
+        Otherwise it may be the first attempt of a job that was submitted after the question.
+
+        Args:
+            name: the name.
+            created_s: when SageMaker created the training job, s since 1970.
+            asked_s: when the queue was asked for the job, by the queue's clock, s since 1970.
+        """
+        if created_s + FOREIGN_AGE_S < asked_s:
+            self._foreign.put(name, name)
 
     def list_recent(self, *, recent: bool = False) -> list[Job]:
         """Return at most `MAX_LISTED_JOBS` jobs, those that have not ended first.
@@ -167,16 +179,13 @@ class QueueJobs:
         names, self._open = list(self._open), {}
         if not names:
             return []
-        # If the queue does not respond, assume that they have not ended.
+        # If the queue does not respond, or has more than are listed, assume that they have not ended.
         with suppress(ClientError):
-            live = {job.name for job in self._api.list_jobs(limit=MAX_LISTED_JOBS) if job.state != "stopping"}
-            names = [name for name in names if name in live]
+            live = {job.name for job in self._api.list_jobs(mine=True, limit=MAX_LISTED_JOBS)}
+            if len(live) < MAX_LISTED_JOBS:
+                names = [name for name in names if name in live]
         return names
 
     def _invalidate(self, name: str) -> None:
         for kept in (self._recent, self._last):
             kept.discard(name)
-
-    def _forget_ended(self, job: Job) -> None:
-        if job.has_ended or job.state == "stopping":
-            self._open.pop(job.name, None)

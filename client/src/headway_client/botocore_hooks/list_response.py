@@ -16,7 +16,9 @@ from typing import Any
 
 from botocore.utils import parse_to_aware_datetime
 
+from headway.attempt_digest import digest_in, digest_of
 from headway_client.botocore_hooks import describe_response
+from headway_client.botocore_hooks.arns import arn_of
 from headway_client.models import Job
 
 DEFAULT_RESULTS = 10
@@ -77,7 +79,7 @@ def summary(job: Job, *, region: str) -> dict[str, Any]:
     """
     document: dict[str, Any] = {
         "TrainingJobName": job.name,
-        "TrainingJobArn": describe_response.arn({"RoleArn": job.owner or ""}, region, job.name),
+        "TrainingJobArn": arn_of({"RoleArn": job.owner or ""}, region, job.name),
         "CreationTime": datetime.fromisoformat(job.entry_time),
         "LastModifiedTime": _modified_time(job),
         "TrainingJobStatus": describe_response.status(job),
@@ -87,9 +89,19 @@ def summary(job: Job, *, region: str) -> dict[str, Any]:
     return document
 
 
-def names_of(jobs: Iterable[Job]) -> set[str]:
-    """Return the names of the training jobs that these jobs represent."""
-    return {name for job in jobs for name in (job.name, job.live_attempt) if name is not None}
+class Represented:
+    """The training jobs that jobs of the queue represent: all attempts of each, also of one that has ended.
+
+    Args:
+        jobs: the jobs.
+    """
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._names = {job.name for job in jobs}
+        self._digests = {digest_of(name) for name in self._names}
+
+    def __contains__(self, training_job: str) -> bool:
+        return training_job in self._names or digest_in(training_job) in self._digests
 
 
 def _matches(job: Job, parameters: Mapping[str, Any]) -> bool:

@@ -20,6 +20,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from headway_client.botocore_hooks.job_cache import QueueJobs
+from headway_client.errors import NotAllowedError
 from headway_client.logs.streams import LATE_MS, LOG_GROUP, STREAMS_PER_PAGE, Call, LogStreams, end_ms
 from headway_client.models import JobDetails
 
@@ -82,7 +83,7 @@ class LogsProxy:
         prefix = arguments.get("logStreamNamePrefix")
         details = None
         if arguments.get("logGroupName") == LOG_GROUP and isinstance(prefix, str):
-            details = self._jobs.find(prefix.partition("/")[0], recent=True)
+            details = self._find(prefix.partition("/")[0], "DescribeLogStreams")
         if details is None:
             return self._aws_describe(*args, **arguments)
         names = sorted(f"{details.job.name}/algo-{host}" for host in range(1, sum(details.job.demand.values()) + 1))
@@ -100,7 +101,7 @@ class LogsProxy:
         found = _OWN_STREAM.fullmatch(name) if isinstance(name, str) else None
         details = None
         if found is not None and arguments.get("logGroupName") == LOG_GROUP:
-            details = self._jobs.find(found["job"], recent=True)
+            details = self._find(found["job"], "GetLogEvents")
         if found is None or details is None:
             return self._aws_get(*args, **arguments)
         token = arguments.pop("nextToken", None)
@@ -108,6 +109,16 @@ class LogsProxy:
         start = Position.from_text(token) if token else Position(forward=forward)
         streams = self._real_streams(details, host=int(found["host"]), start_ms=arguments.get("startTime"))
         return self._read(start, streams, arguments)
+
+    def _find(self, job: str, operation: str) -> JobDetails | None:
+        try:
+            return self._jobs.find(job, recent=True)
+        except NotAllowedError as error:
+            if error.status is None:
+                raise
+            raise ClientError(
+                {"Error": {"Code": "AccessDeniedException", "Message": error.full_message()}}, operation
+            ) from error
 
     def _real_streams(self, details: JobDetails, *, host: int, start_ms: int | None) -> list[str]:
         """Return the real streams of a virtual stream in order of time."""

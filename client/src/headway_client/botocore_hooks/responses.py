@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from botocore.awsrequest import AWSResponse
@@ -37,6 +38,19 @@ def refusal(error: ClientError) -> Response:
     else:
         raise error
     return error_response(error.status or 400, code, error.full_message(), request_id=error.request_id)
+
+
+def says_not_found(document: Mapping[str, Any]) -> bool:
+    """Return whether an error response of SageMaker says that there is no such training job.
+
+    The API reference declares ResourceNotFound; SageMaker sends a ValidationException with this text, which its Python
+    SDK matches.
+    """
+    problem = document.get("Error", {})
+    return (
+        problem.get("Code") == "ResourceNotFound"
+        or "requested resource not found" in str(problem.get("Message")).lower()
+    )
 
 
 def error_response(status: int, code: str, message: str, *, request_id: str | None = None) -> Response:

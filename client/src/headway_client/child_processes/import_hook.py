@@ -27,18 +27,28 @@ class _Finder(MetaPathFinder):
     def __init__(self, name: str, call: Callable[[], None]) -> None:
         self._name = name
         self._call = call
+        self._searches = False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         del path, target
-        if fullname != self._name:
+        if fullname != self._name or self._searches:
             return None
-        sys.meta_path.remove(self)
-        spec = find_spec(fullname)
+        self._searches = True
+        try:
+            spec = find_spec(fullname)
+        finally:
+            self._searches = False
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._call)
+            spec.loader = _Loader(spec.loader, self._imported)
         return spec
+
+    def _imported(self) -> None:
+        # Not when it was searched: a search may be a question whether it is installed, and an import may fail.
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+            self._call()
 
 
 class _Loader(Loader):

@@ -10,7 +10,8 @@ NO_RESPONSE = (BusyError, NotReachableError, ServerFaultError)
 """The errors of calls that the queue did not respond to: the next call may succeed."""
 
 MAX_OUTAGE_S = 900.0
-"""How long polling continues without a response, s: jobs take days, and networks fail for some time."""
+"""How long polling continues after the first call without a response, s: jobs take days, and networks fail for some
+time."""
 
 
 class Outage:
@@ -22,12 +23,11 @@ class Outage:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._answered_at = clock()
-        self._lasts = False
+        self._began_at: float | None = None
 
     def over(self) -> None:
         """The queue has responded."""
-        self._answered_at, self._lasts = self._clock(), False
+        self._began_at = None
 
     def tolerate(self, error: Exception) -> bool:
         """The queue has not responded to a call.
@@ -39,9 +39,12 @@ class Outage:
             Whether it responded to the call before.
 
         Raises:
-            Exception: the error, if the queue has not responded for longer than `MAX_OUTAGE_S`.
+            Exception: the error, if the first call without a response was longer than `MAX_OUTAGE_S` ago.
         """
-        if self._clock() - self._answered_at > MAX_OUTAGE_S:
+        # Not since the last response: the calls of a slow poll are further apart than that.
+        if self._began_at is None:
+            self._began_at = self._clock()
+            return True
+        if self._clock() - self._began_at > MAX_OUTAGE_S:
             raise error
-        begins, self._lasts = not self._lasts, True
-        return begins
+        return False

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from headway_client.errors import ClientError
 from headway_client.logs.aws_errors import as_own_errors
 from headway_client.logs.streams import LOG_GROUP, LogStream, LogStreams
 from headway_client.models import Attempt, JobDetails
@@ -70,25 +71,32 @@ class JobLogs:
         no further events now.
 
         Raises:
-            ClientError: of `headway_client.errors`: CloudWatch Logs refuses the call, fails or is not reachable.
+            ClientError: of `headway_client.errors`: CloudWatch Logs refuses the first call, fails or is not reachable.
+                Events that were read before such an error are returned; if it persists, the next call raises it.
         """
         events: list[LogEvent] = []
-        pages_left = MAX_PAGES_PER_READ
-        with as_own_errors():
-            for attempt in sorted(details.attempts, key=lambda attempt: attempt.number):
-                if attempt.name in self._read:
-                    continue
-                was_over = self._streams.is_over(attempt)
-                found, pages_left, ended = self._attempt_events(attempt, pages_left)
-                events += found
-                if not ended:
-                    break
-                if was_over:
-                    self._read.add(attempt.name)
+        try:
+            with as_own_errors():
+                self._read_into(events, details)
+        except ClientError:
+            # The tokens are behind these events, so that no further call would return them.
+            if not events:
+                raise
         return sorted(events, key=lambda event: event.time_ms)
 
-    def _attempt_events(self, attempt: Attempt, pages_left: int) -> tuple[list[LogEvent], int, bool]:
-        events: list[LogEvent] = []
+    def _read_into(self, events: list[LogEvent], details: JobDetails) -> None:
+        pages_left = MAX_PAGES_PER_READ
+        for attempt in sorted(details.attempts, key=lambda attempt: attempt.number):
+            if attempt.name in self._read:
+                continue
+            was_over = self._streams.is_over(attempt)
+            pages_left, ended = self._read_attempt(events, attempt, pages_left)
+            if not ended:
+                break
+            if was_over:
+                self._read.add(attempt.name)
+
+    def _read_attempt(self, events: list[LogEvent], attempt: Attempt, pages_left: int) -> tuple[int, bool]:
         # One page of each host in turn, so that at the limit all hosts have been read about equally far.
         unread = list(self._streams.of(attempt))
         while unread and pages_left > 0:
@@ -105,7 +113,7 @@ class JobLogs:
                 if not ended:
                     following.append(stream)
             unread = following
-        return events, pages_left, not unread
+        return pages_left, not unread
 
     def _page(self, stream: LogStream) -> tuple[list[dict[str, Any]], bool]:
         token = self._tokens.get(stream.name)

@@ -76,7 +76,12 @@ class QueuedJob:
         return self._api.get_job(self.job_name)
 
     def wait(
-        self, timeout: float | None = None, *, poll_s: float = POLL_S, tell: Notify | None = to_stderr
+        self,
+        timeout: float | None = None,
+        *,
+        poll_s: float = POLL_S,
+        tell: Notify | None = to_stderr,
+        responded: bool = False,
     ) -> JobDetails:
         """Wait until the job has ended, in whatever state.
 
@@ -85,26 +90,30 @@ class QueuedJob:
             poll_s: the polling interval in seconds.
             tell: called with a sentence when the job's state or its place in the queue changes; None for no
                 notifications.
+            responded: whether the queue has responded to the caller before. Then the first request may fail as later
+                ones may; otherwise its error is raised, as the endpoint may be wrong.
 
         Returns:
             The job in its last known state; with a timeout check `Job.has_ended`.
         """
         until = None if timeout is None else self._clock() + timeout
-        details = self.describe()
+        details: JobDetails | None = None
         outage = Outage(self._clock)
         progress = Progress(tell)
         while True:
-            progress.update(details.job)
-            now = self._clock()
-            if details.job.has_ended or (until is not None and now >= until):
-                return details
-            self._pause(poll_s if until is None else min(poll_s, until - now))
             try:
                 details = self.describe()
                 outage.over()
+                progress.update(details.job)
             except NO_RESPONSE as error:
+                if details is None and (not responded or (until is not None and self._clock() >= until)):
+                    raise
                 if outage.tolerate(error) and tell is not None:
                     tell(f"The queue does not respond; retrying: {error}")
+            now = self._clock()
+            if details is not None and (details.job.has_ended or (until is not None and now >= until)):
+                return details
+            self._pause(poll_s if until is None else min(poll_s, max(until - now, 0)))
 
     def result(
         self, timeout: float | None = None, *, poll_s: float = POLL_S, tell: Notify | None = to_stderr

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-
+from headway.attempt_digest import digest_of
 from headway.sweeps import parse_member
 from headway_service.validation_messages import explained
 
@@ -42,8 +41,7 @@ def attempt_name(job: str, number: int) -> str:
     is_member = parse_member(job) is not None
     if number == 1 and not is_member:
         return job
-    digest = hashlib.sha256(job.encode()).hexdigest()[:8]
-    suffix = f"-{digest}-{number}"
+    suffix = f"-{digest_of(job)}-{number}"
     kept = job.replace("_", "-") if is_member else job
     kept = kept if len(kept) + len(suffix) <= MAX_NAME_CHARS else kept[len(suffix) - MAX_NAME_CHARS :].lstrip("-")
     return f"{kept}{suffix}"

@@ -154,6 +154,20 @@ def test_following_prints_new_events_once_and_says_how_to_continue(
     assert pauses == [1, 2, 4, 8, 10, 10, 1, 2]
 
 
+def test_an_interrupt_while_events_are_shown_continues_before_them(
+    run: Run, feed: Feed, monkeypatch: pytest.MonkeyPatch
+):
+    def interrupted(_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(events, "_plain", interrupted)
+
+    code, out, err = run("events", "--after", "1")
+
+    assert (code, out) == (130, "")
+    assert err == "headway: interrupted; `headway events --after 1` continues.\n"
+
+
 def test_pages_that_are_there_are_read_without_a_pause(run: Run, feed: Feed, at_each_pause: Callable[..., list[float]]):
     for _ in range(205):
         feed.record("many", "Entered")

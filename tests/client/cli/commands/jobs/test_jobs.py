@@ -199,6 +199,27 @@ def test_the_exit_code_of_a_wait_is_that_of_the_worst_outcome(
     assert sum(pauses) == (12 if "running" in states else 0)
 
 
+def test_an_outage_when_the_wait_comes_to_the_next_job_is_tolerated(
+    run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+):
+    server.queue.add("job0", jobState="completed")
+    server.queue.add("job1", jobState="completed")
+    answer, failures = server.queue.answer, iter([True] * 4)
+
+    def job1_fails_first(method: str, target: str, *args: Any, **more: Any) -> Any:
+        if "job1" in target and next(failures, False):
+            return 503, {"error": {"code": "Busy", "message": "busy"}}
+        return answer(method, target, *args, **more)
+
+    monkeypatch.setattr(server.queue, "answer", job1_fails_first)
+    monkeypatch.setattr(wait, "_pause", lambda _: None)
+
+    code, out, err = run("wait", "job0", "job1")
+
+    assert (code, out) == (0, "job0 has completed\njob1 has completed\n")
+    assert "does not respond; retrying" in err
+
+
 def test_waiting_for_an_unknown_job_is_an_error(run: Run):
     assert run("wait", "nobody")[0] == 4
 

@@ -22,7 +22,7 @@ from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
     from headway_client.http.api import HeadwayApi
-    from headway_client.models import EventPage, FeedEvent
+    from headway_client.models import FeedEvent
 
 DEFAULT_SINCE_S = 3600
 """How far back `headway events` goes by default, s."""
@@ -76,7 +76,7 @@ def events(
         if follow:
             _follow(reader, show)
         while reader.more:
-            show(reader.next().events)
+            reader.show_next(show)
     if not wants_json(common):
         to_stderr(reader.resumption(default=""))
 
@@ -99,13 +99,15 @@ class _Reader:
         self._cursor = cursor
         self.more = True
 
-    def next(self) -> EventPage:
-        """Return the next page."""
+    def show_next(self, show: Show) -> bool:
+        """Show the next page, and return whether it has events."""
         page = self._api.events(after=self._cursor, **self._wanted)
         if page.missed:
             to_stderr(f"Events after {self._cursor} may have expired, as they are kept for 7 days only.")
+        show(page.events)
+        # After an interrupt in between, some events are shown again, and none is missing.
         self._cursor, self.more = page.cursor, page.more
-        return page
+        return bool(page.events)
 
     def resumption(self, *, default: str) -> str:
         """Return how to continue.
@@ -121,17 +123,16 @@ def _follow(reader: _Reader, show: Show) -> None:
     outage = Outage(_clock)
     while True:
         try:
-            page = reader.next()
+            has_events = reader.show_next(show)
             outage.over()
         except NO_RESPONSE as error:
             outage.tolerate(error)
             to_stderr(f"There is no response; retrying: {error}")
             _pause(MAX_PAUSE_S)
             continue
-        show(page.events)
-        if page.events:
+        if has_events:
             pause_s = FIRST_PAUSE_S
-        if not page.more:
+        if not reader.more:
             _pause(pause_s)
             pause_s = min(MAX_PAUSE_S, 2 * pause_s)
 

@@ -313,7 +313,7 @@ def _document(result: BatchResult) -> dict[str, Any]:
 def _wait(common: CommonOptions, api: HeadwayApi, names: Sequence[str]) -> int:
     from headway_client.cli.commands.jobs.wait import wait_for
 
-    return wait_for(common, api, names)
+    return wait_for(common, api, names, responded=True)
 
 
 def _dry_run(common: CommonOptions, requests: Sequence[dict[str, Any]]) -> None:

@@ -39,7 +39,14 @@ def wait(common: CommonOptions, names: Sequence[str], timeout: int | None) -> in
     return wait_for(common, open_api(common), names, timeout_s=timeout)
 
 
-def wait_for(common: CommonOptions, api: HeadwayApi, names: Iterable[str], *, timeout_s: int | None = None) -> int:
+def wait_for(
+    common: CommonOptions,
+    api: HeadwayApi,
+    names: Iterable[str],
+    *,
+    timeout_s: int | None = None,
+    responded: bool = False,
+) -> int:
     """Wait for jobs in order, print their changes, and return the exit code.
 
     All of them have to end, so that waiting for one at a time is sufficient and needs no more requests than one job.
@@ -49,6 +56,7 @@ def wait_for(common: CommonOptions, api: HeadwayApi, names: Iterable[str], *, ti
         api: the queue.
         names: the jobs' names.
         timeout_s: maximum time for all jobs together; None for no limit.
+        responded: whether the queue has responded to the caller before, so that the first request may fail as well.
     """
     from headway_client.sagemaker_sdk.queued_job import QueuedJob
 
@@ -56,10 +64,12 @@ def wait_for(common: CommonOptions, api: HeadwayApi, names: Iterable[str], *, ti
     outcomes: list[int] = []
 
     def wait_for_one(name: str) -> Job:
+        nonlocal responded
         remaining = None if until is None else max(until - _clock(), 0)
         queued = QueuedJob(api, name, pause=_pause, clock=_clock)
         with if_interrupted(f"the jobs continue; `headway wait {name}` waits again, `headway stop {name}` stops it."):
-            job = queued.wait(remaining, tell=None if wants_json(common) else to_stderr).job
+            job = queued.wait(remaining, tell=None if wants_json(common) else to_stderr, responded=responded).job
+        responded = True
         outcomes.append(_job_exit_code(job))
         return job
 
