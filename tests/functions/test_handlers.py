@@ -12,7 +12,9 @@ import pytest
 
 from headway.errors import HeadwayError
 from headway_sandbox.inprocess.lambda_loader import event
+from headway_service.bootstrap.schedule import ScheduleContainer
 from headway_service.errors import RetryLater
+from headway_service.scheduling.executor import TickReport
 from headway_service.settings import Settings
 from tests.functions.conftest import ANY_VERSION, CONTEXT, Functions, state_change
 from tests.service.world import on, request
@@ -100,6 +102,15 @@ def test_a_failed_tick_is_counted_and_does_not_block_the_queue(
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
     metrics = next(line for line in lines if "_aws" in line)
     assert 1 in metrics["TickFailed"]
+
+
+def test_a_tick_that_left_a_record_counts_as_failed(
+    functions: Functions, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ScheduleContainer, "tick", lambda *_: TickReport(failed=["sweep"]))
+    functions.invoke("schedule", event("schedule"))
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+    assert [line["TickFailed"] for line in lines if "TickFailed" in line] == [[1.0]]
 
 
 def test_listing_returns_jobs_that_have_not_ended_with_a_reason_each(functions: Functions) -> None:

@@ -289,6 +289,17 @@ def test_a_training_job_that_sagemaker_does_not_find_is_described_as_the_queue_h
     assert described["CreationTime"] == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
+def test_another_error_of_sagemaker_is_raised(
+    client: Any, server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch
+):
+    server.queue.add("job1", jobState="running", liveAttempt="job1", attempts=[attempt("job1", 1, "InProgress")])
+    refused = {"__type": "AccessDeniedException", "Message": "not authorized to perform sagemaker:DescribeTrainingJob"}
+    monkeypatch.setattr(aws, "sagemaker", lambda *_: (400, refused))
+
+    with pytest.raises(ClientError, match="AccessDenied"):
+        client.describe_training_job(TrainingJobName="job1")
+
+
 def test_an_ended_job_whose_training_job_was_deleted_is_not_found(client: Any, server: ContractServer):
     attempts = [attempt("job1", 1, "Completed", "ended")]
     server.queue.add("job1", jobState="completed", attempts=attempts, endedTime="2026-01-02T04:00:00.000Z")

@@ -217,6 +217,20 @@ def test_an_unfinished_job_behind_those_that_are_listed_is_printed(
     assert told == ["second stays in the queue; `headway stop second` stops it"]
 
 
+def test_an_ended_job_is_not_printed_because_others_have_as_many_as_are_listed(
+    api: HeadwayApi, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("headway_client.botocore_hooks.job_cache.MAX_LISTED_JOBS", 1)
+    server.queue.add("first", owner="arn:aws:iam::123456789012:user/else")
+    jobs, told = QueueJobs(api), list[str]()
+    jobs.submit(request("second"))
+    server.queue.jobs["second"]["jobState"] = "completed"
+
+    print_unfinished_jobs(jobs, told.append)
+
+    assert told == []
+
+
 def test_unfinished_jobs_are_printed_even_if_the_queue_does_not_respond(api: HeadwayApi, server: ContractServer):
     jobs, told = QueueJobs(api), list[str]()
     for number in range(MAX_PRINTED_JOBS + 2):

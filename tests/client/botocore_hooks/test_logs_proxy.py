@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from headway_client.botocore_hooks import job_cache
 from headway_client.botocore_hooks.attach import attach
 from headway_client.botocore_hooks.logs_proxy import LogsProxy
-from headway_client.errors import UsageError
+from headway_client.errors import NotAllowedError, UsageError
 from headway_client.http.api import HeadwayApi
 from tests.client.fakes.aws_stub import AwsStub
 from tests.client.fakes.log_store import LOG_GROUP, LogStore
@@ -148,6 +148,15 @@ def test_a_caller_who_may_not_read_the_job_is_refused_with_awss_error(logs: Any,
     with pytest.raises(ClientError) as caught:
         getattr(logs, call)(logGroupName=LOG_GROUP, **prefix)
     assert caught.value.response["Error"]["Code"] == "AccessDeniedException"
+
+
+def test_missing_credentials_for_the_queue_are_no_refusal_of_aws(logs: Any, monkeypatch: pytest.MonkeyPatch):
+    def find(*_: Any, **__: Any) -> None:
+        raise NotAllowedError("There are no AWS credentials.", code="NoCredentials")
+
+    monkeypatch.setattr(job_cache.QueueJobs, "find", find)
+    with pytest.raises(NotAllowedError, match="no AWS credentials"):
+        logs.get_log_events(logGroupName=LOG_GROUP, logStreamName="job1/algo-1")
 
 
 def test_an_invalid_token_is_refused_with_awss_error(logs: Any, server: ContractServer):

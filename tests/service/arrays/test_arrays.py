@@ -8,13 +8,16 @@ from unittest import mock
 
 import pytest
 
+from headway.errors import InvalidTransition
 from headway.lifecycle import JobState
 from headway.reasons import ReasonCode
 from headway_service.admission.submission import Submission
+from headway_service.arrays import advance
 from headway_service.config.authorization import Caller
 from headway_service.errors import InvalidRequest, JobEnded, JobNotFound, NameInUse, NotWaiting, QueueFull
 from headway_service.jobs.position import JobView
 from headway_service.sagemaker_api.request_change import RequestChange
+from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.array import ArrayRecord, MembersRecord
 from headway_service.store.records.dependency import EndedJobRecord
@@ -468,3 +471,69 @@ def test_an_end_that_is_counted_twice_counts_once(world: World) -> None:
     world.table.write([late.put()])
     world.tick()
     assert (numbers(world).completed, read_ledger(world.table).ended) == (1, ())
+
+
+def test_held_members_hide_none_that_is_set_aside(world: World):
+    held = 120
+    sweep(world, document={"list": [{"seed": each} for each in range(held + 3)]}, at_once=2)
+    for index in range(2, held + 2):
+        world.commands.hold(f"sweep_{index:03}", ROOT)
+    # A command makes the last one, too, behind all that are held.
+    world.commands.set_priority(f"sweep_{held + 2:03}", 9, ROOT)
+    for _ in range(3):
+        world.tick()
+        world.pass_time(JOB_S)
+
+    assert get_job(world.table, f"sweep_{held + 2:03}").job_state is JobState.COMPLETED
+    assert members(world).active == 0
+
+
+def test_null_hyperparameters_are_none(world: World):
+    without = {**request("sweep"), "HyperParameters": None}
+    world.submitter.submit(Submission(request=without, sweep=GRID), ROOT)
+    world.tick()
+
+    request_of_member = find_request(world.table, "sweep_0")
+    assert request_of_member is not None
+    assert set(request_of_member["HyperParameters"]) == {"lr", "layers"}
+
+
+def test_an_array_that_cannot_be_advanced_keeps_no_other_job_from_starting(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    whole = advance.next_turn
+
+    def fails_once(array: JobRecord, *args: Any, **options: Any) -> Any:
+        if array.job_name == "broken":
+            raise InvalidTransition("pending", "complete")
+        return whole(array, *args, **options)
+
+    monkeypatch.setattr(advance, "next_turn", fails_once)
+    for name in ("broken", "sweep"):
+        sweep(world, name, at_once=1)
+    world.submit("alone", 9)
+
+    report = world.tick()
+
+    assert report.started == ["alone", "sweep_0"]
+    assert set(report.failed) == {"broken"}
+
+
+def test_dependants_that_cannot_be_notified_keep_no_other_job_from_starting(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    world.submit("before")
+    world.submitter.submit(Submission(request=request("after"), depends_on=[{"job": "before"}]), ROOT)
+    world.tick()
+    world.submit("alone")
+
+    def fails(*_: Any) -> None:
+        raise InvalidTransition("preempted", "reuse")
+
+    monkeypatch.setattr(DependantNotifier, "notify", fails)
+    world.pass_time(JOB_S, tick=False)
+    world.submit("other")
+    report = world.tick()
+
+    assert "other" in report.started
+    assert set(report.failed) == {"before"}

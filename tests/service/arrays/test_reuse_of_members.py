@@ -14,14 +14,14 @@ from headway_service.admission.submission import Submission
 from headway_service.arrays import comparing, turn
 from headway_service.arrays.advance import ArrayAdvancer
 from headway_service.config.authorization import Caller
-from headway_service.errors import Conflict
+from headway_service.errors import Conflict, ObjectsUnreadable
 from headway_service.jobs.position import JobView
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.array import ArrayRecord, MembersRecord
 from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.repository import find_job, get_job
 from headway_service.testing.memory_objects import MemoryObjects
-from tests.service.world import ADA, BOB, ROOT, World, request
+from tests.service.world import ADA, BOB, ROOT, World, on, request
 
 IMAGE = f"123456789012.dkr.ecr.eu-west-1.amazonaws.com/t@sha256:{'a' * 64}"
 JOB_S = 1000
@@ -254,6 +254,7 @@ def test_shared_inputs_are_read_again_in_the_next_round_of_a_tick(world: World):
         metrics_of=lambda _: {},
         reuse=world.container.reuse,
         access=world.configured().access_rules,
+        note_failed=lambda _: None,
     )
     sweep(world, "second", 2)
     advancer.advance(read_ledger(world.table))
@@ -400,3 +401,57 @@ def test_a_member_whose_owner_may_not_see_the_equal_job_is_computed(world: World
     sweep(world, "third", 1, ADA)
     world.tick()
     assert [job(world, f"{name}_0").reused_from for name in ("second", "third")] == ["", "first_0"]
+
+
+def test_an_array_completes_whose_members_were_made_early_and_answered(world: World):
+    for name, seed in (("before", 9), ("alone", 0)):
+        single(world, name, seed)
+        world.commands.hold(name, ROOT)
+    sweep(world, "array", 1, depends_on=[{"job": "before"}])
+    # A command about a member makes it.
+    world.commands.set_comment("array_0", "look at this one", ROOT)
+    world.commands.release("before", ROOT)
+    run(world, "before")
+    world.tick()
+    assert [each.job_name for each in job(world, "array_0").depends_on] == ["alone"]
+    assert job(world, "array").job_state is JobState.PENDING
+
+    world.commands.release("alone", ROOT)
+    run(world, "alone", "array")
+
+    assert job(world, "array_0").reused_from == "alone"
+    assert job(world, "array").job_state is JobState.COMPLETED
+
+
+def preempted_member(world: World) -> None:
+    """A member that S3's error has compute by itself, and that is preempted."""
+    with mock.patch.object(MemoryObjects, "list", side_effect=ObjectsUnreadable("S3 does not answer")):
+        sweep(world, "array", 1)
+        world.tick()
+    world.pass_time(60)
+    world.submit("urgent", 9, ResourceConfig=on(2))
+    world.tick()
+    world.pass_time(JOB_S // 2)
+    found = job(world, "array_0")
+    assert (found.job_state, found.attempt_count) == (JobState.PREEMPTED, 1)
+    assert found.reuse is not None
+    assert found.reuse.key == ""
+
+
+@pytest.mark.parametrize("is_over", [True, False], ids=["an-equal-job-has-completed", "an-equal-job-waits"])
+def test_a_member_that_had_an_attempt_computes_by_itself_after_it_was_set_aside(world: World, is_over: bool):
+    if is_over:
+        single(world, "alone", 0)
+        run(world, "alone")
+    preempted_member(world)
+    world.commands.hold("array", ROOT)
+    world.tick()
+    assert job(world, "array_0").is_set_aside
+    if not is_over:
+        single(world, "alone", 0)
+
+    world.commands.release("array", ROOT)
+    run(world, "array")
+
+    found = job(world, "array_0")
+    assert (found.job_state, found.reused_from, found.attempt_count) == (JobState.COMPLETED, "", 2)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from headway import reasons
 from headway.dependencies import Ending
+from headway.errors import InvalidTransition
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING
 from headway.reasons import Reason
 from headway.sweeps import member_name
@@ -23,10 +24,7 @@ from headway_service.store.records.array import ArrayRecord, MembersRecord, Open
 from headway_service.store.records.capacity.attempt import StopCause
 from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import find_job, find_live_attempt, find_reservation, find_team
-
-MAX_SET_ASIDE_READS = 100
-"""Members that are set aside of which one step reads whether they may enter the queue."""
+from headway_service.store.repository import find_job, find_jobs, find_live_attempt, find_reservation, find_team
 
 
 class ArrayAdvancer:
@@ -42,6 +40,7 @@ class ArrayAdvancer:
         metrics_of: gives the final metrics of an attempt, none if SageMaker gives none now.
         reuse: has members answered by equal jobs.
         access: the rules on callers in effect.
+        note_failed: notes the name of an array that cannot be advanced.
     """
 
     def __init__(
@@ -56,6 +55,7 @@ class ArrayAdvancer:
         metrics_of: Callable[[str], Mapping[str, str]],
         reuse: ReuseEntry,
         access: Callable[[], Access],
+        note_failed: Callable[[str], None],
     ) -> None:
         self._table = table
         self._clock = clock
@@ -64,6 +64,7 @@ class ArrayAdvancer:
         self._retention_s = retention_s
         self._reserved_heads = reserved_heads
         self._metrics_of = metrics_of
+        self._note_failed = note_failed
         self._comparing = ComparingMembers(
             table,
             reuse,
@@ -98,6 +99,10 @@ class ArrayAdvancer:
                 # Somebody changed the array or a member meanwhile; the next round reads them again.
                 logger.info("an array changed while it was advanced", extra={"job": each.job_name})
                 changed = True
+            except InvalidTransition:
+                # No other job may wait for this array.
+                self._note_failed(each.job_name)
+                logger.exception("an array is not advanced", extra={"job": each.job_name})
         return changed
 
     def _advance(self, open_array: OpenArrayRecord, ledger: Ledger, sizes: Mapping[str, int]) -> bool:
@@ -168,12 +173,15 @@ class ArrayAdvancer:
         room = wanted - members.active
         if room <= 0 or not may_take_in(array):
             return []
-        found = [self._member(array, index) for index in members.set_aside[:MAX_SET_ASIDE_READS]]
-        free = [each for each in found if each is not None and _may_enter(each)]
+        # All of them: those that are held must not hide the others.
+        count = array.array.count if array.array is not None else 0
+        names = [member_name(array.job_name, index, count) for index in members.set_aside]
+        free = [each for each in find_jobs(self._table, names).values() if _may_enter(each)]
         return sorted(free, key=JobRecord.rank)[:room]
 
     def _take_in(self, array: JobRecord, member: JobRecord) -> JobRecord:
-        if member.reuse is not None and not member.reuse.key:
+        # One that has had an attempt computes by itself.
+        if member.reuse is not None and not member.reuse.key and not member.attempt_count:
             return self._comparing.take_in(array, member)
         team = find_team(self._table, array.team) if array.team else None
         moved, writes = transitions.take_in(array, member, team, self._clock(), machine_ms=self._machine_clock())

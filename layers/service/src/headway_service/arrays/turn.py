@@ -21,8 +21,7 @@ MAX_COUNTED = 20
 """Ended members that one step counts: each takes two writes of its transaction."""
 
 MAX_FOLLOWING = 50
-"""With so many members set aside, no further one is made that may be answered by an equal job: half of those that a
-step reads (`headway_service.arrays.advance.MAX_SET_ASIDE_READS`), so it also finds those that wait for no job."""
+"""With so many members set aside, no further one is made that may be answered by an equal job."""
 
 _OTHER_WRITES = 6
 """Writes of a transaction for the array itself, its end, and the queues of its team."""
@@ -233,7 +232,9 @@ def _outcome(array: JobRecord) -> tuple[JobTrigger, Reason]:
     numbers, _ = _parts(array)
     stopped = reasons.array_stopped(stopped=numbers.stopped, completed=numbers.completed)
     if numbers.completed + numbers.stopped_early == numbers.count:
-        return JobTrigger.COMPLETE, reasons.array_completed(numbers.count, stopped_early=numbers.stopped_early)
+        # One whose members were made before their turn, and then answered by equal jobs, has never started.
+        trigger = JobTrigger.REUSE if array.job_state is JobState.PENDING else JobTrigger.COMPLETE
+        return trigger, reasons.array_completed(numbers.count, stopped_early=numbers.stopped_early)
     if array.job_state is JobState.PENDING:
         # All members were made before their turn, and stopped.
         return JobTrigger.STOP, stopped

@@ -17,7 +17,7 @@ def member_request(request: Mapping[str, Any], parameters: Mapping[str, str], me
         parameters: the hyperparameters of the member, which replace those of the array.
         member: the name of the member.
     """
-    changed = {**request, "HyperParameters": {**request.get("HyperParameters", {}), **parameters}}
+    changed = {**request, "HyperParameters": {**(request.get("HyperParameters") or {}), **parameters}}
     checkpoints = request.get("CheckpointConfig")
     if checkpoints:
         location = f"{checkpoints['S3Uri'].rstrip('/')}/{member}"

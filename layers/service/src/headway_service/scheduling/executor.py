@@ -57,6 +57,8 @@ class TickReport:
     shrunk: list[str] = field(default_factory=list)
     #: The jobs whose warm pools were released.
     warm_released: list[str] = field(default_factory=list)
+    #: Arrays that could not be advanced, and ended jobs whose dependants could not be notified.
+    failed: list[str] = field(default_factory=list)
     rejected: int = 0
     unclear: int = 0
     rounds: int = 0
@@ -161,6 +163,10 @@ class Executor:
                 notified = True
             except Conflict:
                 self.report.rejected += 1
+            except InvalidTransition:
+                # No other job may wait for these.
+                self.report.failed.append(ended.job_name)
+                logger.exception("the dependants of a job are not notified", extra={"job": ended.job_name})
         return notified
 
     def _settle_warm_pools(self, ledger: Ledger) -> bool:

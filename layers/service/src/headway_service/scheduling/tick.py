@@ -109,6 +109,7 @@ class Scheduler:
             metrics_of=self._launcher.metrics_of,
             reuse=self._reuse,
             access=configuration.access_rules,
+            note_failed=executor.report.failed.append,
         )
         report = executor.report
         try:
@@ -146,6 +147,7 @@ class Scheduler:
                 "drained": report.drained,
                 "shrunk": report.shrunk,
                 "warm_released": report.warm_released,
+                "failed": sorted(set(report.failed)),
                 "rejected": report.rejected,
                 "unclear": report.unclear,
                 "rounds": report.rounds,
