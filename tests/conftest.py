@@ -7,12 +7,18 @@ from functools import cache, partial
 from typing import Any
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # A run on a developer's machine draws new examples, which find more, and a failure prints how to repeat it
-# (print_blob). CI repeats the same examples, so that it judges the change and not the draw. No deadline: the time of an
-# example means little on a shared machine.
-settings.register_profile("headway", derandomize="CI" in os.environ, print_blob=True, deadline=None)
+# (print_blob). CI repeats the same examples, so that it judges the change and not the draw. No deadline, and no failure
+# because examples are slow to make: such times mean little on a shared machine.
+settings.register_profile(
+    "headway",
+    derandomize="CI" in os.environ,
+    print_blob=True,
+    deadline=None,
+    suppress_health_check=(HealthCheck.too_slow,),
+)
 settings.load_profile("headway")
 # For `make mutants`: the same examples for each mutant, fewer of them as each survivor runs them all, and no shrinking
 # of failures.

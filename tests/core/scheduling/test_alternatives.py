@@ -13,6 +13,7 @@ from headway.forecasting.forecast import forecast
 from headway.model import Alternative, Pause, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Start
 from headway.policy import Policy, Team
+from headway.reasons import ReasonCode
 from headway.scheduling.alternatives import choices, choose, chosen
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
@@ -28,6 +29,9 @@ from tests.core.builders import (
     reserved,
     snapshot,
     starts,
+    starts_warm,
+    warm,
+    warm_releases,
 )
 
 CPU = "ml.c5.xlarge"
@@ -304,3 +308,50 @@ def test_without_a_known_start_it_is_decided_on_its_first_preference() -> None:
     among = choices(either())
     found = choose(among, 0, 0, starts=lambda _: False, preempts=lambda _: False, start_ms=lambda _: None)
     assert found.job is among[0]
+
+
+def test_nothing_is_stopped_for_an_alternative_on_which_the_job_would_not_start_but_wait() -> None:
+    """On G5 its team is at its limit. If `low` stopped, the job would wait for P5, and `low` would start again."""
+    policy = Policy(teams={"red": Team(limit={G5: 4})})
+    running = (taken(P5, "x", count=2, ends_in_s=600), held("low", pool=G5, count=4, team="red"))
+    waiting = either(wait_s=1200, team="red")
+    plan = schedule(snapshot(*running, waiting, pools={P5: 2, G5: 8}, policy=policy))
+    assert preemptions(plan) == []
+    assert [(each.job, each.start_by_ms) for each in plan.waits] == [("w", NOW_MS + 600_000)]
+    assert code_of(plan, "w") == ReasonCode.WAITS_FOR_CAPACITY
+
+
+@pytest.mark.parametrize(("wait_s", "stopped"), [(599, ["low"]), (600, [])], ids=["too-late", "in-time"])
+def test_attempts_are_stopped_on_a_worse_alternative_unless_a_better_one_is_proven_in_time(
+    wait_s: int, stopped: list[str]
+) -> None:
+    running = (taken(P5, "x", count=2, ends_in_s=600), held("low", pool=G5, count=4))
+    plan = schedule(snapshot(*running, either(wait_s=wait_s), pools={P5: 2, G5: 4}))
+    assert [victim for victim, _ in preemptions(plan)] == stopped
+
+
+def test_a_job_that_prefers_instances_of_a_warm_pool_releases_it() -> None:
+    """It could start on G5 now. It waits for P5, which only a warm pool holds."""
+    plan = schedule(snapshot(warm("old", count=2), either(wait_s=1200), pools=POOLS))
+    assert warm_releases(plan) == [("old", "w")]
+    assert starts(plan) == []
+
+
+NOT_BACKING_OFF = (Alternative(demand={G5: 4}, limit_ms=3_600_000, not_before_ms=0),)
+
+
+def test_a_job_starts_in_the_warm_pool_of_its_first_preference() -> None:
+    plan = schedule(snapshot(warm("old", count=2), either(warm_key="k"), pools=POOLS))
+    assert starts_warm(plan) == [("w", "old")]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"warm_key": "other"}, {"warm_key": "k", "not_before_ms": NOW_MS + 1, "alternatives": NOT_BACKING_OFF}],
+    ids=["of-another-key", "of-a-pool-that-backs-off"],
+)
+def test_a_job_does_not_start_in_the_warm_pool_of_its_first_preference(more: dict[str, Any]) -> None:
+    waiting = replace(either(), **more)
+    plan = schedule(snapshot(warm("old", count=2), waiting, pools=POOLS))
+    assert starts_warm(plan) == []
+    assert started_on(plan) == {"w": {G5: 4}}

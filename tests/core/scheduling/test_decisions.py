@@ -164,7 +164,9 @@ def test_a_job_may_start_beside_a_reserved_start_whose_victims_are_still_protect
 def test_a_reserved_start_needs_no_victim_where_a_job_that_starts_now_has_ended_by_then() -> None:
     line = (job("short", 9, limit_s=600), later(job("head", 5, count=2), 700_000), job("next", 3))
     plan = schedule(snapshot(held("x"), *line, size=3))
-    assert (starts(plan), told(plan)[1]) == (["short"], ("next", ReasonCode.WOULD_DELAY, None))
+    # What is free is kept for the head, and `x` is not.
+    assert (starts(plan), preemptions(plan)) == (["short"], [("x", "next")])
+    assert told(plan)[1] == ("next", ReasonCode.WAITS_FOR_FREED, None)
 
 
 def test_the_victims_of_a_reserved_start_are_attempts_that_have_not_ended_by_then() -> None:
@@ -223,10 +225,24 @@ def test_a_reserved_start_counts_on_no_victim_that_then_ends_as_soon_as_a_stop_w
     assert told(plan) == [("head", ReasonCode.WAITS_FOR_CAPACITY, start_s * 1000)]
 
 
-def test_no_job_starts_on_instances_that_a_reserved_start_would_have_to_preempt_again() -> None:
-    running = (held("ends", 9, count=2, ends_in_s=600), held("x"))
-    plan = schedule(snapshot(*running, job("head", 5, count=3), job("next", 3), size=4))
-    assert told(plan) == [("head", ReasonCode.WAITS_FOR_CAPACITY, 600_000), ("next", ReasonCode.WOULD_DELAY, None)]
+@pytest.mark.parametrize(
+    ("free", "ends", "low", "head", "needed", "stopped"),
+    [
+        pytest.param(0, 2, 1, 2, 1, 1, id="nothing is free"),
+        pytest.param(1, 2, 1, 3, 1, 1, id="what is free is kept for the head"),
+        pytest.param(2, 3, 1, 4, 2, 1, id="one of two is kept"),
+        pytest.param(2, 3, 2, 5, 2, 2, id="both are kept"),
+        pytest.param(1, 2, 1, 4, 1, 0, id="the head needs the attempt too"),
+    ],
+)
+def test_a_job_preempts_beside_free_instances_that_are_kept_for_a_reserved_start(
+    free: int, ends: int, low: int, head: int, needed: int, stopped: int
+) -> None:
+    running = (held("ends", 9, count=ends, ends_in_s=600), *(held(f"low{number}") for number in range(low)))
+    line = (job("head", 5, count=head), job("next", 3, count=needed))
+    plan = schedule(snapshot(*running, *line, size=free + ends + low))
+    assert (starts(plan), preemptions(plan)) == ([], [(f"low{number}", "next") for number in range(stopped)])
+    assert told(plan)[0] == ("head", ReasonCode.WAITS_FOR_CAPACITY, 600_000)
 
 
 def test_a_job_that_fits_no_pool_has_no_place_and_is_not_ahead_of_others() -> None:

@@ -13,6 +13,7 @@ from headway.lifecycle import JobState
 from headway.reasons import ReasonCode
 from headway_service.admission.submission import Submission
 from headway_service.arrays import advance
+from headway_service.arrays.turn import next_turn
 from headway_service.config.authorization import Caller
 from headway_service.errors import InvalidRequest, JobEnded, JobNotFound, NameInUse, NotWaiting, QueueFull
 from headway_service.jobs.position import JobView
@@ -501,7 +502,7 @@ def test_null_hyperparameters_are_none(world: World):
 def test_an_array_that_cannot_be_advanced_keeps_no_other_job_from_starting(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    whole = advance.next_turn
+    whole = next_turn
 
     def fails_once(array: JobRecord, *args: Any, **options: Any) -> Any:
         if array.job_name == "broken":

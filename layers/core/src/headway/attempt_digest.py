@@ -1,7 +1,7 @@
 """The part of an attempt's name by which its job is known.
 
-Attempts are named ``<job>-<digest of the job's name>-<number>``, but for the first one, which has the job's name. A long
-name loses its beginning, so the digest alone says which job it is.
+Attempts are named ``<job>-<digest of the job's name>-<number>``, but for the first one, which has the job's name. A
+long name loses its beginning, so the digest alone says which job it is.
 """
 
 from __future__ import annotations

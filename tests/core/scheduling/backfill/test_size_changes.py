@@ -449,3 +449,20 @@ def test_a_plan_that_stops_what_may_run_is_refused(size: int, pool_stops: bool, 
     stop = StopForSize(job="r", attempt="r", pool=P5, size=size, reason=REASON)
     with pytest.raises(InvariantViolation, match=message):
         check_plan(queue, Plan(actions=(stop,), waits=()))
+
+
+@pytest.mark.parametrize("reservation", [(), (reserved("wide", 2),)], ids=["no-reservation", "a-reservation"])
+def test_nothing_is_stopped_for_a_job_that_would_start_too_late_for_a_smaller_size(
+    reservation: tuple[Any, ...],
+) -> None:
+    """It could start now and end in time, but `low` takes time to stop. What is reserved is held for longer, too."""
+    wide = job("wide", 5, count=3, limit_s=60)
+    queue = snapshot(held("low"), wide, *reservation, size=3, sizes={100: 2, 1000: 3})
+    assert preemptions(schedule(queue)) == []
+    assert preemptions(schedule(replace(queue, calendars={}))) == [("low", "wide")]
+
+
+def test_what_is_reserved_for_a_preemptor_counts_once_at_a_size_that_it_runs_into() -> None:
+    running, wide = held("low", count=2, ends_in_s=150), job("wide", 5, count=3, limit_s=300)
+    queue = snapshot(running, wide, reserved("wide", 2), size=4, sizes={200: 3})
+    assert preemptions(schedule(queue)) == [("low", "wide")]

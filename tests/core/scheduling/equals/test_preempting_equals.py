@@ -321,3 +321,23 @@ def test_a_preemption_of_an_equal_of_which_too_little_is_left_is_not_applied() -
     ):
         with pytest.raises(InvariantViolation, match="whose priority is not higher"):
             check_plan(bad, plan)
+
+
+def test_equals_give_way_behind_a_job_that_entered_in_another_order() -> None:
+    """The first in line has entered as `fifo`, so it preempts no equal. The tick looks at the jobs behind it."""
+    before = job("before", count=2, entered=NOW_MS)
+    running = (large(), held("other", 9, ends_in_s=600), held("another", 9, ends_in_s=600))
+    queue = snapshot(*running, before, small(entry_time_ms=NOW_MS + 1), size=3, policy=BY_REMAINING)
+    assert preemptions(schedule(queue, explain=False)) == preemptions(schedule(queue)) == [("large", "small")]
+
+
+def test_the_tick_looks_at_no_job_behind_one_whose_turn_comes_after_all_that_give_way() -> None:
+    late = [job(f"late{number}", entered=NOW_MS + 100 * HOUR + number) for number in range(3)]
+    queue = snapshot(large(), *late, size=1, policy=BY_REMAINING)
+    assert schedule(queue, explain=False).unseen == 3
+    assert schedule(queue).unseen == 0
+
+
+def test_the_tick_looks_at_no_job_of_a_lower_priority_than_all_attempts() -> None:
+    queue = snapshot(large(priority=1), *(small(f"small{number}") for number in range(3)), size=1, policy=BY_REMAINING)
+    assert schedule(queue, explain=False).unseen == 3

@@ -92,7 +92,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         claims.ReservedStart, "share", lambda *_: None, promises.reserved_starts_are_kept, SETTLED
     ),
     "a limit that ends after the start counts as ending before": (
-        claims.ReservedStart, "_runs_into", lambda *_: False, promises.reserved_starts_are_kept, SETTLED
+        claims.ReservedStart, "runs_into", lambda *_: False, promises.reserved_starts_are_kept, SETTLED
     ),
     "no start is ever known": (
         reserved_starts, "reserve_start", _never_known, promises.starts_that_can_be_known_are_known, LIMITED

@@ -132,9 +132,9 @@ def choose(
 ) -> Choice:
     """Choose the alternative that a job is decided on.
 
-    It is the first that the job can start on now. But if the limits of what runs prove that the job can start on a
-    better one in time, it waits for that. If it can start on none, it is the first for which attempts are stopped or
-    stopping, otherwise the one with the earliest reserved start.
+    It is the first that the job can start on now, or else the first for which attempts are stopped or stopping. But if
+    the limits of what runs prove that the job can start on a better one in time, it waits for that. If there is
+    neither, it is the one with the earliest reserved start.
 
     Args:
         among: the job on each of its alternatives that it could ever start on, in the order of preference.
@@ -145,17 +145,21 @@ def choose(
         start_ms: when it can start at the latest, ms; None if that is not known. It may count on preemption unless the
             job preempts nothing.
     """
-    place = next((number for number, each in enumerate(among) if starts(each)), None)
+    startable = next((number for number, each in enumerate(among) if starts(each)), None)
+    place = startable
     if place is None:
-        freed = next((each for each in among if preempts(each)), None)
-        return Choice(job=freed or _earliest(among, start_ms) or among[0])
+        place = next((number for number, each in enumerate(among) if preempts(each)), None)
+    if place is None:
+        return Choice(job=_earliest(among, start_ms) or among[0])
     # No start is proven to be earlier than now, and to look for one takes time.
     if place and now_ms < until_ms:
-        # While it can start at once, nothing is stopped for it.
+        # While it can start at once, nothing is stopped for it. Nor for one on which it would not start then, but wait.
         patient = [replace(each, preempts=False) for each in among[:place]]
         better = _earliest(patient, lambda each: in_time(start_ms(each), until_ms))
         if better is not None:
-            return Choice(job=better, instead_of=among[place])
+            # A start now needs a warm pool to be gone first: the job is decided on it, which releases that.
+            waits = startable is not None and start_ms(better) != now_ms
+            return Choice(job=better, instead_of=among[place] if waits else None)
     return Choice(job=among[place])
 
 

@@ -210,7 +210,7 @@ class Preemption:
         """Whether any attempt could be stopped for the job, or any warm pool released."""
         if self._index.warm:
             return True
-        if not job.preempts or not self.is_outranked_by(job):
+        if not job.preempts or not self._outranks_or_reclaims(job):
             return False
         return not takes_part(job, self._policy) or self._has_lower(job) or self._is_small(job)
 
@@ -221,18 +221,23 @@ class Preemption:
         lowest = self._index.lowest_priority
         return capped_priority(job.priority, job.team, self._policy) > lowest or self.reclaims(job)
 
-    def is_outranked_by(self, job: WaitingJob) -> bool:
-        """Whether the rank of the job could let it preempt any attempt, and so could that of any job ahead of it.
+    def may_be_outranked_from(self, job: WaitingJob) -> bool:
+        """Whether the rank of the job could let it, or any job behind it, preempt an attempt or release a warm pool.
 
-        What is left of a job, or its level, does not follow from its rank, and is not compared here.
+        A job that compares neither what is left of it nor its level gives way to no equal, and preempts none. But jobs
+        behind it may compare it. What is left of a job, or its level, does not follow from its rank.
         """
-        if self._index.warm:
+        if self._index.warm or self._outranks_or_reclaims(job):
             return True
         if not self._policy.preemption or not self._index.live:
             return False
-        if self._outranks_any(job):
-            return True
-        return self.reclaims(job)
+        mine = capped_priority(job.priority, job.team, self._policy)
+        return mine == self._index.lowest_priority and job.turn_ms < self._index.equals[0]
+
+    def _outranks_or_reclaims(self, job: WaitingJob) -> bool:
+        if not self._policy.preemption or not self._index.live:
+            return False
+        return self._outranks_any(job) or self.reclaims(job)
 
     def _outranks_any(self, job: WaitingJob) -> bool:
         mine, lowest = capped_priority(job.priority, job.team, self._policy), self._index.lowest_priority

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from headway import reasons
@@ -45,6 +45,27 @@ def schedule(snapshot: Snapshot, *, explain: bool = True) -> Plan:
             the decision is much faster on a long queue.
     """
     return _Pass(snapshot, explain=explain).run()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Way:
+    """How a job that does not fit gets what it needs."""
+
+    #: What is free.
+    from_spare: Demand
+    #: What it needs beyond that.
+    need: Demand
+    #: By how much its pools are used beyond their sizes.
+    overcommitted: Demand
+    #: Both together.
+    owed: Demand
+    #: The part of this that stopping attempts free.
+    from_unclaimed: Demand
+    #: The part that victims have to free, and the victims; none if no set of attempts frees it.
+    lacking: Demand
+    victims: tuple[Allocation, ...]
+    #: The instances among all of these that reserved starts may rely on.
+    counted: Demand
 
 
 class _Pass:
@@ -112,7 +133,7 @@ class _Pass:
         """Whether neither this job nor any later one can start or preempt: nothing is left, and none is outranked."""
         if self.policy.teams or self.policy.ageing is not None or any(count > 0 for count in self.state.spare.values()):
             return False
-        return not self.preemption.is_outranked_by(job)
+        return not self.preemption.may_be_outranked_from(job)
 
     def _release_leftovers(self) -> None:
         """Release the reservations of jobs that left, no longer fit, or wait for a paused pool.
@@ -259,12 +280,12 @@ class _Pass:
 
     def _starts_now(self, job: WaitingJob) -> bool:
         """Whether a job that nothing is promised to starts, if it is considered now."""
-        takes = self.state.charged(job)
-        if job.not_before_ms > self.now_ms or shortfall(takes, self.state.spare):
+        takes, until_ms = self.state.charged(job), self._until_ms(job)
+        if job.not_before_ms > self.now_ms or self.size_changes.exceeded_by(job, takes, until_ms) is not None:
             return False
-        if self.size_changes.exceeded_by(job, takes, self._until_ms(job)) is not None:
-            return False
-        return self.reserved_starts.delayed_by(takes, self._until_ms(job)) is None
+        if self._startable_warm_pool(job, takes, until_ms) is not None:
+            return True
+        return not shortfall(takes, self.state.spare) and self.reserved_starts.delayed_by(takes, until_ms) is None
 
     def _is_freed_enough(self, job: WaitingJob) -> bool:
         """Whether such a job starts once attempts have stopped, those that are stopping or that it may preempt."""
@@ -364,6 +385,26 @@ class _Pass:
         Whenever the job could start on other instances, this is possible, too: it is what SageMaker would do.
         """
         state = self.state
+        found = self._startable_warm_pool(job, takes, until_ms)
+        if found is None:
+            return False
+        pool, counted = found
+        if self._awaits_foreign(job, takes, counted):
+            # It waits for that with its warm pool.
+            state.allocations.stop(pool)
+            return True
+        state.start(job, takes)
+        state.claim(pool)
+        self.reserved_starts.account_for(counted, state.charged(job), until_ms, starts=True)
+        reason = self.explainer.with_passed_over(job, reasons.started(job.demand, warm=pool.job))
+        self.starts.append(StartWarm(job=job.name, demand=dict(job.demand), reason=reason, warm=pool.attempt))
+        return True
+
+    def _startable_warm_pool(
+        self, job: WaitingJob, takes: Demand, until_ms: int | None
+    ) -> tuple[Allocation, Demand] | None:
+        """A warm pool in which a job can start without delaying a reserved start, and what those may rely on of it."""
+        state = self.state
         for pool in claimable(job, state.allocations, self.now_ms, self.policy):
             # What is lent does not count twice. A pool that was shrunk below its use has to shrink first.
             lent = plus(state.lent, state.allocations.charged(pool))
@@ -372,19 +413,9 @@ class _Pass:
             counted = positive(takes)
             if self.reserved_starts:
                 counted = positive(minus(takes, self.reserved_starts.unclaimed_by_reservations((pool,))))
-            if self.reserved_starts.delayed_by(counted, until_ms) is not None:
-                continue
-            if self._awaits_foreign(job, takes, counted):
-                # It waits for that with its warm pool.
-                state.allocations.stop(pool)
-                return True
-            state.start(job, takes)
-            state.claim(pool)
-            self.reserved_starts.account_for(counted, state.charged(job), until_ms, starts=True)
-            reason = self.explainer.with_passed_over(job, reasons.started(job.demand, warm=pool.job))
-            self.starts.append(StartWarm(job=job.name, demand=dict(job.demand), reason=reason, warm=pool.attempt))
-            return True
-        return False
+            if self.reserved_starts.delayed_by(counted, until_ms) is None:
+                return pool, counted
+        return None
 
     def _awaits_foreign(self, job: WaitingJob, takes: Demand, counted: Demand) -> bool:
         """Whether warm pools of other teams have to be gone before the job starts; releases those that are kept."""
@@ -426,51 +457,45 @@ class _Pass:
         exceeded: SizeClaim | None,
     ) -> None:
         state = self.state
-        from_spare = overlap(total_need, state.spare)
-        need = positive(minus(total_need, from_spare))
-        # Before any job can start in a pool that was shrunk below its use, the excess has to be freed too.
-        overcommitted = state.overcommitted(job)
-        owed = plus(need, overcommitted)
-        from_unclaimed = overlap(owed, state.unclaimed)
-        lacking = positive(minus(owed, from_unclaimed))
-
-        victims: tuple[Allocation, ...] = ()
-        stop_ms = self.now_ms
-        if lacking:
-            victims = self.preemption.victims(job, lacking)
-            if not victims:
-                self._mark_stuck(job)
-                self._block(job, total_need, lacking)
-                return
+        way = self._way(job, total_need, total_need)
+        if way.lacking and not way.victims:
+            self._mark_stuck(job)
+            self._block(job, total_need, way.lacking)
+            return
+        # When the job will start is not known, so its limit does not prove when it ends.
+        delayed = self.reserved_starts.delayed_by(way.counted, None)
+        if delayed is not None:
+            # What is free may be kept for jobs ahead, and what it may preempt may not.
+            beside = self._way(job, total_need, self.reserved_starts.room(total_need))
+            if self.reserved_starts.delayed_by(beside.counted, None) is None:
+                way, delayed = beside, None
+        victims, stop_ms = way.victims, self.now_ms
+        if victims:
             stop_ms = self.preemption.stop_ms(job, victims)
             # Its victims take time to stop, and leave their part of later sizes to it.
             stopped_ms = None if until_ms is None else until_ms + stop_ms - self.now_ms + STOP_MS
-            exceeded = self.size_changes.exceeded_by(job, beyond, stopped_ms, victims)
+            claimed = minus(state.charged(job), beyond)
+            exceeded = self.size_changes.exceeded_by(job, beyond, stopped_ms, victims, claimed, until_ms)
         if exceeded is not None:
             start = self._reserve(job, total_need, _combination(job.demand))
             plan = self.snapshot.calendars[exceeded.pool].about
             why = partial(reasons.outlasts_size, exceeded.pool, exceeded.change, self.now_ms, of_plan=bool(plan))
             self.explainer.add(job, why, start)
             return
-        counted = total_need
-        if victims and self.reserved_starts:
-            unclaimed = self.reserved_starts.unclaimed_by_reservations(victims)
-            counted = positive(minus(counted, unclaimed))
-        # When the job will start is not known, so its limit does not prove when it ends.
-        delayed = self.reserved_starts.delayed_by(counted, None)
         if delayed is not None:
             self._mark_stuck(job)
             start = self._reserve(job, total_need, _combination(job.demand))
             # If it starts when other attempts have stopped, its start time is not known.
-            self.explainer.add(job, partial(self.explainer.would_delay, delayed), None if owed else start)
+            self.explainer.add(job, partial(self.explainer.would_delay, delayed), None if way.owed else start)
             return
         reclaims = self.preemption.reclaims(job)
         self.size_changes.take(job, beyond, until_ms, victims)
-        self.reserved_starts.account_for(counted, state.charged(job), until_ms, starts=False)
+        self.reserved_starts.account_for(way.counted, state.charged(job), until_ms, starts=False)
         # From here on no job of lower rank can take the job's instances in this pass. What the victims free stays
         # reserved for it in later passes.
-        state.commit(job, from_spare, overcommitted, from_unclaimed)
-        earmark = positive(minus(need, positive(minus(from_unclaimed, overcommitted))))
+        state.commit(job, way.from_spare, way.overcommitted, way.from_unclaimed)
+        earmark = positive(minus(way.need, positive(minus(way.from_unclaimed, way.overcommitted))))
+        lacking = way.lacking
         for victim in victims:
             freed, used = state.preempt(victim, earmark, lacking)
             earmark = positive(minus(earmark, used))
@@ -480,7 +505,38 @@ class _Pass:
         if stop_ms > self.now_ms:
             self._delay(job, victims, stop_ms)
             return
-        self.explainer.add(job, partial(self.explainer.awaits_freed, job, (*earmarked, *victims), from_unclaimed))
+        self.explainer.add(job, partial(self.explainer.awaits_freed, job, (*earmarked, *victims), way.from_unclaimed))
+
+    def _way(self, job: WaitingJob, total_need: Demand, usable: Demand) -> _Way:
+        """How a job that does not fit gets what it needs.
+
+        Args:
+            job: the job.
+            total_need: what it needs beyond its reservation and the instances that are being freed for it.
+            usable: the part of this that it may have of what is free, or of what stopping attempts free.
+        """
+        state = self.state
+        from_spare = overlap(usable, state.spare)
+        # Before any job can start in a pool that was shrunk below its use, the excess has to be freed too.
+        overcommitted = state.overcommitted(job)
+        from_unclaimed = overlap(plus(positive(minus(usable, from_spare)), overcommitted), state.unclaimed)
+        need = positive(minus(total_need, from_spare))
+        owed = plus(need, overcommitted)
+        lacking = positive(minus(owed, from_unclaimed))
+        victims = self.preemption.victims(job, lacking) if lacking else ()
+        counted = total_need
+        if victims and self.reserved_starts:
+            counted = positive(minus(total_need, self.reserved_starts.unclaimed_by_reservations(victims)))
+        return _Way(
+            from_spare=from_spare,
+            need=need,
+            overcommitted=overcommitted,
+            owed=owed,
+            from_unclaimed=from_unclaimed,
+            lacking=lacking,
+            victims=victims,
+            counted=counted,
+        )
 
     def _delay(self, job: WaitingJob, victims: tuple[Allocation, ...], stop_ms: int) -> None:
         """The preemption waits for a checkpoint. For the rest of this pass it counts as made."""

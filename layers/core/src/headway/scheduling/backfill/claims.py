@@ -32,7 +32,7 @@ class Claim:
             from_ms: the start of the use, ms.
             until_ms: its end, ms; None for an unknown end.
         """
-        if self.start_ms is not None and not self._runs_into(from_ms, until_ms):
+        if self.start_ms is not None and not self.runs_into(from_ms, until_ms):
             return False
         slack = self.slack
         return any(pool in slack and count > slack[pool] for pool, count in need.items())
@@ -45,12 +45,13 @@ class Claim:
             from_ms: the start of that job, ms.
             until_ms: its latest end, ms; None if unknown.
         """
-        if self.start_ms is None or self._runs_into(from_ms, until_ms):
+        if self.start_ms is None or self.runs_into(from_ms, until_ms):
             for pool, count in need.items():
                 if pool in self.slack:
                     self.slack[pool] -= count
 
-    def _runs_into(self, from_ms: int, until_ms: int | None) -> bool:
+    def runs_into(self, from_ms: int, until_ms: int | None) -> bool:
+        """Whether a use from one time to another (None: forever) runs into the start, which is known."""
         assert self.start_ms is not None  # noqa: S101 - called for known starts only
         return from_ms <= self.start_ms and (until_ms is None or until_ms > self.start_ms)
 

@@ -11,7 +11,7 @@ from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.backfill.claims import CapacityChange, Claim, ReservedStart, reserve_start
 from headway.scheduling.backfill.size_changes import SizeChanges
 from headway.scheduling.looks import Looks
-from headway.vectors import overlap, total
+from headway.vectors import overlap, positive, total
 
 Combination = tuple[str, ...]
 """Pools, or team limits, that a job needs together, in order of their names."""
@@ -70,6 +70,19 @@ class ReservedStarts:
                 if head.is_delayed_by(need, self._now_ms, until_ms):
                     return head
         return None
+
+    def room(self, need: Demand) -> Demand:
+        """The part of ``need`` that can be taken from now for ever without delaying a reserved start, per pool.
+
+        Args:
+            need: instances per pool.
+        """
+        found = {}
+        for pool, count in need.items():
+            starts = self._by_pool.get(pool, ())
+            self._looks.taken += len(starts)
+            found[pool] = max(0, min([count, *(head.slack.get(pool, count) for head in starts)]))
+        return positive(found)
 
     def account_for(self, takes: Demand, charged: Demand, until_ms: int | None, *, starts: bool) -> None:
         """Account for instances that are granted without delaying a reserved start.

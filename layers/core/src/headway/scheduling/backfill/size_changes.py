@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from headway.model import STOP_MS, Allocation, Calendar, Demand, SizeChange, Snapshot, WaitingJob
 from headway.scheduling.backfill.claims import Claim
 from headway.scheduling.looks import Looks
 from headway.vectors import plus, total
+
+_NOTHING: Demand = MappingProxyType({})
 
 
 def end_by_ms(allocation: Allocation, now_ms: int) -> int | None:
@@ -184,7 +187,13 @@ class SizeChanges:
         return sizes[-1] if sizes else self._pools[pool]
 
     def exceeded_by(
-        self, job: WaitingJob, takes: Demand, until_ms: int | None, freed: Iterable[Allocation] = ()
+        self,
+        job: WaitingJob,
+        takes: Demand,
+        until_ms: int | None,
+        freed: Iterable[Allocation] = (),
+        taken: Demand = _NOTHING,
+        taken_until_ms: int | None = None,
     ) -> SizeClaim | None:
         """The first change that a job may not run into, if it takes instances from now to then (None: for ever).
 
@@ -193,6 +202,8 @@ class SizeChanges:
             takes: what it takes beyond what :meth:`take` has counted for it, for each pool that it demands.
             until_ms: its latest end, ms; None without a limit.
             freed: attempts that would be stopped for it.
+            taken: what :meth:`take` has counted for it. From then on the job would still hold that, too.
+            taken_until_ms: until when that was counted, ms; None without a limit.
         """
         if not self._claims:
             return None
@@ -201,7 +212,10 @@ class SizeChanges:
         for claim in self.of(takes, stops_for_size=job.stops_for_size):
             self._looks.taken += 1
             gained = sum(each.demand.get(claim.pool, 0) for each in freed if claim.counts(each, self._now_ms))
-            if claim.is_delayed_by({claim.pool: takes[claim.pool] - gained}, self._now_ms, until_ms):
+            count = takes[claim.pool] - gained
+            if not claim.runs_into(self._now_ms, taken_until_ms):
+                count += taken.get(claim.pool, 0)
+            if claim.is_delayed_by({claim.pool: count}, self._now_ms, until_ms):
                 found.append(claim)
         return min(found, key=lambda claim: (claim.change.at_ms, claim.pool), default=None)
 
