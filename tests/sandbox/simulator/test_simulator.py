@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,18 @@ def test_jobs_that_are_larger_than_their_pool_are_left_out_and_counted(tmp_path:
         trace(tmp_path, "0,1,5,1,,a,,")
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_a_trace_may_begin_with_the_bom_that_spreadsheets_write(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, "5,10,2,,ann,,,3", header=f"\ufeff{HEADER}", name=name)
+    (job,) = read_trace(path, {"p": 4}).jobs
+    assert (job.submit_ms, job.count, job.team, job.priority) == (5000, 2, "ann", 3)
+
+
+def test_columns_without_names_and_empty_lines_of_a_trace_are_ignored(tmp_path: Path) -> None:
+    path = write(tmp_path, "0,10,2,,", "", "1,10,2,,", header="submit_s,duration_s,gpus,,")
+    assert [job.count for job in read_trace(path, {"p": 4}).jobs] == [2, 2]
+
+
 @pytest.mark.parametrize(
     ("row", "says"),
     [
@@ -134,15 +147,39 @@ def test_jobs_that_are_larger_than_their_pool_are_left_out_and_counted(tmp_path:
         ("0,-1,1,1,,a,,", "line 2: duration_s is '-1'"),
         ("0,nan,1,1,,a,,", "line 2: duration_s is 'nan'"),
         ("0,inf,1,1,,a,,", "line 2: duration_s is 'inf'"),
-        ("0,1,0,1,,a,,", "line 2: gpus is '0'; it must be a whole number of at least 1"),
+        ("0,1e13,1,1,,a,,", "line 2: duration_s is '1e13'; it must be a number from 0 to 1,000,000,000,000"),
+        ("0,1,0,1,,a,,", "line 2: gpus is '0'; it must be a whole number from 1 to 1,000,000,000,000"),
         ("0,1,1.5,1,,a,,", "line 2: gpus is '1.5'"),
-        ("0,1,1,1,,a,,10000", "line 2: priority is '10000'"),
+        ("0,1,inf,1,,a,,", "line 2: gpus is 'inf'"),
+        ("0,1,1,1,,a,,10000", "line 2: priority is '10000'; it must be a whole number from 0 to 9,999"),
         ("0,1", "line 2: gpus is ''"),
+        ("0,10,5,1,1,,a,,", "line 2: the row has 9 cells, but there are 8 columns; write numbers with a decimal point"),
+        (
+            '0,1,1,1,"a,a,,',
+            "line 2: the row that begins here is not valid CSV (unexpected end of data); close each quote",
+        ),
+        ('0,1,1,1,"a"b,a,,', "write a quote within quotes twice"),
+        (f"0,1,1,1,{'a' * 131_073},a,,", "line 2: the row that begins here is not valid CSV (field larger than"),
+        (f"0,1,1,1,{'a' * 131_073},a,,", "and give no cell more than 131,072 characters"),
     ],
 )
-def test_an_invalid_row_is_refused_with_its_line_number(tmp_path: Path, row: str, says: str) -> None:
-    with pytest.raises(InvalidTrace, match=says.replace("(", r"\(")):
+def test_an_invalid_row_is_refused_with_its_line_number_and_what_to_change(tmp_path: Path, row: str, says: str) -> None:
+    with pytest.raises(InvalidTrace, match=re.escape(says)):
         trace(tmp_path, row)
+
+
+def test_of_a_quote_that_is_never_closed_the_line_is_named_on_which_its_row_begins(tmp_path: Path) -> None:
+    with pytest.raises(InvalidTrace, match="line 3: the row that begins here"):
+        trace(tmp_path, "0,1,1,1,,a,,", '1,1,1,1,"b,a,,', "2,1,1,1,,a,,", "3,1,1,1,,a,,")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_a_trace_that_is_not_utf_8_is_refused_with_the_line(tmp_path: Path, name: str) -> None:
+    content = f"{HEADER}\n0,1,1,1,ann,a,,\n1,1,1,1,jürgen,a,,\n".encode("latin-1")
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    with pytest.raises(InvalidTrace, match="line 3 is not UTF-8; save the file as UTF-8"):
+        read_trace(path, {"p": 1})
 
 
 def test_a_file_that_is_not_a_trace_is_refused(tmp_path: Path) -> None:
@@ -152,6 +189,11 @@ def test_a_file_that_is_not_a_trace_is_refused(tmp_path: Path) -> None:
         trace(tmp_path)
     with pytest.raises(InvalidTrace, match="has no column duration_s and no gpus"):
         read_trace(write(tmp_path, "0", header="submit_s"), {"p": 1})
+    with pytest.raises(InvalidTrace, match="has two columns gpus; its first line must name each column once"):
+        read_trace(write(tmp_path, "0,1,1,2", header="submit_s,duration_s,gpus,gpus"), {"p": 1})
+    (tmp_path / "empty.csv").touch()
+    with pytest.raises(InvalidTrace, match="has no column submit_s and no duration_s and no gpus"):
+        read_trace(tmp_path / "empty.csv", {"p": 1})
     broken = tmp_path / "broken.csv.gz"
     broken.write_bytes(gzip.compress(HEADER.encode() * 100)[:40])
     with pytest.raises(InvalidTrace, match="cannot read"):
@@ -231,6 +273,11 @@ def test_policies_that_ignore_limits_are_simulated_once(tmp_path: Path) -> None:
     them = scenarios(trace(tmp_path, *BLOCKED), ["headway", "fifo"], [1, 2, 5])
     results = simulate_all(them, processes=2)
     assert [result.label for result in results] == ["headway 1x", "headway 2x", "headway 5x", "fifo"]
+
+
+def test_limits_that_are_given_twice_are_simulated_once(tmp_path: Path) -> None:
+    them = scenarios(trace(tmp_path, *BLOCKED), ["headway"], [1, 1.0, ROUNDED, 2, ROUNDED])
+    assert [each.limit_factor for each in them] == [1, ROUNDED, 2]
 
 
 @pytest.mark.parametrize(

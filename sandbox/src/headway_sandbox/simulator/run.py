@@ -99,7 +99,7 @@ def scenarios(
     keep_ms: int = 0,
     release_ms: int = 120_000,
 ) -> list[Scenario]:
-    """Return a scenario per policy and limit; only one for policies that do not use limits.
+    """Return a scenario per policy and limit, each once; only one for policies that do not use limits.
 
     Args:
         trace: The trace.
@@ -131,6 +131,7 @@ def scenarios(
         raise InvalidInput("a warm start cannot take longer than a cold start")
     if keep_ms and not all(policy.keeps_warm for policy in known):
         raise InvalidInput("the policy article keeps no warm pools: simulate it without them")
+    distinct = list(dict.fromkeys(limits))
     return [
         Scenario(
             trace=trace,
@@ -145,7 +146,7 @@ def scenarios(
             release_ms=release_ms,
         )
         for policy in {each.name: each for each in known}.values()
-        for factor in (limits if policy.uses_limits else limits[:1])
+        for factor in (distinct if policy.uses_limits else distinct[:1])
     ]
 
 

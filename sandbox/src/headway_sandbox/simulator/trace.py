@@ -6,9 +6,11 @@ import csv
 import gzip
 import math
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TextIO
 
@@ -67,12 +69,7 @@ def read_trace(path: Path, pools: Mapping[str, int], *, mapping: str = "gpus", r
         InvalidCapacity: A job's pool is missing, or no job fits.
     """
     with _opened(path) as lines:
-        reader = csv.DictReader(lines, strict=True)
-        missing = [column for column in _NEEDED if column not in (reader.fieldnames or [])]
-        if missing:
-            columns = " and no ".join(missing)
-            raise InvalidTrace(f"the trace {path} has no column {columns}; its first line must name them")
-        read = [_job(row, path, reader.line_num, pools, mapping) for row in _first(reader, rows)]
+        read = [_job(row, where, pools, mapping) for where, row in islice(_rows(lines, path), rows)]
     if not read:
         raise InvalidTrace(f"the trace {path} has no jobs")
     read.sort(key=lambda job: job.submit_ms)
@@ -117,27 +114,76 @@ def parse_capacity(text: str) -> dict[str, int]:
 @contextmanager
 def _opened(path: Path) -> Iterator[TextIO]:
     try:
-        if path.suffix == ".gz":
-            with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
-                yield lines
-        else:
-            with path.open(encoding="utf-8", newline="") as lines:
-                yield lines
+        opened = gzip.open if path.suffix == ".gz" else open
+        # Spreadsheets begin UTF-8 with a BOM, which is no part of the first column's name.
+        # Bytes that are not UTF-8 are escaped here, so that `_utf8` can name their line.
+        with opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
+            yield lines
     except FileNotFoundError as error:
         raise InvalidTrace(f"there is no file {path}") from error
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InvalidTrace(f"cannot read {path}: {error}") from error
 
 
-def _first(reader: Iterable[dict[str, str]], rows: int | None) -> Iterator[dict[str, str]]:
-    for number, row in enumerate(reader):
-        if rows is not None and number >= rows:
-            return
-        yield row
+def _rows(lines: Iterable[str], path: Path) -> Iterator[tuple[str, dict[str, str | None]]]:
+    """The rows, each with where it ends.
+
+    Raises:
+        InvalidTrace: The header, or a row, is invalid.
+    """
+    reader = csv.reader(_utf8(lines, path), strict=True)
+    begin = 1
+    header: list[str] | None = None
+    try:
+        for cells in reader:
+            where, begin = f"the trace {path}, line {reader.line_num}", reader.line_num + 1
+            if header is None:
+                header = cells
+                _check_header(header, path)
+            elif cells:
+                yield where, _row(cells, header, where)
+    except csv.Error as error:
+        raise InvalidTrace(
+            f"the trace {path}, line {begin}: the row that begins here is not valid CSV ({error}); close each quote, "
+            f"write a quote within quotes twice, and give no cell more than {csv.field_size_limit():,} characters"
+        ) from error
+    if header is None:
+        _check_header([], path)
 
 
-def _job(row: Mapping[str, str | None], path: Path, line: int, pools: Mapping[str, int], mapping: str) -> TraceJob:
-    where = f"the trace {path}, line {line}"
+def _utf8(lines: Iterable[str], path: Path) -> Iterator[str]:
+    for number, line in enumerate(lines, 1):
+        try:
+            line.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidTrace(f"the trace {path}, line {number} is not UTF-8; save the file as UTF-8") from error
+        yield line
+
+
+def _check_header(header: list[str], path: Path) -> None:
+    missing = [column for column in _NEEDED if column not in header]
+    if missing:
+        columns = " and no ".join(missing)
+        raise InvalidTrace(f"the trace {path} has no column {columns}; its first line must name them")
+    # Spreadsheets write columns without names and values.
+    repeated = [column for column, count in Counter(header).items() if column and count > 1]
+    if repeated:
+        raise InvalidTrace(
+            f"the trace {path} has two columns {' and '.join(repeated)}; its first line must name each column once"
+        )
+
+
+def _row(cells: list[str], header: list[str], where: str) -> dict[str, str | None]:
+    # A decimal comma moves all later values into the wrong columns, so even an empty further cell is refused.
+    if len(cells) > len(header):
+        raise InvalidTrace(
+            f"{where}: the row has {len(cells)} cells, but there are {len(header)} columns; "
+            "write numbers with a decimal point, and cells that contain commas in quotes"
+        )
+    return dict(zip_longest(header, cells))
+
+
+def _job(row: Mapping[str, str | None], where: str, pools: Mapping[str, int], mapping: str) -> TraceJob:
     gpus = _whole(row, "gpus", where, least=1)
     nodes = _whole(row, "nodes", where, least=1) if row.get("nodes") else math.ceil(gpus / GPUS_PER_NODE)
     priority = _whole(row, "priority", where, most=MAX_PRIORITY) if row.get("priority") else 0
@@ -167,22 +213,26 @@ def _pool(row: Mapping[str, str | None], where: str, pools: Mapping[str, int]) -
 
 
 def _milliseconds(row: Mapping[str, str | None], column: str, where: str) -> int:
-    return round(_number(row, column, where) * 1000)
+    number = _number(row, column)
+    if not 0 <= number <= _LARGEST:
+        raise _refused(row, column, where, f"a number from 0 to {_LARGEST:,}")
+    return round(number * 1000)
 
 
 def _whole(row: Mapping[str, str | None], column: str, where: str, *, least: int = 0, most: int = _LARGEST) -> int:
-    number = _number(row, column, where)
-    if number != int(number) or not least <= number <= most:
-        raise InvalidTrace(f"{where}: {column} is {row.get(column)!r}; it must be a whole number of at least {least}")
+    number = _number(row, column)
+    if not least <= number <= most or number != int(number):
+        raise _refused(row, column, where, f"a whole number from {least} to {most:,}")
     return int(number)
 
 
-def _number(row: Mapping[str, str | None], column: str, where: str) -> float:
-    text = row.get(column) or ""
+def _refused(row: Mapping[str, str | None], column: str, where: str, expected: str) -> InvalidTrace:
+    return InvalidTrace(f"{where}: {column} is {row.get(column) or ''!r}; it must be {expected}")
+
+
+def _number(row: Mapping[str, str | None], column: str) -> float:
+    """The number in a cell; not a number if there is none."""
     try:
-        number = float(text)
+        return float(row.get(column) or "")
     except ValueError:
-        number = math.nan
-    if not 0 <= number <= _LARGEST:
-        raise InvalidTrace(f"{where}: {column} is {text!r}; it must be a number of 0 or more")
-    return number
+        return math.nan
