@@ -115,6 +115,17 @@ def test_usage_says_how_good_predictions_were_if_that_is_asked_for(functions: Fu
     assert get(functions, "/usage", **november)["predictions"] is None
 
 
+@pytest.mark.parametrize("days", [("9999-11-15", "9999-12-31"), ("0001-01-01", "0001-01-31")], ids=" to ".join)
+@pytest.mark.parametrize("step", ["total", "month"])
+def test_the_first_and_the_last_days_that_can_be_written_have_sums_too(
+    functions: Functions, days: tuple[str, str], step: str
+) -> None:
+    first, last = days
+    query = {"by": ["team"], "from": [first], "to": [last], "step": [step], "predictions": ["true"]}
+    status, answer = functions.http("GET", "/usage", query=query)
+    assert (status, answer["rows"], answer["predictions"]) == (200, [], None)
+
+
 def test_idle_instances_are_in_the_sums_of_their_pool(functions: Functions) -> None:
     assert functions.http("POST", "/jobs", request("runs"))[0] == 201
     functions.invoke("schedule", event("schedule"))

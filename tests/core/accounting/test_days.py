@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.accounting.days import DAY_MS, begin_ms, day_of, days, periods, split
+from headway.accounting.days import DAY_MS, begin_ms, day_of, days, end_of_month, kept_since, periods, split
 
 TIMES_MS = st.integers(0, 4_000_000_000_000)
 
@@ -64,6 +64,9 @@ def _days_of(name: str) -> list[date]:
         ("2026-01-30", "2026-03-01", ["2026-01-30", "2026-01-31", "2026-02", "2026-03-01"]),
         ("2026-01-02", "2026-01-02", ["2026-01-02"]),
         ("2026-01-02", "2026-01-01", []),
+        ("0001-01-01", "0001-02-02", ["0001-01", "0001-02-01", "0001-02-02"]),
+        ("9999-11-30", "9999-12-31", ["9999-11-30", "9999-12"]),
+        ("9999-12-30", "9999-12-31", ["9999-12-30", "9999-12-31"]),
     ],
 )
 def test_a_range_consists_of_whole_months_and_the_days_around_them(first: str, last: str, names: list[str]) -> None:
@@ -74,6 +77,23 @@ def test_a_month_that_may_not_be_taken_as_a_whole_is_taken_by_days() -> None:
     first, last = date(2026, 2, 1), date(2026, 3, 31)
     found = [each.name for each in periods(first, last, frozenset({"2026-02"}))]
     assert found == [*(each.name for each in days(first, date(2026, 2, 28))), "2026-03"]
+
+
+@pytest.mark.parametrize(
+    ("day", "last"),
+    [
+        ("2026-11-01", "2026-11-30"),
+        ("2024-02-29", "2024-02-29"),
+        ("2026-02-03", "2026-02-28"),
+        ("9999-12-01", "9999-12-31"),
+    ],
+)
+def test_a_month_ends_on_its_last_day(day: str, last: str) -> None:
+    assert end_of_month(date.fromisoformat(day)).isoformat() == last
+
+
+def test_daily_sums_are_kept_for_400_days() -> None:
+    assert kept_since(date(2026, 11, 25)) == date(2025, 10, 21)
 
 
 def test_the_day_of_a_time_begins_at_midnight_utc() -> None:

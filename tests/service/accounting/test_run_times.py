@@ -249,6 +249,8 @@ def test_the_quality_of_months_is_that_of_all_their_kinds() -> None:
     both = read_quality(table, date(2026, 11, 30), date(2026, 12, 1))
     assert (both.kept, both.quality.predicted, both.quality.covered) == (6, 3, 2)
     assert read_quality(table, date(2020, 1, 1), date(2026, 10, 31)).kept == 0
+    # No day is before the first one.
+    assert read_quality(table, date.min, date(1, 2, 3)).kept == 0
 
 
 def test_no_more_months_are_read_than_are_kept() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 DAY_MS = 86_400_000
+
+DAYS_KEPT = 400
+"""Days for which daily sums are kept."""
 
 _EPOCH = date(1970, 1, 1)
 
@@ -37,9 +41,20 @@ def split(begin: int, end: int) -> dict[date, int]:
     return found
 
 
+def kept_since(today: date) -> date:
+    """The first day whose daily sums are kept."""
+    return today - timedelta(days=DAYS_KEPT)
+
+
 def month_of(day: date) -> str:
     """The month of a day, such as ``2026-11``."""
-    return f"{day:%Y-%m}"
+    # The C library's %Y has fewer than four digits for the first years.
+    return day.isoformat()[:7]
+
+
+def end_of_month(day: date) -> date:
+    """The last day of the month of a day."""
+    return day.replace(day=monthrange(day.year, day.month)[1])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,10 +101,12 @@ def periods(first: date, last: date, by_days: frozenset[str] = frozenset()) -> I
         by_days: the months that are not taken as a whole.
     """
     while first <= last:
-        following = (first.replace(day=1) + timedelta(days=32)).replace(day=1)
-        month, until = month_of(first), min(last, following - timedelta(days=1))
-        if first.day == 1 and until == following - timedelta(days=1) and month not in by_days:
+        month, end = month_of(first), end_of_month(first)
+        if first.day == 1 and end <= last and month not in by_days:
             yield Period(month=month)
         else:
-            yield from days(first, until)
-        first = following
+            yield from days(first, min(last, end))
+        if end >= last:
+            # The last day of all has no following one.
+            return
+        first = end + timedelta(days=1)

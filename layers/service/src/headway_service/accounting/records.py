@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import ClassVar
 
-from headway.accounting.days import DAY_MS, Period, begin_ms
+from headway.accounting.days import DAY_MS, DAYS_KEPT, Period, begin_ms
 from headway_service.ports.table import Absent, Equals, Item, Key, Put, Update
 from headway_service.store.records.base import Record
 from headway_service.store.schema_version import stamp
@@ -46,9 +46,6 @@ MAX_NAMES = 1000
 
 MAX_NAME_BYTES = 900
 """Longer names are replaced by their digests: a sort key has 1024 bytes."""
-
-DAYS_KEPT = 400
-"""Days for which daily sums are kept."""
 
 MONTHS_KEPT = 3660
 """Days for which monthly sums are kept."""

@@ -14,12 +14,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 
-from headway.accounting.days import DAY_MS, Period, begin_ms, day_of, days, month_of
+from headway.accounting.days import DAY_MS, DAYS_KEPT, Period, begin_ms, day_of, days, month_of
 from headway.accounting.differences import OTHER, Difference
 from headway_service.accounting.compare import check_day
 from headway_service.accounting.names import Names, NewNames
 from headway_service.accounting.records import (
-    DAYS_KEPT,
     RepairRecord,
     add_figures,
     figures_in,

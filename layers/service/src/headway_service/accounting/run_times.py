@@ -109,8 +109,8 @@ def read_quality(table: Table, first: date, last: date) -> MonthsQuality:
         last: a day of the last month, at most as many months later as :data:`KINDS_KEPT` allows.
     """
     kept, quality = 0, Quality()
-    begin = max(first, last - timedelta(days=KINDS_KEPT)).replace(day=1)
-    for month in sorted({month_of(period.first) for period in days(begin, last)}):
+    begin = first if (last - first).days <= KINDS_KEPT else last - timedelta(days=KINDS_KEPT)
+    for month in sorted({month_of(period.first) for period in days(begin.replace(day=1), last)}):
         items = table.query_for_display(partition(KIND, month), prefix=prefix(Period(month=month)), limit=MAX_NAMES + 1)
         for item in items:
             figures = figures_in(item)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date
 from http import HTTPStatus
 from typing import Annotated
 
@@ -11,14 +11,14 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from headway.accounting.days import day_of
+from headway.accounting.days import day_of, kept_since
 from headway.accounting.differences import Difference
 from headway.api_documents.usage import HistoryPage, Recount, ScannedJob, Usage, UsageComparison, UsageRepair
 from headway.lifecycle import TERMINAL, JobState
 from headway_service.accounting.compare import compare_day
 from headway_service.accounting.reader import Step, read_usage_until
 from headway_service.accounting.rebuild import rebuild
-from headway_service.accounting.records import DAYS_KEPT, MAX_NAME_BYTES
+from headway_service.accounting.records import MAX_NAME_BYTES
 from headway_service.accounting.repair import MAX_REPAIRED
 from headway_service.accounting.run_times import read_quality
 from headway_service.api.documents.usage import history_document, quality_document, usage_document
@@ -121,7 +121,7 @@ def show_usage(
         end,
         step,
         by_days=prices.changing_months(),
-        kept_since=today - timedelta(days=DAYS_KEPT),
+        kept_since=kept_since(today),
         now_ms=now_ms,
         tags=lambda: given.usage_tags,
     )
