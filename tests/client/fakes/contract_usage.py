@@ -9,6 +9,9 @@ from tests.client.fakes.contract_foresight import ENDED, Reply, problem
 
 HOUR_S = 3600
 
+KEPT_SINCE = "2024-11-28"
+"""The first day whose daily sums are kept, at the time of the fake server."""
+
 
 def answer(
     jobs: Mapping[str, dict[str, Any]],
@@ -90,11 +93,17 @@ def row(name: str | None, period: str | None = None, **changes: Any) -> dict[str
     }
 
 
+QUALITY = {"kept": 40, "predicted": 36, "medianError": 0.184, "coverage": 0.806}
+"""How good predictions were."""
+
+
 def sums(query: dict[str, list[str]]) -> Reply:
     """Sums of two names, of the first day if they are by day."""
     wanted = {name: values[0] for name, values in query.items()}
     if wanted["from"] > wanted.get("to", "9999"):
         return problem(400, "InvalidRequest", "the range is empty: `to` must not be before `from`")
+    if wanted["step"] == "day" and wanted["from"] < KEPT_SINCE:
+        return problem(400, "InvalidRequest", f"daily sums are kept since {KEPT_SINCE}: choose whole months before")
     period = {"total": None, "month": wanted["from"][:7], "day": wanted["from"]}[wanted["step"]]
     names = [f"{wanted['by'].removeprefix('tag:')}1", None]
     price = {"pool": "ml.p5.48xlarge", "from": "2026-01-01", "perHour": 98.32}
@@ -110,6 +119,7 @@ def sums(query: dict[str, list[str]]) -> Reply:
         "to": wanted.get("to", wanted["from"]),
         "step": wanted["step"],
         "rows": [row(name, period, **cost, **(running if name else {})) for name in names],
+        "predictions": QUALITY if "predictions" in wanted else None,
         **({"runningUntil": "2026-11-25T08:30:00.000Z"} if running else {}),
     }
 

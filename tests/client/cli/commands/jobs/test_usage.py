@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -230,6 +232,7 @@ def test_a_month_without_usage_is_a_page() -> None:
         ("2026-11", ("2026-11-01", "2026-11-30")),
         ("2024-02", ("2024-02-01", "2024-02-29")),
         ("2026-12", ("2026-12-01", "2026-12-31")),
+        ("9999-12", ("9999-12-01", "9999-12-31")),
         ("2026-13", None),
         ("2026", None),
         ("x", None),
@@ -324,24 +327,21 @@ def test_the_page_of_a_month_lists_the_prices_with_their_dates() -> None:
     assert "<li>p: 36 USD an hour from 2026-01-01</li>" in text
 
 
-PREDICTIONS = {"kept": 40, "predicted": 36, "medianError": 0.184, "coverage": 0.806}
-
-
 @pytest.mark.parametrize(
     ("predictions", "shown"),
     [
-        (PREDICTIONS, True),
+        (contract_usage.QUALITY, True),
         (None, False),
         ({"kept": 4, "predicted": 0, "medianError": None, "coverage": None}, False),
     ],
 )
 def test_a_report_says_how_good_predictions_were_if_there_were_any(predictions: Any, shown: bool) -> None:
-    daily = decode(Usage, {**usage("p", step="day", by="pool").document, "predictions": predictions})
+    by_pool = decode(Usage, {**usage("p", by="pool").document, "predictions": predictions})
     sentence = (
         "Predictions: 36 of 40 completed jobs had a predicted run time; half of these were off by 18% or less, and 81% "
         "ran for a time within the interval."
     )
-    found = Report(month="2026-11", sums=(usage("a"),), daily=daily)
+    found = Report(month="2026-11", sums=(usage("a"), by_pool), daily=usage(step="day", by="pool"))
     assert (sentence in month_rows(found).note) is shown
     assert (f"<p>{sentence}</p>" in found.html()) is shown
     assert ("Predictions" in found.html()) is shown
@@ -351,4 +351,68 @@ def test_only_a_report_asks_how_good_predictions_were(run: Run, server: Contract
     run("report", "--month", "2026-11")
     run("usage", "--from", "2026-11-01")
     asked = ["predictions=true" in received.target for received in server.received if "/usage?" in received.target]
-    assert asked == [False, False, False, True, False]
+    assert asked == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("month", "options", "asked"),
+    [
+        ("2026-11", ["--html", "month.html"], True),
+        # The time of the queue is 2026-01-02: the sums of the 27th are not kept any more.
+        ("2024-12", ["--html", "month.html"], True),
+        ("2024-11", ["--html", "month.html"], False),
+        ("2026-11", [], False),
+        ("2024-11", [], False),
+        ("9999-12", [], False),
+    ],
+)
+def test_only_the_page_of_a_month_whose_days_are_kept_asks_for_its_days(
+    run: Run, server: ContractServer, month: str, options: list[str], asked: bool
+) -> None:
+    code, _, err = run("report", "--month", month, *options)
+    assert (code, err) == (0, "")
+    assert ["step=day" in received.target for received in server.received].count(True) == asked
+
+
+def test_the_page_of_an_old_month_says_why_it_has_no_days(run: Run) -> None:
+    run("report", "--month", "2024-11", "--html", "month.html")
+    text = Path("month.html").read_text(encoding="utf-8")
+    assert "<h2>Day by day</h2><p>Sums of single days are kept for 400 days only, so there is no plot.</p>" in text
+    assert "<h2>By team</h2><svg" in text
+
+
+def test_a_report_says_once_until_when_attempts_have_run() -> None:
+    sums = tuple(replace(running("a"), by=by, running_until=f"2026-11-25T08:30:0{at}.000Z")
+        for at, by in enumerate(("team", "owner", "pool")))  # fmt: skip
+    note = (
+        "Running: used until 2026-11-25 08:30:00 UTC by attempts that have not ended; their hours are not in Hours yet."
+    )
+    found = Report(month="2026-11", sums=sums, daily=usage(step="day", by="pool"))
+    assert month_rows(found).note == [note]
+    assert found.html().count("used until") == 1
+
+
+@pytest.mark.parametrize("output", ["table", "wide", "csv", "json"])
+def test_a_page_is_written_beside_what_programs_read(run: Run, output: str) -> None:
+    code, out, err = run("report", "--month", "2026-11", "--html", "month.html", "-o", output)
+    assert (code, err) == (0, "")
+    assert "<h1>Usage in 2026-11</h1>" in Path("month.html").read_text(encoding="utf-8")
+    if output in {"table", "wide"}:
+        assert out == "month.html has the report of 2026-11.\n"
+    else:
+        assert out == run("report", "--month", "2026-11", "-o", output)[1]
+    if output == "json":
+        document = json.loads(out)
+        assert ([each["by"] for each in document["usage"]], document["predictions"]) == (
+            ["team", "owner", "pool"],
+            contract_usage.QUALITY,
+        )
+
+
+def test_a_page_that_cannot_be_written_is_wrong_usage(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "month.html"
+    assert run("report", "--month", "2026-11", "--html", str(path)) == (
+        2,
+        "",
+        f"headway: {path} can't be written: No such file or directory. Choose another file.\n",
+    )

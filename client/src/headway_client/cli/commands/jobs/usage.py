@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from headway.accounting.days import day_of, kept_since
 from headway_client.cli.arguments.dimensions import Dimension
+from headway_client.cli.arguments.output_files import write_text
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import open_api, show_json, show_rows, wants_json
+from headway_client.cli.context import open_api, show_rows
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.errors import UsageError
+
+if TYPE_CHECKING:
+    from headway_client.http.api import HeadwayApi
+    from headway_client.models import Usage
 
 STEPS = ("total", "month", "day")
 
@@ -46,16 +54,22 @@ def report(common: CommonOptions, month: str, page: Path | None) -> None:
     if days is None:
         raise UsageError(f"{month!r} is no month: write it as 2026-11.")
     api = open_api(common)
-    found = Report(
-        month=month,
-        sums=tuple(api.usage(by, *days) for by in ("team", "owner", "pool")),
-        daily=api.usage("pool", *days, step="day", predictions=True),
-    )
+    # How good predictions were is the same by whatever the sums are.
+    sums = tuple(api.usage(by, *days, predictions=by == "pool") for by in ("team", "owner", "pool"))
+    found = Report(month=month, sums=sums, daily=_by_days(api, *days) if page is not None else None)
     if page is not None:
-        page.write_text(found.html(), encoding="utf-8")
+        write_text(page, found.html())
+    if page is not None and common.output in {"table", "wide"}:
         print(f"{page} has the report of {month}.")
-    elif wants_json(common):
-        quality = {"predictions": found.daily.document["predictions"]} if found.daily.predictions else {}
-        show_json({"month": month, "usage": [each.document for each in found.sums], **quality})
-    else:
-        show_rows(common, {}, lambda *, wide: month_rows(found, wide=wide), empty="Nothing was used.")
+        return
+    by_pool = sums[-1]
+    quality = {"predictions": by_pool.document["predictions"]} if by_pool.predictions else {}
+    document = {"month": month, "usage": [each.document for each in sums], **quality}
+    show_rows(common, document, lambda *, wide: month_rows(found, wide=wide), empty="Nothing was used.")
+
+
+def _by_days(api: HeadwayApi, first: str, last: str) -> Usage | None:
+    """Return the sums of a month by pool, day by day; None if those of its first day are not kept any more."""
+    if date.fromisoformat(first) < kept_since(day_of(int(api.now_s() * 1000))):
+        return None
+    return api.usage("pool", first, last, step="day")

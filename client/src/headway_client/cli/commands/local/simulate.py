@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
+from headway_client.cli.arguments.output_files import write_text
 from headway_client.cli.arguments.params import Decimal, ExclusiveOption, Fraction, WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import show_json, wants_json
 from headway_client.cli.simulator import input_errors, load_simulator
-from headway_client.errors import UsageError
 from headway_client.text import to_json, to_stderr
 
 
@@ -171,21 +171,12 @@ def simulate(
         "results": [result.to_document() for result in results],
     }
     if json_file:
-        _write(json_file, to_json(document) + "\n")
+        write_text(json_file, to_json(document) + "\n")
     if picture:
-        _write(picture, plot.draw(results, sum(pools.values())))
+        write_text(picture, plot.draw(results, sum(pools.values())))
     if wants_json(common):
         show_json(document)
         return
     print(report.table(results))
     for note in report.notes(results):
         print(note)
-
-
-def _write(path: str, text: str) -> None:
-    from pathlib import Path
-
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} can't be written: {error.strerror or error}") from error

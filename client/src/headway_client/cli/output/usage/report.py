@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from html import escape
 
+from headway.accounting.days import DAYS_KEPT, days, end_of_month
 from headway.sanitize import strip_control_characters
 from headway_client.cli.output.table import NONE, Table
 from headway_client.cli.output.usage.tables import (
@@ -48,13 +49,13 @@ class Report:
 
     Attributes:
         month: such as ``2026-11``.
-        sums: by team, owner and pool.
-        daily: by pool, day by day; it says how good predictions were.
+        sums: by team, owner and pool; one of them says how good predictions were.
+        daily: by pool, day by day; None if it was not read, or is not kept any more.
     """
 
     month: str
     sums: Sequence[Usage]
-    daily: Usage
+    daily: Usage | None
 
     def html(self) -> str:
         """Return the page."""
@@ -64,25 +65,29 @@ class Report:
             '<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             f"<title>{name}</title><style>{_STYLE}</style></head><body>",
-            f"<h1>{name}</h1><p>{_NOTE}</p>{self._running()}{self._predictions()}<h2>Day by day</h2>{self._days()}",
+            f"<h1>{name}</h1><p>{_NOTE}</p>{_paragraphs([*self.running_notes(), *self.prediction_notes()])}",
+            f"<h2>Day by day</h2>{self._days()}",
             *(f"<h2>By {_text(title(usage.by).lower())}</h2>{_bars(usage.rows)}{_table(usage)}" for usage in self.sums),
         ]
         return "\n".join([*parts, "</body></html>\n"])
 
-    def _running(self) -> str:
-        # They are requested one after the other, so one may have running attempts that another lacks.
-        notes = [note for usage in self.sums for note in running_notes(usage)]
-        return f"<p>{_text(notes[0])}</p>" if notes else ""
+    def running_notes(self) -> list[str]:
+        """Return the line that says what the hours of running attempts are; none without such attempts."""
+        # The sums are requested one after the other, so each has another time, and one may have running attempts that
+        # another lacks.
+        return [note for usage in self.sums for note in running_notes(usage)][:1]
 
-    def _predictions(self) -> str:
-        return "".join(f"<p>{_text(note)}</p>" for note in prediction_notes(self.daily))
+    def prediction_notes(self) -> list[str]:
+        """Return the line that says how good predictions of run times were; none if there were none."""
+        return [note for usage in self.sums for note in prediction_notes(usage)]
 
     def _days(self) -> str:
         found = days_of(self.month)
         if found is None:
             return ""
-        first, last = map(date.fromisoformat, found)
-        shown = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
+        if self.daily is None:
+            return f"<p>Sums of single days are kept for {DAYS_KEPT} days only, so there is no plot.</p>"
+        shown = [each.name for each in days(*map(date.fromisoformat, found))]
         used, lost, running, idle = (dict.fromkeys(shown, 0) for _ in range(4))
         for row in self.daily.rows:
             if row.period in used:
@@ -114,7 +119,7 @@ def days_of(month: str) -> tuple[str, str] | None:
         first = date.fromisoformat(f"{month}-01")
     except ValueError:
         return None
-    return first.isoformat(), ((first + timedelta(days=32)).replace(day=1) - timedelta(days=1)).isoformat()
+    return first.isoformat(), end_of_month(first).isoformat()
 
 
 def month_rows(report: Report, *, wide: bool = False) -> Table:
@@ -129,7 +134,7 @@ def month_rows(report: Report, *, wide: bool = False) -> Table:
     # By a tag or in an empty dimension nothing may have a price.
     longest = max((table.headers for _, table in tables), key=len)
     rows = [[by, *row, *[NONE] * (len(longest) - len(row))] for by, table in tables for row in table.rows]
-    notes = [*sorted({note for _, table in tables for note in table.note}), *prediction_notes(report.daily)]
+    notes = [*report.running_notes(), *price_notes(report.sums), *report.prediction_notes()]
     return Table(headers=["By", "Name", *longest[1:]], rows=rows, note=notes)
 
 
@@ -190,6 +195,10 @@ def _idle(row: UsageSum) -> int:
 
 def _all(row: UsageSum) -> int:
     return _used(row) + _running(row)
+
+
+def _paragraphs(notes: Sequence[str]) -> str:
+    return "".join(f"<p>{_text(note)}</p>" for note in notes)
 
 
 def _text(value: str) -> str:
