@@ -102,7 +102,11 @@ def _refuse_malformed(error: RequestValidationError) -> Response[str]:
 def _field_at(loc: tuple[str | int, ...]) -> str:
     """The path of a field that Powertools complains of."""
     part, *path = loc
-    field = ".".join(str(each) for each in path if each not in {"body", "query", "path"})
+    path = [each for each in path if each not in {"body", "query", "path"}]
+    if len(path) > 2 and path[0] == "changes":
+        # After the index of a change Pydantic has its kind, which is the value of a member and no member.
+        del path[2]
+    field = ".".join(map(str, path))
     # Powertools spells headers in lower case.
     return (field.title() if part == "header" else field) or "(the body)"
 
