@@ -5,6 +5,8 @@ import io
 import json
 import re
 import signal
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -247,11 +249,13 @@ def trace_of(out: str) -> list[dict[str, str]]:
 def test_the_history_is_exported_as_a_trace_without_names_and_owners(run: Run, server: ContractServer):
     server.queue.add(
         "late", jobState="completed", entryTime="2026-01-02T04:00:00.500Z", endedTime="2026-01-02T06:00:00.000Z",
+        startedTime="2026-01-02T05:00:00.000Z",
         demand={"ml.p5.48xlarge.spot": 2}, instanceSeconds={"ml.p5.48xlarge.spot": 7200}, team="nlp", priority=3,
         limitSeconds=86400,
     )  # fmt: skip
     server.queue.add(
-        "early", jobState="failed", entryTime="2026-01-02T03:00:00.000Z", endedTime="2026-01-02T03:30:00.000Z",
+        "early", jobState="failed", entryTime="2026-01-02T03:00:00.000Z", endedTime="2026-01-02T03:30:00.200Z",
+        startedTime="2026-01-02T03:27:30.000Z",
         demand={"ml.c7i.large": 4}, instanceSeconds={"ml.c7i.large": 600}, team=None, owner="arn:x", limitSeconds=None,
     )  # fmt: skip
 
@@ -271,16 +275,81 @@ def test_the_history_is_exported_as_a_trace_without_names_and_owners(run: Run, s
 
 def test_a_trace_leaves_out_jobs_that_no_single_pool_ran_and_says_so(run: Run, server: ContractServer):
     one, two = {"ml.a": 1}, {"ml.a": 1, "ml.b": 1}
+    ran = {"startedTime": "2026-01-02T04:00:00.000Z", "endedTime": "2026-01-02T04:00:09.000Z"}
     server.queue.add("never", jobState="stopped", demand=one, instanceSeconds={})
-    server.queue.add("both", jobState="completed", demand=two, instanceSeconds={"ml.a": 9, "ml.b": 9})
-    server.queue.add("half", jobState="completed", demand=two, instanceSeconds={"ml.a": 9})
-    server.queue.add("changed", jobState="completed", demand=one, instanceSeconds={"ml.b": 9})
-    server.queue.add("taken", jobState="completed", demand=two, oneOf=True, instanceSeconds={"ml.b": 9})
+    server.queue.add("both", jobState="completed", demand=two, instanceSeconds={"ml.a": 9, "ml.b": 9}, **ran)
+    server.queue.add("half", jobState="completed", demand=two, instanceSeconds={"ml.a": 9}, **ran)
+    server.queue.add("changed", jobState="completed", demand=one, instanceSeconds={"ml.b": 9}, **ran)
+    server.queue.add("taken", jobState="completed", demand=two, oneOf=True, instanceSeconds={"ml.b": 9}, **ran)
 
     code, out, err = run("history", "-o", "trace")
 
     assert (code, [row["pool"] for row in trace_of(out)]) == (0, ["ml.b"])
-    assert "4 jobs are left out: a trace has jobs that held instances of one pool." in err
+    assert (
+        "4 jobs are left out: a trace has jobs that held instances of one pool, the same number in each attempt." in err
+    )
+    assert [each.target for each in server.received if "/jobs/" in each.target] == []
+
+
+def attempt_of(number: int, *, nodes: int, begin_s: int, end_s: float | None) -> dict[str, Any]:
+    """An attempt that has ended, as the API has it; without instances if it was never launched."""
+    start = datetime.fromisoformat("2026-01-02T04:00:00.000Z")
+    return {
+        "attemptName": f"job-{number}", "number": number, "attemptState": "ended", "status": None,
+        "trainingJobStatus": "Stopped", "secondaryStatus": None, "failureReason": None, "reason": None,
+        "startedTime": (start + timedelta(seconds=begin_s)).isoformat(timespec="milliseconds"),
+        "endedTime": end_s and (start + timedelta(seconds=end_s)).isoformat(timespec="milliseconds"),
+        "demand": {"ml.a": nodes} if nodes else {},
+    }  # fmt: skip
+
+
+FIRST, SECOND = {"nodes": 2, "begin_s": 0, "end_s": 100}, {"nodes": 2, "begin_s": 500, "end_s": 800.6}
+
+
+@pytest.mark.parametrize(
+    ("attempts", "demanded", "held_s", "traced"),
+    [
+        pytest.param([FIRST, SECOND], 2, 801, ("400.500", "2"), id="preempted, and started again with as many"),
+        pytest.param([FIRST, {**SECOND, "nodes": 8}], 8, 2604, None, id="changed between its attempts"),
+        pytest.param([FIRST], 8, 200, ("100.000", "2"), id="changed after its only attempt, and withdrawn"),
+        pytest.param([FIRST, {**SECOND, "nodes": 0}], 2, 200, ("100.000", "2"), id="its last attempt never launched"),
+        pytest.param([SECOND], 2, 801, None, id="older attempts are not kept"),
+        pytest.param([], 2, 0, None, id="no attempt is kept"),
+        pytest.param([FIRST, {**SECOND, "end_s": None}], 2, 801, None, id="the end of an attempt is not known"),
+    ],
+)
+def test_a_trace_has_the_number_of_instances_that_all_attempts_of_a_job_held(
+    run: Run,
+    server: ContractServer,
+    attempts: list[dict[str, Any]],
+    demanded: int,
+    held_s: int,
+    traced: tuple[str, str] | None,
+):
+    server.queue.add(
+        "job", jobState="stopped", demand={"ml.a": demanded}, instanceSeconds={"ml.a": held_s}, attemptCount=2,
+        startedTime="2026-01-02T04:00:00.000Z", endedTime="2026-01-02T05:00:00.000Z",
+        attempts=[attempt_of(number, **each) for number, each in enumerate(attempts, 1)],
+    )  # fmt: skip
+
+    code, out, err = run("history", "-o", "trace")
+
+    assert code == 0
+    assert [(row["duration_s"], row["nodes"]) for row in trace_of(out)] == ([traced] if traced else [])
+    assert ("1 jobs are left out" in err) == (traced is None)
+
+
+def test_a_trace_leaves_out_a_job_that_is_forgotten_meanwhile(run: Run, server: ContractServer):
+    server.queue.add(
+        "job", jobState="stopped", demand={"ml.a": 1}, instanceSeconds={"ml.a": 5}, startedTime=None,
+        endedTime="2026-01-02T05:00:00.000Z",
+    )  # fmt: skip
+    server.fail(None, answers(404, error={"code": "JobNotFound", "message": "gone", "fields": []}))
+
+    code, out, err = run("history", "-o", "trace")
+
+    assert (code, trace_of(out)) == (0, [])
+    assert "1 jobs are left out" in err
 
 
 def test_a_trace_has_the_jobs_that_ended_in_a_span_and_its_limit(run: Run, server: ContractServer):
@@ -288,7 +357,8 @@ def test_a_trace_has_the_jobs_that_ended_in_a_span_and_its_limit(run: Run, serve
     for day in (3, 2, 1):
         server.queue.add(
             f"j{day}", jobState="completed", entryTime="2026-01-01T00:00:00.000Z", demand={"ml.a": 1}, priority=day,
-            endedTime=f"2026-01-0{day}T12:00:00.000Z", instanceSeconds={"ml.a": 9},
+            startedTime=f"2026-01-0{day}T11:59:51.000Z", endedTime=f"2026-01-0{day}T12:00:00.000Z",
+            instanceSeconds={"ml.a": 9},
         )  # fmt: skip
 
     def exported(*options: str) -> list[str]:

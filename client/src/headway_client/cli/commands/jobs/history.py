@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from itertools import islice, takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,9 +15,12 @@ from headway_client.cli.columns import column_options, require_rows
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_rows, wants_json
 from headway_client.cli.interruption import UNCHANGED
-from headway_client.errors import UsageError
+from headway_client.errors import JobNotFoundError, UsageError
 from headway_client.job_states import ENDED_STATES
 from headway_client.text import to_stderr
+
+if TYPE_CHECKING:
+    from headway_client.models import Attempt
 
 DEFAULT_LIMIT = 50
 
@@ -88,19 +91,32 @@ def _export_trace(
         limit: the most jobs to export.
         filters: the filters of a listing.
     """
-    from headway_client.cli.output.usage.trace import is_traced, trace_rows
+    from headway_client.cli.output.usage.trace import trace_rows, traced_nodes
 
     api = open_api(common)
+
+    def attempts_of(name: str) -> Sequence[Attempt]:
+        try:
+            return api.get_job(name).attempts
+        except JobNotFoundError:
+            # The table has forgotten it since the listing.
+            return ()
+
     first, last = ("" if each is None else time_text(api, each) for each in (since, until))
     # The newest come first, and times of the API have one format, so that their texts compare as they do.
     listed = api.list_jobs(states=list(states) or ENDED_STATES, **filters)
     recent = takewhile(lambda job: (job.ended_time or "") >= first, listed)
     ended = (job for job in recent if not last or (job.ended_time or "") < last)
     jobs = list(islice(ended, limit + 1))
-    sys.stdout.write(trace_rows(jobs[:limit]).csv())
-    left_out = sum(not is_traced(job) for job in jobs[:limit])
+    listed_nodes = [(job, traced_nodes(job, attempts_of)) for job in jobs[:limit]]
+    traced = [(job, nodes) for job, nodes in listed_nodes if nodes is not None]
+    sys.stdout.write(trace_rows(traced).csv())
+    left_out = len(listed_nodes) - len(traced)
     if left_out:
-        to_stderr(f"{left_out} jobs are left out: a trace has jobs that held instances of one pool.")
+        to_stderr(
+            f"{left_out} jobs are left out: a trace has jobs that held instances of one pool, the same number in each "
+            "attempt."
+        )
     if len(jobs) > limit:
         to_stderr(f"Only the newest {limit} jobs are exported; use --limit to export more.")
 
