@@ -132,9 +132,14 @@ def _template() -> str:
     return (ROOT / "template.yaml").read_text(encoding="utf-8")
 
 
-def jobs(number: int) -> Use:
-    """The use of a number of jobs from submission to end: submitted at once, eight run at a time, none preempted."""
-    world = MeteredQueue(POOL_SIZE)
+def jobs(number: int, **settings: Any) -> Use:
+    """The use of a number of jobs from submission to end: submitted at once, eight run at a time, none preempted.
+
+    Args:
+        number: of jobs.
+        settings: members of the configuration document beside the pool.
+    """
+    world = MeteredQueue(POOL_SIZE, **settings)
     world.first_hour()
     world.reset()
     _live(world, number)

@@ -72,6 +72,14 @@ def test_a_job_is_still_what_the_page_says() -> None:
         assert some[kind] * 1000 / cost.JOBS == pytest.approx(RESULT["1,000 jobs"][kind], rel=MAY_DIFFER)
 
 
+def test_predictions_take_as_many_more_write_units_as_their_page_says() -> None:
+    page = (cost.ROOT / "docs/how-to/predictions.md").read_text(encoding="utf-8")
+    ((more, beside),) = re.findall(r"take (\d+) write units more, beside the \[([\d,]+)\]", page)
+    without, predicted = (cost.jobs(cost.JOBS, predictions=on)["DynamoDB write units"] for on in (False, True))
+    assert (predicted - without) * 1000 / cost.JOBS == int(more)
+    assert RESULT["1,000 jobs"]["DynamoDB write units"] == int(beside.replace(",", ""))
+
+
 def test_what_stands_all_month_is_counted_in_the_template() -> None:
     for case, parameters in cost.IDLE_CASES.items():
         standing = {kind: number for kind, number in cost.standing(0, **parameters).items() if number}

@@ -67,7 +67,7 @@ def events(
     follow: bool,
     **filters: str | None,
 ) -> None:
-    """Show the events of the last 7 days, in the order in which they were recorded."""
+    """Show the events of the last hour; up to 7 days with --since."""
     api = open_api(common)
     show = _show(common.output)
     wanted: dict[str, Any] = {"codes": codes, **filters, "since": _since(api, since, after, follow=follow)}
