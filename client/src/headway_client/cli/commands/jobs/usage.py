@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway.accounting.days import day_of, kept_since
 from headway_client.cli.arguments.dimensions import Dimension
 from headway_client.cli.arguments.output_files import write_text
 from headway_client.cli.command import Command, CommonOptions, pass_common
@@ -70,6 +69,8 @@ def report(common: CommonOptions, month: str, page: Path | None) -> None:
 
 def _by_days(api: HeadwayApi, first: str, last: str) -> Usage | None:
     """Return the sums of a month by pool, day by day; None if those of its first day are not kept any more."""
+    from headway.accounting.days import day_of, kept_since
+
     if date.fromisoformat(first) < kept_since(day_of(int(api.now_s() * 1000))):
         return None
     return api.usage("pool", first, last, step="day")
