@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.lifecycle import JobState
+from headway.lifecycle import AttemptState, JobState
 from headway.reasons import ReasonCode
 from headway_sandbox.errors import AwsError
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
@@ -21,7 +21,9 @@ from headway_service.scheduling.backoff import (
     next_back_off,
     next_postponement_s,
 )
+from headway_service.store.ledger import read_ledger
 from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.capacity.attempt import NOBODY, StopCause
 from headway_service.store.records.capacity.ledger import PoolRecord
 from headway_service.store.records.job import Step
 from tests.service.world import P5, ROOT, World, on
@@ -96,6 +98,104 @@ def test_back_offs_grow_with_an_outage_and_everything_continues_after_it(world: 
     world.now_s += MAX_BACK_OFF_S
     world.tick()
     world.check()
+    assert world.states("a", "b") == {"a": "running", "b": "running"}
+
+
+def fail_for_ever(world: World, *names: str) -> list[str]:
+    """Let the launches of some jobs fail without an answer. Returns the names of all that are tried, as they come."""
+    real, tried = world.fleet.call, []
+
+    def call(name: str, body: Mapping[str, Any], *, now: float) -> Any:
+        if name == "CreateTrainingJob":
+            tried.append(body["TrainingJobName"])
+            if body["TrainingJobName"] in names:
+                raise AwsError("InternalFailure", "of this request", status=500)
+        return real(name, body, now=now)
+
+    world.fleet.call = call  # type: ignore[method-assign,assignment]
+    return tried
+
+
+def at_each_probe(world: World, probes: int) -> None:
+    for _ in range(probes):
+        left_s = (pool_record(world).backoff_until_ms - world.machine_clock()) / 1000
+        # Until then the lease of the last try may be in use.
+        world.pass_time(max(60, left_s + 1), tick=False)
+        world.tick()
+
+
+@pytest.mark.parametrize("poison", [("x",), ("x", "y")], ids=["one", "two"])
+def test_a_launch_that_fails_for_ever_keeps_no_other_job_of_its_pool_from_starting(
+    world: World, poison: tuple[str, ...]
+) -> None:
+    world = World(pools={P5: 4})
+    fail_for_ever(world, *poison)
+    for name in poison:
+        world.submit(name, 5)
+    world.tick()
+    for name in ("a", "b"):
+        world.submit(name)
+    at_each_probe(world, 2 * len(poison))
+    assert world.states("a", "b") == {"a": "running", "b": "running"}
+    assert {world.states(name)[name] for name in poison} == {"running"}
+
+
+def test_every_second_probe_is_of_a_job_that_was_not_tried_before(world: World) -> None:
+    world = World(pools={P5: 4})
+    tried = break_sagemaker(world, P5)
+    for name in ("a", "b", "c"):
+        world.submit(name)
+    world.tick()
+    at_each_probe(world, 4)
+    assert tried == ["a", "a", "b", "a", "c"]
+
+
+def test_what_was_tried_before_is_tried_again_if_no_other_job_can_be(world: World) -> None:
+    tried = break_sagemaker(world, P5)
+    world.submit("a", ResourceConfig=on(2))
+    world.submit("b")
+    world.tick()
+    at_each_probe(world, 3)
+    assert tried == ["a"] * 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "last"),
+    [
+        pytest.param({}, True, id="its holder did not return"),
+        pytest.param({"lease_holder": NOBODY, "unanswered_ms": 1}, True, id="an earlier call had no answer"),
+        pytest.param({"lease_holder": NOBODY}, False, id="each call was refused clearly"),
+        pytest.param({"lease_holder": "own"}, False, id="this invocation launches it"),
+        pytest.param({"stop_cause": StopCause.REQUEST}, False, id="its launch is canceled"),
+        pytest.param({"attempt_state": AttemptState.STOPPING}, False, id="it is stopped"),
+        pytest.param({"demand": {G5: 1}}, False, id="its pool has not failed"),
+    ],
+)
+def test_only_launches_that_were_tried_before_are_tried_last(world: World, changes: dict[str, Any], last: bool) -> None:
+    break_sagemaker(world, P5)
+    world.submit("a")
+    world.tick()
+    at_each_probe(world, 1)
+    assert pool_record(world).backoffs == 2
+    ledger = read_ledger(world.table)
+    launcher = world.launcher()
+    launcher.holder = "own"
+    launcher.update(ledger)
+    (attempt,) = ledger.attempts
+    assert launcher.is_tried_last(attempt.model_copy(update={"unanswered_ms": None, **changes})) is last
+
+
+def test_what_was_tried_before_is_launched_in_the_same_tick_as_the_others(world: World) -> None:
+    world = World(pools={P5: 4})
+    real, tried = world.fleet.call, break_sagemaker(world, P5)
+    world.submit("a")
+    world.tick()
+    at_each_probe(world, 1)
+    world.fleet.call = real  # type: ignore[method-assign]
+    world.submit("b")
+    at_each_probe(world, 1)
+    assert tried == ["a", "a"]
+    assert world.called("CreateTrainingJob")[-2:] == ["b", "a"]
     assert world.states("a", "b") == {"a": "running", "b": "running"}
 
 

@@ -79,11 +79,29 @@ class PoolBackoff:
         self._table = table
         self._jitter = jitter
         self._until_ms: dict[str, int] = {}
+        #: Back-offs in a row, the last one included.
+        self._in_a_row: dict[str, int] = {}
 
     def update(self, pools: Iterable[PoolRecord]) -> None:
         """Apply the state of the ledger."""
         for pool in pools:
-            self._until_ms[pool.pool] = max(pool.backoff_until_ms, self._until_ms.get(pool.pool, 0))
+            if pool.backoff_until_ms >= self._until_ms.get(pool.pool, 0):
+                self._until_ms[pool.pool] = pool.backoff_until_ms
+                self._in_a_row[pool.pool] = pool.backoffs
+
+    def probes_with_others(self, demand: Demand, now_ms: int) -> bool:
+        """Whether the next launch on these pools should be of a job that has not been tried, if there is any.
+
+        Every second time: what has failed before may fail for ever for a reason of its own, and others may not. But in
+        an outage each try leaves one more launch without an answer.
+
+        Args:
+            demand: instances per pool.
+            now_ms: the current time, ms.
+        """
+        return any(
+            self._in_a_row.get(pool, 1) % 2 == 0 and _is_recent(self._until_ms.get(pool, 0), now_ms) for pool in demand
+        )
 
     def is_backing_off(self, demand: Demand, now_ms: int) -> bool:
         """Whether any of these pools backs off.

@@ -145,12 +145,25 @@ class Executor:
         """
         self._launcher.update(ledger)
         notified = self._notify_dependants(ledger)
-        due = [each for each in ledger.attempts if self._is_pending(each)]
+        due = [each for each in ledger.attempts if self._is_pending(each) and not self._launcher.is_tried_last(each)]
         drained = [(each, pause) for each in ledger.attempts if (pause := ledger.drained(each)) is not None]
         self._settled(lambda: self._execute_all(due))
         for attempt, pause in drained:
             self._drain(attempt, pause)
         return bool(notified or due or drained) or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
+
+    def recover_last(self, ledger: Ledger) -> bool:
+        """Launch again what :meth:`recover` has left until new launches were made.
+
+        Args:
+            ledger: the ledger that the last plan was made from, and that has not changed but by this plan.
+
+        Returns:
+            Whether there was any.
+        """
+        due = [each for each in ledger.attempts if self._is_pending(each) and self._launcher.is_tried_last(each)]
+        self._settled(lambda: self._execute_all(due))
+        return bool(due)
 
     def _notify_dependants(self, ledger: Ledger) -> bool:
         """Notify the dependants of jobs that have ended. Returns whether there were any."""

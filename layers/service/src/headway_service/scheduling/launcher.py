@@ -44,7 +44,7 @@ from headway_service.scheduling.backoff import MAX_BACK_OFF_S, PoolBackoff, next
 from headway_service.scheduling.launches import Launch
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS, AttemptRecord, StopCause
+from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS, NOBODY, AttemptRecord, StopCause
 from headway_service.store.repository import find_attempt, find_job, find_request_of, retry_on_conflict
 from headway_service.tracking.observer import Observer, StatusOutcome
 from headway_service.tracking.warm_pools import WarmPoolTracker
@@ -133,6 +133,13 @@ class Launcher:
                 return False
             return attempt.lease_holder == self.holder or attempt.lease_until_ms < self._machine_clock()
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
+
+    def is_tried_last(self, attempt: AttemptRecord) -> bool:
+        """Whether an attempt, which is pending, is launched again only after new ones, as its pools probe with others."""
+        if not self.needs_call(attempt) or attempt.lease_holder == self.holder:
+            return False
+        unanswered = attempt.unanswered_ms is not None or attempt.lease_holder != NOBODY
+        return unanswered and self.backoff.probes_with_others(attempt.demand, self._machine_clock())
 
     def take(self, attempt: AttemptRecord) -> AttemptRecord:
         """Take the lease of an attempt, if it needs one that this invocation does not hold.

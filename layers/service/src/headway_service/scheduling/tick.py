@@ -132,6 +132,8 @@ class Scheduler:
                 waiting = {job.name: job for job in snapshot.waiting}
                 if executor.apply(Decision(plan=plan, ledger=ledger, waiting=waiting, decided_ms=now_ms)):
                     # All went as decided: another decision at this moment would find nothing more to do.
+                    if executor.recover_last(ledger):
+                        continue
                     if executor.has_time():
                         self._note_idle(ledger, snapshot, plan, machine_ms)
                     break
