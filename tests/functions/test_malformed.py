@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headway_sandbox.inprocess.lambda_loader import http_event
+from headway_service.admission.admit import MAX_REPORTED_FIELDS
 from tests.functions.conftest import Functions
 from tests.service.world import request
 
@@ -53,6 +54,34 @@ def test_a_malformed_submission_is_refused_and_nothing_is_stored(functions: Func
     assert status == 400 or [each["status"] for each in batch["results"]] == [400]
     assert functions.http("PUT", "/config", raw=raw)[0] == 400
     assert functions.http("GET", "/jobs")[1]["jobs"] == []
+
+
+MANY_ERRORS = {"HyperParameters": {f"k{number:02}": number for number in range(MAX_REPORTED_FIELDS + 1)}}
+"""More errors than a refusal names: each value is a number, where SageMaker takes text only."""
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("ResourceConfig", "ml.p5.48xlarge"),
+        ("ResourceConfig", {"InstanceGroups": [1]}),
+        ("Tags", [{"Key": "priority", "Value": "9" * 5000}]),
+        ("Tags", [{"Key": 1}]),
+        ("StoppingCondition", 3),
+        ("InputDataConfig", [3]),
+        ("InputDataConfig", "s3://b/c"),
+        ("AlgorithmSpecification", 3),
+    ],
+    ids=lambda each: ascii(each)[:40],
+)
+def test_a_part_of_the_wrong_shape_is_refused_after_more_errors_than_are_named(
+    functions: Functions, part: str, value: Any
+) -> None:
+    wrong = request("b", **MANY_ERRORS, **{part: value})
+    status, answer = functions.http("POST", "/jobs", wrong)
+    assert (status, answer["error"]["code"]) == (400, "InvalidRequest")
+    status, batch = functions.http("POST", "/job-batches", {"requests": [request("a"), wrong, request("c")]})
+    assert (status, [each["status"] for each in batch["results"]]) == (200, [201, 400, 201])
 
 
 @pytest.mark.parametrize(

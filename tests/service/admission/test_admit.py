@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headway.jobpolicy.rules import tags_in, violations
-from headway_service.admission.admit import MAX_REQUEST_BYTES, admit, review
+from headway_service.admission.admit import MAX_REPORTED_FIELDS, MAX_REQUEST_BYTES, admit, review
 from headway_service.admission.policy_view import job_for_rules
 from headway_service.config.document import Configuration, validate
 from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestError, RequestTooLarge, RuleViolation
@@ -305,6 +305,13 @@ def test_a_bad_request_is_refused_with_the_field_and_what_to_change(
 )
 def test_what_the_queue_does_not_run_is_the_only_error(changes: dict[str, Any]) -> None:
     assert len(review(TrainingRequest.parse(request("a", **changes)), CONFIGURATION).invalid) == 1
+
+
+def test_a_refusal_names_the_first_invalid_fields_only() -> None:
+    wrong = {f"k{number:02}": number for number in range(MAX_REPORTED_FIELDS + 1)}
+    with pytest.raises(InvalidRequest) as raised:
+        admit(request("a", HyperParameters=wrong), CONFIGURATION, ROOT)
+    assert [error.field for error in raised.value.fields] == [f"HyperParameters.{key}" for key in [*wrong][:-1]]
 
 
 def test_all_invalid_fields_are_named_together() -> None:

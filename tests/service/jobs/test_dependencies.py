@@ -308,6 +308,8 @@ def test_a_team_that_has_left_is_kept_for_a_job_that_enters_its_queue() -> None:
         ([{"job": "prepare", "when": "ok"}], 'dependsOn[0] has to be an object with a "job"'),
         ([{"job": 5}], "dependsOn[0].job has to be the name of a job in the queue"),
         ([{"job": ""}], "dependsOn[0].job has to be the name of a job in the queue"),
+        ([{"job": "x" * 69}], "dependsOn[0].job has 69 characters; the name of a job has at most 68"),
+        ([{"job": "x" * 3000}], "dependsOn[0].job has 3000 characters; the name of a job has at most 68"),
         (
             [{"job": "prepare", "condition": "done"}],
             "dependsOn[0].condition is 'done'; a condition is one of ok, ",

@@ -50,6 +50,9 @@ from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.reuse import ReuseRecord
 
+MAX_REPORTED_FIELDS = 25
+"""The most fields of a request, and of each alternative, that a refusal names as invalid."""
+
 MAX_REQUEST_BYTES = 400_000
 """The largest request, as canonical JSON: what fits into one DynamoDB item (400 KiB) beside its keys."""
 
@@ -113,7 +116,7 @@ class Admitted:
 class Review:
     """All that is wrong with a request. One that nothing is wrong with may enter."""
 
-    #: SageMaker would not take it, or the queue cannot run it.
+    #: SageMaker would not take it, or the queue cannot run it; the first :data:`MAX_REPORTED_FIELDS` of a request.
     invalid: Sequence[FieldError]
     #: What the caller may not do. Not checked if the request is invalid.
     forbidden: Sequence[FieldError]
@@ -340,7 +343,7 @@ def _review(
         team_access.access_errors(request.role, named, job.team, caller, configuration) if caller and not errors else ()
     )
     return Review(
-        invalid=errors,
+        invalid=errors[:MAX_REPORTED_FIELDS],
         forbidden=list(forbidden),
         violations=[FieldError(field=each.field, message=each.message) for each in broken],
         impossible=[] if errors else list(_impossible(request, job.team, configuration, left_spot=left_spot)),

@@ -7,6 +7,7 @@ from typing import Any
 
 from headway.dependencies import Condition
 from headway_service.errors import FieldError
+from headway_service.sagemaker_api.names import MAX_JOB_NAME_CHARS
 from headway_service.store.records.dependency import DependencyRecord
 
 MAX_DEPENDENCIES = 20
@@ -61,6 +62,10 @@ def errors(depends_on: Any, request: Any) -> Iterator[FieldError]:
         job = each["job"]
         if not isinstance(job, str) or not job:
             yield FieldError(field=f"{field}.job", message="has to be the name of a job in the queue")
+        elif len(job) > MAX_JOB_NAME_CHARS:
+            # No job has such a name, and the table refuses to look for one with a key that is too long.
+            message = f"has {len(job)} characters; the name of a job has at most {MAX_JOB_NAME_CHARS}"
+            yield FieldError(field=f"{field}.job", message=message)
         elif job == own:
             yield FieldError(field=f"{field}.job", message="is this job itself: name another one")
         elif job in seen:

@@ -13,9 +13,6 @@ from botocore.validate import ParamValidator
 
 from headway_service.errors import FieldError
 
-MAX_REPORTED_FIELDS = 25
-"""The most fields that a refusal names."""
-
 MAX_TIME_S = 366 * 86_400
 """The longest MaxRuntimeInSeconds and MaxWaitTimeInSeconds. SageMaker ends a training job within 28 days (service
 quotas); the model has no maximum, and a time without bounds has no date."""
@@ -77,7 +74,9 @@ _FORMS = {
 
 
 def check(request: Mapping[str, Any]) -> list[FieldError]:
-    """The errors of a request by SageMaker's model; empty if it is valid.
+    """All errors of a request by SageMaker's model; empty if it is valid.
+
+    A refusal names the first ones only, but none is left out here: which parts have the right shape follows from them.
 
     botocore's validator finds missing, unknown and mistyped fields and what is too short or too small; maxima,
     patterns and enumerations it leaves to the service, so they are checked here.
@@ -90,7 +89,7 @@ def check(request: Mapping[str, Any]) -> list[FieldError]:
         if error.field not in named:
             named.add(error.field)
             found.append(error)
-    return found[:MAX_REPORTED_FIELDS]
+    return found
 
 
 def _field_error(line: str) -> FieldError:
