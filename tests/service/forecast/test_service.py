@@ -15,6 +15,7 @@ from headway.model import STOP_MS
 from headway.reasons import ReasonCode
 from headway.reasons.remedies import remedy_for
 from headway_sandbox.inprocess.deployment import START_S
+from headway_service.admission.submission import Submission
 from headway_service.errors import (
     ImpossibleDemand,
     InvalidRequest,
@@ -352,6 +353,25 @@ WRONG: list[tuple[str, list[Any], str, str]] = [
     ("a priority too high", [Reprioritize(job="two", priority=10_000)], "changes.0.priority", "0 to 9999"),
     ("the second change", [Resize(pool=P5, size=1), Cancel(job="nobody")], "changes.1.jobName", "nobody"),
     ("withdrawn twice", [Cancel(job="early"), Cancel(job="early")], "changes.1", "no job `early` waits"),
+    (
+        "withdrawn twice after a submission that waits for another job",
+        [
+            SubmitRequest(request=Submission(request=request("x"), depends_on=[{"job": "early"}])),
+            Cancel(job="early"),
+            Cancel(job="early"),
+        ],
+        "changes.2",
+        "no job `early` waits",
+    ),
+    (
+        "withdrawn before the job that it waits for has ended",
+        [
+            SubmitRequest(request=Submission(request=request("x"), depends_on=[{"job": "early"}])),
+            Cancel(job="x"),
+        ],
+        "changes.1",
+        "no job `x` waits",
+    ),
     ("a wrong request", [SubmitRequest(request=request("x", RoleArn=None))], "changes.0.request.RoleArn", "RoleArn"),
     (
         "the same name twice",

@@ -228,7 +228,8 @@ class ForecastService:
         """
         configuration = self._configuration()
         changed = _resized(configuration, changes)
-        applied: list[core.Edit] = []
+        # Each with its number among the changes: a submission that waits for others is none of the snapshot.
+        applied: list[tuple[int, core.Edit]] = []
         also: list[JobRecord] = []
         submitted: set[str] = set()
         for index, change in enumerate(changes):
@@ -238,21 +239,21 @@ class ForecastService:
                         job = self._new_job(change.request, caller, changed)
                         submitted.add(job.job_name)
                         if not job.awaited:
-                            applied.append(Submit(job=job.waiting()))
+                            applied.append((index, Submit(job=job.waiting())))
                     case Cancel() | Reprioritize():
                         if change.job not in submitted:
                             also.append(self._changeable(change, changed))
-                        applied.append(change)
+                        applied.append((index, change))
                     case Resize():
-                        applied.append(change)
+                        applied.append((index, change))
             except RequestError as error:
                 raise _within(error, index, "request." if isinstance(change, SubmitRequest) else "") from None
         queue = self._snapshot(self._clock(), configuration.policy(), also=also)
         try:
-            result = queue.what_if(applied)
+            result = queue.what_if([change for _, change in applied])
         except UnknownEdit as error:
-            fields = [FieldError(field=f"changes.{error.index}", message=str(error))]
-            raise InvalidRequest(f"changes.{error.index}: {error}", fields) from None
+            place = f"changes.{applied[error.index][0]}"
+            raise InvalidRequest(f"{place}: {error}", [FieldError(field=place, message=str(error))]) from None
         return Consequences(
             starts=result.starts,
             preempts=result.preempts,
