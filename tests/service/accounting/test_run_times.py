@@ -253,6 +253,11 @@ def test_the_quality_of_months_is_that_of_all_their_kinds() -> None:
     assert read_quality(table, date.min, date(1, 2, 3)).kept == 0
 
 
+@pytest.mark.parametrize("day", [date.min, date(1, 12, 31), date(2, 3, 1)], ids=str)
+def test_the_first_years_of_the_calendar_have_no_predictions(day: date) -> None:
+    assert read_quality(MemoryTable(), date.min, day).kept == 0
+
+
 def test_no_more_months_are_read_than_are_kept() -> None:
     class Counted(MemoryTable):
         queries = 0
