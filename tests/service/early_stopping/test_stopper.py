@@ -17,13 +17,15 @@ from headway_service.early_stopping import stopper
 from headway_service.early_stopping.members import ComparedMember
 from headway_service.early_stopping.stopper import EarlyStopper
 from headway_service.errors import Conflict, InvalidRequest, NameInUse, OutcomeUnknown
+from headway_service.ports.table import Delete
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.ports.training_metrics import JobMetric, Series
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.array import ArrayRecord, MemberResultRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord
-from headway_service.store.repository import find_attempt, get_job
+from headway_service.store.records.job import JobRecord
+from headway_service.store.repository import find_attempt, find_job, get_job
 from headway_service.testing.memory_training_metrics import MemoryTrainingMetrics
 from tests.service.world import P5, ROOT, World, request
 
@@ -423,6 +425,17 @@ def test_a_member_that_a_user_stops_is_left_alone() -> None:
     attempt = find_attempt(arrays.world.table, arrays.attempt(3))
     assert attempt is not None
     assert (attempt.stop_reason, attempt.stops_early) == ("a typo", False)
+
+
+@pytest.mark.parametrize("gone", [["sweep_2"], ["sweep_2", "sweep"]], ids=["a member", "a member and its array"])
+def test_a_member_that_the_table_does_not_have_keeps_no_other_one_from_being_compared(gone: list[str]) -> None:
+    arrays = reported(1, 2, 3, 9)
+    ledger, seen = read_ledger(arrays.world.table), [get_job(arrays.world.table, "sweep")]
+    for name in gone:
+        arrays.world.table.write([Delete(key=JobRecord.key(name))])
+    with mock.patch.object(stopper, "find_job", lambda table, name: seen.pop() if seen else find_job(table, name)):
+        assert arrays.stopper().run(ledger) == 1
+    assert get_job(arrays.world.table, "sweep_3").job_state is JobState.STOPPING
 
 
 def test_the_members_of_an_array_that_stops_are_left_alone() -> None:

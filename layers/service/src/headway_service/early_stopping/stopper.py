@@ -26,7 +26,7 @@ from headway_service.store.ledger import Ledger
 from headway_service.store.records.array import MemberResultRecord, MembersRecord, OpenArrayRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import find_attempt, find_job, get_job
+from headway_service.store.repository import find_attempt, find_job
 from headway_service.tracking.training_check import still_trains
 
 MAX_ARRAYS = 20
@@ -138,7 +138,11 @@ class EarlyStopper:
         attempt = find_attempt(self._table, name)
         if attempt is None or not trains(attempt) or not still_trains(self._training_jobs(), name):
             return False
-        job = get_job(self._table, attempt.job_name)
+        job = find_job(self._table, attempt.job_name)
+        if job is None:
+            # The other members, and those of other arrays, are compared all the same.
+            logger.warning("a member that trains is not in the table", extra={"attempt": name})
+            return False
         action = policy_actions.on_median(settings, verdict)
         self._table.write(transitions.apply_policy_action(job, attempt, action, self._clock()))
         logger.info("a member is stopped early", extra={"job": job.job_name, "attempt": attempt.attempt_name})
