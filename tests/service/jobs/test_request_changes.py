@@ -521,6 +521,73 @@ def test_the_job_is_admitted_as_its_owners_and_stays_in_its_team_whoever_changes
         world.changes.change("a", RequestChange(max_runtime_s=60), BOB)
 
 
+PRIORITIES: list[tuple[str, dict[str, Any], int | None, dict[str, Any], dict[str, Any], str]] = [
+    # of the submission, set since, configuration since, change, what it is refused with
+    ("lowered, and the maximum is lower now", {"priority": 50}, 5, {"priority": {"maximum": 10}}, {"instances": 1}, ""),
+    (
+        "not lowered, and the maximum is lower now",
+        {"priority": 50},
+        None,
+        {"priority": {"maximum": 10}},
+        {"instances": 1},
+        "priority of the job is 50, and the highest is 10: lower it first, then change the job",
+    ),
+    ("lowered, and goes to a team with a lower maximum", {"priority": 50}, 5, {}, {"tags": {"team": "y"}}, ""),
+    (
+        "goes to a team with a lower maximum",
+        {"priority": 50},
+        None,
+        {},
+        {"tags": {"team": "y"}},
+        "priority of the job is 50, and the highest for the team y is 10: lower it first, then change the job",
+    ),
+    (
+        "raised, and goes to a team with a lower maximum",
+        {"priority": 5},
+        50,
+        {},
+        {"tags": {"team": "y"}},
+        "priority of the job is 50, and the highest for the team y is 10",
+    ),
+    (
+        "raised without a tag, and goes to a team with a lower maximum",
+        {},
+        50,
+        {},
+        {"tags": {"team": "y"}},
+        "priority of the job is 50, and the highest for the team y is 10",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("submitted", "since", "document", "wanted", "refusal"),
+    [row[1:] for row in PRIORITIES],
+    ids=[row[0] for row in PRIORITIES],
+)
+def test_the_priority_that_a_job_has_and_not_that_of_its_tags_has_to_be_allowed(
+    world: World,
+    submitted: dict[str, int],
+    since: int | None,
+    document: dict[str, Any],
+    wanted: dict[str, Any],
+    refusal: str,
+) -> None:
+    teams = {"x": {}, "y": {"maxPriority": 10}}
+    configure(world, teams=teams)
+    given = [{"Key": key, "Value": str(value)} for key, value in submitted.items()]
+    world.submit("a", ResourceConfig=on(2), Tags=[{"Key": "team", "Value": "x"}, *given])
+    if since is not None:
+        world.commands.set_priority("a", since, ROOT)
+    configure(world, teams=teams, **document)
+    if refusal:
+        with pytest.raises(InvalidRequest, match=refusal):
+            change(world, **wanted)
+        world.commands.set_priority("a", 10, ROOT)
+    change(world, **wanted)
+    assert get_job(world.table, "a").priority == (10 if refusal else since)
+
+
 def test_a_job_that_enters_the_queue_of_another_team_needs_room_there_and_loses_its_place(world: World) -> None:
     three(world)
     teams: dict[str, Any] = {"default": {}}

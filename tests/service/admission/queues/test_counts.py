@@ -17,7 +17,9 @@ from headway_service.admission.queues import recounts as queue_recounts
 from headway_service.admission.queues.recounts import COUNTED_EACH_MS, QueueRecounts
 from headway_service.config.authorization import Caller
 from headway_service.errors import QueueFull, RetryLater
+from headway_service.pools.apply_config import apply_configuration
 from headway_service.ports.table import Delete, Equals, Item, Key, Put, Tally, Write
+from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.ledger import read_ledger
 from headway_service.store.queue_tail import MAX_TAIL
 from headway_service.store.records import queue_count
@@ -75,7 +77,7 @@ class Queue(World):
         self.submitted = 0
         self.fill(waiting, "someone")
 
-    def fill(self, number: int, owner: str) -> None:
+    def fill(self, number: int, owner: str, team: str = "") -> None:
         """Add entries as submissions of older code would."""
         for _ in range(number):
             self.submitted += 1
@@ -86,6 +88,7 @@ class Queue(World):
                 priority=1,
                 entry_time=0,
                 owned_by=owner_hash(owner),
+                team=team,
             )
             self.table.write([entry.put()])
 
@@ -242,6 +245,18 @@ def test_a_released_job_is_added_to_the_count() -> None:
     queue.commands.release(f"job-{queue.submitted}", ADA)
     count = queue.stored()
     assert count is not None
+    assert count.items == LONG + 1
+
+
+def test_a_job_that_goes_to_another_team_is_added_to_the_count_of_its_queue() -> None:
+    queue = Queue()
+    queue.configuration.write(json.dumps({"pools": {P5: {"size": 1}}, "teams": {"a": {}, "b": {}}}))
+    apply_configuration(queue.table, queue.configuration, queue.clock)
+    queue.fill(LONG, "someone", "b")
+    queue.count()
+    queue.submitter.submit(request("mine", Tags=[{"Key": "team", "Value": "a"}]), ADA)
+    queue.changes.change("mine", RequestChange(tags={"team": "b"}), ADA)
+    count = QueueCountRecord.parse(queue.table.get(QueueCountRecord.key(QueueEntry.partition(P5, "b"))) or {})
     assert count.items == LONG + 1
 
 

@@ -127,7 +127,13 @@ class Review:
 
 
 def admit(
-    submitted: Any, configuration: Configuration, caller: Caller, home: str | None = None, *, left_spot: bool = False
+    submitted: Any,
+    configuration: Configuration,
+    caller: Caller,
+    home: str | None = None,
+    *,
+    left_spot: bool = False,
+    priority: int | None = None,
 ) -> Admitted:
     """Check a CreateTrainingJob request. A refusal names each field that is wrong, for whatever reason.
 
@@ -139,6 +145,7 @@ def admit(
         caller: the caller.
         home: the team if the tags name none; None for that of the caller's jobs.
         left_spot: whether the job has moved to on-demand instances, so that their pools count.
+        priority: the priority that the job has, which counts in place of that of its tags; None for a new job.
 
     Raises:
         InvalidRequest: it is not a request that SageMaker would take, or the queue cannot run it.
@@ -173,7 +180,7 @@ def admit(
         submission = arrays.as_member(submission, sweep)
         request = submission.request
     training = TrainingRequest.parse(request)
-    found = _review(training, configuration, caller, home, left_spot=left_spot)
+    found = _review(training, configuration, caller, home, left_spot=left_spot, priority=priority)
     others = _other_requests(submission)
     awaiting = [*dependencies.errors(submission.depends_on, request), *template_errors, *arrays.errors(submission)]
     awaiting += reuse.errors(submission.reuse, submission.reuse_unpinned)
@@ -317,6 +324,7 @@ def _review(
     home: str,
     *,
     left_spot: bool = False,
+    priority: int | None = None,
 ) -> Review:
     """See :func:`review`; ``home`` is the caller's team if the review is for all callers of all teams."""
     errors = request_schema.check(request.raw)
@@ -325,7 +333,7 @@ def _review(
     if _sound("Tags", errors):
         named = request.named_teams
         errors += team_access.team_errors(named, caller, home, configuration)
-        errors += _tag_errors(request, home, configuration)
+        errors += _tag_errors(request, home, configuration, priority)
     if _sound("ResourceConfig", errors):
         errors += _resource_errors(request)
         errors += training_plans.errors(request, configuration)
@@ -370,7 +378,9 @@ def _sound(part: str, errors: Sequence[FieldError]) -> bool:
     return not any(error.field.startswith(part) for error in errors)
 
 
-def _tag_errors(request: TrainingRequest, home: str, configuration: Configuration) -> Iterator[FieldError]:
+def _tag_errors(
+    request: TrainingRequest, home: str, configuration: Configuration, priority: int | None
+) -> Iterator[FieldError]:
     tags = request.listed_tags
     if len(tags) > MAX_TAGS:
         message = f"has {len(tags)} entries; the queue adds 2 to SageMaker's 50, so use at most {MAX_TAGS}"
@@ -383,7 +393,7 @@ def _tag_errors(request: TrainingRequest, home: str, configuration: Configuratio
             yield FieldError(field=f"Tags[{i}].Key", message=f"is {key!r}, which the queue sets itself: remove it")
         if key.lower().startswith("aws:"):
             yield FieldError(field=f"Tags[{i}].Key", message=f"is {key!r}; keys that begin with 'aws:' are AWS's own")
-    yield from _priority_errors(request, home, configuration)
+    yield from _priority_errors(request, home, configuration, priority)
     yield from _preemptible_errors(request, configuration)
     yield from training_plans.tag_errors(request)
     yield from _interval_errors(request)
@@ -399,11 +409,21 @@ def _interval_errors(request: TrainingRequest) -> Iterator[FieldError]:
             yield FieldError(field=f"Tags[{i}].Key", message=message)
 
 
-def _priority_errors(request: TrainingRequest, home: str, configuration: Configuration) -> Iterator[FieldError]:
+def _priority_errors(
+    request: TrainingRequest, home: str, configuration: Configuration, priority: int | None
+) -> Iterator[FieldError]:
     found = request.priorities
     team = charged_team(request.tags, configuration, home)
     most = configuration.max_priority(team)
     of_team = f" for the team {team}" if most < configuration.priority.maximum else ""
+    if priority is not None:
+        # The tags keep the priority of the submission, which nobody can change.
+        if priority > most:
+            message = (
+                f"of the job is {priority}, and the highest{of_team} is {most}: lower it first, then change the job"
+            )
+            yield FieldError(field="priority", message=message)
+        return
     for i, value in found:
         if not (value.isascii() and value.isdecimal() and int(value) <= most):
             message = f"is {value!r:.40}; a priority is a whole number from 0 to {most}{of_team}, higher goes first"

@@ -101,6 +101,8 @@ class RequestChanges:
             RetryLater: others keep changing it.
         """
 
+        checked: list[QueueLimits] = []
+
         def change(job: JobRecord) -> JobUpdate | None:
             self._require_changeable(job)
             request = find_request(self._table, job.job_name)
@@ -109,22 +111,38 @@ class RequestChanges:
             changed = wanted.apply(request)
             if changed == request:
                 return None
-            return self._update(job, request, changed, wanted, caller)
+            return self._update(job, request, changed, wanted, caller, checked)
 
         job, changed = self._editor.edit(name, caller, Action.CHANGE, change, "request changed")
+        for limits in checked[-1:]:
+            limits.record(job)
+            limits.store_counts()
         if changed:
             logger.info("changed", extra={"job": name, "demand": job.demand, "limit_ms": job.limit_ms})
         return self._explainer.explain([job])[0]
 
     def _update(
-        self, job: JobRecord, request: Mapping[str, Any], changed: Any, wanted: RequestChange, caller: Caller
+        self,
+        job: JobRecord,
+        request: Mapping[str, Any],
+        changed: Any,
+        wanted: RequestChange,
+        caller: Caller,
+        checked: list[QueueLimits],
     ) -> JobUpdate:
-        """The change of a job from one request to another."""
+        """The change of a job from one request to another. Limits that it is checked against are added to ``checked``."""
         configuration, now_ms = self._configuration(), self._clock()
         # The job stays its owner's, and in its team, whoever changes it.
         owner = Caller(arn=job.owner or caller.arn, account=caller.account)
         submission = Submission(request=changed, depends_on=_depends_on(job))
-        admitted = admit(submission, configuration, owner, home=job.team or None, left_spot=job.on_demand)
+        admitted = admit(
+            submission,
+            configuration,
+            owner,
+            home=job.team or None,
+            left_spot=job.on_demand,
+            priority=job.priority,
+        )
         if pools := training_plans.plan_pools(admitted.demand):
             plans = find_plans(self._table, pools)
             training_plans.require_usable(admitted.demand, plans, configuration, now_ms)
@@ -162,7 +180,9 @@ class RequestChanges:
             **place,
         )
         if _queues(moved) - _queues(job):
-            QueueLimits(self._table, configuration.limits, job.owner, self._machine_clock).require(moved)
+            limits = QueueLimits(self._table, configuration.limits, job.owner, self._machine_clock)
+            limits.require(moved)
+            checked.append(limits)
         return moved, writes
 
     def _require_changeable(self, job: JobRecord) -> None:
