@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from headway_service.admission.submission import Submission
 from headway_service.config.authorization import Caller
 from headway_service.errors import QueueFull
 from headway_service.jobs.position import JobView
@@ -109,6 +110,44 @@ def test_a_held_job_is_released_only_if_its_queue_has_room(world: World) -> None
     assert get_job(world.table, "a1").held
     world.commands.stop("a2", ROOT)
     assert not world.commands.release("a1", ADA).job.held
+
+
+ARRAY = 5
+
+
+@pytest.mark.parametrize("at_once", [None, 1], ids=["all its members are made", "most members are not made"])
+@pytest.mark.parametrize(
+    ("limit", "jobs", "fits"),
+    [
+        ("waitingPerTeam", 0, True),
+        ("waitingPerTeam", 1, False),
+        ("waitingPerOwner", 0, True),
+        ("waitingPerOwner", 1, False),
+    ],
+    ids=["alone", "beside another job", "alone, by owner", "beside another job, by owner"],
+)
+def test_a_held_array_is_released_only_if_its_queue_has_room_for_its_waiting_members(
+    world: World, limit: str, jobs: int, at_once: int | None, *, fits: bool
+) -> None:
+    configure(world, limits={"waitingPerTeam": 100, "waitingPerOwner": 100, limit: ARRAY})
+    submit(world, "runs", BOB, ResourceConfig=on(4), Environment={"SANDBOX_RUN_SECONDS": "7200"})
+    world.tick()
+    sweep = {"grid": {"lr": [str(number) for number in range(ARRAY)]}}
+    world.submitter.submit(Submission(request=request("sweep"), sweep=sweep, at_once=at_once), ADA)
+    world.tick()
+    world.commands.hold("sweep", ADA)
+    world.tick()
+    for number in range(jobs):
+        submit(world, f"job-{number}", ADA)
+    if fits:
+        assert not world.commands.release("sweep", ADA).job.held
+        return
+    with pytest.raises(QueueFull, match=f"wait for {P5}, and {ARRAY} may"):
+        world.commands.release("sweep", ADA)
+    assert get_job(world.table, "sweep").held
+    world.commands.stop("sweep_0", ADA)
+    world.tick()
+    assert not world.commands.release("sweep", ADA).job.held
 
 
 def test_a_repeated_submission_is_answered_although_it_took_the_last_place(world: World) -> None:

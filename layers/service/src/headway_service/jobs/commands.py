@@ -203,10 +203,10 @@ class JobCommands:
             _require_unended(job, "there is nothing to release")
             if not job.held:
                 return None
-            if job.array is not None:
-                return transitions.hold_array(job, reasons.released(caller.name), self._clock(), held=False)
             limits = QueueLimits(self._table, self._configuration().limits, job.owner, self._machine_clock)
             limits.require(job)
+            if job.array is not None:
+                return transitions.hold_array(job, reasons.released(caller.name), self._clock(), held=False)
             checked.append(limits)
             team = find_team(self._table, job.team) if job.team else None
             reason, machine_ms = reasons.released(caller.name), self._machine_clock()

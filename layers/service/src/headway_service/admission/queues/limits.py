@@ -52,10 +52,12 @@ class QueueLimits:
     def require(self, job: JobRecord) -> None:
         """Check that a job may enter its queues.
 
+        An array enters with its members that are no jobs yet. Those that are set aside wait in the queues already.
+
         Raises:
             QueueFull: a queue is at its limit.
         """
-        limits, entering = self._limits, job.array.count if job.array is not None else 1
+        limits, entering = self._limits, job.array.unmade if job.array is not None else 1
         to_come = self._unmade(job) if job.array is not None else {}
         whose = f" of the team {job.team}" if job.team else ""
         for pool in job.pools:
@@ -85,6 +87,8 @@ class QueueLimits:
         for item in self._table.query(LEDGER, prefix=OpenArrayRecord.key("").sk, limit=MAX_OPEN_ARRAYS):
             array = find_job(self._table, OpenArrayRecord.parse(item).job_name)
             if array is None or array.array is None or array.team != job.team or array.ending is not None:
+                continue
+            if array.job_name == job.job_name:
                 continue
             unmade, own = array.array.unmade, owner_hash(array.owner) == self._mark
             for pool in array.pools:
