@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count as count_from
 
 import pytest
 from hypothesis import given, settings
@@ -217,16 +218,67 @@ def test_a_number_that_is_too_low_lets_jobs_in_until_the_next_count_only(repaire
         queue.enter()
 
 
-def test_what_is_added_to_a_count_that_was_deleted_is_no_count() -> None:
+@pytest.mark.parametrize("is_left", [False, True], ids=["nothing is left of it", "a correction is left of it"])
+def test_nothing_is_added_to_a_count_that_was_deleted(*, is_left: bool) -> None:
     queue = Queue(3 * LONG)
     queue.count()
+    known = queue.stored()
     context = queue.submitter.context(ADA)
     queue.submitter.enqueue(request("mine"), ADA, None, context)
     queue.table.write([Delete(key=KEY)])
+    assert known is not None
+    if is_left:
+        queue.table.write([known.correct(LINE, 3 * LONG, "someone", LONG, queue.machine_clock())])
+    before = queue.table.get(KEY)
     context.limits.store_counts()
-    assert queue.table.get(KEY) is not None
+    assert queue.table.get(KEY) == before
     assert queue.stored() is None
     assert tallied(queue) > 2 * LONG
+
+
+OTHERS = [owner_hash(f"other-{number}") for number in range(MAX_COUNTED_OWNERS)]
+MINE = owner_hash(ADA.arn)
+RECOUNTS: list[tuple[str, list[str], list[str]]] = [
+    # what was counted before the submission, and since
+    ("the owner had a number", [MINE] * 400, [each for each in OTHERS for _ in range(401)] + [MINE] * 400),
+    ("the owner has a number", [each for each in OTHERS for _ in range(401)] + [MINE] * 400, [MINE] * 400),
+    ("the owner had a number and has one", [MINE] * 400, [MINE] * 400),
+    ("the owner has none", [each for each in OTHERS for _ in range(401)] + [MINE] * 400, OTHERS * 402 + [MINE] * 400),
+]
+
+
+@pytest.mark.parametrize(("before", "since"), [row[1:] for row in RECOUNTS], ids=[row[0] for row in RECOUNTS])
+def test_a_job_that_enters_while_its_queue_is_counted_again_is_added_to_the_new_count(
+    before: list[str], since: list[str]
+) -> None:
+    queue = Queue(2 * LONG, 10_000, 10_000)
+    queue.table.write([QueueCountRecord.of(before, queue.machine_clock()).put(LINE)])
+    context = queue.submitter.context(ADA)
+    queue.submitter.enqueue(request("mine"), ADA, None, context)
+    queue.table.write([QueueCountRecord.of(since, queue.machine_clock() + 1).put(LINE)])
+    context.limits.store_counts()
+    count = queue.stored()
+    assert count is not None
+    assert count.items == len(since) + 1
+    assert count.of_owner(MINE) >= 401
+
+
+def test_a_job_is_not_added_if_its_queue_is_counted_once_more_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = Queue(2 * LONG)
+    queue.count()
+    context = queue.submitter.context(ADA)
+    queue.submitter.enqueue(request("mine"), ADA, None, context)
+    write, counted_ms = queue.table.write, count_from(queue.machine_clock() + 1)
+
+    def counted_first(writes: Sequence[Write]) -> None:
+        write([QueueCountRecord.of(["someone"] * LONG, next(counted_ms)).put(LINE)])
+        write(writes)
+
+    monkeypatch.setattr(queue.table, "write", counted_first)
+    context.limits.store_counts()
+    count = queue.stored()
+    assert count is not None
+    assert count.items == LONG
 
 
 def test_a_count_that_cannot_be_stored_fails_no_submission() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headway_service.config.document import Limits
-from headway_service.errors import RetryLater
+from headway_service.errors import Conflict, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table, Write
 from headway_service.store.queue_tail import QueueTail
@@ -77,10 +77,28 @@ class QueueCounts:
             if write is None:
                 continue
             try:
-                self._table.write([write])
-            except RetryLater:
+                self._store(partition, write, entered)
+            except (Conflict, RetryLater):
                 logger.warning("the count of a queue was not stored", extra={"queue": partition})
         self._entered.clear()
+
+    def _store(self, partition: str, write: Write, entered: int) -> None:
+        """Store a count; if the queue was counted since its count was read, the jobs are added to the new one.
+
+        That may have them already: then its numbers are larger than necessary until the next one.
+
+        Raises:
+            Conflict: the count is gone, or the queue was counted once more.
+            RetryLater: the table does not answer.
+        """
+        try:
+            self._table.write([write])
+        except Conflict:
+            item = self._table.get(QueueCountRecord.key(partition))
+            if item is None or not is_count(item):
+                raise
+            count = QueueCountRecord.parse(item)
+            self._table.write([count.add(partition, entered, self._owner, self._machine_clock())])
 
     def _write(self, partition: str, entered: int) -> Write | None:
         """The write of a count; None for a short queue, which has none."""

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from headway_service.ports.table import Item, Key, Put, Update
+from headway_service.ports.table import Equals, Item, Key, Put, Update
 from headway_service.store.records.base import Record
 
 MAX_COUNT_AGE_MS = 600_000
@@ -92,8 +92,8 @@ class QueueCountRecord(Record):
     def add(self, partition: str, entered: int, owner: str, machine_ms: int) -> Update:
         """The write that adds jobs that have entered the queue.
 
-        It has no condition, so that simultaneous submissions do not conflict. Should the item be gone, what it makes
-        is no count (:func:`is_count`).
+        Fails if the queue was counted again since this count was read: the owner may have a number of his own in only
+        one of the two. Simultaneous submissions do not conflict.
 
         Args:
             partition: the queue.
@@ -102,7 +102,12 @@ class QueueCountRecord(Record):
             machine_ms: the machine time, ms.
         """
         adds = {"items": entered, _OWNER + owner if owner in self.owners else "others": entered}
-        return Update(key=self.key(partition), sets={"expiresAt": _expiry(machine_ms)}, adds=adds)
+        return Update(
+            key=self.key(partition),
+            sets={"expiresAt": _expiry(machine_ms)},
+            adds=adds,
+            requires=Equals("countedMs", self.counted_ms),
+        )
 
     def correct(self, partition: str, items: int, owner: str, of_owner: int, machine_ms: int) -> Update:
         """The write that replaces the number of all jobs and of one owner's; other owners keep theirs, and their time.
@@ -121,7 +126,7 @@ class QueueCountRecord(Record):
 
 
 def is_count(item: Item | None) -> bool:
-    """Whether an item is a count, and not only what was added to one that the table had deleted."""
+    """Whether an item is a count, and not only what was corrected of one that the table had deleted."""
     return item is not None and "countedMs" in item
 
 
