@@ -17,6 +17,7 @@ from headway_service.arrays.turn import next_turn
 from headway_service.config.authorization import Caller
 from headway_service.errors import InvalidRequest, JobEnded, JobNotFound, NameInUse, NotWaiting, QueueFull
 from headway_service.jobs.position import JobView
+from headway_service.ports.table import Delete, Key
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.store.ledger import read_ledger
@@ -315,6 +316,77 @@ def test_the_members_of_an_array_are_listed_with_their_results(world: World) -> 
     assert world.queries.members("sweep", 4, 4, ROOT)[2] is None
     with pytest.raises(InvalidRequest, match="is no array"):
         world.queries.members("sweep_0", 0, 1, ROOT)
+
+
+JOB, REQUEST = JobRecord.key("sweep"), request_key("sweep")
+FORGOTTEN: list[tuple[str, list[Key], int, dict[str, str] | None, dict[str, str] | None]] = [
+    # what the table has forgotten, members of a new array of that name, parameters, hyperparameters of the request
+    ("nothing", [], 0, {"seed": "4"}, {"seed": "4"}),
+    ("the array", [JOB], 0, None, {"seed": "4"}),
+    ("the request of the array", [REQUEST], 0, {}, None),
+    ("the array and its request", [JOB, REQUEST], 0, None, None),
+    ("the array, and a smaller one has its name", [JOB], 2, None, None),
+    ("the array, and an equal one has its name", [JOB], 12, None, None),
+]
+
+
+@pytest.mark.parametrize(
+    ("gone", "count", "parameters", "shown"), [row[1:] for row in FORGOTTEN], ids=[row[0] for row in FORGOTTEN]
+)
+@pytest.mark.parametrize("is_changed", [False, True], ids=["", "with a request of its own"])
+def test_a_member_is_shown_after_the_table_has_forgotten_its_array(
+    gone: list[Key],
+    count: int,
+    parameters: dict[str, str] | None,
+    shown: dict[str, str] | None,
+    *,
+    is_changed: bool,
+) -> None:
+    world = World(pools={P5: 12})
+    sweep(world, document={"grid": {"seed": list(range(12))}})
+    if is_changed:
+        world.changes.change("sweep_04", RequestChange(max_runtime_s=3600), ROOT)
+    run_to_the_end(world)
+    for key in gone:
+        world.table.write([Delete(key=key)])
+    if count:
+        sweep(world, document={"grid": {"seed": list(range(50, 50 + count))}})
+    seen, _, found, _, member = world.queries.show("sweep_04", ROOT)
+    assert seen.job.job_state is JobState.COMPLETED
+    assert (None if member is None else member.parameters) == parameters
+    assert found.request.get("HyperParameters") == ({"seed": "4"} if is_changed else shown)
+
+
+@pytest.mark.parametrize(
+    ("gone", "is_again", "seed"),
+    [([], False, "4"), ([JOB, REQUEST], False, "4"), ([JOB], True, "54"), ([JOB, REQUEST], True, "54")],
+    ids=["nothing", "the array", "the array, and another one has its name", "all of it, and another one has its name"],
+)
+def test_a_request_that_is_left_of_a_member_is_not_that_of_a_later_one(
+    gone: list[Key], seed: str, *, is_again: bool
+) -> None:
+    world = World(pools={P5: 12})
+    sweep(world, document={"grid": {"seed": list(range(12))}})
+    world.changes.change("sweep_04", RequestChange(max_runtime_s=3600), ROOT)
+    run_to_the_end(world)
+    for key in gone:
+        world.table.write([Delete(key=key)])
+    if is_again:
+        sweep(world, document={"grid": {"seed": list(range(50, 62))}})
+    found = find_request(world.table, "sweep_04")
+    assert found is not None
+    assert found["HyperParameters"] == {"seed": seed}
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["whole", "its request is forgotten"])
+def test_the_members_of_an_array_are_listed_without_its_request(world: World, *, gone: bool) -> None:
+    sweep(world)
+    run_to_the_end(world)
+    if gone:
+        world.table.write([Delete(key=REQUEST)])
+    _, found, _ = world.queries.members("sweep", 0, 1, ROOT)
+    assert [each.parameters for each in found] == [{} if gone else {"lr": "0.1", "layers": "2"}]
+    assert [each.result is not None for each in found] == [True]
 
 
 @pytest.mark.parametrize("hides", [False, True])

@@ -107,7 +107,7 @@ class Accountant:
 
     def _dimensions(self, job: JobRecord, tags: Sequence[str]) -> list[tuple[str, str]]:
         """The dimensions other than pools and teams, and the name of the job in each."""
-        request = (find_request(self._table, job.job_name) or {}) if tags else {}
+        request = (find_request(self._table, job.job_name, job.accepted_time) or {}) if tags else {}
         values = tags_in(request.get("Tags")) if tags else {}
         return [
             ("owner", job.owner or ""),

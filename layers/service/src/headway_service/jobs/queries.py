@@ -23,7 +23,7 @@ from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRec
 from headway_service.store.records.job import JobRecord, StoredRequest
 from headway_service.store.records.listed_job import ListedJob
 from headway_service.store.records.member import described_member, is_made
-from headway_service.store.repository import find_live_attempt, find_stored_request, get_job
+from headway_service.store.repository import find_job, find_live_attempt, find_stored_request, get_job
 
 MAX_LISTED_MEMBERS = 1000
 """Members of an array in one answer. Those that have ended are read with one query, others one by one."""
@@ -89,7 +89,7 @@ class JobQueries:
         """
         job = get_job(self._table, name)
         attempt = find_live_attempt(self._table, job)
-        stored = find_stored_request(self._table, job.job_name) or StoredRequest(first={})
+        stored = find_stored_request(self._table, job.job_name, job.accepted_time) or StoredRequest(first={})
         configuration = self._configuration()
         covered = utilization_coverage(attempt, stored.of(attempt.alternative), configuration) if attempt else ()
         details = self._may_see_details(caller, job)
@@ -120,22 +120,26 @@ class JobQueries:
             InvalidRequest: it is no array.
         """
         array = get_job(self._table, name)
-        stored = find_stored_request(self._table, array.job_name)
-        if array.array is None or stored is None or stored.sweep is None:
+        if array.array is None:
             raise InvalidRequest(f"`{name}` is no array, so it has no members: show the job itself")
-        details = self._may_see_details(caller, array)
         end = min(begin + limit, array.array.count)
+        return array, self._members(array, begin, end, caller), end if end < array.array.count else None
+
+    def _members(self, array: JobRecord, begin: int, end: int, caller: Caller) -> list[MemberView]:
+        """A range of the members of an array, as a caller may see them."""
+        stored = find_stored_request(self._table, array.job_name)
+        # The table may forget the request of an array that has ended before the array.
+        sweep = stored.sweep if stored is not None and self._may_see_details(caller, array) else None
         results = self._results(array, begin, end)
-        members = [
+        return [
             MemberView(
                 index=index,
-                parameters=stored.sweep.values(index) if details else {},
+                parameters=sweep.values(index) if sweep is not None else {},
                 result=results.get(index),
                 job=None if index in results else self._member(array, index),
             )
             for index in range(begin, end)
         ]
-        return array, members, end if end < array.array.count else None
 
     def _results(self, array: JobRecord, begin: int, end: int) -> dict[int, MemberResultRecord]:
         """What the members of a range that have ended have given."""
@@ -153,10 +157,13 @@ class JobQueries:
         return get_job(self._table, member_name(array.job_name, index, array.array.count if array.array else 0))
 
     def _of_member(self, job: JobRecord, caller: Caller) -> MemberView | None:
-        """A member of an array as a caller may see it; None for other jobs."""
-        if not job.member_of:
+        """A member of an array as a caller may see it; None for other jobs, and if the array is forgotten."""
+        array = find_job(self._table, job.member_of) if job.member_of else None
+        # The table forgets an array and its members in any order, and another array may have the name since.
+        if array is None or array.accepted_time != job.accepted_time:
             return None
-        _, (member,), _ = self.members(job.member_of, job.index or 0, 1, caller)
+        index = job.index or 0
+        (member,) = self._members(array, index, index + 1, caller)
         return member
 
     def _may_see_details(self, caller: Caller, job: JobRecord) -> bool:

@@ -242,7 +242,7 @@ class Twins:
         return outputs_digest(outputs_of(self._stored(source).first, source.output_attempt)["output"], reader)
 
     def _stored(self, source: JobRecord) -> StoredRequest:
-        stored = find_stored_request(self._table, source.job_name)
+        stored = find_stored_request(self._table, source.job_name, source.accepted_time)
         if stored is None:
             raise NotReusable("the queue no longer has its request")
         return stored

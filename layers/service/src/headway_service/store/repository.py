@@ -107,23 +107,26 @@ def find_member(table: Table, name: str) -> JobRecord | None:
     return made or described_member(array, index)
 
 
-def find_request(table: Table, job: str) -> dict[str, Any] | None:
+def find_request(table: Table, job: str, accepted_ms: int | None = None) -> dict[str, Any] | None:
     """The CreateTrainingJob request of a job: what it prefers.
 
     Args:
         table: the table.
         job: the name of the job.
+        accepted_ms: see :func:`find_stored_request`.
     """
-    stored = find_stored_request(table, job)
+    stored = find_stored_request(table, job, accepted_ms)
     return None if stored is None else stored.first
 
 
-def find_stored_request(table: Table, job: str) -> StoredRequest | None:
+def find_stored_request(table: Table, job: str, accepted_ms: int | None = None) -> StoredRequest | None:
     """The CreateTrainingJob request of a job, with its alternatives.
 
     Args:
         table: the table.
         job: the name of the job.
+        accepted_ms: when it was accepted, ms, if it may be a member that has ended: the table forgets an array and its
+            members in any order, and the name of the array may be in use again. None for a member of the present one.
     """
     item = table.get(request_key(job))
     own = StoredRequest.parse(item) if item is not None else None
@@ -132,11 +135,13 @@ def find_stored_request(table: Table, job: str) -> StoredRequest | None:
         return own
     name, index = member
     of_array = table.get(request_key(name))
-    if of_array is None:
+    shared = StoredRequest.parse(of_array) if of_array is not None else None
+    if accepted_ms is None and shared is not None:
+        accepted_ms = shared.accepted_ms
+    # What is left of a forgotten array of that name is not this member's.
+    if own is not None and accepted_ms in {None, own.accepted_ms}:
         return own
-    shared = StoredRequest.parse(of_array)
-    # A request of its own that is left of a forgotten array of that name is not this member's.
-    return own if own is not None and own.accepted_ms == shared.accepted_ms else shared.of_member(job, index)
+    return shared.of_member(job, index) if shared is not None and shared.accepted_ms == accepted_ms else None
 
 
 def find_request_of(table: Table, attempt: AttemptRecord) -> dict[str, Any] | None:

@@ -44,7 +44,7 @@ def fill_in_outputs(table: Table, request: str, job: JobRecord, *, beside_bytes:
         return request
     if job.array is not None:
         raise OutputsUnusable(f"`{job.job_name}` is an array: name one of its members, such as `{job.job_name}_0`")
-    own = find_request(table, job.job_name)
+    own = find_request(table, job.job_name, job.accepted_time)
     if own is None:
         raise OutputsUnusable("the queue no longer has its request")
     try:
