@@ -360,6 +360,17 @@ def test_a_priority_is_changed(page: Page, queue: Queue, clock: Clock) -> None:
     expect(page.get_by_role("row", name="Priority 7")).to_be_visible()
 
 
+@pytest.mark.parametrize("name", ["%", "%E9", "50%-of"])
+def test_an_address_that_is_no_name_of_a_job_is_told_and_the_page_goes_on(
+    page: Page, queue: Queue, clock: Clock, name: str
+) -> None:
+    page.goto(page.url.partition("#")[0] + f"#job/{name}")
+    expect(page.locator("#message")).not_to_be_empty()
+    queue.do("submit", "urgent", 9, "search", 1)
+    clock.now_s += 61
+    expect(page.locator("#state")).to_contain_text("1 waiting")
+
+
 def test_a_lost_connection_is_shown_and_comes_back(page: Page, queue: Queue, clock: Clock) -> None:
     expect(page.locator("#state")).to_contain_text("1 running")
     queue.do("refuse", "on")

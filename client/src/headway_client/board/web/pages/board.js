@@ -49,8 +49,17 @@ function now() {
 
 function route() {
   const [page, name] = location.hash.replace(/^#/, "").split("/");
-  if (page === "job" && name) return { page, name: decodeURIComponent(name) };
+  if (page === "job" && name) return { page, name: decoded(name) };
   return { page: PAGES.some(([each]) => each === page) ? page : "now" };
+}
+
+// A part of the address, which somebody may have typed. A lone % is no code of a character, and stands for itself.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 async function draw() {
