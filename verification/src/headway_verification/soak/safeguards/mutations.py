@@ -345,10 +345,12 @@ _MADE_AGAIN = (
 )
 _MAY_COME_AFTER = "a resume in progress when a pause begins may equally follow it"
 
+_IS_A_BOUND = "a count only lets jobs in, and a limit that is passed until the next count breaks no invariant"
 _EITHER_ANSWERS = "the job that computes meanwhile computes the same, so the outputs of either answer equal jobs"
 
 REASONS: dict[tuple[str, str, str], str] = {
     ("note_outputs", "reuse", "has the jobName that was read"): _EITHER_ANSWERS,
+    ("QueueCounts._write", "count", "has the countedMs that was read"): _IS_A_BOUND,
     **dict.fromkeys(
         [
             (function, "pool", "exists")

@@ -14,6 +14,7 @@ from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_service.config.schedule import Day
 from headway_service.events.publisher import MAX_TRIES
 from headway_service.sagemaker_api.launch_request import MIN_PENDING_TIME_S
+from headway_service.store.queue_tail import MAX_TAIL
 from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.tempers import Temper
@@ -72,6 +73,7 @@ from headway_verification.soak.trials.steps import (
     throttle_launches,
     tick,
     touch_input,
+    undercount,
     wait,
     watch,
     write_input,
@@ -126,6 +128,9 @@ _TRAILING = (
 )
 _THREE_WAIT = (submit("a"), submit("b"), submit("c", (G5, 1)))
 """Three jobs wait for instances that are free."""
+
+_UNCOUNTED = tuple(f"j{number}" for number in range(MAX_TAIL + 1))
+"""The jobs of a queue that is longer than the end that is read of it. With a limit of as many, it is not counted."""
 
 _REQUEUES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "requeue"}}
 NOTIFIES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "notify"}}
@@ -225,6 +230,16 @@ SITUATIONS: dict[str, Scenario] = {
     "jobs are submitted in a batch": Scenario(prepare=run_steps(), begin=submit_batch("a", "b", "c")),
     "jobs are submitted in a batch, of which one is there": Scenario(
         prepare=run_steps(submit("b")), begin=submit_batch("a", "b", "c")
+    ),
+    "a job is submitted to a queue that has a count": Scenario(
+        prepare=run_steps(
+            configure(POOLS, limits={"waitingPerTeam": len(_UNCOUNTED), "waitingPerOwner": len(_UNCOUNTED)}),
+            submit_batch(*_UNCOUNTED),
+            undercount,
+            # Eventually consistent reads show the jobs.
+            *(ask("GET", "/jobs/j16"),) * 8,
+        ),
+        begin=submit("j"),
     ),
     "a job is submitted after another": Scenario(prepare=run_steps(submit("a")), begin=submit_after("j", "a")),
     "changes of jobs are published": Scenario(

@@ -19,6 +19,8 @@ from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger, read_pools
 from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.records.feed import FEED_KEPT_S, FeedEntry, FeedHead
+from headway_service.store.records.queue_count import QueueCountRecord
+from headway_service.store.records.queue_entry import QueueEntry
 from headway_verification.soak.cooperative_scheduler import Process, Thread, ThreadChoice
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.plan import Fault
@@ -89,6 +91,12 @@ def begin_chain(queue: Deployment) -> None:
     last = int(START_S * 1000) - 1
     begins = FeedEntry(position=last, next=last + 1, is_link=True, events=(), expires_at=int(START_S) + FEED_KEPT_S)
     queue.write_by_hand([FeedHead(last=last, chained_from_ms=0).put(None), begins.put()])
+
+
+def undercount(queue: Deployment) -> None:
+    """Store a count of a queue that is too low, as after jobs that have entered without being added."""
+    count = QueueCountRecord(items=1, counted_ms=queue.clock(), others=1)
+    queue.write_by_hand([count.put(QueueEntry.partition(P5))])
 
 
 def submit_idle(name: str, profile: str = "0:0", run_s: int = 3000) -> Begin:
