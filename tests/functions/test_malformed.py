@@ -56,7 +56,9 @@ def test_a_malformed_submission_is_refused_and_nothing_is_stored(functions: Func
     assert functions.http("GET", "/jobs")[1]["jobs"] == []
 
 
-MANY_ERRORS = {"HyperParameters": {f"k{number:02}": number for number in range(MAX_REPORTED_FIELDS + 1)}}
+MANY_ERRORS: dict[str, Any] = {
+    "HyperParameters": {f"k{number:02}": number for number in range(MAX_REPORTED_FIELDS + 1)}
+}
 """More errors than a refusal names: each value is a number, where SageMaker takes text only."""
 
 

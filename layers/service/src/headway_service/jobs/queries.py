@@ -38,7 +38,7 @@ class MemberView:
 
     Attributes:
         index: which one it is.
-        parameters: the hyperparameters that the sweep gives it, if the caller may see them.
+        parameters: the hyperparameters that the sweep gives it, if the caller may see them and the table has them.
         result: what it has given, once it has ended and the array knows.
         job: the member itself before that.
     """

@@ -100,7 +100,6 @@ class RequestChanges:
             QueueFull: see :meth:`headway_service.admission.queues.limits.QueueLimits.require`.
             RetryLater: others keep changing it.
         """
-
         checked: list[QueueLimits] = []
 
         def change(job: JobRecord) -> JobUpdate | None:
@@ -130,7 +129,7 @@ class RequestChanges:
         caller: Caller,
         checked: list[QueueLimits],
     ) -> JobUpdate:
-        """The change of a job from one request to another. Limits that it is checked against are added to ``checked``."""
+        """The change of a job from one request to another. Limits that it was checked against join ``checked``."""
         configuration, now_ms = self._configuration(), self._clock()
         # The job stays its owner's, and in its team, whoever changes it.
         owner = Caller(arn=job.owner or caller.arn, account=caller.account)
