@@ -135,7 +135,7 @@ class Launcher:
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
 
     def is_tried_last(self, attempt: AttemptRecord) -> bool:
-        """Whether an attempt, which is pending, is launched again only after new ones, as its pools probe with others."""
+        """Whether a pending attempt is launched again only after new ones, as its pools probe with others."""
         if not self.needs_call(attempt) or attempt.lease_holder == self.holder:
             return False
         unanswered = attempt.unanswered_ms is not None or attempt.lease_holder != NOBODY
