@@ -88,6 +88,16 @@ def test_a_warm_pool_is_no_job_that_runs() -> None:
     assert predict_starts(snapshot(pool, job("next"), size=1), known(train=[60] * 20)) == {}
 
 
+def test_a_job_that_waits_again_beside_its_own_warm_pool_is_predicted() -> None:
+    waiting = [of("train", job("again", 5, limit_s=HOURS_12)), job("next")]
+    own = of("train", warm("again"))
+    assert isinstance(own, Allocation)
+    beside, alone = snapshot(own, *waiting, size=1), snapshot(*waiting, size=1)
+    runs = known(train=[60] * 20)
+    found = predict_starts(beside, runs)["next"]
+    assert minutes(found.about_ms) == pytest.approx(minutes(predict_starts(alone, runs)["next"].about_ms), abs=10)
+
+
 def test_only_the_jobs_that_are_asked_for_are_simulated_for() -> None:
     waiting = [of("train", job(name, 9 - number, limit_s=HOURS_12)) for number, name in enumerate("abc")]
     jobs = [each for each in waiting if isinstance(each, WaitingJob)]

@@ -93,6 +93,30 @@ def test_a_window_that_the_clocks_skip_is_left_out() -> None:
     assert told(sizes)[:2] == [("Sat 27 12:00", 8), ("Sun 04 00:10", 2)]
 
 
+@pytest.mark.parametrize("since", ["2027-03-26 23:30", "2027-03-22 00:00"], ids=["two-days-before", "six-days-before"])
+@pytest.mark.parametrize(
+    ("otherwise", "entries"),
+    [
+        (8, [entry(["sun"], "02:10", "02:50", 0)]),
+        (
+            0,
+            [
+                entry(ALL_DAYS[:6], "00:00", "24:00", 8),
+                entry(["sun"], "00:00", "02:10", 8),
+                entry(["sun"], "02:50", "00:00", 8),
+            ],
+        ),
+    ],
+    ids=["a-window", "the-time-between-windows"],
+)
+def test_a_smaller_size_that_the_clocks_skip_within_the_horizon_is_not_forgotten(
+    otherwise: int, entries: list[dict[str, Any]], since: str
+) -> None:
+    """The horizon of eight days has one Sunday, whose clocks skip the time."""
+    sizes = schedule(*entries, zone="Europe/Berlin", otherwise=otherwise).sizes(utc_ms(since))
+    assert [size for _, size in sizes] == [8, 0]
+
+
 times = st.integers(0, 23 * 60 + 59).map(lambda minute: f"{minute // 60:02}:{minute % 60:02}")
 
 

@@ -10,6 +10,7 @@ import pytest
 from headway.api_documents.dead_letters import LetterQueue
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_service.dead_letters.parser import (
+    CHECKED_SINCE,
     MAX_TEXT_CHARS,
     NOT_TOLD,
     Content,
@@ -152,6 +153,16 @@ EVENTS: list[tuple[str, DeadLetter, Content]] = [
         Content(about="a minute's run", remedy=Tick(), error_type="KeyError", error_message="'TrainingJobStatus'"),
     ),
     ("a minute that never reached the reconciler", letter(SCHEDULE), Content(about="a minute's run", remedy=Tick())),
+    (
+        "an alarm that the monitor failed on",
+        letter(record({"Records": [{"EventSource": "aws:sns", "Sns": {"Message": "{}"}}]})),
+        Content(
+            about="an alarm on a running job",
+            remedy=Lost(CHECKED_SINCE),
+            error_type="KeyError",
+            error_message="'TrainingJobStatus'",
+        ),
+    ),
     (
         "changes that were never told",
         letter(BATCH),

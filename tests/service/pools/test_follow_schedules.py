@@ -330,3 +330,42 @@ def test_a_shrink_stops_nobody_unless_the_pool_says_so(at_shrink: str) -> None:
     world.pass_time(10 * HOUR_S)
     report = world.tick()
     assert report.shrunk == ([] if at_shrink == "run" else ["a"])
+
+
+def test_a_forecast_knows_a_growth_that_the_next_tick_applies() -> None:
+    world = world_of({"days": ["fri"], "from": "08:00", "to": "18:00", "size": 1})
+    world.submit("two", ResourceConfig=on(2), StoppingCondition={"MaxRuntimeInSeconds": HOUR_S})
+    world.tick()
+    world.pass_time(10 * HOUR_S - 5, tick=False)
+    before = start_of(world, "two")
+    world.pass_time(20, tick=False)
+    due = start_of(world, "two")
+    assert before is not None
+    assert due is not None
+    assert due - before < 60_000
+
+
+def test_a_forecast_knows_that_a_job_that_stops_for_the_size_waits_again() -> None:
+    night = {"days": ["fri"], "from": "18:00", "to": "20:00", "size": 1}
+    world = world_of(night, atShrink="stop")
+    for name, priority in (("a", 5), ("b", 1)):
+        world.submit(name, priority, StoppingCondition={"MaxRuntimeInSeconds": 24 * HOUR_S}, Environment=LONG)
+    world.tick()
+    world.submit("c", 1, StoppingCondition={"MaxRuntimeInSeconds": 24 * HOUR_S}, Environment=LONG)
+    world.pass_time(10 * HOUR_S)
+    world.tick()
+    assert world.states("b") == {"b": "stopping"}
+    while_stopping = start_of(world, "c")
+    world.pass_time(200)
+    world.tick()
+    assert world.states("b") != {"b": "stopping"}
+    afterwards = start_of(world, "c")
+    assert while_stopping is not None
+    assert afterwards is not None
+    assert abs(while_stopping - afterwards) < 600_000
+
+
+def start_of(world: World, name: str) -> int | None:
+    """When a job starts by the forecast, ms."""
+    found = {each.seen.job.job_name: each.start_ms for each in world.forecast_service.forecast(None, 10).jobs}
+    return found[name]

@@ -152,6 +152,8 @@ class Allocation:
     claimed_by: str = ""
     #: Whether it was started although it may still run when a pool that stops attempts becomes smaller.
     stops_for_size: bool = False
+    #: Whether it is stopping, and its job waits again then. No decision depends on it.
+    returns: bool = False
     #: Whose its job is and what that runs, by which its run time is predicted. No decision depends on them.
     owner: str = ""
     source: str = ""

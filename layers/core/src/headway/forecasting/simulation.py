@@ -292,6 +292,8 @@ class Simulation:
         self._schedule_end(allocation)
         if allocation.stopping:
             self._asked_ms[allocation.attempt] = self.now_ms
+            if allocation.returns:
+                self._beyond_size.add(allocation.attempt)
             self._end_by(allocation.attempt, self.now_ms + self._stop_ms)
         else:
             self._wake_when_unprotected(allocation)

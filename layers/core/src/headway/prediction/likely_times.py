@@ -93,7 +93,9 @@ def _predicted(snapshot: Snapshot, run_times: RunTimes) -> Mapping[str, Predicti
         if job.source:
             found[job.name] = run_times.predict(_kind(job, job.name), limit_ms=job.limit_ms)
     for each in snapshot.allocations:
-        found[each.job] = _of_running(each, run_times, snapshot.now_ms)
+        # The job of a warm pool may wait again, or run.
+        if not each.warm:
+            found[each.job] = _of_running(each, run_times, snapshot.now_ms)
     return {name: prediction for name, prediction in found.items() if prediction is not None}
 
 

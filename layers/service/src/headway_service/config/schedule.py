@@ -121,21 +121,24 @@ class Schedule:
             from_ms: the time, ms.
         """
         until_ms = from_ms + HORIZON_DAYS * _DAY_MINUTES * 60_000
+        # A week more for the smallest size: clocks that change skip a window in one week, and the next one has it.
+        looked_ms = until_ms + _WEEK_MINUTES * 60_000
         windows = [*self._windows(from_ms)]
-        times = {ms for start_ms, end_ms, _ in windows for ms in (start_ms, end_ms) if from_ms < ms < until_ms}
+        times = {ms for start_ms, end_ms, _ in windows for ms in (start_ms, end_ms) if from_ms < ms < looked_ms}
         found: list[tuple[int, int]] = []
+        smallest = self.largest
         for time_ms in sorted({from_ms, *times}):
             size = next((size for start_ms, end_ms, size in windows if start_ms <= time_ms < end_ms), self.otherwise)
-            if not found or found[-1][1] != size:
+            smallest = min(smallest, size)
+            if time_ms < until_ms and (not found or found[-1][1] != size):
                 found.append((time_ms, size))
-        smallest = min(size for _, size in found)
         return (*found, (until_ms, smallest)) if found[-1][1] != smallest else tuple(found)
 
     def _windows(self, from_ms: int) -> Iterator[tuple[int, int, int]]:
-        """The begin, the end and the size of each window that may be open within the horizon."""
+        """The begin, the end and the size of each window that may be open within the horizon, or a week after it."""
         zone = ZoneInfo(self.zone)
         first = datetime.fromtimestamp(from_ms / 1000, zone).date() - timedelta(days=2)
-        for days in range(HORIZON_DAYS + 4):
+        for days in range(HORIZON_DAYS + 7 + 4):
             day = first + timedelta(days=days)
             for entry in self.entries:
                 if [*Day][day.weekday()] in entry.days:

@@ -21,6 +21,9 @@ NOT_TOLD = (
 )
 
 
+CHECKED_SINCE = "the run of each minute has checked all alarms since, and redriving removes this letter"
+
+
 @dataclass(frozen=True, slots=True)
 class Observe:
     """Deliver the event to the observer."""
@@ -102,6 +105,8 @@ def _of_event(event: Any, error_type: str | None, error_message: str | None) -> 
         case {"source": "aws.events", "detail-type": "Scheduled Event"}:
             # The function that runs every minute has run many times since; only the scheduler may need a wake-up.
             about, remedy = "a minute's run", Tick()
+        case {"Records": [{"EventSource": "aws:sns"}, *_]}:
+            about, remedy = "an alarm on a running job", Lost(CHECKED_SINCE)
         case _:
             about, remedy = None, Illegible("it holds no event that a function of the queue takes")
     return Content(about=about, remedy=remedy, error_type=error_type, error_message=error_message)

@@ -153,6 +153,9 @@ def build_snapshot(
 
     share, longer = even_share(queues, count) if heads is None else (heads(ledger), queues)
     snapshot = read_snapshot(table, ledger, now_ms, policy=policy, also=also, heads=share)
+    # The next tick applies a size that is due, and the calendar has only later ones.
+    due = {each.pool: each.size_at(now_ms) for each in ledger.calendars if each.pool in snapshot.pools}
+    snapshot = replace(snapshot, pools={**snapshot.pools, **due})
     return ForecastSnapshot(ledger=ledger, snapshot=snapshot, cut=_cut(snapshot, longer, share))
 
 

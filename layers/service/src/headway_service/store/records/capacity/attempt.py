@@ -39,6 +39,10 @@ class StopCause(StrEnum):
     NO_INSTANCES = "no-instances"
 
 
+_RETURNING = {StopCause.PREEMPTION, StopCause.REQUEUE, StopCause.ON_DEMAND, StopCause.NO_INSTANCES}
+"""Why attempts are stopped whose jobs wait again then."""
+
+
 class AttemptRecord(Record):
     """An attempt that holds instances: from the intent to launch it until SageMaker has ended it."""
 
@@ -227,6 +231,7 @@ class AttemptRecord(Record):
             preemptible=self.preemptible,
             preemptions=self.preemption_count,
             stopping=self.stop_cause is not None,
+            returns=self.stop_cause in _RETURNING,
             freed_for=self.freed_for,
             freed=self.freed or None,
             warm_key=self.warm_key,
