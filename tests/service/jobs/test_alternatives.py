@@ -310,9 +310,9 @@ def test_what_is_freed_for_an_alternative_is_reserved_for_it() -> None:
 def test_a_lost_attempt_is_adopted_on_the_alternative_that_it_runs_on() -> None:
     world = world_of()
     submit(world, "a", SPOT)
-    rogue = builders.rogue(demand={G5: 2}, charged={G5: 2})
+    rogue, described = builders.rogue(demand={G5: 2}, charged={G5: 2}), {"ResourceConfig": on(2, G5)}
     ledger = read_ledger(world.table)
-    writes = adoption(ledger, world.configured().policy(), rogue, get_job(world.table, "a"), "m", 0, 0)
+    writes = adoption(ledger, world.configured(), rogue, described, get_job(world.table, "a"), "m", 0, 0)
     assert writes is not None
     found = [write.item for write in writes if isinstance(write, Put) and "attemptState" in write.item]
     assert [(item["demand"], item["alternative"]) for item in found] == [({G5: 2}, 1)]

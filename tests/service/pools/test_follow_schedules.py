@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from headway_sandbox.sagemaker.faults import Faults
 from headway_service.pools.apply_config import apply_configuration, get_effective
 from headway_service.pools.follow_schedules import RENEW_AFTER_MS, follow_schedules
 from headway_service.ports.table import Equals
@@ -316,6 +317,25 @@ def test_what_exceeds_the_size_is_stopped_if_the_pool_says_so_and_waits_in_its_p
     world.pass_time(6 * HOUR_S)
     world.tick()
     assert world.states("first", "second") == {"first": "running", "second": "running"}
+
+
+def test_a_launch_that_is_canceled_as_its_pool_shrinks_is_no_preemption() -> None:
+    world = world_of({**NIGHT, "size": 0}, size=1, atShrink="stop")
+    world.pass_time(10 * HOUR_S - 5)
+    world.fleet.faults = Faults(throttle={"CreateTrainingJob": 50})
+    world.submit("a", Environment=LONG)
+    world.tick()
+    assert [each.attempt_state for each in read_ledger(world.table).attempts] == ["launching"]
+    for _ in range(5):
+        world.pass_time(15)
+        world.tick()
+    job = world.seen("a").job
+    assert (str(job.job_state), job.preemption_count, job.attempts[-1].reason.code) == ("pending", 0, "Requeued")
+    assert job.attempts[-1].reason.message.startswith(
+        f"stopped before SageMaker launched it: waits again in its old place in the queue: stopped as the pool {P5} has"
+    )
+    assert not read_ledger(world.table).attempts
+    world.check()
 
 
 @pytest.mark.parametrize("at_shrink", ["run", "stop"])

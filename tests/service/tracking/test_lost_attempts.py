@@ -10,7 +10,7 @@ import pytest
 
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
-from headway_service.ports.table import Delete
+from headway_service.ports.table import Delete, Equals
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
@@ -23,6 +23,8 @@ from headway_service.tracking.lost_attempts import Lost, Origin, origin_of
 from tests.service.tracking.test_restored import put_back, state_of, until
 from tests.service.tracking.test_unmanaged_jobs import configure, create, interrupt, reason, rogue_of, rogues
 from tests.service.world import P5, ROOT, World, on
+
+LONG = {"SANDBOX_RUN_SECONDS": "80000"}
 
 ORPHAN_S = 900
 """A lost attempt is charged within this time of becoming visible."""
@@ -262,6 +264,119 @@ def test_an_attempt_is_adopted_with_its_holds_and_the_unmanaged_record_is_delete
     assert free(world) == 2
 
 
+@pytest.mark.parametrize(("asked", "runs"), [(1, 3), (3, 1)])
+def test_an_attempt_is_adopted_with_the_instances_and_the_limit_that_sagemaker_reports(asked: int, runs: int) -> None:
+    world = world_with(pools={P5: 4}, maxPendingSeconds=600)
+    world.submit("a", ResourceConfig=on(asked), StoppingCondition={"MaxRuntimeInSeconds": 1000})
+    # Its request was changed from `asked` to `runs` instances, and the table was restored to before that.
+    lose(world, "a", ResourceConfig=on(runs), StoppingCondition={"MaxRuntimeInSeconds": 5000})
+    assert adopted(world)
+    assert (held(world), rogues(world), free(world)) == ({"a": runs}, {}, 4 - runs)
+    (attempt,) = read_ledger(world.table).attempts
+    assert attempt.limit_ms == (5000 + 600 + world.configured().overhead_seconds) * 1000
+    world.submit("b", ResourceConfig=on(5 - runs))
+    world.tick()
+    assert world.states("b") == {"b": "pending"}, "no instance is given out twice"
+    world.fleet.finish("a", now=world.now_s)
+    world.pass_time(5, tick=False)
+    assert (world.states("a"), free(world)) == ({"a": "completed"}, 4)
+    assert world.seen("a").job.attempts[-1].demand == {P5: runs}
+
+
+def test_an_adopted_attempt_with_other_instances_than_its_job_asks_for_needs_room_for_its_own() -> None:
+    world = world_with("full", pools={P5: 3})
+    world.tick()
+    world.submit("a", ResourceConfig=on(1))
+    lose(world, "a", ResourceConfig=on(3))
+    assert not adopted(world)
+    assert (rogues(world), free(world)) == ({"a": {P5: 3}}, -1)
+    world.fleet.finish("full", now=world.now_s)
+    world.pass_time(5, tick=False)
+    world.pass_time(300, tick=False, deliver=False)
+    assert adopted(world)
+    assert (held(world), free(world)) == ({"a": 3}, 0)
+
+
+def test_a_team_at_its_limit_is_judged_by_the_instances_that_sagemaker_reports() -> None:
+    world = world_with(pools={P5: 4}, teams={"red": {"limit": {P5: 2}}})
+    world.submit("a", Tags=[{"Key": "team", "Value": "red"}], ResourceConfig=on(1))
+    lose(world, "a", ResourceConfig=on(3))
+    assert not adopted(world)
+    assert (held(world), rogues(world)) == ({}, {"a": {P5: 3}})
+
+
+def test_an_adopted_attempt_matches_warm_pools_by_the_instances_that_sagemaker_reports() -> None:
+    world = world_with(pools={P5: 4}, warmPools={})
+    for name, count in (("a", 1), ("other", 3)):
+        world.submit(name, ResourceConfig=on(count))
+    lose(world, "a", ResourceConfig=on(3))
+    assert adopted(world)
+    (attempt,) = [each for each in read_ledger(world.table).attempts if each.job_name == "a"]
+    assert attempt.warm_key == job_of(world, "other").warm_key != ""
+
+
+def test_without_warm_pools_an_adopted_attempt_matches_none() -> None:
+    world = world_with("a")
+    lose(world, "a")
+    assert adopted(world)
+    assert read_ledger(world.table).attempts[0].warm_key == ""
+
+
+@pytest.mark.parametrize("limit_s", [1000, 90_000], ids=["a shorter limit", "a longer limit"])
+@pytest.mark.parametrize("runs", [1, 3])
+def test_a_start_of_an_attempt_that_runs_already_takes_over_what_is_charged_for_it(runs: int, limit_s: int) -> None:
+    world = world_with(pools={P5: 6})
+    world.submit("a", ResourceConfig=on(2), Environment=LONG)
+    asked_ms = job_of(world, "a").limit_ms
+    lose(world, "a", ResourceConfig=on(runs), StoppingCondition={"MaxRuntimeInSeconds": limit_s}, Environment=LONG)
+    # While its job is held, the patrol does not adopt it.
+    world.commands.hold("a", ROOT)
+    assert not adopted(world)
+    assert (rogues(world), free(world)) == ({"a": {P5: runs}}, 6 - runs)
+    world.commands.release("a", ROOT)
+    world.tick()
+    assert (held(world), rogues(world), free(world)) == ({"a": runs}, {}, 6 - runs)
+    (attempt,) = read_ledger(world.table).attempts
+    assert asked_ms is not None
+    assert attempt.limit_ms == max(asked_ms, (limit_s + world.configured().overhead_seconds) * 1000)
+    world.check()
+    world.fleet.finish("a", now=world.now_s)
+    world.pass_time(5, tick=False)
+    assert (world.states("a"), free(world)) == ({"a": "completed"}, 6)
+
+
+def test_a_start_takes_over_no_charge_while_no_instance_type_is_selected() -> None:
+    cpu = "ml.c5.xlarge"
+    world = world_with(pools={P5: 4, cpu: 4})
+    world.fleet.faults = Faults(capacity={P5: 0, cpu: 0}, capacity_wait_s=9000)
+    preferences = [{"InstanceType": kind, "InstanceCount": 1} for kind in (P5, cpu)]
+    resources = {"InstancePreferences": preferences, "VolumeSizeInGB": 30}
+    world.submit("a", ResourceConfig=resources)
+    lose(world, "a", ResourceConfig=resources)
+    world.commands.hold("a", ROOT)
+    assert not adopted(world)
+    assert rogues(world) == {"a": {}}
+    world.commands.release("a", ROOT)
+    world.tick()
+    (attempt,) = read_ledger(world.table).attempts
+    assert (attempt.demand, attempt.one_of) == ({P5: 1, cpu: 1}, True)
+
+
+def test_a_start_takes_over_no_charge_of_an_earlier_training_job_with_its_name() -> None:
+    world = world_with(pools={P5: 6})
+    world.submit("a", ResourceConfig=on(2), Environment=LONG)
+    lose(world, "a", ResourceConfig=on(1), Environment=LONG)
+    world.commands.hold("a", ROOT)
+    assert not adopted(world)
+    rogue = rogue_of(world, "a")
+    assert rogue is not None
+    earlier = rogue.model_copy(update={"created_ms": rogue.created_ms - 9000})
+    world.table.write([earlier.put(requires=Equals("version", rogue.version))])
+    world.commands.release("a", ROOT)
+    world.tick()
+    assert (held(world), rogues(world), free(world)) == ({"a": 2}, {"a": {P5: 1}}, 3)
+
+
 def test_an_attempt_in_a_pool_that_is_full_is_adopted_when_there_is_room_again() -> None:
     world = world_with("full", pools={P5: 1})
     world.tick()
@@ -290,6 +405,30 @@ def test_an_attempt_is_adopted_in_the_pool_that_sagemaker_has_selected() -> None
     assert adopted(world)
     (attempt,) = [each for each in read_ledger(world.table).attempts if each.job_name == "a"]
     assert (attempt.demand, attempt.one_of) == ({P5: 1}, False)
+
+
+@pytest.mark.parametrize("now", [{P5: 1}, {P5: 2}], ids=["as it asks", "another number"])
+def test_an_attempt_without_a_selected_instance_type_is_adopted_in_all_pools_and_holds_the_selected_one_later(
+    now: dict[str, int],
+) -> None:
+    cpu = "ml.c5.xlarge"
+    world = world_with(pools={P5: 4, cpu: 4})
+    world.fleet.faults = Faults(capacity={P5: 0, cpu: 0}, capacity_wait_s=9000)
+
+    def preferring(count: int) -> dict[str, Any]:
+        preferences = [{"InstanceType": kind, "InstanceCount": count} for kind in (P5, cpu)]
+        return {"InstancePreferences": preferences, "VolumeSizeInGB": 30}
+
+    world.submit("a", ResourceConfig=preferring(1))
+    lose(world, "a", ResourceConfig=preferring(now[P5]))
+    assert adopted(world)
+    (attempt,) = read_ledger(world.table).attempts
+    assert (attempt.demand, attempt.one_of) == ({P5: now[P5], cpu: now[P5]}, True)
+    world.fleet.faults = Faults(capacity={cpu: 0})
+    world.pass_time(600)
+    (attempt,) = read_ledger(world.table).attempts
+    assert (attempt.demand, attempt.one_of) == (now, False)
+    world.check()
 
 
 def test_an_attempt_beyond_the_limit_of_its_team_is_not_adopted_before_there_is_room() -> None:

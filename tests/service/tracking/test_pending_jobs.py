@@ -202,6 +202,33 @@ def test_a_job_out_of_retries_fails_with_the_reason() -> None:
     assert seen.reason.message == ("got no instances within 3600 s; a failure of the kind `capacity` is not retried")
 
 
+@pytest.mark.parametrize("fails", [False, True], ids=["stopped", "failed, as it does not take SIGTERM well"])
+def test_an_attempt_that_gets_instances_just_before_its_stop_is_no_failure_for_want_of_capacity(fails: bool) -> None:
+    world = world_of(retries={"capacity": {"maxPerJob": 0}})
+    world.submit("a", ResourceConfig=on(1, CPU), **MINUTES)
+    world.tick()
+    world.pass_time(HOUR_S)
+    world.reconcile()
+    assert codes(world, "a")[-1] == "NoInstances"
+    world.fleet.faults = Faults()
+    world.pass_time(300, tick=False)
+    if fails:
+        world.fleet.fail("a", "AlgorithmError: exit code 143", now=world.now_s)
+    else:
+        world.tick()
+    world.pass_time(300, tick=False)
+    job = world.seen("a").job
+    assert (job.job_state, job.retried, job.lacked_instances) == ("pending", {}, False)
+    reason = job.history[-1].reason
+    assert reason.code == "Requeued"
+    assert reason.message == (
+        "waits again in its old place in the queue: stopped as it had no instances after 3600 s; it got them just "
+        "before the stop, so this counts as no failure"
+    )
+    minutes(world, 5)
+    assert world.states("a") == {"a": "running"}
+
+
 def test_a_stop_on_request_counts_although_the_queue_was_stopping_it() -> None:
     world = world_of()
     world.submit("a", ResourceConfig=on(1, CPU))

@@ -313,14 +313,13 @@ def name_taken(attempt: str) -> Reason:
     return Reason(code=ReasonCode.NAME_TAKEN, message=message)
 
 
-def stopped_before_launch(*, requeued: bool, why: str = "") -> Reason:
-    """An attempt was stopped before its launch; its job is requeued, or else has stopped.
+def stopped_before_launch(code: ReasonCode, *, why: str = "") -> Reason:
+    """An attempt was stopped before its launch; its job is requeued, or has stopped.
 
     Args:
-        requeued: whether its job is requeued.
-        why: the reason of the caller who requested the stop; may be empty.
+        code: whether it was preempted, or requeued by the policy, or its job has stopped.
+        why: the reason of the caller, or of the policy, that requested the stop; may be empty.
     """
-    code = ReasonCode.RETURNED_TO_LINE if requeued else ReasonCode.STOPPED
     return Reason(code=code, message=f"stopped before SageMaker launched it{_because(why)}")
 
 
@@ -425,6 +424,19 @@ def stopping_without_instances(pending_s: int) -> Reason:
         pending_s: the time for which it may wait for instances, s.
     """
     return Reason(code=ReasonCode.NO_INSTANCES, message=f"stopping, as it got no instances within {pending_s} s")
+
+
+def instances_too_late(pending_s: int) -> Reason:
+    """An attempt got instances after the decision to stop it for want of them, and before it was stopped.
+
+    Args:
+        pending_s: the time for which it may wait for instances, s.
+    """
+    message = (
+        f"waits again in its old place in the queue: stopped as it had no instances after {pending_s} s; it got them "
+        "just before the stop, so this counts as no failure"
+    )
+    return Reason(code=ReasonCode.REQUEUED, message=message)
 
 
 def stopping_for_drain(cause: str) -> Reason:

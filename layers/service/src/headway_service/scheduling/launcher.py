@@ -22,7 +22,7 @@ from typing import Any
 from headway import reasons
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.model import Demand
-from headway.reasons import Reason
+from headway.reasons import Reason, ReasonCode
 from headway.vectors import describe
 from headway_service.errors import (
     Conflict,
@@ -45,7 +45,13 @@ from headway_service.scheduling.launches import Launch
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS, NOBODY, AttemptRecord, StopCause
-from headway_service.store.repository import find_attempt, find_job, find_request_of, retry_on_conflict
+from headway_service.store.repository import (
+    find_attempt,
+    find_job,
+    find_request_of,
+    find_unmanaged_job,
+    retry_on_conflict,
+)
 from headway_service.tracking.observer import Observer, StatusOutcome
 from headway_service.tracking.warm_pools import WarmPoolTracker
 
@@ -57,6 +63,15 @@ ONE_AT_A_TIME_S = MAX_BACK_OFF_S
 
 ASK_AGAIN_S = 10
 """Time after which SageMaker is asked again about a launch that it may show later."""
+
+_PREEMPTED = (JobTrigger.PREEMPTED_ENDED, ReasonCode.RETURNED_TO_LINE)
+
+_CANCELED: Mapping[StopCause | None, tuple[JobTrigger, ReasonCode]] = {
+    StopCause.REQUEST: (JobTrigger.END_STOPPED, ReasonCode.STOPPED),
+    # Its pool became smaller, or is drained: no other job has preempted it.
+    StopCause.REQUEUE: (JobTrigger.RETRY, ReasonCode.REQUEUED),
+}
+"""What the end of a launch that is canceled means for its job, by the cause."""
 
 
 class Launcher:
@@ -216,7 +231,7 @@ class Launcher:
             if found is not None and attempt.unanswered_ms is None:
                 self._adopt_found(attempt, found, now_ms)
             elif found is not None:
-                self._adopt(attempt, now_ms)
+                self._adopt(attempt, found, now_ms)
             else:
                 self._not_launched(attempt, error, now_ms)
             return False
@@ -285,15 +300,23 @@ class Launcher:
         if found.ended and found.status != "Completed":
             self._pass_name(attempt, now_ms)
             return
-        self._adopt(attempt, now_ms)
+        self._adopt(attempt, found, now_ms)
 
     def _pass_name(self, attempt: AttemptRecord, now_ms: int) -> None:
         """The name of an attempt is in use for good."""
         self._postpone(attempt, reasons.name_taken(attempt.attempt_name), now_ms, name_is_free=False)
 
-    def _adopt(self, attempt: AttemptRecord, now_ms: int) -> None:
-        """SageMaker has the attempt from an earlier call."""
+    def _adopt(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
+        """SageMaker has the attempt from an earlier call.
+
+        After a restore its training job may be charged as an unmanaged one: the attempt then holds what that holds, as
+        the request of its job may have been changed since the restored state, and before the launch.
+        """
         logger.info("launched by an earlier call", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
+        rogue = find_unmanaged_job(self._table, attempt.attempt_name)
+        if rogue is not None and rogue.charged and rogue.created_ms == found.created_ms:
+            attempt, writes = transitions.take_charge(attempt, rogue)
+            self._table.write(writes)
         self._confirm(attempt, now_ms)
 
     def _ask_again(self, attempt: AttemptRecord) -> None:
@@ -351,12 +374,12 @@ class Launcher:
 
     def _cancel(self, attempt: AttemptRecord, now_ms: int) -> None:
         """A launch that has to stop: perhaps an earlier invocation called CreateTrainingJob before it died."""
-        if self._find(attempt) is not None:
-            self._confirm(attempt, now_ms)
+        found = self._find(attempt)
+        if found is not None:
+            self._adopt(attempt, found, now_ms)
             return
-        requested = attempt.stop_cause is StopCause.REQUEST
-        trigger = JobTrigger.END_STOPPED if requested else JobTrigger.PREEMPTED_ENDED
-        reason = reasons.stopped_before_launch(requeued=not requested, why=attempt.stop_reason)
+        trigger, code = _CANCELED.get(attempt.stop_cause, _PREEMPTED)
+        reason = reasons.stopped_before_launch(code, why=attempt.stop_reason)
         self._observer.end(attempt, trigger, reason, None, now_ms)
 
     def _cancel_for_pause(self, attempt: AttemptRecord, now_ms: int) -> None:
@@ -364,8 +387,9 @@ class Launcher:
 
         If that invocation called CreateTrainingJob before it died, the attempt runs; otherwise it is never called.
         """
-        if self._find(attempt) is not None:
-            self._adopt(attempt, now_ms)
+        found = self._find(attempt)
+        if found is not None:
+            self._adopt(attempt, found, now_ms)
             return
         self._postpone(attempt, reasons.paused_before_launch(), now_ms)
 

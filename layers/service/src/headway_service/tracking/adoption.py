@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from headway import reasons
 from headway.lifecycle import AttemptState
-from headway.policy import Policy
+from headway_service.admission.policy_view import allocation_limit_ms
+from headway_service.config.document import Configuration
 from headway_service.ports.table import Write
+from headway_service.sagemaker_api.training_request import TrainingRequest
+from headway_service.sagemaker_api.warm_pools import warm_key
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord
@@ -15,14 +21,25 @@ from headway_service.store.records.job import JobRecord
 
 
 def adoption(
-    ledger: Ledger, policy: Policy, rogue: UnmanagedJobRecord, job: JobRecord, mark: str, now_ms: int, machine_ms: int
+    ledger: Ledger,
+    configuration: Configuration,
+    rogue: UnmanagedJobRecord,
+    document: Mapping[str, Any],
+    job: JobRecord,
+    mark: str,
+    now_ms: int,
+    machine_ms: int,
 ) -> list[Write] | None:
     """The writes that adopt a training job; None while its team is at its limit.
 
+    The attempt has the instances and the limit of the training job. The request of the job may ask for others: it may
+    have been changed after the state that the table was restored to, and before the training job was launched.
+
     Args:
         ledger: as read now.
-        policy: the policy in force.
+        configuration: the configuration in force.
         rogue: the training job, as it is charged.
+        document: the response of DescribeTrainingJob for it.
         job: the job that waits for exactly this attempt.
         mark: of the attempt.
         now_ms: the training time, ms.
@@ -30,11 +47,6 @@ def adoption(
     """
     # It shows on which of its alternatives the job was launched.
     job = job.in_pools(rogue.demand)
-    limited = None
-    if policy.team(job.team).limit:
-        limited = _team_with_room(ledger, policy, job)
-        if limited is None:
-            return None
     attempt = AttemptRecord.next_of(
         job,
         attempt_state=AttemptState.LIVE,
@@ -44,18 +56,35 @@ def adoption(
         lease_until_ms=0,
         seen_ms=machine_ms,
     )
-    if job.one_of and (selected := rogue.demand.keys() & job.demand.keys()):
-        attempt = attempt.in_pool(min(selected))
+    attempt = attempt.model_copy(
+        update={
+            "demand": rogue.demand or _preferred(document, configuration),
+            # Its instances are not known before SageMaker has selected one of its instance preferences.
+            "one_of": not rogue.demand,
+            "limit_ms": allocation_limit_ms(document, configuration, pending_s=attempt.pending_limit_s),
+            "warm_key": warm_key(document) if job.warm_key else "",
+        }
+    )
+    limited = None
+    if configuration.policy().team(job.team).limit:
+        limited = _team_with_room(ledger, configuration, attempt)
+        if limited is None:
+            return None
     reason = reasons.adopted(attempt.attempt_name)
     reservation = ledger.reservation_of(job.job_name)
     return transitions.adopt(job, attempt, rogue, reservation, reason, now_ms, limited=limited)
 
 
-def _team_with_room(ledger: Ledger, policy: Policy, job: JobRecord) -> TeamRecord | None:
-    """The team of a job, if the job keeps within its limit."""
-    limit = policy.team(job.team).limit
-    for pool, count in job.demand.items():
-        held = sum(each.demand.get(pool, 0) for each in ledger.attempts if each.team == job.team)
+def _preferred(document: Mapping[str, Any], configuration: Configuration) -> dict[str, int]:
+    """The instances of all instance preferences of a training job, of which SageMaker selects one."""
+    return TrainingRequest.parse(document).demand(configuration.pools, spot=False)
+
+
+def _team_with_room(ledger: Ledger, configuration: Configuration, attempt: AttemptRecord) -> TeamRecord | None:
+    """The team of an attempt, if it keeps within its limit with it."""
+    limit = configuration.policy().team(attempt.team).limit
+    for pool, count in attempt.demand.items():
+        held = sum(each.demand.get(pool, 0) for each in ledger.attempts if each.team == attempt.team)
         if held + count > limit.get(pool, held + count):
             return None
-    return next((each for each in ledger.teams if each.team == job.team), None)
+    return next((each for each in ledger.teams if each.team == attempt.team), None)

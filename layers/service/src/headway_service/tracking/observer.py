@@ -296,6 +296,9 @@ class Observer:
         if sighting.status == "Completed":
             return trigger, reason, retry
         pending_s = _pending_s(attempt, sighting)
+        if pending_s is not None and sighting.provisioned:
+            # They came between the decision to stop it and the stop, which shows no want of capacity.
+            return JobTrigger.RETRY, reasons.instances_too_late(pending_s), transitions.RetryPlan()
         if pending_s is not None:
             return self._retried(FailureKind.CAPACITY, reasons.no_instances(pending_s), attempt, sighting, now_ms)
         if attempt.stop_cause is not None:

@@ -171,7 +171,7 @@ class UnmanagedJobs:
         else:
             rogue = self._change(known, found, verdict, force)
         awaiting = lost.job if lost.origin is Origin.AWAITED and _may_go_on(rogue) else None
-        if awaiting is not None and self._adopt(rogue, awaiting, tags[ATTEMPT_TAG], force, now_ms):
+        if awaiting is not None and self._adopt(rogue, found, awaiting, tags[ATTEMPT_TAG], force, now_ms):
             return True
         if self._stops and is_stop_due(rogue, now_ms):
             self._stop(rogue, verdict, now_ms)
@@ -182,11 +182,19 @@ class UnmanagedJobs:
         logger.info(why, extra={"rogue": known.training_job_name, "charged": known.charged})
         return bool(known.charged)
 
-    def _adopt(self, rogue: UnmanagedJobRecord, job: JobRecord, mark: str, force: EffectiveConfig, now_ms: int) -> bool:
+    def _adopt(
+        self,
+        rogue: UnmanagedJobRecord,
+        found: Description,
+        job: JobRecord,
+        mark: str,
+        force: EffectiveConfig,
+        now_ms: int,
+    ) -> bool:
         """Make a training job the live attempt of the job that waits for it. False if there is no room for it now."""
         names = {"rogue": rogue.training_job_name, "job": job.job_name}
-        policy, machine_ms = force.configuration.policy(), self._machine_clock()
-        writes = adoption(read_ledger(self._table), policy, rogue, job, mark, now_ms, machine_ms)
+        ledger, machine_ms = read_ledger(self._table), self._machine_clock()
+        writes = adoption(ledger, force.configuration, rogue, found.document, job, mark, now_ms, machine_ms)
         try:
             if writes is not None:
                 self._table.write(writes)

@@ -167,6 +167,7 @@ def _after(situation: Scenario, *steps: Step) -> Scenario:
 
 
 _ADOPTED = "an attempt missing from the table is adopted"
+_CHARGED = "an attempt that is charged as an unmanaged job is started again"
 
 INTERLEAVINGS: dict[str, Interleaving] = {
     "two schedulers": _interleaving("jobs start", tick),
@@ -829,6 +830,9 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "an adoption and the end of its reservation": _interleaving(
         _ADOPTED, ask("POST", "/jobs/high/hold"), tick, ask("POST", "/jobs/high/release"), submit("x"), tick
     ),
+    "a start of an attempt that is charged, and the patrol": _interleaving(_CHARGED, patrol),
+    "a start of an attempt that is charged, and its job's stop": _interleaving(_CHARGED, ask("DELETE", "/jobs/j")),
+    "a start of an attempt that is charged, and its end": _interleaving(_CHARGED, complete_training, deliver_events),
     "an unmanaged job that is found twice": _interleaving("an unmanaged job is found", patrol),
     "an unmanaged job that is found while its name is launched": _interleaving(
         "an unmanaged job is found", submit("j"), tick

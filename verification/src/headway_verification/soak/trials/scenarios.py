@@ -473,6 +473,13 @@ SITUATIONS: dict[str, Scenario] = {
         ),
         begin=patrol,
     ),
+    "an attempt that is charged as an unmanaged job is started again": Scenario(
+        prepare=run_steps(
+            *(configure(POOLS), *_started(submit("k", (G5, 1))), submit("j"), roll_back(tick)),
+            *(ask("POST", "/jobs/j/hold"), wait(5), patrol, ask("POST", "/jobs/j/release")),
+        ),
+        begin=tick,
+    ),
     "the first scan after a restore completes": Scenario(prepare=run_steps(configure(POOLS), restore()), begin=patrol),
     "the first scan after a restore completes of a paused queue": Scenario(
         prepare=run_steps(configure(POOLS), restore(stays=True)), begin=patrol

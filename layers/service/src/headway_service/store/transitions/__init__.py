@@ -79,6 +79,7 @@ from headway_service.store.transitions.unmanaged_job import (
     charge_unmanaged,
     forget_unmanaged,
     request_stop,
+    take_charge,
     update_unmanaged,
 )
 from headway_service.store.transitions.warm_pool import (
@@ -157,6 +158,7 @@ __all__ = [
     "stop_sent",
     "stop_waiting",
     "swap_warm_pools",
+    "take_charge",
     "take_in",
     "take_lease",
     "take_out_team",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.vectors import minus
+from headway.vectors import minus, overlap
 from headway_service.ports.table import Absent, Equals, Write
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
-from headway_service.store.transitions.shared import return_instances
+from headway_service.store.transitions.shared import change_attempt, return_instances
 
 
 def charge_unmanaged(rogue: UnmanagedJobRecord) -> list[Write]:
@@ -35,3 +36,24 @@ def request_stop(rogue: UnmanagedJobRecord, by: str) -> tuple[UnmanagedJobRecord
 def forget_unmanaged(rogue: UnmanagedJobRecord) -> list[Write]:
     """An unmanaged training job has ended; the instances charged for it become free."""
     return [rogue.delete(), *return_instances(rogue.charged)]
+
+
+def take_charge(attempt: AttemptRecord, rogue: UnmanagedJobRecord) -> tuple[AttemptRecord, list[Write]]:
+    """An unmanaged training job turns out to be an attempt that was started again: that holds what was charged for it.
+
+    What the attempt was started with becomes free.
+
+    Args:
+        attempt: the attempt, launching.
+        rogue: the training job, which is charged to some pools.
+    """
+    limit_ms = None if attempt.limit_ms is None else max(attempt.limit_ms, rogue.limit_ms)
+    moved = change_attempt(
+        attempt,
+        demand=rogue.charged,
+        one_of=False,
+        limit_ms=limit_ms,
+        # Of what was decided to be freed, it may hold less.
+        freed=dict(overlap(attempt.freed, rogue.charged)),
+    )
+    return moved, [moved.put(was=attempt.version), rogue.delete(), *return_instances(attempt.demand)]
