@@ -16,7 +16,7 @@ from mypy_boto3_cloudwatch import CloudWatchClient
 
 from headway.jobpolicy.utilization import MAX_HOSTS, Alarm
 from headway_service.aws.cloudwatch_alarms import MAX_NAME_CHARS, CloudWatchAlarms
-from headway_service.errors import RetryLater
+from headway_service.errors import AlarmRefused, RetryLater
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:headway-watch"
 PREFIX = "headway-watch/"
@@ -194,4 +194,11 @@ def test_a_missing_permission_is_raised_as_a_fault(client: CloudWatchClient, ala
     with Stubber(client) as stub:
         stub.add_client_error("put_metric_alarm", "AccessDenied")
         with pytest.raises(ClientError, match="AccessDenied"):
+            alarms.put(ALARM)
+
+
+def test_an_alarm_that_cloudwatch_does_not_take_is_refused(client: CloudWatchClient, alarms: CloudWatchAlarms) -> None:
+    with Stubber(client) as stub:
+        stub.add_client_error("put_metric_alarm", "ValidationError", "Namespace")
+        with pytest.raises(AlarmRefused, match=r"CloudWatch refuses it: ValidationError \(HTTP 400\): Namespace"):
             alarms.put(ALARM)

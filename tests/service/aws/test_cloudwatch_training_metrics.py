@@ -13,7 +13,7 @@ from botocore.stub import Stubber
 from moto import mock_aws
 
 from headway_service.aws.cloudwatch_training_metrics import MAX_PAGES, CloudWatchTrainingMetrics
-from headway_service.errors import RetryLater
+from headway_service.errors import MetricsRefused, RetryLater
 from headway_service.ports.training_metrics import MAX_METRICS, JobMetric, Series, TrainingMetrics
 from headway_service.testing.memory_training_metrics import MemoryTrainingMetrics
 
@@ -137,7 +137,7 @@ def test_too_many_metrics_are_an_error_of_the_caller() -> None:
         ("Throttling", 400, RetryLater),
         ("InternalServiceFault", 500, RetryLater),
         ("AccessDenied", 403, ClientError),
-        ("InvalidParameterValue", 400, ClientError),
+        ("InvalidParameterValue", 400, MetricsRefused),
     ],
 )
 def test_errors_that_pass_are_tried_again_and_others_are_raised(

@@ -6,10 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from botocore.session import Session
 
 from headway.jobpolicy import rules
 from headway.policy import Ageing, Order, Policy, Team
 from headway.reasons.remedies import NOTIFIED_BY_DEFAULT
+from headway_service.config import utilization
 from headway_service.config.document import new_text_to_keep, parse, text_of, text_to_keep, validate
 from headway_service.config.rules import MAX_RULES
 from headway_service.config.utilization import MAX_WINDOW_S
@@ -421,7 +423,27 @@ def test_a_new_document_may_not_have_a_period_in_which_sagemaker_publishes_nothi
     )
 
 
-@pytest.mark.parametrize("document", [watching(OWN), {**GOOD, "watches": {"idle": None}}])
+@pytest.mark.parametrize("namespace", [":custom", "two\nlines"])
+def test_a_new_document_may_not_have_a_namespace_that_cloudwatch_does_not_take(namespace: str) -> None:
+    document = watching({**OWN, "namespace": namespace})
+    parse(json.dumps(document))  # an earlier document stays valid
+    with pytest.raises(InvalidConfiguration) as raised:
+        new_text_to_keep(document)
+    (error,) = raised.value.fields
+    assert (error.field, error.message) == (
+        "watches.busy.namespace",
+        f"{namespace!r} must be one line that does not begin with a colon, as CloudWatch has it",
+    )
+
+
+def test_the_namespace_of_a_watch_is_checked_as_in_cloudwatchs_service_model() -> None:
+    shape = Session().get_service_model("cloudwatch").shape_for("Namespace")
+    assert shape.metadata == {"min": 1, "max": 255, "pattern": utilization._NAMESPACE.pattern}
+
+
+@pytest.mark.parametrize(
+    "document", [watching(OWN), watching({**OWN, "namespace": "a:b"}), {**GOOD, "watches": {"idle": None}}]
+)
 def test_a_new_document_may_have_short_periods_for_metrics_of_its_own(document: dict[str, Any]) -> None:
     assert new_text_to_keep(document) == text_to_keep(document)
 

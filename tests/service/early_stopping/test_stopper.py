@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -16,7 +16,7 @@ from headway_service.early_stopping import members as compared
 from headway_service.early_stopping import stopper
 from headway_service.early_stopping.members import ComparedMember
 from headway_service.early_stopping.stopper import EarlyStopper
-from headway_service.errors import Conflict, InvalidRequest, NameInUse, OutcomeUnknown
+from headway_service.errors import Conflict, InvalidRequest, MetricsRefused, NameInUse, OutcomeUnknown
 from headway_service.ports.table import Delete
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.ports.training_metrics import JobMetric, Series
@@ -407,6 +407,25 @@ def test_an_array_that_cannot_be_compared_does_not_keep_others_from_it() -> None
     with mock.patch.object(EarlyStopper, "_stop", fail):
         assert arrays.compare() == 1
     assert arrays.compare() == 1, "the next run compares the other one"
+
+
+def test_an_array_whose_metrics_cloudwatch_refuses_does_not_keep_others_from_being_compared() -> None:
+    arrays = Arrays(size=8)
+    # It is compared first.
+    arrays.submit("another", {**BY_STEP, "metric": "perte"})
+    arrays.world.tick()
+    arrays.world.pass_time(400)
+    for index, loss in enumerate((1, 1, 1, 9)):
+        arrays.report(arrays.attempt(index), loss, loss, loss)
+    read = arrays.metrics.read
+
+    def refusing(metrics: Sequence[JobMetric], **more: Any) -> Mapping[JobMetric, Series]:
+        if any(each.metric == "perte" for each in metrics):
+            raise MetricsRefused("ValidationError")
+        return read(metrics, **more)
+
+    with mock.patch.object(arrays.metrics, "read", refusing):
+        assert arrays.compare() == 1
 
 
 def test_a_member_that_has_ended_meanwhile_is_left_alone() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 from mypy_boto3_cloudwatch import CloudWatchClient
 from mypy_boto3_cloudwatch.literals import StateValueType
@@ -346,6 +347,53 @@ def test_an_alarm_that_cannot_be_created_does_not_block_others(
     monkeypatch.setattr(queue.alarms, "put", refuse)
     report = queue.watch()
     assert (report.made, report.missing, report.measures) == (0, 1, 1)
+
+
+def refuse_namespace(client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """CloudWatch refuses the namespace ``:custom``. Returns the names of the alarms that it is asked to make."""
+    put, asked = client.put_metric_alarm, []
+
+    def refusing(**request: Any) -> Any:
+        asked.append(request["AlarmName"].removeprefix(PREFIX))
+        if request["Namespace"] == ":custom":
+            told: Any = {"Error": {"Code": "ValidationError"}, "ResponseMetadata": {"HTTPStatusCode": 400}}
+            raise ClientError(told, "PutMetricAlarm")
+        return put(**request)
+
+    monkeypatch.setattr(client, "put_metric_alarm", refusing)
+    return asked
+
+
+REFUSED: dict[str, Any] = {"bad": {"namespace": ":custom", "metric": "x", "fullScale": 100}}
+
+
+def test_a_watch_that_cloudwatch_refuses_disables_no_other_watch_and_no_early_action(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = refuse_namespace(client, monkeypatch)
+    monkeypatch.setattr(utilization_monitor, "MAX_PUTS", 3)
+    queue = Watched(client, watches={**REFUSED, "idle": {}})
+    first = queue.train("a", ResourceConfig=on(2))
+    report = queue.watch()
+    assert (report.made, report.missing) == (2, 2)
+    assert asked == [f"{first}/bad/1", f"{first}/idle/1", f"{first}/idle/2"], "a watch is tried once in a run"
+    second = queue.train("b")
+    report = queue.watch()
+    assert (report.made, report.missing) == (1, 3)
+    assert queue.names() == [f"{first}/idle/1", f"{first}/idle/2", f"{second}/idle/1"]
+
+
+@pytest.mark.parametrize("limit", ["MAX_PUTS", "MAX_ALARMS"])
+def test_refused_alarms_do_not_count_as_made(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    refuse_namespace(client, monkeypatch)
+    monkeypatch.setattr(utilization_monitor, limit, 2)
+    queue = Watched(client, watches={**REFUSED, "idle": {}})
+    attempt = queue.train("a", ResourceConfig=on(3))
+    report = queue.watch()
+    assert (report.made, report.missing) == (2, 4)
+    assert queue.names() == [f"{attempt}/idle/1", f"{attempt}/idle/2"]
 
 
 @pytest.mark.parametrize("operation", ["put", "delete"])

@@ -253,5 +253,13 @@ class OlderSchema(HeadwayError):
     """An item of the table has a schema version that is older than all that this code reads."""
 
 
+class AlarmRefused(HeadwayError):
+    """CloudWatch refuses an alarm as it is; the same call will be refused again."""
+
+
+class MetricsRefused(HeadwayError):
+    """CloudWatch refuses to read metrics as they are named; the same call will be refused again."""
+
+
 class ObjectsUnreadable(HeadwayError):
     """Objects in S3 cannot be read, for whatever reason."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from headway.jobpolicy.utilization import Alarm
 from headway_service.aws.transient_errors import raise_retry_later
+from headway_service.errors import AlarmRefused
 from headway_service.ports.alarms import SeenAlarm
 from headway_service.response_check import check_answers, member
 
@@ -61,7 +62,7 @@ class CloudWatchAlarms:
 
     def put(self, alarm: Alarm) -> None:
         """See :class:`headway_service.ports.alarms.Alarms`."""
-        with _retry_later():
+        with _retry_later(refused=AlarmRefused):
             self._client.put_metric_alarm(
                 AlarmName=self._name(alarm.attempt, alarm.watch, alarm.number),
                 AlarmDescription=f"Headway's watch `{alarm.watch}` on {alarm.host}; gone when that has ended",

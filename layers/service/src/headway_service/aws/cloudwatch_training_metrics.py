@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from headway.jobpolicy.utilization import TRAINING_JOBS
 from headway_service.aws.transient_errors import raise_retry_later
+from headway_service.errors import MetricsRefused
 from headway_service.observability.logging import logger
 from headway_service.ports.training_metrics import MAX_METRICS, JobMetric, Series
 from headway_service.response_check import check_answers, member
@@ -27,7 +28,7 @@ _DIMENSION = "TrainingJobName"
 MAX_PAGES = 5
 """Pages that are read of an answer, of up to 100,800 values each (API reference). What is left out is not known."""
 
-_retry_later = partial(raise_retry_later, "CloudWatch")
+_retry_later = partial(raise_retry_later, "CloudWatch", refused=MetricsRefused)
 
 
 class CloudWatchTrainingMetrics:

@@ -512,7 +512,7 @@ def new_text_to_keep(document: Any, *, region: str = "", account: str = "") -> s
     """
     text = text_to_keep(document)
     known = parse(text)
-    fields = list(utilization.too_fast(known.watches))
+    fields = [*utilization.too_fast(known.watches), *utilization.not_in_cloudwatch(known.watches)]
     fields += [
         FieldError(field=f"pools.{field}", message=message)
         for field, message in training_plans.elsewhere(known.pools, region=region, account=account)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
@@ -25,6 +26,9 @@ MAX_WINDOW_S = 86_400
 
 _Metric = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
+
+_NAMESPACE = re.compile("[^:].*")
+"""CloudWatch's service model, Namespace."""
 
 _DEFAULT = utilization.UtilizationRule(name="")
 
@@ -95,6 +99,14 @@ class Watch(ConfigModel):
 
 DEFAULT_WATCHES = {"idle": Watch()}
 """The default: 1 % over five minutes, three in a row, as in the founding article."""
+
+
+def not_in_cloudwatch(watches: Mapping[str, Watch | None]) -> Iterator[FieldError]:
+    """The watches of a new document whose namespace CloudWatch does not take."""
+    for name, watch in watches.items():
+        if watch is not None and not _NAMESPACE.fullmatch(watch.namespace):
+            message = f"{watch.namespace!r} must be one line that does not begin with a colon, as CloudWatch has it"
+            yield FieldError(field=f"watches.{name}.namespace", message=message)
 
 
 def too_fast(watches: Mapping[str, Watch | None]) -> Iterator[FieldError]:

@@ -15,7 +15,7 @@ from headway_service.early_stopping.members import (
     running_members,
     trains,
 )
-from headway_service.errors import Conflict, RetryLater
+from headway_service.errors import Conflict, MetricsRefused, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
@@ -85,6 +85,9 @@ class EarlyStopper:
             except (Conflict, RetryLater) as error:
                 # The next run compares them again.
                 logger.warning("members were not compared", extra={"job": each.job_name, "error": str(error)})
+            except MetricsRefused as error:
+                # Of this array only: others have other metrics.
+                logger.error("members cannot be compared", extra={"job": each.job_name, "error": str(error)})
         return stopped
 
     def _compare(self, open_array: OpenArrayRecord, attempts: Sequence[AttemptRecord]) -> int:
@@ -93,6 +96,7 @@ class EarlyStopper:
         Raises:
             Conflict: a member has changed meanwhile.
             RetryLater: CloudWatch cannot answer now.
+            MetricsRefused: CloudWatch does not take the names of the array's metrics.
         """
         now_ms = self._clock()
         running = running_members(open_array.job_name, attempts, now_ms)

@@ -10,14 +10,14 @@ call is billed. It keeps no other state; another instance may make an alarm mean
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from headway.jobpolicy.utilization import Alarm, Coverage, UtilizationRule
 from headway.lifecycle import AttemptState
 from headway_service.admission.policy_view import utilization_coverage
 from headway_service.config.document import Configuration
-from headway_service.errors import Conflict, RetryLater
+from headway_service.errors import AlarmRefused, Conflict, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.messaging import Wake
@@ -49,7 +49,7 @@ class MonitorReport:
     Attributes:
         made: alarms made or changed.
         removed: alarms removed.
-        missing: alarms that are wanted and not there yet.
+        missing: alarms that are wanted and not there yet, or that CloudWatch refuses.
         measures: attempts that the policy was applied to.
     """
 
@@ -124,9 +124,10 @@ class UtilizationMonitor:
         known = {each.alarm for each in there}
         missing = [alarm for alarm in wanted if alarm not in known]
         room = max(0, MAX_ALARMS - (len(wanted) - len(missing)))
-        made = self._make(missing[: min(room, MAX_PUTS)])
-        report = MonitorReport(made=made, removed=len(left_over), missing=len(missing) - made, measures=taken)
-        lacking = sorted({alarm.attempt for alarm in missing[made:]})[:_MAX_NAMED]
+        left = self._make(missing, min(room, MAX_PUTS))
+        made = len(missing) - len(left)
+        report = MonitorReport(made=made, removed=len(left_over), missing=len(left), measures=taken)
+        lacking = sorted({alarm.attempt for alarm in left})[:_MAX_NAMED]
         logger.info("watched", extra={"made": made, "removed": len(left_over), "measures": taken, "lacking": lacking})
         return report
 
@@ -148,17 +149,29 @@ class UtilizationMonitor:
         """Whether alarms need not be listed if none is wanted."""
         return self._none_there_ms is not None and self._machine_clock() - self._none_there_ms < REST_MS
 
-    def _make(self, missing: Iterable[Alarm]) -> int:
-        made = 0
-        for alarm in missing:
+    def _make(self, missing: Sequence[Alarm], most: int) -> list[Alarm]:
+        """Make up to ``most`` of some alarms. Returns those that are not made."""
+        left: list[Alarm] = []
+        refused: set[str] = set()
+        for number, alarm in enumerate(missing):
+            if number - len(left) == most:
+                return left + list(missing[number:])
+            if alarm.watch in refused:
+                left.append(alarm)
+                continue
             try:
                 self._alarms.put(alarm)
             except RetryLater as error:
                 # Alarms that already fire do not wait for it.
                 logger.warning("an alarm could not be made now", extra={"attempt": alarm.attempt, "error": str(error)})
-                break
-            made += 1
-        return made
+                return left + list(missing[number:])
+            except AlarmRefused as error:
+                # The alarms of a watch differ in their hosts only, so one call tells that of all.
+                refused.add(alarm.watch)
+                left.append(alarm)
+                told = {"watch": alarm.watch, "namespace": alarm.namespace, "metric": alarm.metric}
+                logger.error("the alarms of a watch are refused", extra={**told, "error": str(error)})
+        return left
 
     def _judge(self, attempt: AttemptRecord, covered: Iterable[Coverage], firing: Collection[Alarm]) -> bool:
         """Apply the policy to an attempt whose alarms fire. Returns whether there was an action."""

@@ -23,7 +23,11 @@ class Alarms(Protocol):
     """The alarms on running jobs. Every method may raise :class:`headway_service.errors.RetryLater`."""
 
     def put(self, alarm: Alarm) -> None:
-        """Make an alarm, or change the one for the same host and watch."""
+        """Make an alarm, or change the one for the same host and watch.
+
+        Raises:
+            AlarmRefused: CloudWatch does not take the alarm as it is.
+        """
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove alarms. Those that do not exist are no error."""

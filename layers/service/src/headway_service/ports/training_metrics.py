@@ -40,4 +40,5 @@ class TrainingMetrics(Protocol):
 
         Raises:
             RetryLater: CloudWatch cannot answer now.
+            MetricsRefused: CloudWatch does not take the metrics as they are named.
         """
