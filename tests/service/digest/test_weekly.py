@@ -21,9 +21,9 @@ from headway_service.errors import RetryLater
 from headway_service.events.job_events import WeeklyDigest, digest_event
 from headway_service.events.notifications import message_of
 from headway_service.feed.append import MAX_ENTRY_BYTES
-from headway_service.ports.table import Item, Key, Write
+from headway_service.ports.table import Item, Key, Put, Write
 from headway_service.store.records.digest import DIGEST, DigestRecord
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.job import JobRecord, request_item
 from headway_service.store.records.listed_job import Usage
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.accounting.test_accountant import G5, HOUR_MS, accountant, attempt, job
@@ -126,6 +126,17 @@ def test_the_prices_of_a_digest_are_limited(monkeypatch: pytest.MonkeyPatch) -> 
     assert (digest.teams[0].cost, [each.pool for each in digest.prices]) == (20.0, [G5])
 
 
+def with_limit(table: MemoryTable, name: str, limit_s: int, alternatives: str = "", **more: Any) -> MemoryTable:
+    """The table with the request of a job."""
+    request = {"StoppingCondition": {"MaxRuntimeInSeconds": limit_s}, **more}
+    table.write([Put(item=request_item(name, json.dumps(request), alternatives))])
+    return table
+
+
+def loose(digest: WeeklyDigest) -> list[str]:
+    return [each.job_name for each in digest.advice if each.code == "LooseLimit"]
+
+
 @pytest.mark.parametrize(
     ("hours", "changes", "advised"),
     [
@@ -136,12 +147,39 @@ def test_the_prices_of_a_digest_are_limited(monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_a_limit_far_above_the_run_time_is_advised_on(hours: int, changes: dict[str, Any], advised: bool) -> None:
-    limit_ms = hours * HOUR_MS + 1800 * 1000
-    fields: dict[str, Any] = {"limit_ms": limit_ms, "attempt_count": 1, **changes}
-    digest = made(filled(job("a", [attempt(1, since_ms=WEEK_MS)], **fields)))
-    assert [each.job_name for each in digest.advice if each.code == "LooseLimit"] == (["a"] if advised else [])
+    # Beside MaxRuntimeInSeconds it has the overhead, and the time to wait for instances.
+    fields: dict[str, Any] = {"limit_ms": (hours + 100) * HOUR_MS, "attempt_count": 1, **changes}
+    table = filled(job("a", [attempt(1, since_ms=WEEK_MS)], **fields))
+    digest = made(with_limit(table, "a", hours * 3600))
+    assert loose(digest) == (["a"] if advised else [])
     if advised:
         assert digest.advice[0].figures == ("Run time 3600 s, limit 36000 s",)
+
+
+@pytest.mark.parametrize(("alternative", "advised"), [(0, []), (1, ["a"])])
+def test_the_limit_is_that_of_the_alternative_that_the_job_ran_on(alternative: int, advised: list[str]) -> None:
+    fields: dict[str, Any] = {"limit_ms": 99 * HOUR_MS, "attempt_count": 1, "alternative": alternative}
+    other = json.dumps([{"StoppingCondition": {"MaxRuntimeInSeconds": 36_000}}])
+    table = filled(job("a", [attempt(1, since_ms=WEEK_MS)], **fields))
+    assert loose(made(with_limit(table, "a", 3600, other))) == advised
+
+
+def test_there_is_no_advice_on_the_limit_of_a_request_that_is_forgotten() -> None:
+    assert loose(made(filled(job("a", [attempt(1, since_ms=WEEK_MS)], limit_ms=99 * HOUR_MS, attempt_count=1)))) == []
+
+
+def test_jobs_that_may_wait_long_for_instances_hide_no_loose_limits_and_the_advice_is_limited() -> None:
+    names = [f"w{number}" for number in range(6)] + [f"x{number}" for number in range(6)]
+    limits = {name: 999 if name.startswith("w") else 20 for name in names}
+    table = filled(
+        *(
+            job(name, [attempt(1, since_ms=WEEK_MS)], limit_ms=hours * HOUR_MS, attempt_count=1)
+            for name, hours in limits.items()
+        )
+    )
+    for name in names:
+        with_limit(table, name, 3600 if name.startswith("w") else 36_000)
+    assert loose(made(table)) == ["x0", "x1", "x2", "x3", "x4"]
 
 
 def test_a_week_without_usage_has_a_digest_that_says_so() -> None:
@@ -281,6 +319,7 @@ def test_the_largest_digest_fits_an_entry_of_the_feed_and_a_message() -> None:
         if number % 2:
             record = job(name, [attempt(1, since_ms=WEEK_MS)], team=team, attempt_count=1, limit_ms=10**9)
         table.write([record.put()])
+        with_limit(table, name, 10**6)
         accountant(table).account([record])
     digest = made(table)
     assert len(digest.teams) == MAX_TEAMS_SHOWN

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from itertools import islice
 
 from headway.accounting.histogram import quantile
 from headway.accounting.prices import Cost, Prices
@@ -29,6 +30,9 @@ MAX_JOBS_SHOWN = 5
 MAX_PRICES_SHOWN = 20
 """Prices in a digest."""
 
+_LOOSE_READ = 4 * MAX_JOBS_SHOWN
+"""Jobs whose requests are read for advice on their limits."""
+
 _HOUR_MS = 3_600_000
 
 
@@ -42,8 +46,8 @@ class Week:
         last: the last one.
         rows: the sums by team.
         wasteful: the jobs that lost the most, with all of their attempts.
-        loose: the completed jobs that might have run the longest in proportion to their run time.
-        overhead_s: what the limit of a job allows beyond its request's, s.
+        loose: completed jobs that might have run the longest in proportion to their run time, each with the
+            MaxRuntimeInSeconds of its request, s.
         prices: what instances cost.
     """
 
@@ -52,8 +56,7 @@ class Week:
     last: date
     rows: Sequence[UsageRow]
     wasteful: Sequence[JobRecord]
-    loose: Sequence[ListedJob]
-    overhead_s: int
+    loose: Sequence[tuple[ListedJob, int]]
     prices: Prices
 
 
@@ -96,13 +99,16 @@ def most_lost(jobs: Iterable[ListedJob]) -> list[ListedJob]:
 
 
 def loosest(jobs: Iterable[ListedJob]) -> list[ListedJob]:
-    """The jobs that completed in their first attempt, and had the highest limits in proportion to their run time."""
+    """The jobs that completed in their first attempt, and had the highest limits in proportion to their run time.
+
+    These limits have the time to wait for instances in them, so there are more jobs than there is advice.
+    """
     found = [
         ((job.limit_ms or 0) / run_ms, job.job_name, job)
         for job in jobs
         if job.job_state is JobState.COMPLETED and job.attempt_count == 1 and (run_ms := _run_ms(job)) > 0
     ]
-    return [job for _, _, job in sorted(found, key=lambda each: (-each[0], each[1]))[:MAX_JOBS_SHOWN]]
+    return [job for _, _, job in sorted(found, key=lambda each: (-each[0], each[1]))[:_LOOSE_READ]]
 
 
 def _run_ms(job: ListedJob) -> int:
@@ -147,10 +153,14 @@ def _advice(week: Week) -> Iterator[DigestAdvice]:
         preempted = (each for each in job.attempts if each.reason.code is ReasonCode.RETURNED_TO_LINE)
         times_s = tuple(each.each_held_ms / 1000 for each in preempted)
         yield from _given(job, lost_work(JobFigures(preempted_s=times_s, checkpoints=job.checkpoints), _unpriced))
-    for loose in week.loose:
-        limit_s = None if loose.limit_ms is None else loose.limit_ms // 1000 - week.overhead_s
-        figures = JobFigures(limit_s=limit_s, completed_s=_run_ms(loose) / 1000)
-        yield from _given(loose, loose_limit(figures, _unpriced))
+    limits = (
+        advice
+        for loose, limit_s in week.loose
+        for advice in _given(
+            loose, loose_limit(JobFigures(limit_s=limit_s, completed_s=_run_ms(loose) / 1000), _unpriced)
+        )
+    )
+    yield from islice(limits, MAX_JOBS_SHOWN)
 
 
 def _given(job: ListedJob, advice: Advice | None) -> Iterator[DigestAdvice]:

@@ -13,11 +13,12 @@ from headway_service.digest.content import Week, digest_of, loosest, most_lost
 from headway_service.errors import Conflict, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
+from headway_service.sagemaker_api.request_change import run_time_s
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.job_listing import MAX_LISTED, list_ended
 from headway_service.store.records.digest import DIGEST_KEPT_S, DigestRecord
 from headway_service.store.records.listed_job import ListedJob
-from headway_service.store.repository import find_job
+from headway_service.store.repository import find_job, find_stored_request
 
 MAX_JOBS_READ = 5000
 """Ended jobs of a week, the newest, among which a digest looks for those that lost the most: 5 MB of the listing."""
@@ -103,10 +104,17 @@ class WeeklyDigests:
             last=last,
             rows=rows,
             wasteful=[job for job in lost if job is not None],
-            loose=loosest(jobs),
-            overhead_s=configuration.overhead_seconds,
+            loose=[(job, limit_s) for job in loosest(jobs) if (limit_s := self._run_limit_s(job)) is not None],
             prices=prices,
         )
+
+    def _run_limit_s(self, job: ListedJob) -> int | None:
+        """The MaxRuntimeInSeconds of the request that a job ran with; None if the table has forgotten it.
+
+        The limit of the job has other times in it, such as that to wait for spot instances.
+        """
+        stored = find_stored_request(self._table, job.job_name)
+        return None if stored is None else run_time_s(stored.of(job.alternative))
 
     def _ended(self, since_ms: int, until_ms: int) -> list[ListedJob]:
         found: list[ListedJob] = []
