@@ -50,6 +50,19 @@ def world_of(pools: dict[str, int] | None = None, **configuration: Any) -> World
     return world
 
 
+def test_the_instances_of_a_warm_pool_are_not_free() -> None:
+    world = world_of({P5: 4}, warmPools={})
+    world.submit("kept", ResourceConfig={**on(3), "KeepAlivePeriodInSeconds": 3600})
+    world.tick()
+    world.pass_time(1500)
+    (use,) = world.capacity()
+    assert (use.warm, use.free) == (3, 1)
+    assert of_pool(world)["Free"] == 1
+    world.submit("runs", ResourceConfig=on(1), Environment=LONG)
+    world.tick()
+    assert of_pool(world)["Free"] == world.capacity()[0].free == 0
+
+
 def attempt_of(**changes: Any) -> AttemptRecord:
     """An attempt that holds an instance since the beginning of time."""
     return AttemptRecord(

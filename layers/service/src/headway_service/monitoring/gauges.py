@@ -87,6 +87,7 @@ def pool_figures(ledger: Ledger, queues: Iterable[Backlog], now_ms: int) -> Iter
     allocated = total(each.demand for each in ledger.attempts)
     reserved = total(each.demand for each in ledger.reservations)
     rogue = total(each.charged for each in ledger.rogues)
+    warm = total(each.demand for each in ledger.warm_pools)
     waits = list(queues)
     for pool in ledger.pools:
         name = pool.pool
@@ -94,7 +95,7 @@ def pool_figures(ledger: Ledger, queues: Iterable[Backlog], now_ms: int) -> Iter
         yield metrics.ALLOCATED.of(held, name)
         yield metrics.RESERVED.of(reserved.get(name, 0), name)
         yield metrics.ROGUE.of(rogue.get(name, 0), name)
-        taken = held + reserved.get(name, 0) + rogue.get(name, 0)
+        taken = held + sum(each.get(name, 0) for each in (reserved, rogue, warm))
         # In an unused pool all instances are free: an idle queue publishes nothing.
         if taken:
             yield metrics.FREE.of(pool.size - taken, name)
