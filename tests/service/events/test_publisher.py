@@ -11,8 +11,9 @@ from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_service.config.notifications import Notifications
 from headway_service.errors import RetryLater
+from headway_service.events import publisher
 from headway_service.events.job_events import JobEvent
-from headway_service.events.notifications import Message
+from headway_service.events.notifications import Message, message_of
 from headway_service.events.publisher import MAX_SENT, MAX_TRIES, EventPublisher, PublishResult
 from headway_service.feed.append import FeedAppender
 from headway_service.feed.read import EventFilter, FeedReader
@@ -220,6 +221,45 @@ def test_an_unreadable_record_is_counted_and_blocks_no_other(image: dict[str, An
 def test_an_empty_record_is_also_counted() -> None:
     ears = Ears()
     assert ears.tell([{}, {"dynamodb": {}}]) == PublishResult(failed_from=None, dropped=2)
+
+
+def failing(of: str) -> Callable[..., Any]:
+    """A function of a change that fails for the changes of one job."""
+
+    def fail(change: JobEvent) -> Any:
+        if change.subject == of:
+            raise ValueError("it cannot be written")
+        return "{}"
+
+    return fail
+
+
+def test_a_change_that_cannot_be_written_is_counted_and_blocks_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(JobEvent, "detail", failing("b"))
+    ears = Ears(codes=["Entered"])
+    assert ears.tell(submitted("a", "b", "c")) == PublishResult(failed_from=None, dropped=1)
+    assert (ears.events, len(ears.feed), len(ears.subjects)) == (["a/1", "c/1"], 2, 2)
+
+
+def test_a_message_that_cannot_be_made_is_counted_and_blocks_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = submitted("a", "b", "c")
+
+    def fail(change: JobEvent) -> Message:
+        failing("b")(change)
+        return message_of(change)
+
+    monkeypatch.setattr(publisher, "message_of", fail)
+    ears = Ears(codes=["Entered"])
+    ears.topic.plan = [again(1), again(0), again(0)]
+    assert ears.tell(stream) == PublishResult(failed_from=stream[2]["dynamodb"]["SequenceNumber"], dropped=1)
+    assert (ears.events, ears.subjects) == (["a/1", "b/1", "c/1"], ["Entered: a"])
+
+
+def test_no_call_is_made_if_no_message_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publisher, "message_of", failing("a"))
+    ears = Ears(codes=["Entered"])
+    assert ears.tell(submitted("a")) == PublishResult(failed_from=None, dropped=1)
+    assert ears.topic.calls == []
 
 
 def test_the_policy_selects_the_messages() -> None:

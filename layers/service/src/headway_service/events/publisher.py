@@ -46,6 +46,7 @@ class _News:
     sequence: str
     written_ms: int
     change: JobEvent
+    feed_event: FeedEvent
 
 
 class EventPublisher:
@@ -82,7 +83,7 @@ class EventPublisher:
             return PublishResult(failed_from=None, dropped=dropped)
         try:
             notifications = self._notifications()
-            self._feed.append([_feed_event(each.change) for each in news], min(each.written_ms for each in news))
+            self._feed.append([each.feed_event for each in news], min(each.written_ms for each in news))
         except RetryLater:
             return PublishResult(failed_from=news[0].sequence, dropped=dropped)
         for some in _together(news):
@@ -90,9 +91,10 @@ class EventPublisher:
             done = min(events.again, default=len(some))
             # A record that is retried gets its message then. So each message has an event too.
             notified = [each for each in some[:done] if _is_notified(each.change, notifications)]
-            messages = _send(self._topic, [message_of(each.change) for each in notified]) if notified else SendResult()
-            dropped += len(events.refused) + len(messages.refused)
-            failed = [*(some[i].sequence for i in events.again), *(notified[i].sequence for i in messages.again)]
+            told = [(each.sequence, message) for each in notified if (message := _message(each.change)) is not None]
+            messages = _send(self._topic, [message for _, message in told]) if told else SendResult()
+            dropped += len(events.refused) + len(notified) - len(told) + len(messages.refused)
+            failed = [*(some[i].sequence for i in events.again), *(told[i][0] for i in messages.again)]
             if failed:
                 # Sequence numbers are decimal numbers of up to 40 digits (API reference, StreamRecord).
                 return PublishResult(failed_from=min(failed, key=int), dropped=dropped)
@@ -106,6 +108,7 @@ def _read(records: Sequence[Mapping[str, Any]]) -> tuple[list[_News], int]:
     for raw in records:
         try:
             change = event_of(raw)
+            feed_event = None if change is None else _feed_event(change)
         except Exception as error:  # noqa: BLE001 - a record that fails must not keep later ones from being published
             illegible += 1
             stored = raw.get("dynamodb", {})
@@ -113,9 +116,20 @@ def _read(records: Sequence[Mapping[str, Any]]) -> tuple[list[_News], int]:
             told = {"keys": stored.get("Keys"), "error": type(error).__name__}
             logger.error("a job event is dropped, as it cannot be read", extra=told)
             continue
-        if change is not None:
-            news.append(_News(raw["dynamodb"]["SequenceNumber"], _written_ms(raw), change))
+        if change is not None and feed_event is not None:
+            news.append(_News(raw["dynamodb"]["SequenceNumber"], _written_ms(raw), change, feed_event))
     return news, illegible
+
+
+def _message(change: JobEvent) -> Message | None:
+    """The message about a change; None if none can be made of it, which keeps no other from being sent."""
+    try:
+        return message_of(change)
+    except Exception as error:  # noqa: BLE001 - as for a record that cannot be read
+        logger.error(
+            "a message is dropped, as it cannot be made", extra={"id": change.id, "error": type(error).__name__}
+        )
+        return None
 
 
 def _written_ms(raw: Mapping[str, Any]) -> int:
