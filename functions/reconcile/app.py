@@ -20,6 +20,7 @@ from headway_service.monitoring.gauges import RESERVED_MS, gauges
 from headway_service.observability import metrics
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
+from headway_service.observability.steps import Step, isolated_steps
 from headway_service.pools.pause_counts import begin_to_count
 from headway_service.tracking.reconciler import reconcile
 
@@ -29,7 +30,23 @@ cold_start.freeze()
 
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
-    """Run once."""
+    """Run once. An error in one step is raised when the others have been run."""
+    with isolated_steps() as step:
+        with step("attempts"):
+            _reconcile(context, step)
+        left_ms = context.get_remaining_time_in_millis() - RESERVED_MS
+        if left_ms > 0:
+            with step("usage"):
+                # Before the digest, which is to have all of its week.
+                used = container.usage_consumer.consume(container.machine_clock() + left_ms)
+                record([metrics.UNACCOUNTED.of(used.unaccounted)])
+        if context.get_remaining_time_in_millis() > RESERVED_MS:
+            with step("digest"):
+                container.weekly_digests.write_if_due()
+
+
+def _reconcile(context: LambdaContext, step: Step) -> None:
+    """Recover what was lost, and publish the gauges of the ledger as it was then."""
     found = reconcile(
         table=container.table,
         training_jobs=container.training_jobs,
@@ -42,19 +59,16 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         sleep=container.sleep,
         wake=container.wake,
         after_s=container.settings.reconcile_after_s,
+        step=step,
     )
     record([metrics.UNHEARD.of(found.ended)])
-    begin_to_count(container.table, found.ledger, container.machine_clock())
+    with step("pauses"):
+        begin_to_count(container.table, found.ledger, container.machine_clock())
     if context.get_remaining_time_in_millis() > RESERVED_MS:
-        now_ms, machine_ms = container.clock(), container.machine_clock()
-        record(gauges(container.table, found.ledger, now_ms, machine_ms, container.settings.reconcile_after_s))
-        container.queue_recounts.run_if_due(
-            found.ledger, container.machine_clock() + context.get_remaining_time_in_millis() - RESERVED_MS
-        )
-    left_ms = context.get_remaining_time_in_millis() - RESERVED_MS
-    if left_ms > 0:
-        # Before the digest, which is to have all of its week.
-        used = container.usage_consumer.consume(container.machine_clock() + left_ms)
-        record([metrics.UNACCOUNTED.of(used.unaccounted)])
-    if context.get_remaining_time_in_millis() > RESERVED_MS:
-        container.weekly_digests.write_if_due()
+        with step("gauges"):
+            now_ms, machine_ms = container.clock(), container.machine_clock()
+            record(gauges(container.table, found.ledger, now_ms, machine_ms, container.settings.reconcile_after_s))
+        with step("queue counts"):
+            container.queue_recounts.run_if_due(
+                found.ledger, container.machine_clock() + context.get_remaining_time_in_millis() - RESERVED_MS
+            )

@@ -15,6 +15,7 @@ from headway_service.bootstrap.watch import WatchContainer
 from headway_service.observability import metrics
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
+from headway_service.observability.steps import isolated_steps
 from headway_service.store.ledger import read_ledger
 
 container = WatchContainer.from_environment()
@@ -25,13 +26,17 @@ cold_start.freeze()
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Handle one alarm, or all.
 
-    Errors are raised, and the event becomes a dead letter. It is not retried: the next minute's run handles all alarms.
+    Errors are raised, in the run once a minute when each step has been run, and the event becomes a dead letter. It is
+    not retried: the next minute's run handles all alarms.
     """
     if "Records" in event:
         alarms = [json.loads(each.sns.message)["AlarmName"] for each in SNSEvent(event).records]
         record([metrics.MEASURES.of(sum([container.utilization_monitor.on_alarm(alarm) for alarm in alarms]))])
     else:
         ledger = read_ledger(container.table)
-        report = container.utilization_monitor.run(ledger)
-        early = container.early_stopper.run(ledger)
-        record([metrics.UNWATCHED.of(report.missing), metrics.MEASURES.of(report.measures + early)])
+        with isolated_steps() as step:
+            with step("utilization"):
+                report = container.utilization_monitor.run(ledger)
+                record([metrics.UNWATCHED.of(report.missing), metrics.MEASURES.of(report.measures)])
+            with step("early stopping"):
+                record([metrics.MEASURES.of(container.early_stopper.run(ledger))])

@@ -12,8 +12,13 @@ import pytest
 
 from headway.errors import HeadwayError
 from headway_sandbox.inprocess.lambda_loader import event
+from headway_service.accounting.consumer import UsageConsumer
+from headway_service.admission.queues.recounts import QueueRecounts
 from headway_service.bootstrap.schedule import ScheduleContainer
+from headway_service.digest.weekly import WeeklyDigests
+from headway_service.early_stopping.stopper import EarlyStopper
 from headway_service.errors import RetryLater
+from headway_service.monitoring.utilization_monitor import UtilizationMonitor
 from headway_service.scheduling.executor import TickReport
 from headway_service.settings import Settings
 from tests.functions.conftest import ANY_VERSION, CONTEXT, Functions, state_change
@@ -55,6 +60,50 @@ def test_the_whole_life_of_a_job_passes_through_the_handlers(functions: Function
 def test_reconcile_wakes_the_scheduler_every_time(functions: Functions) -> None:
     functions.invoke("reconcile", event("reconcile"))
     assert functions.wakes() == ["reconcile"]
+
+
+def failing(*_: object, **__: object) -> None:
+    raise RetryLater("not now")
+
+
+RECONCILE_STEPS = ["reconcile", "begin_to_count", "gauges", "run_if_due", "consume", "write_if_due"]
+
+
+@pytest.mark.parametrize("fails", RECONCILE_STEPS)
+def test_a_step_of_reconcile_that_fails_skips_no_other_and_fails_the_run(
+    functions: Functions, fails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = functions.module("reconcile")
+    ran: list[str] = []
+    owners = [module, module, module, QueueRecounts, UsageConsumer, WeeklyDigests]
+    steps = dict(zip(RECONCILE_STEPS, owners, strict=True))
+    for name, of in steps.items():
+        whole = failing if name == fails else getattr(of, name)
+
+        def step(*args: Any, whole: Any = whole, name: str = name, **more: Any) -> Any:
+            ran.append(name)
+            return whole(*args, **more)
+
+        monkeypatch.setattr(of, name, step)
+    with pytest.raises(RetryLater):
+        functions.invoke("reconcile", event("reconcile"))
+    assert ran == (["reconcile", "consume", "write_if_due"] if fails == "reconcile" else RECONCILE_STEPS)
+
+
+def test_arrays_are_compared_although_the_monitor_fails_and_the_failure_is_reported(
+    functions: Functions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[object] = []
+
+    def compare(_: EarlyStopper, ledger: object) -> int:
+        compared.append(ledger)
+        return 0
+
+    monkeypatch.setattr(UtilizationMonitor, "run", failing)
+    monkeypatch.setattr(EarlyStopper, "run", compare)
+    with pytest.raises(RetryLater):
+        functions.invoke("watch", event("watch"))
+    assert len(compared) == 1
 
 
 def test_the_monitor_creates_alarms_every_minute_and_handles_the_one_in_a_message(functions: Functions) -> None:

@@ -16,6 +16,7 @@ from headway_sandbox.inprocess.deployment import SimulatedDeployment
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
 from headway_service.jobs.position import JobView
+from headway_service.observability.steps import isolated_steps
 from headway_service.pools.apply_config import EffectiveConfig, get_effective
 from headway_service.pools.capacity import PoolUse
 from headway_service.ports.parallel_calls import ParallelCalls
@@ -189,19 +190,22 @@ class World(SimulatedDeployment[Table]):
 
     def reconcile(self, after_s: int = 300) -> int:
         """Run reconcile."""
-        return reconcile(
-            table=self.table,
-            training_jobs=self.training_jobs,
-            training_plans=self.container.training_plans,
-            spot_scores=lambda: self.container.spot_scores,
-            checkpoints=self.container.checkpoint_looks,
-            observer=self.observer,
-            clock=self.clock,
-            machine_clock=self.machine_clock,
-            sleep=self.sleep,
-            wake=self.wakes.append,
-            after_s=after_s,
-        ).ended
+        with isolated_steps() as step:
+            found = reconcile(
+                table=self.table,
+                training_jobs=self.training_jobs,
+                training_plans=self.container.training_plans,
+                spot_scores=lambda: self.container.spot_scores,
+                checkpoints=self.container.checkpoint_looks,
+                observer=self.observer,
+                clock=self.clock,
+                machine_clock=self.machine_clock,
+                sleep=self.sleep,
+                wake=self.wakes.append,
+                after_s=after_s,
+                step=step,
+            )
+        return found.ended
 
     def patrol(self, after_s: int = 300) -> int:
         """Run the patrol."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -11,13 +12,15 @@ from hypothesis import strategies as st
 from headway.lifecycle import AttemptState
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.request_builder import P5
+from headway_service.errors import RetryLater
 from headway_service.ports.training_jobs import TrainingJobSummary
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.tracking import reconciler
 from headway_service.tracking.reconciler import MAX_NOTED, is_unchanged
 from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
-from tests.service.world import World, request
+from tests.service.world import World, on, request
 
 AFTER_S = 300
 HOUR_S = 3600
@@ -190,6 +193,65 @@ def test_paging_ends_when_all_are_found_and_begins_at_the_oldest() -> None:
     minutes(world, 6)
     ((_, asked),) = [call for call in world.calls if call[0] == "ListTrainingJobs"]
     assert float(asked["CreationTimeAfter"]) > world.now_s - HOUR_S
+
+
+def test_attempts_that_are_overdue_in_each_run_hide_no_ends_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reconciler, "MAX_LOOKS", 4)
+    monkeypatch.setattr(AttemptRecord, "is_pending_too_long", lambda attempt, _: attempt.job_name.startswith("slow"))
+    ending = ("x1", "x2", "x3")
+    world = training(*ending, *(f"slow{number}" for number in range(6)), pool=9)
+    for name in ending:
+        world.fleet.finish(name, now=world.now_s)
+    world.pass_time(AFTER_S + 60, deliver=False)
+    world.reconcile(AFTER_S)
+    assert world.called("DescribeTrainingJob") == ["slow0", "slow1", "x1", "x2"]
+    world.pass_time(60, deliver=False)
+    world.reconcile(AFTER_S)
+    # Those come first that were described the longest ago.
+    assert world.called("DescribeTrainingJob")[4:] == ["slow2", "slow3", "slow4", "x3"]
+    assert world.states(*ending) == dict.fromkeys(ending, "completed")
+
+
+@pytest.mark.parametrize("overdue", [0, 1, 5])
+@pytest.mark.parametrize("others", [0, 1, 5])
+def test_as_many_attempts_are_described_as_may_be(overdue: int, others: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reconciler, "MAX_LOOKS", 4)
+    late, silent = ([attempt_of("InProgress", "Training", 0)] * count for count in (overdue, others))
+    assert len(reconciler._looks(late, silent)) == min(4, overdue + others)
+
+
+@pytest.mark.parametrize("step", ["WarmPoolTracker", "refresh_plans", "refresh_scores", "wake"])
+def test_a_step_that_fails_skips_no_other_and_is_reported(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(pools={P5: 2})
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "warmPools": {}}))
+    world.tick()
+    world.submit("kept", ResourceConfig={**on(1), "KeepAlivePeriodInSeconds": 3600})
+    world.tick()
+    world.pass_time(1500)
+    assert read_ledger(world.table).warm_pools
+    world.wakes.clear()
+    done = []
+
+    def fail(*_: object, **__: object) -> None:
+        raise RetryLater(step)
+
+    for name in ("refresh_plans", "refresh_scores"):
+        monkeypatch.setattr(reconciler, name, lambda *_, name=name: done.append(name))
+    if step == "wake":
+        monkeypatch.setattr(world, "wakes", Failing())
+    else:
+        monkeypatch.setattr(reconciler, step, fail)
+    with pytest.raises(RetryLater):
+        world.reconcile(AFTER_S)
+    assert done == [name for name in ("refresh_plans", "refresh_scores") if name != step]
+    assert list(world.wakes) == ([] if step == "wake" else ["reconcile"])
+
+
+class Failing(list[str]):
+    """Wake-ups that cannot be sent."""
+
+    def append(self, _: str) -> None:
+        raise RetryLater("wake")
 
 
 def test_an_attempt_not_recorded_in_one_run_is_recorded_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,13 +8,14 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from headway.lifecycle import AttemptState
 from headway_service.checkpoints.looks import CheckpointLooks
 from headway_service.errors import Conflict, ListingExpired, OutcomeUnknown, RetryLater
 from headway_service.observability.logging import logger
+from headway_service.observability.steps import Step
 from headway_service.ports.messaging import Wake
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Table
@@ -30,7 +31,9 @@ from headway_service.tracking.training_plans import refresh_plans
 from headway_service.tracking.warm_pools import WarmPoolTracker
 
 MAX_LOOKS = 100
-"""Attempts that one run describes, oldest status first: DescribeTrainingJob is throttled per account."""
+"""Attempts that one run describes, oldest status first: DescribeTrainingJob is throttled per account.
+
+Of them half are for attempts that wait too long for instances, and half for others, while there are enough of both."""
 
 MAX_NOTED = 500
 """Unchanged attempts that one run records, one write each, which takes a few seconds. The next run records others."""
@@ -65,6 +68,7 @@ def reconcile(
     sleep: Callable[[float], None],
     wake: Wake,
     after_s: int,
+    step: Step,
 ) -> Reconciled:
     """Describe every attempt without a status for ``after_s`` seconds that is not listed as unchanged.
 
@@ -85,6 +89,7 @@ def reconcile(
         sleep: sleeps for a time, s.
         wake: requests a tick.
         after_s: the age of a status from which it is checked, s.
+        step: keeps an error in one step from skipping the others, above all the wake-up.
 
     Returns:
         How many attempts have ended, and the ledger that was read.
@@ -95,14 +100,11 @@ def reconcile(
     ledger = read_ledger(table)
     # A launch that is not settled is the scheduler's.
     launched = [each for each in ledger.attempts if each.attempt_state is not AttemptState.LAUNCHING]
-    overdue = [each for each in launched if each.is_pending_too_long(now_ms)]
-    silent = sorted(
-        (
-            attempt
-            for attempt in launched
-            if (attempt.seen_ms <= unheard or attempt.missing_since_ms is not None) and attempt not in overdue
-        ),
-        key=lambda attempt: (attempt.seen_ms, attempt.attempt_name),
+    overdue = _oldest_first(each for each in launched if each.is_pending_too_long(now_ms))
+    silent = _oldest_first(
+        attempt
+        for attempt in launched
+        if (attempt.seen_ms <= unheard or attempt.missing_since_ms is not None) and attempt not in overdue
     )
     same = find_unchanged(silent, training_jobs, sleep=sleep)
     noted = same[:MAX_NOTED]
@@ -116,24 +118,41 @@ def reconcile(
     others = [each for each in silent if each.attempt_name not in unchanged]
     looked_at = {each.attempt_name for each in (*overdue, *others)}
     unselected = [each for each in launched if each.one_of and each.attempt_name not in looked_at]
-    for attempt in [*overdue, *others, *unselected][:MAX_LOOKS]:
+    for attempt in _looks(overdue, [*others, *unselected]):
         try:
             outcome = observer.refresh(attempt.attempt_name, training_jobs, clock())
             ended += outcome is StatusOutcome.TICK_DUE
         except (OutcomeUnknown, RetryLater, Conflict) as error:
             logger.warning("not reconciled now", extra={"attempt": attempt.attempt_name, "error": str(error)})
     if ledger.warm_pools:
-        # The scheduler, which is woken up below, has them released.
-        WarmPoolTracker(table, training_jobs, machine_clock, releases=False).settle(ledger.warm_pools, clock())
-    refresh_plans(table, training_plans, ledger, machine_clock)
+        with step("warm pools"):
+            # The scheduler, which is woken up below, has them released.
+            WarmPoolTracker(table, training_jobs, machine_clock, releases=False).settle(ledger.warm_pools, clock())
+    with step("training plans"):
+        refresh_plans(table, training_plans, ledger, machine_clock)
     logger.info("reconciled", extra={"silent": len(silent), "unchanged": len(same), "ended": ended})
-    # Even if nothing was found: this recovers a wake-up that was lost between a write and its message.
-    wake("reconcile")
-    refresh_scores(table, spot_scores, ledger, machine_clock)
+    with step("wake-up"):
+        # Even if nothing was found: this recovers a wake-up that was lost between a write and its message.
+        wake("reconcile")
+    with step("spot scores"):
+        refresh_scores(table, spot_scores, ledger, machine_clock)
     # At the end, as S3 may be slow, and nothing waits for these.
     for attempt in watched:
         _note_unchanged(table, attempt, machine_ms, checkpoint_seen_ms=checkpoints.newer_ms(attempt))
     return Reconciled(ended=ended, ledger=ledger)
+
+
+def _oldest_first(attempts: Iterable[AttemptRecord]) -> list[AttemptRecord]:
+    return sorted(attempts, key=lambda attempt: (attempt.seen_ms, attempt.attempt_name))
+
+
+def _looks(overdue: Sequence[AttemptRecord], others: Sequence[AttemptRecord]) -> list[AttemptRecord]:
+    """The attempts that a run describes: up to half are others, however many wait too long for instances.
+
+    An attempt that has its instances, and prepares its training for long, is overdue in each run.
+    """
+    most = MAX_LOOKS - min(len(others), MAX_LOOKS // 2)
+    return [*overdue[:most], *others][:MAX_LOOKS]
 
 
 def _note_unchanged(
