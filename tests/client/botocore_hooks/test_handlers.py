@@ -3,11 +3,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError, WaiterError
 
 from headway.errors import HeadwayError
-from headway_client.botocore_hooks.job_cache import FOREIGN_AGE_S
+from headway_client.botocore_hooks.handlers import register
+from headway_client.botocore_hooks.job_cache import FOREIGN_AGE_S, FOREIGN_S, QueueJobs
+from headway_client.botocore_hooks.progress import Progress
 from headway_client.errors import BusyError, NotReachableError, ServerFaultError
 from headway_client.http.api import HeadwayApi
 from tests.client.fakes.aws_stub import AwsStub, training_job
@@ -286,7 +289,25 @@ def test_a_training_job_that_sagemaker_does_not_find_is_described_as_the_queue_h
 
     assert described["TrainingJobStatus"] == {"running": "InProgress", "stopping": "Stopping"}[job_state]
     assert described["ResponseMetadata"]["HTTPStatusCode"] == 200
+    assert "Error" not in described
     assert described["CreationTime"] == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"__type": "ValidationException", "Message": "Requested resource not found."},
+        {"__type": "ResourceNotFound", "Message": "There is none."},
+    ],
+    ids=["as-it-is-sent", "as-it-is-documented"],
+)
+def test_sagemaker_says_in_two_ways_that_it_finds_nothing(
+    client: Any, server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch, error: dict[str, str]
+):
+    server.queue.add("job1", jobState="running", liveAttempt="job1", attempts=[attempt("job1", 1, "InProgress")])
+    monkeypatch.setattr(aws, "sagemaker", lambda *_: (400, error))
+
+    assert client.describe_training_job(TrainingJobName="job1")["TrainingJobStatus"] == "InProgress"
 
 
 def test_another_error_of_sagemaker_is_raised(
@@ -416,6 +437,22 @@ def test_a_job_that_is_submitted_after_the_question_is_the_queues(
     aws.training_jobs["job1"] = training_job("job1", "Stopped", "Stopped")
 
     assert client.describe_training_job(TrainingJobName="job1")["TrainingJobStatus"] == "InProgress"
+
+
+def test_the_cache_of_a_name_expires_although_it_is_used(
+    api: HeadwayApi, server: ContractServer, aws: AwsStub, session: boto3.Session
+):
+    now_s = [0.0]
+    jobs = QueueJobs(api, monotonic_s=lambda: now_s[0])
+    client = session.client("sagemaker", endpoint_url=aws.url)
+    register(client.meta.events, jobs, priority=None, progress=Progress(None))
+    aws.training_jobs["job1"] = training_job("job1", "Completed", "Completed")
+
+    for _ in range(5):
+        client.describe_training_job(TrainingJobName="job1")
+        now_s[0] += FOREIGN_S * 0.6
+
+    assert queue_calls(server) == ["GET /job1"] * 3
 
 
 @pytest.mark.parametrize("call", ["update_training_job", "delete_training_job"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 
 import pytest
@@ -56,6 +56,17 @@ def test_an_import_after_a_failed_one_counts(tmp_path: Path) -> None:
 
     (tmp_path / "hooked.py").write_text("VALUE = 5\n")
     importlib.import_module("hooked")
+    assert calls == [None]
+
+
+def test_a_module_that_is_run_twice_counts_once() -> None:
+    calls: list[None] = []
+    call_after_import("hooked", lambda: calls.append(None))
+    for spec in (find_spec("hooked"), find_spec("hooked")):
+        assert spec is not None
+        assert spec.loader is not None
+        spec.loader.exec_module(module_from_spec(spec))
+
     assert calls == [None]
 
 

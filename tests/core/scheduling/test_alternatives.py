@@ -355,3 +355,11 @@ def test_a_job_does_not_start_in_the_warm_pool_of_its_first_preference(more: dic
     plan = schedule(snapshot(warm("old", count=2), waiting, pools=POOLS))
     assert starts_warm(plan) == []
     assert started_on(plan) == {"w": {G5: 4}}
+
+
+@pytest.mark.parametrize("kept", [0, 1], ids=["the-first-is-kept", "the-second-is-kept"])
+def test_attempts_are_stopped_on_an_alternative_beside_free_instances_that_are_kept_for_a_job_ahead(kept: int) -> None:
+    running = (taken(P5, "high", count=2, ends_in_s=600), held("low", 1), taken(G5, "full"))
+    demands = {P5: 1, G5: 1} if kept == 0 else {G5: 1, P5: 1}
+    plan = schedule(snapshot(*running, job("head", 8, count=3), either(demands=demands), pools={P5: 4, G5: 1}))
+    assert preemptions(plan) == [("low", "w")]

@@ -150,6 +150,58 @@ def test_every_second_probe_is_of_a_job_that_was_not_tried_before(world: World) 
     assert tried == ["a", "a", "b", "a", "c"]
 
 
+def test_launches_without_an_answer_are_tried_in_turn(world: World) -> None:
+    world = World(pools={P5: 4})
+    poison = ["x", "y"]
+    real, tried = world.fleet.call, []
+
+    def call(name: str, body: Mapping[str, Any], *, now: float) -> Any:
+        if name == "CreateTrainingJob":
+            tried.append(body["TrainingJobName"])
+            if body["TrainingJobName"] in poison:
+                raise AwsError("InternalFailure", "of this request", status=500)
+        return real(name, body, now=now)
+
+    world.fleet.call = call  # type: ignore[method-assign,assignment]
+    world.submit("x", 5)
+    world.tick()
+    world.submit("y", 5)
+    at_each_probe(world, 2)
+    assert tried == ["x", "x", "y"]
+    poison.remove("y")
+    at_each_probe(world, 4)
+    assert world.states("y") == {"y": "running"}
+
+
+def test_instances_that_a_later_try_frees_are_given_to_others_in_the_same_tick(world: World) -> None:
+    real = world.fleet.call
+    break_sagemaker(world, P5)
+    world.submit("a")
+    world.tick()
+    at_each_probe(world, 1)
+
+    def call(name: str, body: Mapping[str, Any], *, now: float) -> Any:
+        if name == "CreateTrainingJob" and body["TrainingJobName"] == "a":
+            raise AwsError("ValidationException", "The role can't be passed.", status=400)
+        return real(name, body, now=now)
+
+    world.fleet.call = call  # type: ignore[method-assign,assignment]
+    for name in ("b", "c"):
+        world.submit(name)
+    world.pass_time(VISIBLE_AFTER_S, tick=False)
+    at_each_probe(world, 1)
+    assert world.states("a", "b", "c") == {"a": "failed", "b": "running", "c": "running"}
+
+
+def test_an_older_state_of_a_pool_ends_no_back_off() -> None:
+    backoff = PoolBackoff(None, lambda: 0.0)  # type: ignore[arg-type]
+    newer = PoolRecord(pool=P5, size=2, free=2, backoff_until_ms=MAX_MS, backoffs=2)
+    backoff.update([newer])
+    backoff.update([newer.model_copy(update={"backoff_until_ms": 1, "backoffs": 1})])
+    assert backoff.is_backing_off({P5: 1}, MAX_MS - 1)
+    assert backoff.probes_with_others({P5: 1}, MAX_MS)
+
+
 def test_what_was_tried_before_is_tried_again_if_no_other_job_can_be(world: World) -> None:
     tried = break_sagemaker(world, P5)
     world.submit("a", ResourceConfig=on(2))

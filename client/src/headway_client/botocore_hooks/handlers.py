@@ -105,14 +105,15 @@ class _Handlers:
         name = params.get("TrainingJobName")
         if not isinstance(name, str):
             return  # left to botocore's validation
-        asked_s = self._jobs.now_s()
+        asked_s = None if self._jobs.is_foreign(name) else self._jobs.now_s()
         try:
             details = self._jobs.find(name)
         except NotAllowedError as error:
             context[_CONTEXT_KEY] = error
             return  # answered before the call
         if details is None:
-            context[_CONTEXT_KEY] = _Foreign(name=name, asked_s=asked_s)
+            if asked_s is not None:
+                context[_CONTEXT_KEY] = _Foreign(name=name, asked_s=asked_s)
             return  # not in the queue: SageMaker answers
         self._progress.update(details.job)
         context[_CONTEXT_KEY] = details

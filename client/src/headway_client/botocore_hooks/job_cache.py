@@ -144,6 +144,10 @@ class QueueJobs:
         details = self.find(name)
         return [] if details is None else [dict(tag) for tag in details.request.get("Tags", [])]
 
+    def is_foreign(self, name: str) -> bool:
+        """Return whether the cache has the name as one that is not in the queue."""
+        return self._foreign.get(name) is not None
+
     def keep_foreign(self, name: str, *, created_s: float, asked_s: float) -> None:
         """Cache the name of a training job that the queue did not have, if the training job is older than the question.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headway.sanitize import strip_control_characters
 from headway_client.botocore_hooks.progress import Notify, Progress
 from headway_client.errors import (
+    ClientError,
     ConflictError,
     JobFailedError,
     JobStoppedError,
@@ -101,19 +102,23 @@ class QueuedJob:
         outage = Outage(self._clock)
         progress = Progress(tell)
         while True:
+            error: ClientError | None = None
             try:
                 details = self.describe()
                 outage.over()
                 progress.update(details.job)
-            except NO_RESPONSE as error:
-                if details is None and (not responded or (until is not None and self._clock() >= until)):
-                    raise
+            except NO_RESPONSE as caught:
+                error = caught
+            now = self._clock()
+            is_over = until is not None and now >= until
+            if error is not None:
+                if details is None and (is_over or not responded):
+                    raise error
                 if outage.tolerate(error) and tell is not None:
                     tell(f"The queue does not respond; retrying: {error}")
-            now = self._clock()
-            if details is not None and (details.job.has_ended or (until is not None and now >= until)):
+            if details is not None and (is_over or details.job.has_ended):
                 return details
-            self._pause(poll_s if until is None else min(poll_s, max(until - now, 0)))
+            self._pause(poll_s if until is None else min(poll_s, until - now))
 
     def result(
         self, timeout: float | None = None, *, poll_s: float = POLL_S, tell: Notify | None = to_stderr

@@ -5,6 +5,9 @@ from __future__ import annotations
 MAX_LOOKS = 2_000_000
 """Evaluations of reserved starts, ends of attempts and possible victims in one decision."""
 
+MAX_LOOKS_BESIDE = 200_000
+"""How many of these look for victims beside free instances that are kept for jobs ahead."""
+
 
 class Looks:
     """The evaluations of a decision so far, and whether it may continue with the next job."""

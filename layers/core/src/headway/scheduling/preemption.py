@@ -221,7 +221,7 @@ class Preemption:
         lowest = self._index.lowest_priority
         return capped_priority(job.priority, job.team, self._policy) > lowest or self.reclaims(job)
 
-    def may_be_outranked_from(self, job: WaitingJob) -> bool:
+    def may_preempt_from(self, job: WaitingJob) -> bool:
         """Whether the rank of the job could let it, or any job behind it, preempt an attempt or release a warm pool.
 
         A job that compares neither what is left of it nor its level gives way to no equal, and preempts none. But jobs

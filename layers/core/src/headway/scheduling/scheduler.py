@@ -18,7 +18,7 @@ from headway.scheduling.capacity_state import CapacityState, paused_pool
 from headway.scheduling.equals.victims import least_measure
 from headway.scheduling.explainer import Explainer, Why
 from headway.scheduling.fair_share import is_limit, limited_pool
-from headway.scheduling.looks import Looks
+from headway.scheduling.looks import MAX_LOOKS_BESIDE, Looks
 from headway.scheduling.lost_work.checkpoints import last_seen_ms, last_written_ms
 from headway.scheduling.ordering import capped_priority, rank, running_priority
 from headway.scheduling.preemption import Preemption
@@ -51,15 +51,15 @@ def schedule(snapshot: Snapshot, *, explain: bool = True) -> Plan:
 class _Way:
     """How a job that does not fit gets what it needs."""
 
-    #: What is free.
+    #: The part of its need that it takes of free instances.
     from_spare: Demand
-    #: What it needs beyond that.
+    #: The rest of its need.
     need: Demand
-    #: By how much its pools are used beyond their sizes.
+    #: By how much its pools are used beyond their sizes, which has to be freed first.
     overcommitted: Demand
-    #: Both together.
+    #: All that has to be freed: the rest of its need, and this.
     owed: Demand
-    #: The part of this that stopping attempts free.
+    #: The part of that which attempts free that are stopping without a preemptor.
     from_unclaimed: Demand
     #: The part that victims have to free, and the victims; none if no set of attempts frees it.
     lacking: Demand
@@ -77,6 +77,7 @@ class _Pass:
         self.policy = policy = snapshot.policy
         self.now_ms = snapshot.now_ms
         self.looks = Looks()
+        self.looks_beside = 0
         self.state = state = CapacityState(snapshot, self.looks)
         self.preemption = Preemption(snapshot, state.allocations, state.use, state.guarantees, self.looks)
         self.size_changes = SizeChanges(snapshot, self.looks)
@@ -133,7 +134,7 @@ class _Pass:
         """Whether neither this job nor any later one can start or preempt: nothing is left, and none is outranked."""
         if self.policy.teams or self.policy.ageing is not None or any(count > 0 for count in self.state.spare.values()):
             return False
-        return not self.preemption.may_be_outranked_from(job)
+        return not self.preemption.may_preempt_from(job)
 
     def _release_leftovers(self) -> None:
         """Release the reservations of jobs that left, no longer fit, or wait for a paused pool.
@@ -289,12 +290,15 @@ class _Pass:
 
     def _is_freed_enough(self, job: WaitingJob) -> bool:
         """Whether such a job starts once attempts have stopped, those that are stopping or that it may preempt."""
-        state = self.state
-        if job.not_before_ms > self.now_ms or self.reserved_starts.delayed_by(state.charged(job), None) is not None:
+        if job.not_before_ms > self.now_ms:
             return False
-        need = positive(minus(state.charged(job), overlap(state.charged(job), state.spare)))
-        lacking = positive(minus(plus(need, state.overcommitted(job)), state.unclaimed))
-        return not lacking or bool(self.preemption.victims(job, lacking))
+        need = positive(self.state.charged(job))
+        way = self._way(job, need, need)
+        if way.lacking and not way.victims:
+            return False
+        if self.reserved_starts.delayed_by(way.counted, None) is None:
+            return True
+        return self._way_beside(job, need, way) is not None
 
     def _reserved_start_ms(self, job: WaitingJob) -> int | None:
         """When such a job starts at the latest, ms, if a start is reserved for it; None if that is not known."""
@@ -464,11 +468,8 @@ class _Pass:
             return
         # When the job will start is not known, so its limit does not prove when it ends.
         delayed = self.reserved_starts.delayed_by(way.counted, None)
-        if delayed is not None:
-            # What is free may be kept for jobs ahead, and what it may preempt may not.
-            beside = self._way(job, total_need, self.reserved_starts.room(total_need))
-            if self.reserved_starts.delayed_by(beside.counted, None) is None:
-                way, delayed = beside, None
+        if delayed is not None and (beside := self._way_beside(job, total_need, way)) is not None:
+            way, delayed = beside, None
         victims, stop_ms = way.victims, self.now_ms
         if victims:
             stop_ms = self.preemption.stop_ms(job, victims)
@@ -506,6 +507,22 @@ class _Pass:
             self._delay(job, victims, stop_ms)
             return
         self.explainer.add(job, partial(self.explainer.awaits_freed, job, (*earmarked, *victims), way.from_unclaimed))
+
+    def _way_beside(self, job: WaitingJob, total_need: Demand, way: _Way) -> _Way | None:
+        """Another way that delays no reserved start: what is free may be kept for these, and victims may not.
+
+        Args:
+            job: the job.
+            total_need: as for :meth:`_way`.
+            way: the way with all that is free, which delays one.
+        """
+        if not (way.from_spare or way.from_unclaimed) or self.looks_beside > MAX_LOOKS_BESIDE:
+            return None
+        before = self.looks.taken
+        beside = self._way(job, total_need, self.reserved_starts.room(total_need))
+        delayed = self.reserved_starts.delayed_by(beside.counted, None)
+        self.looks_beside += self.looks.taken - before
+        return beside if delayed is None else None
 
     def _way(self, job: WaitingJob, total_need: Demand, usable: Demand) -> _Way:
         """How a job that does not fit gets what it needs.

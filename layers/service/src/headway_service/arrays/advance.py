@@ -26,6 +26,11 @@ from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_jobs, find_live_attempt, find_reservation, find_team
 
+MAX_SET_ASIDE_READS = 1000
+"""Members that are set aside of which one step reads at most whether they may enter the queue."""
+
+_READ_TOGETHER = 100
+
 
 class ArrayAdvancer:
     """Advances arrays.
@@ -173,10 +178,13 @@ class ArrayAdvancer:
         room = wanted - members.active
         if room <= 0 or not may_take_in(array):
             return []
-        # All of them: those that are held must not hide the others.
         count = array.array.count if array.array is not None else 0
-        names = [member_name(array.job_name, index, count) for index in members.set_aside]
-        free = [each for each in find_jobs(self._table, names).values() if _may_enter(each)]
+        names = [member_name(array.job_name, index, count) for index in members.set_aside[:MAX_SET_ASIDE_READS]]
+        free: list[JobRecord] = []
+        # Those that are held must not hide the others.
+        while names and len(free) < room:
+            some, names = names[:_READ_TOGETHER], names[_READ_TOGETHER:]
+            free += filter(_may_enter, find_jobs(self._table, some).values())
         return sorted(free, key=JobRecord.rank)[:room]
 
     def _take_in(self, array: JobRecord, member: JobRecord) -> JobRecord:

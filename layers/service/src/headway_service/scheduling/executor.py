@@ -145,12 +145,17 @@ class Executor:
         """
         self._launcher.update(ledger)
         notified = self._notify_dependants(ledger)
-        due = [each for each in ledger.attempts if self._is_pending(each) and not self._launcher.is_tried_last(each)]
+        due = [each for each in self._pending(ledger) if not self._launcher.is_tried_last(each)]
         drained = [(each, pause) for each in ledger.attempts if (pause := ledger.drained(each)) is not None]
         self._settled(lambda: self._execute_all(due))
         for attempt, pause in drained:
             self._drain(attempt, pause)
         return bool(notified or due or drained) or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
+
+    def _pending(self, ledger: Ledger) -> list[AttemptRecord]:
+        """The attempts that are to be launched or stopped: stops first, then the launches not tried for longest."""
+        due = filter(self._is_pending, ledger.attempts)
+        return sorted(due, key=lambda each: (self._launcher.needs_call(each), each.lease_until_ms, each.attempt_name))
 
     def recover_last(self, ledger: Ledger) -> bool:
         """Launch again what :meth:`recover` has left until new launches were made.
@@ -161,7 +166,7 @@ class Executor:
         Returns:
             Whether there was any.
         """
-        due = [each for each in ledger.attempts if self._is_pending(each) and self._launcher.is_tried_last(each)]
+        due = [each for each in self._pending(ledger) if self._launcher.is_tried_last(each)]
         self._settled(lambda: self._execute_all(due))
         return bool(due)
 

@@ -237,7 +237,7 @@ class Launcher:
             return False
         except Throttled as error:
             # No call is in progress: the next invocation may retry without waiting for the lease to expire.
-            self._table.write(transitions.return_lease(attempt, 0))
+            self._table.write(transitions.return_lease(attempt, self._machine_clock() - 1))
             if not launch.alone:
                 # Perhaps only these were too many at once: it is tried again by itself before its pool backs off.
                 logger.warning("one of several launches is throttled; they go on one at a time", extra=log)

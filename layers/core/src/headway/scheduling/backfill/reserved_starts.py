@@ -81,7 +81,7 @@ class ReservedStarts:
         for pool, count in need.items():
             starts = self._by_pool.get(pool, ())
             self._looks.taken += len(starts)
-            found[pool] = max(0, min([count, *(head.slack.get(pool, count) for head in starts)]))
+            found[pool] = min([count, *(head.slack.get(pool, count) for head in starts)])
         return positive(found)
 
     def account_for(self, takes: Demand, charged: Demand, until_ms: int | None, *, starts: bool) -> None:

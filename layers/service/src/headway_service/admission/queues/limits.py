@@ -52,7 +52,7 @@ class QueueLimits:
     def require(self, job: JobRecord) -> None:
         """Check that a job may enter its queues.
 
-        An array enters with its members that are no jobs yet. Those that are set aside wait in the queues already.
+        An array enters with its members that are no jobs yet. Those that are set aside are counted with the queues.
 
         Raises:
             QueueFull: a queue is at its limit.
