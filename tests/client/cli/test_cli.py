@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -322,3 +323,28 @@ def test_every_public_name_can_be_imported(monkeypatch: pytest.MonkeyPatch):
         assert getattr(headway_client, name)
     with pytest.raises(AttributeError, match="Nothing"):
         _ = headway_client.Nothing
+
+
+def test_a_name_that_is_no_text_is_wrong_usage(run: Run, server: ContractServer) -> None:
+    code, _, err = run("show", "\udcff")
+    assert (code, "is not a job name" in err) == (2, True)
+    assert server.received == []
+
+
+@pytest.mark.parametrize(
+    ("redirection", "error"),
+    [
+        pytest.param(">&-", "", id="closed"),
+        pytest.param(
+            ">/dev/full",
+            f"headway: The output can't be written: {os.strerror(errno.ENOSPC)}.\n",
+            id="full",
+            marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="no file of this system is always full"),
+        ),
+    ],
+)
+def test_an_output_that_takes_nothing_is_no_bug(endpoint_set: str, redirection: str, error: str) -> None:
+    command = ["sh", "-c", f'"$@" {redirection}', "sh", sys.executable, "-m", "headway_client.cli.main", "queue"]
+    environment = os.environ | {"PYTHONPATH": SOURCES}
+    done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, timeout=30, check=False)
+    assert done.stderr.partition("Exception ignored")[0] == error

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from itertools import pairwise
+from pathlib import Path
 
 import click
 
@@ -28,6 +30,9 @@ from headway_client.cli.interruption import sentence_of
 from headway_client.errors import ClientError, UsageError
 from headway_client.text import to_json, to_stderr
 
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""What a file, a disk or a terminal answers that takes no more output."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
@@ -39,6 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code, one of those in `headway_client.cli.exit_codes`.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if sys.stdout is None:
+        # It was closed by the caller, who wants no output.
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
     _never_fail_on_encoding()
     if VARIABLE in os.environ:
         return _complete(os.environ[VARIABLE])
@@ -92,6 +100,8 @@ def _usage_error(error: click.ClickException) -> UsageError:
 
 
 def _unexpected(error: Exception) -> ClientError:
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return ClientError(f"The output can't be written: {error.strerror}.")
     return ClientError(
         f"Unexpected {type(error).__name__}: {error} This is a bug in Headway: please report it with the "
         "traceback that HEADWAY_DEBUG=1 shows."

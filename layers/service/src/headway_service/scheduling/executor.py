@@ -153,9 +153,9 @@ class Executor:
         return bool(notified or due or drained) or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
 
     def _pending(self, ledger: Ledger) -> list[AttemptRecord]:
-        """The attempts that are to be launched or stopped: stops first, then the launches not tried for longest."""
+        """The attempts that are to be launched or stopped, first those that were not tried for the longest time."""
         due = filter(self._is_pending, ledger.attempts)
-        return sorted(due, key=lambda each: (self._launcher.needs_call(each), each.lease_until_ms, each.attempt_name))
+        return sorted(due, key=lambda each: (each.lease_until_ms, each.attempt_name))
 
     def recover_last(self, ledger: Ledger) -> bool:
         """Launch again what :meth:`recover` has left until new launches were made.

@@ -17,13 +17,30 @@ from headway_client.cli.commands.jobs import board as command
 from tests.client.conftest import Outcome
 
 
+@pytest.mark.parametrize("missing", ["stdin", "stdout"])
+def test_without_a_terminal_it_says_what_shows_the_queue(
+    run: Any, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    _on_a_terminal(monkeypatch)
+    monkeypatch.setattr(getattr(sys, missing), "isatty", lambda: False)
+    code, _, said = run("board")
+    assert (code, "`headway queue` prints the queue" in said) == (2, True)
+
+
+def _on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+
+
 def test_without_textual_it_says_what_to_install(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    _on_a_terminal(monkeypatch)
     _without(monkeypatch, "textual")
     outcome: Outcome = run("board")
     assert outcome == (2, "", "headway: The board in the terminal needs textual: pip install 'headway[board]'.\n")
 
 
 def test_another_missing_module_is_not_taken_for_textual(monkeypatch: pytest.MonkeyPatch) -> None:
+    _on_a_terminal(monkeypatch)
     _without(monkeypatch, "headway_client.board.terminal.app")
     with pytest.raises(ModuleNotFoundError, match="terminal"):
         command._show_in_terminal(CommonOptions())

@@ -14,7 +14,7 @@ from headway_client.cli.commands.jobs import submit, wait
 from headway_client.http.api import HeadwayApi
 from tests.client.command_line import SOURCES, Run, Write, answers
 from tests.client.fakes.contract import request
-from tests.client.fakes.server import ContractServer
+from tests.client.fakes.server import ContractServer, Fault
 from tests.client.terminal import Terminal
 
 
@@ -263,6 +263,19 @@ def test_refusals_are_grouped_by_reason_with_their_lines(run: Run, tmp_path: Pat
     assert f"\n  {path}, line 1; {path}, line 4\n" in err
     assert f"\n  {path}, line 3\n" in err
     assert err.endswith("headway: 1 submitted, 3 not accepted.\n")
+
+
+def test_requests_without_an_answer_are_not_reported_as_refused(run: Run, tmp_path: Path, server: ContractServer):
+    path = tmp_path / "many.jsonl"
+    path.write_text(lines(*(request(f"job{number}") for number in range(250))))
+    # The second hundred is accepted, and no answer to it arrives.
+    server.fail(None, *[Fault(drop=True, after=True)] * 4)
+
+    _, _, err = run("submit", str(path))
+
+    assert "headway: 100 submitted, 0 not accepted." in err
+    assert "headway: 150 have no answer: some of them may have been accepted. Submit the same again" in err
+    assert run("submit", str(path))[2].startswith("headway: 50 submitted, 200 already in the queue, 0 not accepted.")
 
 
 def test_a_full_queue_ends_the_submission(run: Run, tmp_path: Path, server: ContractServer):

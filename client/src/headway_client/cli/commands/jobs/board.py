@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import webbrowser
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,10 @@ def _serve(common: CommonOptions, *, port: int, allow_changes: bool, opens: bool
 
 
 def _show_in_terminal(common: CommonOptions) -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "The board needs a terminal. `headway queue` prints the queue, `headway board --web` serves it."
+        )
     try:
         from headway_client.board.terminal.app import Board
     except ModuleNotFoundError as error:

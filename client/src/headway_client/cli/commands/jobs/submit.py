@@ -20,7 +20,7 @@ from headway_client.cli.context import open_api, print_failure, show_job, show_j
 from headway_client.cli.exit_codes import EXIT_OK, error_document, exit_code_of
 from headway_client.cli.interruption import if_interrupted
 from headway_client.dependencies import with_dependencies
-from headway_client.errors import UsageError
+from headway_client.errors import NotReachableError, ServerFaultError, UsageError
 from headway_client.reuse import with_reuse
 from headway_client.sweeps import with_sweep
 from headway_client.text import to_stderr
@@ -273,7 +273,10 @@ def _submit_many(common: CommonOptions, api: HeadwayApi, found: Sequence[Located
     if not wants_json(common):
         created = sum(submission.created for submission in accepted)
         known = f", {len(accepted) - created} already in the queue" if len(accepted) > created else ""
-        to_stderr(f"{created} submitted{known}, {len(results) - len(accepted)} not accepted.")
+        unknown = sum(isinstance(result.error, NotReachableError | ServerFaultError) for result in results)
+        to_stderr(f"{created} submitted{known}, {len(results) - len(accepted) - unknown} not accepted.")
+        if unknown:
+            to_stderr(f"{unknown} have no answer: some of them may have been accepted.{_AGAIN}")
         if any(result.error is not None and result.error.code == "QueueFull" for result in results):
             to_stderr(f"The queue is full, so that no more requests were sent.{_AGAIN}")
     code = worst(exit_code_of(result.error) for result in results if result.error is not None)
