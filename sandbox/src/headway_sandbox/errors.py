@@ -23,6 +23,14 @@ class SetupMissing(SandboxError):
     """A Python environment of the sandbox is missing."""
 
 
+class WrongUsage(SandboxError):
+    """An option has to be changed."""
+
+
+class PortInUse(WrongUsage):
+    """Another program listens on the chosen port."""
+
+
 class StartFailed(SandboxError):
     """The server did not become ready, or exited during its start."""
 

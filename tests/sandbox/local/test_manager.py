@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import subprocess
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from headway_sandbox.errors import SandboxError, SetupMissing, StartFailed
+from headway_sandbox.errors import PortInUse, SandboxError, SetupMissing, StartFailed, WrongUsage
 from headway_sandbox.local import aws_account, manager
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.installed_package import InstalledPackage
@@ -112,6 +113,30 @@ def test_a_port_in_use_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(manager, "_PORT_TRIES", 1)
         with pytest.raises(StartFailed, match="No free port"):
             manager._choose_port(0, None)
+
+
+def test_a_chosen_port_in_use_is_refused_before_the_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manager, "_start_server", lambda *_: pytest.fail("the server was started"))
+    monkeypatch.setattr(Checkout, "sandbox_python", lambda _self: Path("python"))
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        used = held.getsockname()[1]
+        settings = manager.Settings(state_dir=tmp_path, port=used, deploys=False, sources=Checkout.here())
+        with pytest.raises(PortInUse, match=f"Port {used} is in use; choose another with --port"):
+            manager.start(settings)
+    assert manager._choose_port(used, None) == used
+
+
+def test_a_chosen_port_that_is_not_allowed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_port: int) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(manager, "_bind", refuse)
+    with pytest.raises(WrongUsage, match="not allowed to listen on port 80; choose another with --port"):
+        manager._choose_port(80, None)
 
 
 def test_an_installed_package_is_checked_before_its_server_starts(

@@ -8,6 +8,7 @@ Tests use the temporary `headway_sandbox.local.sandbox.Sandbox`.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -23,7 +24,7 @@ from typing import Any
 import headway
 import headway_sandbox
 from headway_sandbox.emulator.placeholders import ROOT
-from headway_sandbox.errors import SandboxError, StartFailed, StopFailed
+from headway_sandbox.errors import PortInUse, SandboxError, StartFailed, StopFailed, WrongUsage
 from headway_sandbox.local import aws_account as account
 from headway_sandbox.local import deployment, direct_deployment, training_options
 from headway_sandbox.local.checkout import Checkout
@@ -127,6 +128,7 @@ def up(
 
     Raises:
         SetupMissing: An environment or a package is not installed.
+        WrongUsage: The port is in use.
         StartFailed: The server did not start.
         DeployFailed: sam or CloudFormation failed.
     """
@@ -354,17 +356,35 @@ def _ended(pid: int, timeout_s: float) -> bool:
 
 def _choose_port(asked: int | None, before: SandboxInfo | None) -> int:
     if asked:
+        _check_port(asked)
         return asked
     candidates = [] if asked == 0 else [before.port] if before is not None else [DEFAULT_PORT]
     for port in [*candidates, *random.sample(_FREE_PORTS, _PORT_TRIES)]:
-        with socket.socket() as probe:
-            try:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
+        try:
+            _bind(port)
+        except OSError:
+            continue
+        return port
     raise StartFailed("No free port on 127.0.0.1.")
+
+
+def _check_port(port: int) -> None:
+    """Raise an error that says what to change if the server could not listen on a port."""
+    try:
+        _bind(port)
+    except PermissionError as error:
+        raise WrongUsage(f"You are not allowed to listen on port {port}; choose another with --port.") from error
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise PortInUse(f"Port {port} is in use; choose another with --port.") from error
+
+
+def _bind(port: int) -> None:
+    """Bind a port for a moment; raises OSError if the server could not."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", port))
 
 
 def _read(state_dir: Path) -> SandboxInfo | None:

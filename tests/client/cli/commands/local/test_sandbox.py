@@ -35,6 +35,12 @@ class FakeSandbox:
     class SetupMissing(SandboxError):
         pass
 
+    class WrongUsage(SandboxError):
+        pass
+
+    class PortInUse(WrongUsage):
+        pass
+
     def __init__(self) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.error: Exception | None = None
@@ -157,12 +163,21 @@ def test_the_demos_exit_code_is_passed_on(run: Run, fake: FakeSandbox):
 def test_the_sandboxs_own_errors_are_printed_as_sentences(run: Run, fake: FakeSandbox):
     fake.error = FakeSandbox.SetupMissing("Run `make setup`.")
     assert run("sandbox", "up")[0] == 2
-    fake.error = FakeSandbox.SandboxError("The port is taken.")
+    fake.error = FakeSandbox.SandboxError("The server ended.")
     code, _, err = run("sandbox", "up")
-    assert (code, err) == (1, "headway: starting\nheadway: The port is taken.\n")
+    assert (code, err) == (1, "headway: starting\nheadway: The server ended.\n")
+
+
+def test_an_option_of_the_sandbox_that_has_to_be_changed_is_wrong_usage(run: Run, fake: FakeSandbox):
+    fake.error = FakeSandbox.PortInUse("Port 4567 is in use.")
+    code, _, err = run("sandbox", "up", "--port", "4567")
+    assert (code, err) == (2, "headway: starting\nheadway: Port 4567 is in use.\n")
+    error = json.loads(run("sandbox", "up", "-o", "json")[2].partition("\n")[2])
+    assert (error["error"]["code"], error["exitCode"]) == ("PortInUse", 2)
 
 
 def test_the_real_sandbox_package_has_what_the_commands_need():
     assert issubclass(sandbox.load("errors").SetupMissing, sandbox.load("errors").SandboxError)
+    assert issubclass(sandbox.load("errors").WrongUsage, sandbox.load("errors").SandboxError)
     for name in ("up", "down", "status"):
         assert callable(getattr(sandbox.load("local.manager"), name))

@@ -159,5 +159,7 @@ def sandbox_errors() -> Iterator[None]:
         yield
     except errors.SetupMissing as error:
         raise UsageError(str(error), code="NoSandbox") from error
+    except errors.WrongUsage as error:
+        raise UsageError(str(error), code=type(error).__name__) from error
     except errors.SandboxError as error:
         raise ClientError(str(error), code=type(error).__name__) from error
