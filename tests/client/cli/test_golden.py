@@ -398,6 +398,9 @@ class FakeSandbox:
     class SetupMissing(SandboxError):
         pass
 
+    class WrongUsage(SandboxError):
+        pass
+
     class InvalidInput(Exception):
         pass
 

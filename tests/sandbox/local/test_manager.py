@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from headway_sandbox.errors import PortInUse, SandboxError, SetupMissing, StartFailed, WrongUsage
+from headway_sandbox.errors import PortInUse, SetupMissing, StartFailed, WrongUsage
 from headway_sandbox.local import aws_account, manager
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.installed_package import InstalledPackage
@@ -156,5 +156,5 @@ def test_a_running_sandbox_without_train_does_not_run_scripts_later(tmp_path: Pa
     monkeypatch.setattr(manager, "status", lambda **_options: running)
     training = TrainingSettings(isolation="root")
     settings = manager.Settings(state_dir=tmp_path, deploys=False, sources=Checkout.here(), training=training)
-    with pytest.raises(SandboxError, match="Stop it first: `headway sandbox down`"):
+    with pytest.raises(WrongUsage, match=r"runs without --train\. Stop it first: `headway sandbox down`"):
         manager.start(settings)

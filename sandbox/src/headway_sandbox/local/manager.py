@@ -179,7 +179,7 @@ def start(settings: Settings) -> SandboxInfo:
     with deployment.locked(settings.state_dir / "lock"):
         info = status(state_dir=settings.state_dir) or _launch(settings)
         if settings.training is not None and not info.trains:
-            raise SandboxError("The sandbox runs without --train. Stop it first: `headway sandbox down`.")
+            raise WrongUsage("The sandbox runs without --train. Stop it first: `headway sandbox down`.")
         if settings.deploys:
             info = _deploy(info, settings)
         _write(settings.state_dir, info)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from headway_sandbox.errors import SandboxError
+from headway_sandbox.errors import WrongUsage
 from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.training.container import isolation
@@ -27,11 +27,11 @@ MIN_MEMORY_BYTES = 64 * 2**20
 _GIB = 2**30
 
 
-class SpeedWithTraining(SandboxError):
+class SpeedWithTraining(WrongUsage):
     """Scripts run at real speed."""
 
 
-class TooLittleMemory(SandboxError):
+class TooLittleMemory(WrongUsage):
     """A host would have too little memory for any script."""
 
 

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from headway_sandbox.errors import SandboxError
+from headway_sandbox.errors import WrongUsage
 from headway_sandbox.sagemaker import service_facts
 
 EVERY_IMAGE = "*"
@@ -20,7 +20,7 @@ MAX_DISK_BYTES = 10 * 2**30
 _ANSWER_S = 20.0
 
 
-class NoInterpreter(SandboxError):
+class NoInterpreter(WrongUsage):
     """There is no Python to run scripts with."""
 
 

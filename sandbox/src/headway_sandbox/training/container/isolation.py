@@ -8,7 +8,7 @@ import tempfile
 from enum import StrEnum
 from pathlib import Path
 
-from headway_sandbox.errors import SandboxError
+from headway_sandbox.errors import WrongUsage
 from headway_sandbox.training.container.limits import Limits
 from headway_sandbox.training.container.process import Container
 from headway_sandbox.training.container.spec import ContainerSpec, HostSpec
@@ -24,7 +24,7 @@ _ALLOW_USER_NAMESPACES = (
 _ALLOW_NAMESPACES = "Give root CAP_SYS_ADMIN and CAP_NET_ADMIN (a container usually lacks them)."
 
 
-class CannotIsolate(SandboxError):
+class CannotIsolate(WrongUsage):
     """Scripts cannot be isolated on this machine."""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headway_client.cli.commands.local import sandbox
+from headway_sandbox.training.container import isolation
 from tests.client.command_line import Run
 
 
@@ -174,6 +175,25 @@ def test_an_option_of_the_sandbox_that_has_to_be_changed_is_wrong_usage(run: Run
     assert (code, err) == (2, "headway: starting\nheadway: Port 4567 is in use.\n")
     error = json.loads(run("sandbox", "up", "-o", "json")[2].partition("\n")[2])
     assert (error["error"]["code"], error["exitCode"]) == ("PortInUse", 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--image", "foo=bar"], "bar is no Python that runs"),
+        (["--image", "foo"], "PATTERN=PYTHON"),
+        (["--speed", "30"], "--train needs --speed 1, not 30"),
+        (["--memory", "0.01"], "--memory is at least 0.0625"),
+        ([], "cannot be isolated on this machine"),
+    ],
+)
+def test_what_scripts_cannot_run_with_is_wrong_usage(
+    run: Run, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
+):
+    monkeypatch.setattr(isolation, "trial", lambda _isolation: "Operation not permitted")
+    code, _, err = run("sandbox", "up", "--train", *options)
+    assert code == 2
+    assert message in err
 
 
 def test_the_real_sandbox_package_has_what_the_commands_need():
