@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import re
 import socket
 import subprocess
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -152,9 +154,53 @@ def test_an_installed_package_is_checked_before_its_server_starts(
 
 
 def test_a_running_sandbox_without_train_does_not_run_scripts_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    running = SimpleNamespace(trains=False)
+    running = SimpleNamespace(trains=False, speed=60.0)
     monkeypatch.setattr(manager, "status", lambda **_options: running)
     training = TrainingSettings(isolation="root")
-    settings = manager.Settings(state_dir=tmp_path, deploys=False, sources=Checkout.here(), training=training)
+    settings = manager.Settings(
+        state_dir=tmp_path, deploys=False, sources=Checkout.here(), training=training, speed=1.0
+    )
     with pytest.raises(WrongUsage, match=r"runs without --train\. Stop it first: `headway sandbox down`"):
         manager.start(settings)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"port": 5555}, "The sandbox runs with --port 4566. Stop it first: `headway sandbox down`."),
+        ({"speed": 30.0}, "The sandbox runs with --speed 60. Stop it first: `headway sandbox down`."),
+        ({"speed": 30.0, "port": 5555}, "The sandbox runs with --port 4566 and with --speed 60. Stop it first"),
+        ({"port": 4566, "speed": 60.0}, None),
+        ({"port": 0}, None),
+        ({}, None),
+    ],
+)
+def test_a_running_sandbox_with_other_settings_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], message: str | None
+) -> None:
+    running = SimpleNamespace(trains=False, port=4566, speed=60.0)
+    monkeypatch.setattr(manager, "status", lambda **_options: running)
+    monkeypatch.setattr(manager, "_write", lambda *_arguments: None)
+    settings = manager.Settings(state_dir=tmp_path, deploys=False, sources=Checkout.here(), **given)
+    if message is None:
+        assert vars(manager.start(settings)) == vars(running)
+    else:
+        with pytest.raises(WrongUsage, match=re.escape(message)):
+            manager.start(settings)
+
+
+def test_the_options_of_scripts_do_not_change_in_a_running_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = SimpleNamespace(trains=True, port=4566, speed=1.0)
+    monkeypatch.setattr(manager, "status", lambda **_options: running)
+    monkeypatch.setattr(manager, "_write", lambda *_arguments: None)
+    lines: list[str] = []
+    training = TrainingSettings(isolation="root")
+    manager.start(
+        manager.Settings(
+            state_dir=tmp_path, deploys=False, sources=Checkout.here(), training=training, speed=1.0,
+            report=lines.append,
+        )
+    )  # fmt: skip
+    assert lines == ["the sandbox runs already; --image, --stop-grace and --memory are as they were at its start"]

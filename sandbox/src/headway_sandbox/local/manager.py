@@ -117,8 +117,7 @@ def up(
     Args:
         state_dir: Its state directory; default: that of `default_state_dir`.
         port: Its port; default: its previous port, 4566, or a free one.
-        speed: Factor by which training time is accelerated; default: its previous one, or 1. A running sandbox keeps
-            its speed.
+        speed: Factor by which training time is accelerated; default: its previous one, or 1.
         parameters: Template parameters, in addition to the sandbox's own.
         training: With which scripts of training jobs run (`headway_sandbox.local.training_options`); None: none runs.
         report: Called with a line for each step.
@@ -128,7 +127,7 @@ def up(
 
     Raises:
         SetupMissing: An environment or a package is not installed.
-        WrongUsage: The port is in use.
+        WrongUsage: The port is in use, or the sandbox runs already with another port or speed, or without training.
         StartFailed: The server did not start.
         DeployFailed: sam or CloudFormation failed.
     """
@@ -177,13 +176,33 @@ def start(settings: Settings) -> SandboxInfo:
     # git ignores the folder, wherever it is in a checkout.
     (settings.state_dir / ".gitignore").write_text("*\n", encoding="utf-8")
     with deployment.locked(settings.state_dir / "lock"):
-        info = status(state_dir=settings.state_dir) or _launch(settings)
-        if settings.training is not None and not info.trains:
-            raise WrongUsage("The sandbox runs without --train. Stop it first: `headway sandbox down`.")
+        info = status(state_dir=settings.state_dir)
+        if info is None:
+            info = _launch(settings)
+        else:
+            _check_running(info, settings)
         if settings.deploys:
             info = _deploy(info, settings)
         _write(settings.state_dir, info)
     return info
+
+
+def _check_running(info: SandboxInfo, settings: Settings) -> None:
+    """Raise an error if a running sandbox has other settings than those that were given."""
+    others = []
+    if settings.port and settings.port != info.port:
+        others.append(f"with --port {info.port}")
+    if settings.training is not None and not info.trains:
+        others.append("without --train")
+    elif settings.speed is not None and settings.speed != info.speed:
+        others.append(f"with --speed {info.speed:g}")
+    if others:
+        raise WrongUsage(
+            f"The sandbox runs {' and '.join(others)}. Stop it first: `headway sandbox down`. Then start it with the "
+            f"other options; it keeps its state."
+        )
+    if settings.training is not None:
+        settings.report("the sandbox runs already; --image, --stop-grace and --memory are as they were at its start")
 
 
 def _launch(settings: Settings) -> SandboxInfo:
