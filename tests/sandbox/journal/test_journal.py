@@ -50,6 +50,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_what_is_committed_survives_a_kill_and_nothing_else(path: Path):
     journal = Journal(path)
+    journal.mark_running()
     journal.put("jobs", "a", {"state": "running"})
     journal.put("jobs", "b", [1, None, "é"])
     journal.put("others", "a", 1)
@@ -73,8 +74,29 @@ def test_a_closed_journal_was_not_killed_and_has_all_changes(path: Path):
 
 def test_a_kill_right_after_the_start_is_known(path: Path):
     journal = Journal(path)
+    journal.mark_running()
+    journal.commit()
     assert left_by_a_kill(path).was_killed
     journal.close()
+    assert not Journal(path).was_killed
+
+
+def test_a_process_that_ends_before_it_serves_was_not_killed(path: Path):
+    Journal(path).close()
+    journal = Journal(path)
+    assert not left_by_a_kill(path).was_killed
+    journal.close()
+
+
+def test_a_kill_is_known_until_a_later_process_is_stopped(path: Path):
+    journal = Journal(path)
+    journal.mark_running()
+    journal.commit()
+    failed = left_by_a_kill(path)
+    again = left_by_a_kill(failed._path)
+    assert again.was_killed
+    again.close()
+    assert not Journal(again._path).was_killed
 
 
 def test_removed_documents_are_gone(path: Path):

@@ -75,6 +75,12 @@ def test_a_change_is_saved_before_its_response(proxy: Proxy):
     assert proxy.at_response == {"calls": 1}
 
 
+def test_the_server_counts_as_running_from_its_first_response(proxy: Proxy):
+    assert proxy.journal.read("server") == {"state": "stopped"}
+    proxy.call("dynamodb", "GetItem")
+    assert proxy.journal.read("server") == {"state": "running"}
+
+
 def test_a_change_that_cannot_be_saved_is_answered_by_an_internal_error(proxy: Proxy, monkeypatch: pytest.MonkeyPatch):
     def fail() -> None:
         raise JournalFull("no space")

@@ -37,7 +37,7 @@ class Journal:
         path: the database. It is created if it does not exist.
 
     Attributes:
-        was_killed: whether the process that last had it open did not close it.
+        was_killed: whether the process that last served did not close it.
 
     Raises:
         JournalInUse: another process has it open.
@@ -59,8 +59,13 @@ class Journal:
                 self._database.close()
                 raise
         self.was_killed = self.read(_SERVER).get(_STATE) == _RUNNING
-        self.put(_SERVER, _STATE, _RUNNING)
+        # A disk that is full is reported at the start.
+        self.put(_SERVER, _STATE, _RUNNING if self.was_killed else _STOPPED)
         self.commit()
+
+    def mark_running(self) -> None:
+        """Record, with the next commit, that the process serves; one that ends earlier does not count as killed."""
+        self.put(_SERVER, _STATE, _RUNNING)
 
     def _open(self) -> None:
         # Held until the database is closed or the process ends.

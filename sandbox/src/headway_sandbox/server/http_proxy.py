@@ -65,6 +65,7 @@ class AwsProxy:
         self._journal = journal
         self._saved_fleet = SavedFleet(fleet, journal)
         self._settings_changed = False
+        self._serves = False
         self._record = record
         self._controls = admin_api.Controls(
             fleet=fleet, calls=record.calls, state_dir=state_dir, recovered=recovered, trains=runs.enabled
@@ -81,7 +82,12 @@ class AwsProxy:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._behind(scope, self._watch_for_shutdown(receive), self._watch_for_startup(send))
-        elif scope["type"] == "http" and _is_control(scope) and _header(scope, FROM_JOB.encode()):
+            return
+        if not self._serves:
+            # The manager's first question. The emulator's start is over, and the port is bound.
+            self._serves = True
+            self._journal.mark_running()
+        if scope["type"] == "http" and _is_control(scope) and _header(scope, FROM_JOB.encode()):
             await _respond(send, 403, b"", {})
         elif scope["type"] == "http" and scope["path"].startswith(admin_api.PREFIX):
             status, answer = await admin_api.answer(self._controls, scope, receive)
