@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import struct
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -442,3 +445,36 @@ def test_the_timeline_has_the_attempts_that_were_seen(browser: Browser) -> None:
 
 def test_the_server_listens_on_this_machine_only(browser: Browser) -> None:
     assert browser.server._http.server_address[0] == "127.0.0.1"
+
+
+def test_a_browser_that_closes_its_connection_prints_no_traceback(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ended = threading.Event()
+    close = browser.server._http.shutdown_request
+
+    def closed(request: Any) -> None:
+        close(request)
+        ended.set()
+
+    monkeypatch.setattr(browser.server._http, "shutdown_request", closed)
+    host, _, port = browser.host.partition(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(b"GET / HT")
+        # The close is a reset.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert ended.wait(10)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("error", "printed"), [(BrokenPipeError(), False), (ZeroDivisionError(), True)])
+def test_only_the_servers_own_errors_are_printed(
+    browser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    error: Exception,
+    printed: bool,
+) -> None:
+    monkeypatch.setattr(sys, "exception", lambda: error)
+    browser.server._http.handle_error(None, ("127.0.0.1", 1))
+    assert ("Exception" in capfd.readouterr().err) == printed
