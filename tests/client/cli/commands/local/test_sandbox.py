@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,27 @@ def test_the_status_of_the_sandbox_is_printed_and_in_the_exit_code(run: Run, fak
         0,
         "The sandbox runs at http://127.0.0.1:4566/v1 (process 42, 60 times real speed).\n",
     )
+
+
+def test_the_status_of_a_sandbox_without_the_queue_says_so(run: Run, fake: FakeSandbox):
+    fake.info = replace(sandbox_info(), endpoint="")
+    assert run("sandbox", "status")[:2] == (
+        6,
+        "The sandbox runs (process 42), but the queue is not deployed to it. Deploy it with `headway sandbox up`.\n",
+    )
+    code, out, _ = run("sandbox", "status", "-o", "json")
+    assert (code, json.loads(out)["running"], json.loads(out)["endpoint"]) == (6, True, "")
+
+
+def test_an_interrupted_start_says_what_may_run(run: Run, fake: FakeSandbox, monkeypatch: pytest.MonkeyPatch):
+    def interrupt(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fake, "up", interrupt)
+    code, _, err = run("sandbox", "up")
+    assert code == 130
+    assert err == f"headway: interrupted; {sandbox._UP_INTERRUPTED}\n"
+    assert "`headway sandbox up` continues, `headway sandbox down` stops it." in err
 
 
 def test_stopping_the_sandbox_reports_whether_it_ran(run: Run, fake: FakeSandbox):

@@ -31,7 +31,12 @@ class _Factor(Decimal):
 sandbox = Group("sandbox", help="Run the whole service on this machine, with a fake SageMaker.")
 
 
-@sandbox.command("up")
+_UP_INTERRUPTED = (
+    "the sandbox may run without the queue; `headway sandbox up` continues, `headway sandbox down` stops it."
+)
+
+
+@sandbox.command("up", interrupted=_UP_INTERRUPTED)
 @click.option(
     "--port", type=WholeNumber(1, 65_535), metavar="N", help="The port to listen on (default: 4566, or a free one)."
 )
@@ -111,18 +116,23 @@ def down(common: CommonOptions) -> None:
 @sandbox.command("status", interrupted=UNCHANGED)
 @pass_common
 def status(common: CommonOptions) -> int:
-    """Show whether the sandbox runs, and where; exit code 0 if it runs."""
+    """Show whether the sandbox runs, and where; exit code 0 if the queue is deployed to it."""
     from dataclasses import asdict
 
     with sandbox_errors():
         info = load("local.manager").status()
     if wants_json(common):
         show_json({"running": info is not None, **(asdict(info) if info is not None else {})})
-    elif info is not None:
+    elif info is None:
+        print("No sandbox runs here. Start one with `headway sandbox up`.")
+    elif info.endpoint:
         print(f"The sandbox runs at {info.endpoint} (process {info.pid}, {info.speed:g} times real speed).")
     else:
-        print("No sandbox runs here. Start one with `headway sandbox up`.")
-    return EXIT_NOT_REACHABLE if info is None else EXIT_OK
+        print(
+            f"The sandbox runs (process {info.pid}), but the queue is not deployed to it. Deploy it with "
+            "`headway sandbox up`."
+        )
+    return EXIT_OK if info is not None and info.endpoint else EXIT_NOT_REACHABLE
 
 
 @sandbox.command("demo")
