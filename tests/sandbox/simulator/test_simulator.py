@@ -128,6 +128,24 @@ def test_jobs_that_are_larger_than_their_pool_are_left_out_and_counted(tmp_path:
         trace(tmp_path, "0,1,5,1,,a,,")
 
 
+@pytest.mark.parametrize(
+    ("mapping", "says"),
+    [
+        ("gpus", "--capacity is in GPUs (with --nodes: nodes), and the smallest job needs p=16"),
+        ("nodes", "--capacity is in nodes (without --nodes: GPUs), and the smallest job needs p=2"),
+    ],
+)
+def test_the_unit_of_pools_that_are_too_small_is_named(tmp_path: Path, mapping: str, says: str) -> None:
+    path = write(tmp_path, "0,1,24,3,,a,,", "0,1,16,2,,a,,")
+    with pytest.raises(InvalidCapacity, match=re.escape(says)):
+        read_trace(path, {"p": 1}, mapping=mapping)
+
+
+def test_the_help_names_the_unit_of_pools(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["simulate", "--help"]) == 0
+    assert "sizes in GPUs; with --nodes, in nodes" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
 def test_a_trace_may_begin_with_the_bom_that_spreadsheets_write(tmp_path: Path, name: str) -> None:
     path = write(tmp_path, "5,10,2,,ann,,,3", header=f"\ufeff{HEADER}", name=name)

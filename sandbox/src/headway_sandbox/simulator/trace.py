@@ -90,7 +90,12 @@ def read_trace(path: Path, pools: Mapping[str, int], *, mapping: str = "gpus", r
     ]
     fit = tuple(job for job in named if job.count <= pools[job.pool])
     if not fit:
-        raise InvalidCapacity(f"no job of {path} fits into its pool; give --capacity larger pools")
+        least = min(named, key=lambda job: job.count)
+        counted = "GPUs (with --nodes: nodes)" if mapping == "gpus" else "nodes (without --nodes: GPUs)"
+        raise InvalidCapacity(
+            f"no job of {path} fits into its pool; --capacity is in {counted}, and the smallest job needs "
+            f"{least.pool}={least.count}: give larger pools"
+        )
     return Trace(source=path.name, pools=dict(pools), jobs=fit, too_large=len(named) - len(fit))
 
 

@@ -39,7 +39,12 @@ class _Limits(click.ParamType[list[float | str]]):
 
 @click.command("simulate", cls=Command)
 @click.option("--trace", required=True, metavar="FILE", type=click.Path(), help="One row per job, .csv or .csv.gz.")
-@click.option("--capacity", required=True, metavar="POOL=N[,...]", help="The pools with their sizes.")
+@click.option(
+    "--capacity",
+    required=True,
+    metavar="POOL=N[,...]",
+    help="The pools with their sizes in GPUs; with --nodes, in nodes.",
+)
 @click.option(
     "--policy",
     type=_Names(),
