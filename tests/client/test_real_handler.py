@@ -348,3 +348,14 @@ def test_the_command_line_shows_the_queues_response(
 
     assert main(arguments) == 0
     assert words in capsys.readouterr().out
+
+
+def test_a_what_if_of_an_unknown_job_exits_with_its_code_and_one_sentence(
+    real_api: HeadwayApi, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("HEADWAY_ENDPOINT", real_api.endpoint)
+    monkeypatch.setenv("HEADWAY_REGION", REGION)
+    assert main(["what-if", "--withdraw", "nope"]) == 4
+    err = capsys.readouterr().err
+    assert err.startswith("headway: changes.0.jobName: ")
+    assert err.count("nope") == err.count("\n") == 1

@@ -104,7 +104,6 @@ def test_what_if_previews_without_changes(full: Functions) -> None:
 
 BAD_CHANGES: list[tuple[list[Any], str]] = [
     ([], "changes"),
-    ([{"change": "withdraw", "jobName": "nobody"}], "changes.0.jobName"),
     ([{"change": "withdraw"}], "changes.0.jobName"),
     ([{"change": "resize", "pool": P5, "size": -1}], "changes.0.size"),
     ([{"change": "resize", "pool": P5, "size": 1}, {"change": "resize", "pool": P5}], "changes.1.size"),
@@ -126,6 +125,12 @@ def test_a_bad_change_is_named(full: Functions, changes: list[Any], field: str) 
     status, answer = full.http("POST", "/what-if", {"changes": changes})
     assert (status, answer["error"]["code"]) == (400, "InvalidRequest")
     assert answer["error"]["fields"][0]["field"] == field
+
+
+def test_a_change_of_an_unknown_job_is_not_found(full: Functions) -> None:
+    status, answer = full.http("POST", "/what-if", {"changes": [{"change": "withdraw", "jobName": "nobody"}]})
+    assert (status, answer["error"]["code"]) == (404, "JobNotFound")
+    assert [each["field"] for each in answer["error"]["fields"]] == ["changes.0.jobName"]
 
 
 def test_the_version_of_the_package_is_returned(functions: Functions) -> None:

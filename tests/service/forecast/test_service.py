@@ -346,12 +346,11 @@ def test_a_job_far_back_is_moved_to_the_front(full: World, monkeypatch: pytest.M
 
 
 WRONG: list[tuple[str, list[Any], str, str]] = [
-    ("an unknown job", [Cancel(job="nobody")], "changes.0.jobName", "nobody"),
     ("a running job withdrawn", [Cancel(job="two")], "changes.0.jobName", "only a job that waits"),
     ("an ended job", [Reprioritize(job="ended", priority=1)], "changes.0.jobName", "stopped already"),
     ("a held job", [Cancel(job="held")], "changes.0.jobName", "held"),
     ("a priority too high", [Reprioritize(job="two", priority=10_000)], "changes.0.priority", "0 to 9999"),
-    ("the second change", [Resize(pool=P5, size=1), Cancel(job="nobody")], "changes.1.jobName", "nobody"),
+    ("the second change", [Resize(pool=P5, size=1), Cancel(job="two")], "changes.1.jobName", "only a job that waits"),
     ("withdrawn twice", [Cancel(job="early"), Cancel(job="early")], "changes.1", "no job `early` waits"),
     (
         "withdrawn twice after a submission that waits for another job",
@@ -391,6 +390,15 @@ def test_a_wrong_change_is_named(full: World, changes: list[Any], field: str, wo
     with pytest.raises(InvalidRequest, match=word) as told:
         full.forecast_service.what_if(changes, ROOT)
     assert told.value.fields[0].field == field
+
+
+@pytest.mark.parametrize("change", [Cancel(job="nobody"), Reprioritize(job="nobody", priority=1)])
+def test_a_change_of_an_unknown_job_is_not_found_and_said_once(full: World, change: Any) -> None:
+    with pytest.raises(JobNotFound) as told:
+        full.forecast_service.what_if([Resize(pool=P5, size=1), change], ROOT)
+    (field,) = told.value.fields
+    assert field.field == "changes.1.jobName"
+    assert str(told.value) == f"changes.1.jobName: {field.message}"
 
 
 def test_a_limited_number_of_moved_jobs_is_listed(full: World, monkeypatch: pytest.MonkeyPatch) -> None:

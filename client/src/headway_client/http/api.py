@@ -412,6 +412,7 @@ class HeadwayApi:
 
         Raises:
             RefusedError: a change can't be made; the fields say which and why.
+            JobNotFoundError: there is no job of the name that a change has.
         """
         answer = self._send_new("POST", ["what-if"], body={"changes": list(changes)})
         return decode(WhatIf, answer.document)

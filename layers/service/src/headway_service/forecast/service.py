@@ -298,7 +298,7 @@ class ForecastService:
         try:
             job = get_job(self._table, change.job)
         except JobNotFound as error:
-            raise _wrong_job(str(error)) from None
+            raise JobNotFound(str(error), [FieldError(field="jobName", message=str(error))]) from None
         if job.job_state in TERMINAL:
             raise _wrong_job(f"`{change.job}` has {job.job_state} already, so nothing of it can change")
         if job.held:
@@ -423,7 +423,9 @@ def _wrong_job(message: str) -> InvalidRequest:
 def _within(error: RequestError, index: int, part: str) -> RequestError:
     """The same refusal of one of several changes."""
     fields = [FieldError(field=f"changes.{index}.{part}{each.field}", message=each.message) for each in error.fields]
-    return type(error)(f"changes.{index}: {error}", fields)
+    # The message has the only field and its text, so that a caller who prints both does not repeat them.
+    place = fields[0].field if [each.message for each in fields] == [str(error)] else f"changes.{index}"
+    return type(error)(f"{place}: {error}", fields)
 
 
 def _end_ms(attempt: AttemptRecord) -> int | None:
