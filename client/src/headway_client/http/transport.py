@@ -176,7 +176,7 @@ class Transport:
             # Not possible in a URL: "." and ".." are resolved as folders, percent-encoded or not, and API Gateway
             # decodes an encoded "/".
             # Half of a surrogate pair stands for a byte of the command line that is no text, and has no encoding.
-            if segment in {"", ".", ".."} or "/" in segment or not segment.isprintable():
+            if segment in {"", ".", ".."} or "/" in segment or any("\ud800" <= each <= "\udfff" for each in segment):
                 raise UsageError(f"{segment!r} is not a job name: a name starts with a letter or a digit.")
         path = "/".join(quote(segment, safe="") for segment in segments)
         # quote_via=quote: a signature requires %20 for a space, not "+".
