@@ -152,23 +152,11 @@ def test_every_second_probe_is_of_a_job_that_was_not_tried_before(world: World) 
 
 def test_launches_without_an_answer_are_tried_in_turn(world: World) -> None:
     world = World(pools={P5: 4})
-    poison = ["x", "y"]
-    real, tried = world.fleet.call, []
-
-    def call(name: str, body: Mapping[str, Any], *, now: float) -> Any:
-        if name == "CreateTrainingJob":
-            tried.append(body["TrainingJobName"])
-            if body["TrainingJobName"] in poison:
-                raise AwsError("InternalFailure", "of this request", status=500)
-        return real(name, body, now=now)
-
-    world.fleet.call = call  # type: ignore[method-assign,assignment]
+    tried = fail_for_ever(world, "x", "y")
     world.submit("x", 5)
     world.tick()
     world.submit("y", 5)
-    at_each_probe(world, 2)
-    assert tried == ["x", "x", "y"]
-    at_each_probe(world, 4)
+    at_each_probe(world, 6)
     assert tried == ["x", "x", "y", "x", "y", "x", "y"]
 
 

@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if sys.stdout is None:
-        # It was closed by the caller, who wants no output.
+        # The caller has closed it: nothing is printed.
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
     _never_fail_on_encoding()
     if VARIABLE in os.environ:
