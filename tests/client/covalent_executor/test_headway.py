@@ -202,45 +202,23 @@ def test_covalent_cancels_a_task_by_the_name_of_its_job(server: ContractServer):
     assert asyncio.run(executor.cancel(NODE, "covalent-none-1")) is False
 
 
+@pytest.mark.parametrize("call", ["get_job", "submit"])
 @pytest.mark.parametrize(("limit_s", "status"), [(30.0, "COMPLETED"), (-1.0, "FAILED")])
-def test_a_queue_that_does_not_answer_for_a_while_fails_no_task(
-    server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch, limit_s: float, status: str
+def test_a_queue_whose_answers_are_lost_for_a_while_fails_no_task(
+    server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch, limit_s: float, status: str, call: str
 ):
     monkeypatch.setattr(outage, "MAX_OUTAGE_S", limit_s)
-    answer, faults = HeadwayApi.get_job, 2
+    answer, faults = getattr(HeadwayApi, call), 2
 
-    def sometimes(self: HeadwayApi, name: str) -> Any:
+    def sometimes(self: HeadwayApi, given: Any) -> Any:
         nonlocal faults
+        answered = answer(self, given)
         faults -= 1
         if faults >= 0:
             raise NotReachableError("The queue does not answer.")
-        return answer(self, name)
+        return answered
 
-    monkeypatch.setattr(HeadwayApi, "get_job", sometimes)
-
-    def complete() -> None:
-        aws.objects[f"{BUCKET}/covalent/{NAME}-2/output/model.tar.gz"] = archive({RESULT: pickle.dumps(1)})
-        ends(server, "completed")
-
-    assert execute(len, "abc", meanwhile=complete, server=server)[3] == status
-
-
-@pytest.mark.parametrize(("limit_s", "status"), [(30.0, "COMPLETED"), (-1.0, "FAILED")])
-def test_a_queue_whose_answer_to_the_submission_is_lost_for_a_while_fails_no_task(
-    server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch, limit_s: float, status: str
-):
-    monkeypatch.setattr(outage, "MAX_OUTAGE_S", limit_s)
-    answer, faults = HeadwayApi.submit, 2
-
-    def sometimes(self: HeadwayApi, request: Any) -> Any:
-        nonlocal faults
-        submission = answer(self, request)
-        faults -= 1
-        if faults >= 0:
-            raise NotReachableError("The queue does not answer.")
-        return submission
-
-    monkeypatch.setattr(HeadwayApi, "submit", sometimes)
+    monkeypatch.setattr(HeadwayApi, call, sometimes)
 
     def complete() -> None:
         aws.objects[f"{BUCKET}/covalent/{NAME}-2/output/model.tar.gz"] = archive({RESULT: pickle.dumps(1)})
