@@ -36,7 +36,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         [
             # A record that cannot be processed is as much a matter for an operator, although all others were.
             metrics.TICK_FAILED.of(1 if report.failed else 0),
-            metrics.STARTED.of(len(report.started)),
+            metrics.STARTED.of(len(report.launched)),
             metrics.PREEMPTED.of(len(report.preempted)),
         ]
     )

@@ -131,10 +131,11 @@ def test_a_lease_lasts_as_long_as_its_invocation(world: World) -> None:
 
 
 def test_a_decision_starts_nothing_in_a_pool_that_backs_off() -> None:
-    world = World(pools={P5: 2}, speed=SPEED)
+    world = World(pools={P5: 3}, speed=SPEED)
     world.now_s += HOUR_S
     break_sagemaker(world, P5)
     world.submit("a")
+    world.submit("z")
     world.tick()
     world.submit("b")
     with mock.patch.object(tick, "check_plan", wraps=check_plan) as checked:
@@ -159,17 +160,21 @@ def test_a_tick_has_the_whole_time_of_its_invocation(world: World) -> None:
     assert not executor.has_time()
 
 
-def test_a_pool_backs_off_for_machine_time_and_a_forecast_starts_after_it(world: World) -> None:
+def test_a_pool_backs_off_for_machine_time_and_a_forecast_starts_after_it() -> None:
+    world = World(pools={P5: 2}, speed=SPEED)
+    world.now_s += HOUR_S
     tried = break_sagemaker(world, P5)
     world.submit("a", **trains(1))
+    world.submit("b", **trains(1))
     world.tick()
-    assert (tried, pool_record(world).backoff_until_ms) == (["a"], world.machine_clock() + FIRST_BACK_OFF_S * 1000)
+    until_ms = world.machine_clock() + FIRST_BACK_OFF_S * 1000
+    assert (tried, pool_record(world).backoff_until_ms) == (["a", "b"], until_ms)
     pass_machine_time(world, FIRST_BACK_OFF_S - 1)
     world.tick()
-    assert tried == ["a"]
+    assert tried == ["a", "b"]
     pass_machine_time(world, INVOCATION_S)
     world.tick()
-    assert tried == ["a", "a"]
+    assert tried[:3] == ["a", "b", "a"]
 
 
 @pytest.mark.parametrize("passed_s", [0, HOUR_S])

@@ -191,7 +191,7 @@ def test_a_launch_whose_answer_is_lost_binds_the_job_as_it_may_have_run() -> Non
     world.tick()
     (attempt,) = read_ledger(world.table).attempts
     unclear = attempt.model_copy(update={"unanswered_ms": 1})
-    terms: dict[str, Any] = {"not_before_ms": 0, "now_ms": 0, "name_is_free": False, "machine_ms": 0}
+    terms: dict[str, Any] = {"failed": None, "now_ms": 0, "name_is_free": False, "machine_ms": 0}
     for launching, bound in ((attempt, False), (unclear, True)):
         job = get_job(world.table, "a")
         writes = transitions.defer_launch(job, launching, paused_before_launch(), **terms)

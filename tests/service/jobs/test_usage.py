@@ -16,7 +16,7 @@ from headway_service.store.job_filter import JobFilter
 from headway_service.store.records.job import EndedAttempt, JobRecord
 from headway_service.store.records.listed_job import SUMMARY, ListedJob, Usage
 from tests.service.scheduling.test_launcher import fail_once
-from tests.service.store.builders import NOTED
+from tests.service.store.builders import NOTED, NOTED_FAILED
 from tests.service.world import P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"
@@ -145,7 +145,7 @@ def test_a_listing_shows_the_same_as_the_jobs_item(world: World) -> None:
 def test_a_decision_for_a_listing_knows_all_of_a_job_that_decisions_depend_on(world: World) -> None:
     world.submit("a")
     whole = JobRecord.parse(world.table.get(JobRecord.key("a")) or {}).model_copy(
-        update={"lacked_instances": True, "warm_key": "k", "keep_s": 60, "stops_for_size": True, "source": "train.py"}
+        update={"failed": NOTED_FAILED, "warm_key": "k", "keep_s": 60, "stops_for_size": True, "source": "train.py"}
     )
     listed = ListedJob.parse({name: value for name, value in whole.put().item.items() if name in LISTED})
     assert listed.waiting() == replace(whole.waiting(), source="")
@@ -154,10 +154,11 @@ def test_a_decision_for_a_listing_knows_all_of_a_job_that_decisions_depend_on(wo
 def test_an_attribute_in_the_map_and_one_beside_it_are_read_alike(world: World) -> None:
     world.submit("a")
     item = dict(world.table.get(JobRecord.key("a")) or {})
-    beside = {**item, **item["summary"], "lackedInstances": True, "summary": {}}
-    within = {**item, "summary": {**item["summary"], "lackedInstances": True}}
+    failed = {"failed": {"count": 1, "sinceMs": 1, "lastMs": 2, "cause": "capacity"}}
+    beside = {**item, **item["summary"], **failed, "summary": {}}
+    within = {**item, "summary": {**item["summary"], **failed}}
     assert JobRecord.parse(beside) == JobRecord.parse(within)
-    assert JobRecord.parse(beside).lacked_instances
+    assert JobRecord.parse(beside).failed is not None
 
 
 def test_a_job_without_map_attributes_is_stored_without_the_map(world: World) -> None:

@@ -153,7 +153,7 @@ def test_a_job_requeued_during_the_check_of_its_team_keeps_the_team() -> None:
                         attempt,
                         Reason(code=ReasonCode.LAUNCH_POSTPONED, message="?"),
                         0,
-                        0,
+                        failed=None,
                         name_is_free=True,
                         machine_ms=0,
                     )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.lifecycle import AttemptState, JobState
+from headway.lifecycle import AttemptState
 from headway.reasons import ReasonCode
 from headway_sandbox.errors import AwsError
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
@@ -17,15 +17,13 @@ from headway_service.scheduling.backoff import (
     FIRST_BACK_OFF_S,
     MAX_BACK_OFF_S,
     MAX_CAUSE_CHARS,
+    STEADY_BACK_OFF_S,
     PoolBackoff,
     next_back_off,
-    next_postponement_s,
 )
+from headway_service.scheduling.launcher import MAX_UNANSWERED
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.capacity.attempt import NOBODY, StopCause
-from headway_service.store.records.capacity.ledger import PoolRecord
-from headway_service.store.records.job import Step
+from headway_service.store.records.capacity.ledger import ROW_MS, PoolRecord
 from tests.service.world import P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"
@@ -57,15 +55,26 @@ def pool_record(world: World, pool: str = P5) -> PoolRecord:
     return PoolRecord.parse(item)
 
 
-def test_one_launch_without_an_answer_postpones_the_others_of_its_pool(world: World) -> None:
-    tried = break_sagemaker(world, P5)
+def test_a_launch_without_an_answer_counts_for_its_own_job_first(world: World) -> None:
+    tried = fail_for_ever(world, "a")
     for name in ("a", "b"):
+        world.submit(name)
+    world.tick()
+    assert tried == ["a", "b"]
+    assert world.states("a", "b") == {"a": "running", "b": "running"}
+    assert pool_record(world).backoffs == 0
+
+
+def test_a_second_job_without_an_answer_lets_the_pool_back_off(world: World) -> None:
+    world = World(pools={P5: 3, G5: 2})
+    tried = break_sagemaker(world, P5)
+    for name in ("a", "b", "c"):
         world.submit(name)
     world.submit("other", ResourceConfig=on(1, G5))
     world.tick()
-    assert tried == ["a"]
-    assert world.states("b", "other") == {"b": "pending", "other": "running"}
-    seen = world.seen("b")
+    assert tried == ["a", "b"]
+    assert world.states("c", "other") == {"c": "pending", "other": "running"}
+    seen = world.seen("c")
     assert str(seen.reason.code) == "BacksOff"
     assert seen.reason.message.startswith(f"SageMaker gave no answer to a launch on 1 {P5} (ServiceUnavailable")
     assert f"; next try in {FIRST_BACK_OFF_S} s, the place in the queue is kept" in seen.reason.message
@@ -73,42 +82,71 @@ def test_one_launch_without_an_answer_postpones_the_others_of_its_pool(world: Wo
     world.check()
 
 
-def test_no_job_is_preempted_for_a_pool_that_backs_off(world: World) -> None:
+def test_no_job_is_preempted_for_a_pool_in_which_the_last_launch_had_no_answer(world: World) -> None:
     world.submit("low", 1)
     world.tick()
     break_sagemaker(world, P5)
     world.submit("a", 5)
     world.tick()
+    assert pool_record(world).backoffs == 0
     world.submit("urgent", 9, ResourceConfig=on(2))
     world.tick()
     assert world.states("low", "urgent") == {"low": "running", "urgent": "pending"}
+    assert "while SageMaker gives no clear answers to launches" in world.seen("urgent").reason.message
 
 
-def test_back_offs_grow_with_an_outage_and_everything_continues_after_it(world: World) -> None:
+def silence(world: World) -> list[str]:
+    """Let SageMaker answer nothing. Returns the operations that are called, as they come."""
+    called: list[str] = []
+
+    def call(name: str, body: Mapping[str, Any], *, now: float) -> Any:
+        called.append(name)
+        raise AwsError("ServiceUnavailable", "", status=503)
+
+    world.fleet.call = call  # type: ignore[method-assign,assignment]
+    return called
+
+
+@pytest.mark.parametrize("outage_min", [5, 60, 300])
+def test_after_an_outage_a_pool_idles_for_a_minute_or_a_tenth_of_it_and_little_is_left_unsettled(
+    outage_min: int,
+) -> None:
+    world = World(pools={P5: 8})
     real = world.fleet.call
-    tried = break_sagemaker(world, P5)
-    for name in ("a", "b"):
-        world.submit(name)
-    for _ in range(60):
+    called = silence(world)
+    for number in range(8):
+        world.submit(f"j{number}", Environment={"SANDBOX_RUN_SECONDS": "999999"})
+    for _ in range(outage_min):
         world.tick()
         world.now_s += 60
-    assert len(tried) < 15, "an hour of ticks, one a minute"
-    assert pool_record(world).backoffs > 5
+    assert len(read_ledger(world.table).attempts) == 2, "what was launched before the first back-off"
+    assert called.count("CreateTrainingJob") <= 2 * MAX_UNANSWERED
+    assert called.count("DescribeTrainingJob") <= outage_min
     world.fleet.call = real  # type: ignore[method-assign]
-    world.now_s += MAX_BACK_OFF_S
+    idle_s = 0
+    while sum(world.fleet.in_use().values()) < 6:
+        assert idle_s <= max(60, outage_min * 6) + 60, "a tick a minute"
+        world.now_s += 5
+        idle_s += 5
+        if idle_s % 60 == 0:
+            world.tick()
+    world.now_s += VISIBLE_AFTER_S + 60
     world.tick()
+    world.now_s += 60
+    world.tick()
+    assert sum(world.fleet.in_use().values()) == 8
     world.check()
-    assert world.states("a", "b") == {"a": "running", "b": "running"}
 
 
 def fail_for_ever(world: World, *names: str) -> list[str]:
     """Let the launches of some jobs fail without an answer. Returns the names of all that are tried, as they come."""
     real, tried = world.fleet.call, []
+    poison = tuple(f"{name}-" for name in names)
 
     def call(name: str, body: Mapping[str, Any], *, now: float) -> Any:
         if name == "CreateTrainingJob":
             tried.append(body["TrainingJobName"])
-            if body["TrainingJobName"] in names:
+            if body["TrainingJobName"] in names or body["TrainingJobName"].startswith(poison):
                 raise AwsError("InternalFailure", "of this request", status=500)
         return real(name, body, now=now)
 
@@ -116,126 +154,64 @@ def fail_for_ever(world: World, *names: str) -> list[str]:
     return tried
 
 
-def at_each_probe(world: World, probes: int) -> None:
-    for _ in range(probes):
-        left_s = (pool_record(world).backoff_until_ms - world.machine_clock()) / 1000
-        # Until then the lease of the last try may be in use.
-        world.pass_time(max(60, left_s + 1), tick=False)
-        world.tick()
-
-
 @pytest.mark.parametrize("poison", [("x",), ("x", "y")], ids=["one", "two"])
-def test_a_launch_that_fails_for_ever_keeps_no_other_job_of_its_pool_from_starting(
-    world: World, poison: tuple[str, ...]
-) -> None:
-    world = World(pools={P5: 4})
-    fail_for_ever(world, *poison)
+def test_a_launch_that_fails_for_ever_keeps_no_other_job_of_its_pool_from_starting(poison: tuple[str, ...]) -> None:
+    world = World(pools={P5: len(poison)})
+    tried = fail_for_ever(world, *poison)
     for name in poison:
         world.submit(name, 5)
-    world.tick()
-    for name in ("a", "b"):
-        world.submit(name)
-    at_each_probe(world, 2 * len(poison))
-    assert world.states("a", "b") == {"a": "running", "b": "running"}
-    assert {world.states(name)[name] for name in poison} == {"running"}
+    for number in range(4):
+        world.submit(f"j{number}", Environment={"SANDBOX_RUN_SECONDS": "600"})
+    for _ in range(90):
+        world.tick()
+        world.check()
+        world.pass_time(60, tick=False)
+    assert set(world.states("j0", "j1", "j2", "j3").values()) == {"completed"}
+    assert set(world.states(*poison).values()) <= {"pending", "running"}
+    of_poison = [name for name in tried if not name.startswith("j")]
+    assert len(of_poison) <= 90 * len(poison) // 5, "they are tried more and more rarely"
+    reasons = [world.seen(name).reason for name in poison]
+    assert any(each.code is ReasonCode.UNLAUNCHABLE for each in reasons) or len(of_poison) > 4
 
 
-def test_every_second_probe_is_of_a_job_that_was_not_tried_before(world: World) -> None:
-    world = World(pools={P5: 4})
-    tried = break_sagemaker(world, P5)
-    for name in ("a", "b", "c"):
-        world.submit(name)
-    world.tick()
-    at_each_probe(world, 4)
-    assert tried == ["a", "a", "b", "a", "c"]
-
-
-def test_launches_without_an_answer_are_tried_in_turn(world: World) -> None:
-    world = World(pools={P5: 4})
-    tried = fail_for_ever(world, "x", "y")
-    world.submit("x", 5)
-    world.tick()
-    world.submit("y", 5)
-    at_each_probe(world, 6)
-    assert tried == ["x", "x", "y", "x", "y", "x", "y"]
-
-
-def test_instances_that_a_later_try_frees_are_given_to_others_in_the_same_tick(world: World) -> None:
-    real = world.fleet.call
-    break_sagemaker(world, P5)
+def test_a_launch_is_sent_twice_and_then_only_asked_about(world: World) -> None:
+    tried = fail_for_ever(world, "a")
     world.submit("a")
-    world.tick()
-    at_each_probe(world, 1)
+    for _ in range(4):
+        world.tick()
+        world.now_s += 60
+    assert tried == ["a"] * MAX_UNANSWERED
+    assert world.called("DescribeTrainingJob")
+
+
+def test_a_launch_that_took_effect_without_an_answer_is_found_by_asking(world: World) -> None:
+    real = world.fleet.call
 
     def call(name: str, body: Mapping[str, Any], *, now: float) -> Any:
-        if name == "CreateTrainingJob" and body["TrainingJobName"] == "a":
-            raise AwsError("ValidationException", "The role can't be passed.", status=400)
+        if name == "CreateTrainingJob":
+            if world.called(name) == ["a"]:
+                real(name, body, now=now)
+            raise AwsError("InternalFailure", "after the effect", status=500)
         return real(name, body, now=now)
 
     world.fleet.call = call  # type: ignore[method-assign,assignment]
-    for name in ("b", "c"):
-        world.submit(name)
-    world.pass_time(VISIBLE_AFTER_S, tick=False)
-    at_each_probe(world, 1)
-    assert world.states("a", "b", "c") == {"a": "failed", "b": "running", "c": "running"}
+    world.submit("a")
+    for _ in range(6):
+        world.tick()
+        world.now_s += 60
+    (attempt,) = read_ledger(world.table).attempts
+    assert attempt.attempt_state is AttemptState.LIVE
+    world.check()
 
 
-def test_an_older_state_of_a_pool_ends_no_back_off() -> None:
-    backoff = PoolBackoff(None, lambda: 0.0)  # type: ignore[arg-type]
-    newer = PoolRecord(pool=P5, size=2, free=2, backoff_until_ms=MAX_MS, backoffs=2)
-    backoff.update([newer])
-    backoff.update([newer.model_copy(update={"backoff_until_ms": 1, "backoffs": 1})])
-    assert backoff.is_backing_off({P5: 1}, MAX_MS - 1)
-    assert backoff.probes_with_others({P5: 1}, MAX_MS)
-
-
-def test_what_was_tried_before_is_tried_again_if_no_other_job_can_be(world: World) -> None:
-    tried = break_sagemaker(world, P5)
-    world.submit("a", ResourceConfig=on(2))
-    world.submit("b")
+def test_an_accepted_launch_ends_the_row(world: World) -> None:
+    fail_for_ever(world, "x")
+    world.submit("x", 5)
     world.tick()
-    at_each_probe(world, 3)
-    assert tried == ["a"] * 4
-
-
-@pytest.mark.parametrize(
-    ("changes", "last"),
-    [
-        pytest.param({}, True, id="its holder did not return"),
-        pytest.param({"lease_holder": NOBODY, "unanswered_ms": 1}, True, id="an earlier call had no answer"),
-        pytest.param({"lease_holder": NOBODY}, False, id="each call was refused clearly"),
-        pytest.param({"lease_holder": "own"}, False, id="this invocation launches it"),
-        pytest.param({"stop_cause": StopCause.REQUEST}, False, id="its launch is canceled"),
-        pytest.param({"attempt_state": AttemptState.STOPPING}, False, id="it is stopped"),
-        pytest.param({"demand": {G5: 1}}, False, id="its pool has not failed"),
-    ],
-)
-def test_only_launches_that_were_tried_before_are_tried_last(world: World, changes: dict[str, Any], last: bool) -> None:
-    break_sagemaker(world, P5)
+    assert (pool_record(world).unclear_job, pool_record(world).backoff_since_ms > 0) == ("x", True)
     world.submit("a")
     world.tick()
-    at_each_probe(world, 1)
-    assert pool_record(world).backoffs == 2
-    ledger = read_ledger(world.table)
-    launcher = world.launcher()
-    launcher.holder = "own"
-    launcher.update(ledger)
-    (attempt,) = ledger.attempts
-    assert launcher.is_tried_last(attempt.model_copy(update={"unanswered_ms": None, **changes})) is last
-
-
-def test_what_was_tried_before_is_launched_in_the_same_tick_as_the_others(world: World) -> None:
-    world = World(pools={P5: 4})
-    real, tried = world.fleet.call, break_sagemaker(world, P5)
-    world.submit("a")
-    world.tick()
-    at_each_probe(world, 1)
-    world.fleet.call = real  # type: ignore[method-assign]
-    world.submit("b")
-    at_each_probe(world, 1)
-    assert tried == ["a", "a"]
-    assert world.called("CreateTrainingJob")[-2:] == ["b", "a"]
-    assert world.states("a", "b") == {"a": "running", "b": "running"}
+    assert (pool_record(world).unclear_job, pool_record(world).backoff_since_ms) == ("", 0)
 
 
 def test_a_job_that_has_to_stop_is_settled_although_its_pool_backs_off(world: World) -> None:
@@ -281,6 +257,7 @@ pools = st.builds(
     size=st.just(1),
     free=st.just(1),
     backoff_until_ms=st.integers(0, 10**13),
+    backoff_since_ms=st.integers(0, 10**13),
     backoffs=st.integers(0, 10_000),
 )
 
@@ -289,35 +266,27 @@ pools = st.builds(
 def test_back_offs_are_bounded_and_grow_only_consecutively(pool: PoolRecord, now_ms: int, jitter: float) -> None:
     until_ms, backoffs = next_back_off(pool, now_ms, jitter)
     assert FIRST_BACK_OFF_S * 500 <= until_ms - now_ms <= MAX_MS
-    assert backoffs == (1 if now_ms > pool.backoff_until_ms + MAX_MS else pool.backoffs + 1)
+    in_a_row = pool.backoff_since_ms and now_ms <= pool.backoff_until_ms + ROW_MS
+    assert backoffs == (pool.backoffs + 1 if in_a_row else 1)
 
 
 @pytest.mark.parametrize(
-    ("backoffs", "jitter", "lasts_s"),
-    [(0, 0.0, 10), (1, 0.0, 20), (5, 0.0, 320), (6, 0.0, 600), (60, 0.0, 600), (0, 1.0, 5)],
-)
-def test_back_offs_double_up_to_a_limit(backoffs: int, jitter: float, lasts_s: int) -> None:
-    pool = PoolRecord(pool=P5, size=1, free=1).model_copy(update={"backoffs": backoffs})
-    assert next_back_off(pool, 1000, jitter) == (1000 + lasts_s * 1000, backoffs + 1)
-
-
-@pytest.mark.parametrize(
-    ("codes", "wait_s"),
+    ("backoffs", "since_s", "jitter", "lasts_s"),
     [
-        ((), 10),
-        (("Entered",), 10),
-        (("Entered", "Started"), 10),
-        (("Started", "LaunchPostponed", "Started"), 20),
-        (("Started", "LaunchPostponed") * 2, 40),
-        (("Started", "LaunchPostponed") * 3, 60),
-        (("Started", "LaunchPostponed") * 25, 60),
-        # Another step begins a new row: the job was launched, or changed by a user.
-        (("Started", "LaunchPostponed", "Started", "Preempted", "ReturnedToLine", "Started"), 10),
-        (("Started", "LaunchPostponed", "Held", "Released", "Started"), 10),
-        (("Started", "LaunchPostponed", "PriorityChanged", "Started", "LaunchPostponed", "Started"), 20),
+        (0, 0, 0.0, 10),
+        (1, 20, 0.0, 20),
+        (2, 50, 0.0, 40),
+        (3, 100, 0.0, STEADY_BACK_OFF_S),
+        (9, 600, 0.0, STEADY_BACK_OFF_S),
+        (12, 1200, 0.0, 120),
+        (60, 36_000, 0.0, MAX_BACK_OFF_S),
+        (0, 0, 1.0, 5),
     ],
 )
-def test_postponements_in_a_row_double_the_wait_up_to_a_minute(codes: tuple[str, ...], wait_s: int) -> None:
-    reasons = [ReasonRecord(code=ReasonCode(code), message="m") for code in codes]
-    history = [Step(time_ms=0, job_state=JobState.PENDING, reason=reason) for reason in reasons]
-    assert next_postponement_s(history) == wait_s
+def test_back_offs_double_up_to_a_minute_or_a_tenth_of_the_outage(
+    backoffs: int, since_s: int, jitter: float, lasts_s: int
+) -> None:
+    now_ms = 100_000_000
+    pool = PoolRecord(pool=P5, size=1, free=1, backoffs=backoffs, backoff_since_ms=now_ms - since_s * 1000)
+    pool = pool.model_copy(update={"backoff_until_ms": now_ms - 1})
+    assert next_back_off(pool, now_ms, jitter) == (now_ms + lasts_s * 1000, backoffs + 1)

@@ -15,11 +15,12 @@ from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
 from headway_service.scheduling.launcher import CLOCKS_MS
-from headway_service.store.ledger import read_ledger
+from headway_service.store import transitions
+from headway_service.store.ledger import read_ledger, read_pools
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.tracking.observer import StatusOutcome
-from tests.service.world import INVOCATION_S, ROOT, World, on, request
+from tests.service.world import INVOCATION_S, P5, ROOT, World, on, request
 
 
 @pytest.fixture
@@ -220,6 +221,8 @@ def test_a_job_preempted_before_its_launch_was_settled_is_requeued(world: World)
     world.submit("a", 1, ResourceConfig=on(2))
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
     world.tick()
+    (pool,) = [each for each in read_pools(world.table) if each.pool == P5]
+    world.table.write(transitions.back_off(pool.model_copy(update={"backoff_since_ms": 0})))
     world.now_s += FIRST_BACK_OFF_S + 1
     world.submit("b", 5, ResourceConfig=on(2))
     world.tick()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headway.lifecycle import AttemptState
+from headway.refusals.probing import FIRST_RETRY_MS
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.errors import Conflict, OutcomeUnknown, RetryLater
@@ -15,9 +16,10 @@ from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Delete
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.scheduling.backoff import FIRST_BACK_OFF_S, FIRST_POSTPONEMENT_S
+from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
 from headway_service.scheduling.launcher import ASK_AGAIN_S, Launcher
-from headway_service.store.ledger import read_ledger
+from headway_service.store import transitions
+from headway_service.store.ledger import read_ledger, read_pools
 from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord, request_key
 from tests.service.scheduling.test_launcher import fail_once
@@ -72,7 +74,8 @@ def busy(writes: Any) -> None:
         ({"lease_holder": "me", "lease_until_ms": 1001}, False, True),
         ({"lease_until_ms": 999}, False, True),
         ({"lease_until_ms": 1000}, False, False),
-        ({"lease_until_ms": 999}, True, False),
+        ({"lease_until_ms": 999, "lease_holder": NOBODY}, True, False),
+        ({"lease_until_ms": 999}, True, True),
         ({"lease_until_ms": 999, "stop_cause": StopCause.REQUEST}, True, True),
         ({"attempt_state": AttemptState.STOPPING}, True, True),
         ({"attempt_state": AttemptState.STOPPING, "stop_sent_ms": 1}, False, False),
@@ -83,6 +86,7 @@ def busy(writes: Any) -> None:
         "the lease has passed",
         "the lease passes now",
         "a pool that backs off",
+        "a launch without an answer in a pool that backs off, which is asked about",
         "a launch that has to stop in a pool that backs off",
         "a stop in a pool that backs off",
         "a stop that was sent",
@@ -172,6 +176,8 @@ def test_an_unmade_launch_that_has_to_stop_is_abandoned(world: World, stopped: b
     if stopped:
         world.commands.stop("a", ROOT)
     else:
+        (pool,) = [each for each in read_pools(world.table) if each.pool == P5]
+        world.table.write(transitions.back_off(pool.model_copy(update={"backoff_since_ms": 0})))
         world.submit("b", 5)
         world.tick()
     world.now_s += INVOCATION_S + 10 + VISIBLE_AFTER_S
@@ -247,7 +253,9 @@ def test_a_lost_launch_that_is_stopping_is_described_again_soon(world: World) ->
 
 
 @pytest.mark.parametrize(
-    ("error", "wait_s"), [("ResourceInUse", 0), ("ResourceLimitExceeded", FIRST_POSTPONEMENT_S)], ids=["name", "quota"]
+    ("error", "wait_s"),
+    [("ResourceInUse", 0), ("ResourceLimitExceeded", FIRST_RETRY_MS // 1000)],
+    ids=["name", "quota"],
 )
 def test_a_requeued_job_has_a_delay_only_if_sagemaker_cannot_launch_it_now(
     world: World, error: str, wait_s: int
@@ -258,7 +266,7 @@ def test_a_requeued_job_has_a_delay_only_if_sagemaker_cannot_launch_it_now(
     else:
         world.fleet.create(request("a"), now=world.now_s)
     assert settle(world) is False
-    assert job(world).not_before_ms == (world.clock() + wait_s * 1000 if wait_s else 0)
+    assert job(world).waiting().not_before_ms == (world.clock() + wait_s * 1000 if wait_s else 0)
 
 
 @pytest.mark.parametrize(

@@ -520,7 +520,9 @@ def test_a_stale_write_is_refused_completely(world: World) -> None:
     attempt = read_ledger(world.table).attempts[0]
     with pytest.raises(Conflict):
         world.table.write(
-            transitions.defer_launch(job, attempt, started({}), 0, world.clock(), name_is_free=True, machine_ms=0),
+            transitions.defer_launch(
+                job, attempt, started({}), world.clock(), failed=None, name_is_free=True, machine_ms=0
+            ),
         )
     world.check()
 

@@ -262,23 +262,29 @@ def test_a_preemption_publishes_the_work_that_is_lost_in_seconds(world: World, m
 def test_the_metrics_of_a_failed_tick_are_published(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[MetricValue] = []
     monkeypatch.setattr(tick, "record", found.extend)
-    world.submit("a")
-    monkeypatch.setattr(world.training_jobs, "create", lambda _: 1 / 0)
+    create = world.training_jobs.create
+    world.submit("a", 5)
+    world.submit("b")
+    monkeypatch.setattr(
+        world.training_jobs, "create", lambda each: create(each) if each["TrainingJobName"] == "a" else 1 / 0
+    )
     with pytest.raises(ZeroDivisionError):
         world.tick()
     assert [each.metric.name for each in found] == ["TimeToStart"]
 
 
 def test_a_back_off_during_a_plan_blocks_only_launches_in_its_pool(world: World) -> None:
+    world = World(pools={P5: 3, G5: 2})
     world.submit("low", 1, ResourceConfig=on(2, G5))
     world.tick()
     tried = break_sagemaker(world, P5)
+    world.submit("before", 10)
     world.submit("first", 9)
     world.submit("second", 8)
     world.submit("other", 7, ResourceConfig=on(2, G5))
     report = world.tick()
-    assert tried == ["first"]
-    assert (report.started, report.preempted) == (["first"], ["low"])
+    assert tried == ["before", "first"]
+    assert (report.started, report.preempted) == (["before", "first"], ["low"])
     assert report.rounds == 2, "what was held back is decided again"
     assert world.states("second", "low") == {"second": "pending", "low": "stopping"}
 

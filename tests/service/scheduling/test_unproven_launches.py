@@ -9,7 +9,7 @@ import pytest
 
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.scheduling.backoff import FIRST_BACK_OFF_S, PoolBackoff
+from headway_service.scheduling.backoff import PoolBackoff
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.attempt import GivenUpRecord
 from tests.service.world import INVOCATION_S, P5, ROOT, World
@@ -154,15 +154,12 @@ def test_a_launch_without_an_answer_that_its_own_tick_preempts_is_not_taken_for_
     world = World(pools={P5: 1})
     world.submit("low", 1)
     world.fleet.faults = world.fleet.faults.with_changes({"lose_answer": LOST})
-    begin = PoolBackoff.begin
 
     def meanwhile(*given: Any) -> None:
-        """The back-off passes while the tick is slow, and an important job comes."""
-        begin(*given)
-        world.now_s += FIRST_BACK_OFF_S + 1
+        """An important job comes while the tick is slow."""
         world.submit("high", 9)
 
-    monkeypatch.setattr(PoolBackoff, "begin", meanwhile)
+    monkeypatch.setattr(PoolBackoff, "unanswered", meanwhile)
     report = world.tick()
     assert (report.started, report.preempted) == (["low"], ["low"])
     assert [each.job_name for each in read_ledger(world.table).attempts] == ["low"], "SageMaker runs it"

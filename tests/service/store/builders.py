@@ -8,6 +8,7 @@ from typing import Any
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.model import WaitingJob
 from headway.reasons import Reason, ReasonCode
+from headway.refusals import Cause, FailedLaunches
 from headway_service.ports.table import Put, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store import transitions
@@ -15,12 +16,23 @@ from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
 from headway_service.store.records.capacity.ledger import ReservationRecord
 from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.job import JobRecord
 from tests.service.world import P5
 
 WAS, NOW_MS = 7, 5_000_000
 REASON = Reason(code=ReasonCode.STARTED, message="so it is")
 NOTED = ReasonRecord.of(REASON)
+FAILED = FailedLaunches(
+    count=3,
+    since_ms=0,
+    last_ms=NOW_MS,
+    cause=Cause.DENIED,
+    code="AccessDeniedException",
+    text="no",
+    by_request_since_ms=0,
+)
+NOTED_FAILED = FailedLaunchesRecord.of(FAILED)
 SEEN = TrainingJobStatus(attempt="a", status="InProgress", secondary_status="Training", modified_ms=1)
 
 

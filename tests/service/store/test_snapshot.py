@@ -19,6 +19,7 @@ from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.snapshot import read_snapshot
 from headway_service.testing.memory_table import MemoryTable
+from tests.service.store.builders import NOTED_FAILED
 from tests.service.store.queues import AGEING, G5, NO_WINDOW, enqueue, heads, runs, table_of, waiting_job, waits
 from tests.service.world import P5
 
@@ -52,13 +53,13 @@ def test_jobs_beyond_a_teams_limit_do_not_hide_jobs_behind_them() -> None:
     assert "small" in heads(table, policy=Policy(backfill_window=0, teams={"a": Team(limit={P5: 2})}))
 
 
-@pytest.mark.parametrize("kind", ["lacked_instances", "one_of"])
-def test_jobs_that_preempt_nobody_do_not_hide_those_behind_them_that_may(kind: str) -> None:
+@pytest.mark.parametrize("kind", [{"failed": NOTED_FAILED}, {"one_of": True}], ids=["unlaunchable", "one of"])
+def test_jobs_that_preempt_nobody_do_not_hide_those_behind_them_that_may(kind: dict[str, Any]) -> None:
     table = table_of()
     for i in range(2):
         table.write([runs(f"r{i}", 0, p5=1).put()])
     for i in range(50):
-        enqueue(table, waiting_job(f"lacked{i:02d}", 9, {P5: 1}).model_copy(update={kind: True}))
+        enqueue(table, waiting_job(f"lacked{i:02d}", 9, {P5: 1}).model_copy(update=kind))
     waits(table, "preempts", 9, entered=99)
     assert "preempts" in heads(table)
 

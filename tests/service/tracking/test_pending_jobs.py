@@ -58,8 +58,11 @@ def test_a_job_without_instances_ends_and_waits_in_its_place(pool: str, ended_by
     minutes(world, 4)
     seen = world.seen("a")
     assert (seen.job.job_state, seen.place, seen.job.retried) == ("pending", 1, {"capacity": 1})
-    assert seen.reason.message.startswith("its last attempt got no instances (capacity); next try in ")
-    assert seen.job.history[-1].reason.message == "got no instances within 3600 s; retried in 300 s (retry 1 of 30)"
+    assert (seen.reason.code, seen.reason.message.startswith(f"its last launch on 1 {pool} got no instances: ")) == (
+        "Unlaunchable",
+        True,
+    )
+    assert seen.job.history[-1].reason.message == "got no instances within 3600 s; retried in 300 s (retry 1)"
     assert codes(world, "a") == ["Entered", "Started", *ended_by]
     assert not read_ledger(world.table).attempts
     # When there are instances again, it gets them.
@@ -79,7 +82,7 @@ def test_a_job_that_sagemaker_ends_after_its_own_pending_time_is_retried(ends_as
     world.pass_time(HOUR_S + 10)
     seen = world.seen("a")
     assert (seen.job.job_state, seen.job.retried) == ("pending", {"capacity": 1})
-    assert seen.job.history[-1].reason.message == "got no instances within 3600 s; retried in 300 s (retry 1 of 30)"
+    assert seen.job.history[-1].reason.message == "got no instances within 3600 s; retried in 300 s (retry 1)"
     assert seen.job.attempts[-1].training_job_status == ends_as
     assert not world.called("StopTrainingJob")
 
@@ -159,11 +162,11 @@ def test_a_job_that_preempted_in_vain_preempts_nobody_until_it_has_had_instances
     world.pass_time(HOUR_S)
     world.fleet.faults = Faults()
     # It backs off, and holds its reserved start; `low` would start beside it in a larger pool.
-    assert world.seen("high").job.lacked_instances
+    assert world.seen("high").job.failed is not None
+    world.commands.stop("low", ROOT)
     minutes(world, 20)
     assert world.states("high") == {"high": "completed"}
-    minutes(world, 5)
-    assert (world.states("low"), world.seen("low").job.preemption_count) == ({"low": "running"}, 1)
+    assert world.seen("low").job.preemption_count == 1
 
 
 def test_while_others_run_it_waits_for_them_and_a_release_allows_preemption_again() -> None:
@@ -183,7 +186,7 @@ def test_while_others_run_it_waits_for_them_and_a_release_allows_preemption_agai
     world.tick()
     minutes(world, 60)
     assert world.states("low", "high", "urgent") == {"low": "running", "high": "pending", "urgent": "running"}
-    assert "none of them is stopped for it" in world.seen("high").reason.message
+    assert world.seen("high").reason.code == "Unlaunchable"
     assert world.seen("low").job.preemption_count == 0
     world.commands.hold("high", ROOT)
     world.commands.release("high", ROOT)
@@ -218,7 +221,7 @@ def test_an_attempt_that_gets_instances_just_before_its_stop_is_no_failure_for_w
         world.tick()
     world.pass_time(300, tick=False)
     job = world.seen("a").job
-    assert (job.job_state, job.retried, job.lacked_instances) == ("pending", {}, False)
+    assert (job.job_state, job.retried, job.failed) == ("pending", {}, None)
     reason = job.history[-1].reason
     assert reason.code == "Requeued"
     assert reason.message == (
@@ -262,31 +265,33 @@ def preempts_in_vain(world: World) -> None:
     world.tick()
     world.fleet.faults = Faults(capacity={P5: 0}, pending_expiry="Failed")
     minutes(world, 63)
-    assert world.seen("high").job.lacked_instances
+    assert world.seen("high").job.failed is not None
+    world.commands.stop("low", ROOT)
+    minutes(world, 2)
 
 
 def test_a_job_that_has_had_instances_since_preempts_again() -> None:
     world = world_of(retries={"capacity": {"maxPerJob": 9, "backoffSeconds": 60}})
     preempts_in_vain(world)
     world.fleet.faults = Faults()
-    minutes(world, 10)
+    minutes(world, 20)
     # It trains, and waits again for another reason.
     world.fleet.fail(str(world.seen("high").job.live_attempt), "InternalServerError: x", now=world.now_s)
     world.pass_time(1)
     job = world.seen("high").job
-    assert (job.job_state, job.retried, job.waiting().preempts) == ("pending", {"capacity": 1, "service": 1}, True)
+    assert (job.job_state, job.retried["service"], job.waiting().failed) == ("pending", 1, None)
 
 
 def test_a_job_whose_next_attempt_ends_before_it_gets_instances_still_preempts_nobody() -> None:
     world = world_of(retries={"capacity": {"maxPerJob": 9, "backoffSeconds": 60}})
     preempts_in_vain(world)
-    minutes(world, 3)
+    minutes(world, 12)
     assert world.states("high") == {"high": "running"}
     world.submit("urgent", 10)
     world.tick()
     minutes(world, 5)
-    assert world.states("high", "urgent") == {"high": "preempted", "urgent": "running"}
-    assert world.seen("high").job.lacked_instances
+    assert world.states("urgent") == {"urgent": "running"}
+    assert world.seen("high").job.failed is not None
 
 
 def test_a_job_that_fails_by_its_own_fault_when_its_pending_time_ends_is_not_retried() -> None:

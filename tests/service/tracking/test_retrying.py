@@ -142,7 +142,7 @@ def test_a_setting_of_a_kind_replaces_only_the_default_of_that_kind() -> None:
     default = validate(document).retry_rules()
     assert default == {
         FailureKind.SERVICE: Retry(max_per_job=3, backoff_ms=60_000),
-        FailureKind.CAPACITY: Retry(max_per_job=30, backoff_ms=300_000),
+        FailureKind.CAPACITY: Retry(max_per_job=None, backoff_ms=300_000),
     }
     said = {"capacity": {"maxPerJob": 0}, "code": {"maxPerJob": 1, "minRunTimeSeconds": 7200, "backoffSeconds": 5}}
     assert validate({**document, "retries": said}).retry_rules() == {

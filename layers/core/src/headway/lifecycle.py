@@ -48,6 +48,8 @@ class JobTrigger(StrEnum):
     #: An equal job has completed, and this one gets its outputs.
     REUSE = "reuse"
     FAIL = "fail"
+    #: Only its own request has kept the waiting job from starting, for too long.
+    GIVE_UP = "give up"
     #: The attempt ended, and the policy starts another one.
     RETRY = "retry"
     #: The attempt ended as stopped, on request or outside the queue.
@@ -58,6 +60,7 @@ JOB_TRANSITIONS: Mapping[tuple[JobState, JobTrigger], JobState] = {
     (JobState.PENDING, JobTrigger.START): JobState.RUNNING,
     (JobState.PENDING, JobTrigger.STOP): JobState.STOPPED,
     (JobState.PENDING, JobTrigger.REUSE): JobState.COMPLETED,
+    (JobState.PENDING, JobTrigger.GIVE_UP): JobState.FAILED,
     (JobState.RUNNING, JobTrigger.LAUNCH_DEFERRED): JobState.PENDING,
     (JobState.RUNNING, JobTrigger.PREEMPT): JobState.STOPPING,
     (JobState.RUNNING, JobTrigger.STOP): JobState.STOPPING,
@@ -73,6 +76,7 @@ JOB_TRANSITIONS: Mapping[tuple[JobState, JobTrigger], JobState] = {
     (JobState.STOPPING, JobTrigger.END_STOPPED): JobState.STOPPED,
     (JobState.PREEMPTED, JobTrigger.START): JobState.RUNNING,
     (JobState.PREEMPTED, JobTrigger.STOP): JobState.STOPPED,
+    (JobState.PREEMPTED, JobTrigger.GIVE_UP): JobState.FAILED,
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from headway.policy import DEFAULT_POLICY, Policy
+from headway.refusals import FailedLaunches
 
 Demand = Mapping[str, int]
 """Instances per pool; a job demands all of them or none (promise 2)."""
@@ -32,6 +33,8 @@ class Alternative:
     #: It is not started on them before this, ms, and what keeps it until then; None if that is as for the job.
     not_before_ms: int | None = None
     held_by: str = ""
+    #: Its last launches on them that got no instances; None if the last one got some, or there was none.
+    failed: FailedLaunches | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,15 +63,18 @@ class WaitingJob:
     attained_ms: int | None = None
     #: The most that its handicap may become by that, ms.
     max_handicap_ms: int = 0
-    #: It is not started before this, ms: the back-off after SageMaker refused a launch. 0 for none.
+    #: It is not started before this, ms: the back-off of its pools, or the wait before a retry. 0 for none.
     not_before_ms: int = 0
-    #: What keeps it until then, for its reason; empty if its own last launch was postponed.
+    #: What keeps it until then, for its reason.
     held_by: str = ""
+    #: Its last launches that got no instances; None if the last one got some, or there was none. Of a job with
+    #: alternatives: those on its first preference.
+    failed: FailedLaunches | None = None
     #: The team that is charged; empty for none.
     team: str = ""
     #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
     limit_ms: int | None = None
-    #: Whether attempts may be stopped for it. Not if its last attempt got no instances: they would stop for nothing.
+    #: Whether attempts may be stopped for it.
     preempts: bool = True
     #: SageMaker may launch it in a warm pool with this key (and the same demand); empty if in none.
     warm_key: str = ""
@@ -152,11 +158,18 @@ class Allocation:
     claimed_by: str = ""
     #: Whether it was started although it may still run when a pool that stops attempts becomes smaller.
     stops_for_size: bool = False
+    #: Whether SageMaker has not provided its instances for so long that it gives way to every job that can use them.
+    lacks_instances: bool = False
     #: Whether it is stopping, and its job waits again then. No decision depends on it.
     returns: bool = False
     #: Whose its job is and what that runs, by which its run time is predicted. No decision depends on them.
     owner: str = ""
     source: str = ""
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether nobody uses its instances, so that every job outranks it."""
+        return bool(self.warm) or self.lacks_instances
 
     def capped_until_ms(self, most: int) -> int | None:
         """Until when a cap on preemptions protects it from another one, ms; 0 if it does not, None for ever.
@@ -178,10 +191,12 @@ class Allocation:
     def ends_as_soon(self, now_ms: int) -> bool:
         """Whether it reaches its limit within the time that a stop takes, so that to stop it frees nothing sooner.
 
-        For one that is beyond its limit, the limit is disproved, so its end is unknown. A warm pool is released
+        For one that is beyond its limit, the limit is disproved, so its end is unknown. What is unused is released
         whenever its instances are needed, as nothing is lost and no other attempt has to stop.
         """
-        return not self.warm and self.limit_ms is not None and 0 <= self.since_ms + self.limit_ms - now_ms <= STOP_MS
+        return (
+            not self.is_unused and self.limit_ms is not None and 0 <= self.since_ms + self.limit_ms - now_ms <= STOP_MS
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,6 +24,8 @@ class Start:
     job: str
     demand: Demand
     reason: Reason
+    #: Whether it is unlaunchable, and tried on instances that no other job can use now: it gives way to the next one.
+    on_leftovers: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

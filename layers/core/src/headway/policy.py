@@ -17,6 +17,9 @@ MAX_SPOT_SCORE = 10
 MAX_BACKFILL_WINDOW = 10_000
 """Waiting jobs that one decision may evaluate."""
 
+MAX_PROBE_PERCENT = 50
+"""The largest part of a pool's time that probes of unlaunchable jobs may keep idle."""
+
 MAX_CHECKPOINT_WAIT_MS = 3_600_000
 """The longest time for which a preemption may wait for a checkpoint."""
 
@@ -126,6 +129,8 @@ class Policy:
     #: An alternative on spot instances with a lower spot placement score is passed over, 1 to 10; None to use no
     #: scores.
     min_spot_score: int | None = None
+    #: How much of a pool's time probes of unlaunchable jobs may keep idle, per cent.
+    probe_percent: int = 5
     #: By name. A job of a team that is not here has no guarantee, no limit and the weight 1.
     teams: Mapping[str, Team] = field(default_factory=dict)
 
@@ -137,6 +142,8 @@ class Policy:
             raise InvalidPolicy(f"backfill_window is {self.backfill_window}; it must be 0 to {MAX_BACKFILL_WINDOW}")
         if self.min_spot_score is not None and not 1 <= self.min_spot_score <= MAX_SPOT_SCORE:
             raise InvalidPolicy(f"min_spot_score is {self.min_spot_score}; it must be 1 to {MAX_SPOT_SCORE}")
+        if not 1 <= self.probe_percent <= MAX_PROBE_PERCENT:
+            raise InvalidPolicy(f"probe_percent is {self.probe_percent}; it must be 1 to {MAX_PROBE_PERCENT}")
         if self.min_run_time_ms < 0 or self.max_preemptions < 0 or self.checkpoint_interval_ms < 0:
             raise InvalidPolicy("times and counts of a policy cannot be negative")
         if not 0 <= self.wait_for_checkpoint_ms <= MAX_CHECKPOINT_WAIT_MS:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from headway.errors import HeadwayError
+from headway.refusals import Cause
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -206,7 +207,19 @@ class NameTaken(LaunchError):
 
 
 class LaunchPostponed(LaunchError):
-    """SageMaker did not launch the job now, but may later: a quota, or the queue's permissions or credentials."""
+    """SageMaker did not launch the job now, but may later: a quota, or the queue's permissions or credentials.
+
+    Attributes:
+        text: AWS's sentence.
+        cause: which of these.
+        by_request: whether nothing but the request of the job itself keeps it from starting, as far as AWS tells.
+    """
+
+    def __init__(self, code: str, message: str, *, cause: Cause = Cause.QUOTA, by_request: bool = False) -> None:
+        super().__init__(code, message)
+        self.text = message
+        self.cause = cause
+        self.by_request = by_request
 
 
 class LaunchRefused(LaunchError):

@@ -63,7 +63,9 @@ def test_a_status_is_recorded_completely() -> None:
     seen = replace(SEEN, interruptions=4, training_since_ms=2)
     before = attempt(interruptions=3, missing_since_ms=3)
     (put,) = records(
-        transitions.record_status(before, seen, NOW_MS, machine_ms=NOW_MS, ruled=True, action=None, job=None)
+        transitions.record_status(
+            before, seen, NOW_MS, machine_ms=NOW_MS, ruled=True, lacks_instances=True, action=None, job=None
+        )
     )
     assert AttemptRecord.parse(put.item) == before.model_copy(
         update={
@@ -74,6 +76,7 @@ def test_a_status_is_recorded_completely() -> None:
             "modified_ms": 1,
             "seen_ms": NOW_MS,
             "missing_since_ms": None,
+            "lacks_instances": True,
             "ruled": True,
             "version": WAS + 1,
         }
@@ -83,7 +86,14 @@ def test_a_status_is_recorded_completely() -> None:
 def test_an_older_status_does_not_revert_an_interruption() -> None:
     (put,) = records(
         transitions.record_status(
-            attempt(interruptions=5), SEEN, NOW_MS, machine_ms=NOW_MS, ruled=False, action=None, job=None
+            attempt(interruptions=5),
+            SEEN,
+            NOW_MS,
+            machine_ms=NOW_MS,
+            ruled=False,
+            lacks_instances=False,
+            action=None,
+            job=None,
         )
     )
     assert AttemptRecord.parse(put.item).interruptions == 5

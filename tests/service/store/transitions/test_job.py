@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headway.lifecycle import AttemptState, JobState, JobTrigger
+from headway.refusals import retry_ms
 from headway_service.ports.table import Absent, AllOf, AtLeast, Check, Delete, Equals, Put, Update
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store import transitions
@@ -17,7 +18,21 @@ from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.job import JobRecord, request_item
 from headway_service.store.records.listed_job import Usage
 from headway_service.store.transitions.job import GIVEN_UP_KEPT_S
-from tests.service.store.builders import LAUNCHING, NOW_MS, REASON, SEEN, WAITS, WAS, attempt, end, job, records, rogue
+from tests.service.store.builders import (
+    FAILED,
+    LAUNCHING,
+    NOTED_FAILED,
+    NOW_MS,
+    REASON,
+    SEEN,
+    WAITS,
+    WAS,
+    attempt,
+    end,
+    job,
+    records,
+    rogue,
+)
 from tests.service.world import P5
 
 SPOT = P5 + ".spot"
@@ -26,10 +41,12 @@ SPOT = P5 + ".spot"
 def test_a_requeued_job_has_no_attempt_and_holds_nothing() -> None:
     before = job(held_by="its last attempt failed (service)")
     writes = transitions.defer_launch(
-        before, attempt(LAUNCHING), REASON, 9, NOW_MS, name_is_free=True, machine_ms=NOW_MS
+        before, attempt(LAUNCHING), REASON, NOW_MS, failed=FAILED, name_is_free=True, machine_ms=NOW_MS
     )
     moved = JobRecord.parse(records(writes)[0].item)
-    assert (moved.live_attempt, moved.held_by, moved.not_before_ms, moved.attempt_count) == (None, "", 9, 0)
+    assert (moved.live_attempt, moved.held_by, moved.not_before_ms, moved.attempt_count) == (None, "", 0, 0)
+    assert moved.failed == NOTED_FAILED
+    assert moved.waiting().not_before_ms == retry_ms(FAILED)
 
 
 @pytest.mark.parametrize(

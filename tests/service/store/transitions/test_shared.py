@@ -36,7 +36,7 @@ CHANGES: dict[str, Callable[[], Sequence[Write]]] = {
     "return lease": lambda: transitions.return_lease(attempt(LAUNCHING), 9),
     "confirm": lambda: transitions.confirm(attempt(LAUNCHING), NOW_MS)[1],
     "postpone": lambda: transitions.defer_launch(
-        job(), attempt(LAUNCHING), REASON, 1, NOW_MS, name_is_free=True, machine_ms=NOW_MS
+        job(), attempt(LAUNCHING), REASON, NOW_MS, failed=None, name_is_free=True, machine_ms=NOW_MS
     ),
     "preempt": lambda: transitions.preempt(job(), attempt(), waiting("b"), {}, REASON, NOW_MS)[1],
     "hold": lambda: transitions.hold(job(WAITS), None, REASON, NOW_MS)[1],
@@ -45,7 +45,7 @@ CHANGES: dict[str, Callable[[], Sequence[Write]]] = {
     "stop active": lambda: transitions.stop_active(job(), attempt(), REASON, NOW_MS),
     "stop sent": lambda: transitions.stop_sent(attempt(), NOW_MS),
     "sighted": lambda: transitions.record_status(
-        attempt(), SEEN, NOW_MS, machine_ms=NOW_MS, ruled=True, action=None, job=None
+        attempt(), SEEN, NOW_MS, machine_ms=NOW_MS, ruled=True, lacks_instances=False, action=None, job=None
     ),
     "still": lambda: transitions.touch(attempt(), NOW_MS),
     "miss": lambda: transitions.note_missing(attempt(), NOW_MS),

@@ -10,6 +10,7 @@ from headway.errors import HeadwayError
 from headway.forecasting.simulation import Event, EventKind, RunTime, Simulation
 from headway.model import STOP_MS, Allocation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, ReleaseWarm, Start
+from headway.scheduling.probes import launchable
 from headway.scheduling.scheduler import schedule
 
 MAX_FORECAST_STEPS = 2000
@@ -120,7 +121,7 @@ def forecast(
     steps: int = MAX_FORECAST_STEPS,
     awaited: Collection[str] | None = None,
 ) -> Forecast:
-    """When each waiting job is expected to start.
+    """When each waiting job is expected to start. Of those that are unlaunchable, this is not known.
 
     Args:
         snapshot: the queue as it is.
@@ -131,6 +132,7 @@ def forecast(
         awaited: the simulation ends when these have started; by default all.
     """
     starts: dict[str, int | None] = dict.fromkeys((job.name for job in snapshot.waiting), None)
+    snapshot = launchable(snapshot)
 
     def note(event: Event) -> None:
         if event.kind is EventKind.PREEMPTED_ENDED:

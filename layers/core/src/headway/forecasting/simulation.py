@@ -441,7 +441,9 @@ class Simulation:
         else:
             asked_ms = due_ms if asked_ms is None else asked_ms
             trained_ms = asked_ms - ended.since_ms - starting_ms
-            self._yield(ended, profile, held_ms, max(0, trained_ms), asked_ms)
+            # When SageMaker will have instances for it is not known.
+            if not ended.lacks_instances:
+                self._yield(ended, profile, held_ms, max(0, trained_ms), asked_ms)
             return
         if not ended.stopping and ended.keep_ms:
             self._keep(ended)

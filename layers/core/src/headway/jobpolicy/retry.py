@@ -20,17 +20,17 @@ class Retry:
     """How failures of one kind are treated.
 
     Attributes:
-        max_per_job: how often a job is tried again after a failure of this kind.
+        max_per_job: how often a job is tried again after a failure of this kind; None for as often as it takes.
         backoff_ms: how long it waits the first time, ms; twice as long each further time, ten minutes at most.
         min_run_ms: only if the attempt ran at least this long, ms.
     """
 
-    max_per_job: int
+    max_per_job: int | None
     backoff_ms: int
     min_run_ms: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.max_per_job, self.backoff_ms, self.min_run_ms) < 0:
+        if min(self.max_per_job or 0, self.backoff_ms, self.min_run_ms) < 0:
             raise InvalidPolicy("counts and times of retries cannot be negative")
 
 
@@ -73,9 +73,9 @@ def decide_retry(failure: Failure, rules: Mapping[FailureKind, Retry]) -> RetryD
     """
     kind = f"a failure of the kind `{failure.kind}`"
     rule = rules.get(failure.kind)
-    if rule is None or not rule.max_per_job:
+    if rule is None or rule.max_per_job == 0:
         return _never(f"{kind} is not retried")
-    if failure.retried >= rule.max_per_job:
+    if rule.max_per_job is not None and failure.retried >= rule.max_per_job:
         return _never(f"{kind} is retried {rule.max_per_job} times at most")
     if failure.ran_ms < rule.min_run_ms:
         needed_s, ran_s = rule.min_run_ms // 1000, failure.ran_ms // 1000
@@ -83,10 +83,8 @@ def decide_retry(failure: Failure, rules: Mapping[FailureKind, Retry]) -> RetryD
     if failure.repeated and failure.kind in NOT_TRANSIENT:
         return _never("it failed in the same way before")
     wait_ms = min(MAX_BACKOFF_MS, rule.backoff_ms << min(failure.retried, 32))
-    return RetryDecision(
-        wait_ms=wait_ms,
-        sentence=f"retried in {wait_ms // 1000} s (retry {failure.retried + 1} of {rule.max_per_job})",
-    )
+    of = "" if rule.max_per_job is None else f" of {rule.max_per_job}"
+    return RetryDecision(wait_ms=wait_ms, sentence=f"retried in {wait_ms // 1000} s (retry {failure.retried + 1}{of})")
 
 
 def _never(sentence: str) -> RetryDecision:

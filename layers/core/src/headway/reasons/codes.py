@@ -24,6 +24,7 @@ class ReasonCode(StrEnum):
     WOULD_DELAY = "WouldDelay"
     WAITS_BEHIND = "WaitsBehind"
     BACKS_OFF = "BacksOff"
+    UNLAUNCHABLE = "Unlaunchable"
     PAUSED = "Paused"
     WAITS_FOR_JOBS = "WaitsForJobs"
     WAITS_FOR_ARRAY = "WaitsForArray"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from headway.model import Allocation, Demand, WaitingJob
 from headway.policy import Order
 from headway.reasons.codes import Reason, ReasonCode
+from headway.refusals import FailedLaunches, retry_ms
 from headway.vectors import describe
 
 
@@ -141,6 +142,25 @@ def preempted(
             f"{last}"
         ),
         jobs=(preemptor.name,),
+    )
+
+
+def gives_way(attempt: Allocation, job: WaitingJob, now_ms: int) -> Reason:
+    """An attempt that SageMaker has not provided instances for is stopped, so that another job can use them.
+
+    Args:
+        attempt: the attempt.
+        job: the job that can use its instances.
+        now_ms: the current time, ms.
+    """
+    minutes = max(0, now_ms - attempt.since_ms) // 60_000
+    return Reason(
+        code=ReasonCode.NO_INSTANCES,
+        message=(
+            f"SageMaker has provided no instances in {minutes} min, so `{job.name}` (priority {job.priority}) gets its "
+            "part of the pool; this job keeps its place in the queue and is tried again"
+        ),
+        jobs=(job.name,),
     )
 
 
@@ -296,15 +316,31 @@ def adopted(attempt: str) -> Reason:
     return Reason(code=ReasonCode.ADOPTED, message=message)
 
 
-def launch_postponed(error: object, *, retry_in_s: int) -> Reason:
-    """SageMaker does not launch an attempt now (an account quota, a permission).
+def launch_postponed(failed: FailedLaunches, now_ms: int) -> Reason:
+    """A launch got no instances; the job waits again.
 
     Args:
-        error: SageMaker's answer.
-        retry_in_s: the time until the next try, s.
+        failed: the launches in a row that got none.
+        now_ms: the current time, ms.
     """
-    message = f"SageMaker did not launch it now ({error}); next try in {retry_in_s} s"
+    said = failed.answer or "it gave no clear answer, and shows no training job"
+    wait_s = max(0, retry_ms(failed) - now_ms) // 1000
+    message = f"SageMaker did not launch it now ({said}); next try in {wait_s} s or later"
     return Reason(code=ReasonCode.LAUNCH_POSTPONED, message=message)
+
+
+def given_up(failed: FailedLaunches, after_ms: int) -> Reason:
+    """Only the request of a waiting job has kept it from starting, for too long.
+
+    Args:
+        failed: its launches in a row that got no instances.
+        after_ms: for how long it was tried, ms.
+    """
+    message = (
+        f"SageMaker has refused this request for {after_ms // 3_600_000} h, {failed.count} times in a row: "
+        f"{failed.answer}; correct it, or have an administrator of the account allow it, and submit it under a new name"
+    )
+    return Reason(code=ReasonCode.LAUNCH_REFUSED, message=message)
 
 
 def name_taken(attempt: str) -> Reason:

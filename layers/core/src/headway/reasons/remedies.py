@@ -31,6 +31,7 @@ WAIT_REASONS = frozenset(
         ReasonCode.WOULD_DELAY,
         ReasonCode.WAITS_BEHIND,
         ReasonCode.BACKS_OFF,
+        ReasonCode.UNLAUNCHABLE,
         ReasonCode.PAUSED,
         ReasonCode.WAITS_FOR_JOBS,
         ReasonCode.WAITS_FOR_ARRAY,
@@ -179,8 +180,8 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
     ),
     ReasonCode.LAUNCH_POSTPONED: Remedy(
         text=(
-            "Nothing if it happens once: the job is retried automatically. If it repeats, have an operator compare "
-            "the account's quota for training instances with the pool's size, and the role with TrainingRoleArns."
+            "Nothing if it happens once: the job is tried again automatically. If it repeats, `headway why` has AWS's "
+            "answer, and who can change that; meanwhile no other job waits for it."
         ),
     ),
     ReasonCode.LAUNCH_REFUSED: Remedy(

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from headway.model import Allocation, Demand, Pause, SizeChange, WaitingJob
 from headway.policy import Policy
 from headway.reasons.codes import Reason, ReasonCode
+from headway.refusals import Cause
 from headway.vectors import describe, total
 
 _MAX_NAMED_JOBS = 3
@@ -228,6 +229,43 @@ def backs_off(seconds: int, held_by: str = "") -> Reason:
     return Reason(code=ReasonCode.BACKS_OFF, message=f"{why}; next try in {seconds} s, the place in the queue is kept")
 
 
+def unlaunchable(tried: Sequence[WaitingJob], next_ms: int, now_ms: int) -> Reason:
+    """SageMaker does not launch the job, and did not the last times.
+
+    Args:
+        tried: the job on the alternatives that it is tried on, the next one first.
+        next_ms: when it may be tried next at the earliest, ms.
+        now_ms: the current time, ms.
+    """
+    first, failed = tried[0], tried[0].failed
+    assert failed is not None  # noqa: S101 - an unlaunchable job has failed launches
+    times = "launch" if failed.count == 1 else f"{failed.count} launches in a row"
+    said = f" ({failed.answer})" if failed.answer else ""
+    what, remedy = _UNLAUNCHABLE[failed.cause]
+    when = "now" if next_ms <= now_ms else f"from {clock_time(next_ms, now_ms)} on"
+    return Reason(
+        code=ReasonCode.UNLAUNCHABLE,
+        message=(
+            f"its last {times} on {describe(first.demand, one_of=first.one_of)} got no instances: {what}{said}; it "
+            f"keeps its place, no other job waits for it, and it is tried again {when}, when that many are free; "
+            f"{remedy}, and `headway hold {first.name}`, then `headway release {first.name}`, tries it at once"
+        ),
+    )
+
+
+_UNLAUNCHABLE = {
+    Cause.QUOTA: ("SageMaker refuses it for a quota", "an administrator of the account can raise the quota"),
+    Cause.DENIED: ("it is denied", "an administrator of the account can allow it, or its owner change the request"),
+    Cause.CREDENTIALS: (
+        "SageMaker does not accept the queue's credentials",
+        "an operator of the queue can repair them",
+    ),
+    Cause.CAPACITY: ("SageMaker had none", "other instance types (alternatives) may be available"),
+    Cause.UNANSWERED: ("SageMaker gave no clear answer", "an operator of the queue finds the answers in its log"),
+}
+"""What each cause means, and who can change it."""
+
+
 def paused(pool: str, pause: Pause, now_ms: int) -> Reason:
     """A pool that the job demands is paused.
 
@@ -386,17 +424,12 @@ def _held_by(
     told = [f"{_name(each)} ({_terms(job, each, now_ms, policy)})" for each in first]
     rest = len(holders) - len(told)
     text = ("job " if len(holders) == 1 else "jobs ") + " and ".join(told) + (f" and {rest} more" if rest else "")
-    if not any(
-        each.priority < job.priority and not each.warm and _protection(each, now_ms, policy) is None for each in holders
-    ):
+    lower = (each for each in holders if each.priority < job.priority and not each.is_unused)
+    if not any(_protection(each, now_ms, policy) is None for each in lower):
         return text
-    if not job.preempts and job.on_alternative:
-        return f"{text}; none of them is stopped for this alternative"
     if not job.preempts:
-        return (
-            f"{text}; none of them is stopped for it, as SageMaker had no instances for its last attempt "
-            f"(`headway hold {job.name}`, then `headway release {job.name}`, allows it again)"
-        )
+        why = "for this alternative" if job.on_alternative else "while SageMaker gives no clear answers to launches"
+        return f"{text}; none of them is stopped {why}"
     if job.one_of:
         return f"{text}; jobs of lower priority are stopped for it in one of its pools at most, as it runs in one"
     return f"{text}; stopping those of lower priority would not free enough"
@@ -409,6 +442,8 @@ def _terms(job: WaitingJob, holder: Allocation, now_ms: int, policy: Policy) -> 
     rank = "outside the queue" if holder.outside else f"priority {holder.priority}"
     if holder.stopping:
         return f"{rank}, stopping"
+    if holder.lacks_instances:
+        return f"{rank}, without instances so far"
     if holder.limit_ms is None:
         until = "without a time limit"
     else:

@@ -26,6 +26,7 @@ class AllocationIndex:
     Attributes:
         stopping: stopping attempts, first those from before this decision, by name.
         warm: warm pools that are neither claimed nor being released, by name.
+        unused: these, and attempts that lack their instances and are not stopping, by name.
     """
 
     def __init__(self, snapshot: Snapshot, looks: Looks) -> None:
@@ -36,6 +37,7 @@ class AllocationIndex:
         self._charges = _charges(snapshot) if limited else {}
         self._live = {a.attempt: a for a in snapshot.allocations if not a.stopping}
         self.warm = {a.attempt: a for a in self._live.values() if a.warm}
+        self.unused = {a.attempt: a for a in self._live.values() if a.is_unused}
         self.stopping = sorted((a for a in snapshot.allocations if a.stopping), key=lambda each: each.attempt)
         #: By pool, and by pools, computed at first use.
         self._by_pool: dict[str, list[Allocation]] | None = None
@@ -92,6 +94,7 @@ class AllocationIndex:
         """An attempt is preempted by this decision, or a warm pool claimed or released."""
         del self._live[attempt.attempt]
         self.warm.pop(attempt.attempt, None)
+        self.unused.pop(attempt.attempt, None)
         self.stopping.append(attempt)
 
     def of(self, pools: Collection[str]) -> tuple[Allocation, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headway.model import Alternative, Demand, Snapshot, WaitingJob
+from headway.refusals import is_unlaunchable
 
 
 def demands(job: WaitingJob) -> Iterator[Demand]:
@@ -52,6 +53,7 @@ def _on(job: WaitingJob, alternative: Alternative) -> WaitingJob:
         # It is of the first preference, as it depends on the instance type.
         warm_key="",
         keep_ms=0,
+        failed=alternative.failed,
         **held,
     )
 
@@ -67,7 +69,34 @@ def chosen(job: WaitingJob, demand: Demand) -> WaitingJob:
 
 
 def on_what_is_promised(snapshot: Snapshot) -> Snapshot:
-    """The snapshot where a job that instances are reserved or being freed for has only the alternative of these."""
+    """The snapshot where a job that instances are reserved or being freed for has only the alternative of these.
+
+    Unless it is unlaunchable on that: then others may use them, and it may start on another alternative.
+    """
+    promised = _promised(snapshot)
+    if not promised:
+        return snapshot
+    waiting = (
+        bound
+        if job.alternatives
+        and job.name in promised
+        and not is_unlaunchable((bound := in_pools(job, promised[job.name])).failed, snapshot.now_ms)
+        else job
+        for job in snapshot.waiting
+    )
+    return replace(snapshot, waiting=tuple(waiting))
+
+
+def keeping_promises(snapshot: Snapshot) -> Iterator[WaitingJob]:
+    """The jobs that instances are reserved or being freed for, and that are not unlaunchable on these."""
+    promised = _promised(snapshot)
+    for job in snapshot.waiting if promised else ():
+        if job.name in promised and not is_unlaunchable(in_pools(job, promised[job.name]).failed, snapshot.now_ms):
+            yield job
+
+
+def _promised(snapshot: Snapshot) -> dict[str, set[str]]:
+    """The pools in which instances are reserved or being freed for jobs."""
     promised: dict[str, set[str]] = {}
     for reservation in snapshot.reservations:
         promised.setdefault(reservation.job, set()).update(reservation.demand)
@@ -75,13 +104,7 @@ def on_what_is_promised(snapshot: Snapshot) -> Snapshot:
         if allocation.freed_for is not None:
             # Of an attempt that is stopped for a team's limit no instances are earmarked.
             promised.setdefault(allocation.freed_for, set()).update(allocation.freed or allocation.demand)
-    if not promised:
-        return snapshot
-    waiting = (
-        in_pools(job, promised[job.name]) if job.alternatives and job.name in promised else job
-        for job in snapshot.waiting
-    )
-    return replace(snapshot, waiting=tuple(waiting))
+    return promised
 
 
 def in_pools(job: WaitingJob, pools: Collection[str]) -> WaitingJob:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.scheduling.allocation_index import AllocationIndex
+from headway.scheduling.alternatives import keeping_promises
 from headway.scheduling.fair_share import Guarantees, TeamUse, is_limit, sizes, with_team_limits
 from headway.scheduling.looks import Looks
 from headway.vectors import minus, overlap, plus, positive, total
@@ -41,11 +42,8 @@ class CapacityState:
         self.allocations = allocations = AllocationIndex(snapshot, looks)
         self.reserved: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
         freed_for = {a.freed_for for a in allocations.stopping if a.freed_for is not None}
-        owed = freed_for | self.reserved.keys()
-        # A job that waits for a paused pool can use no promise, so its promises are ignored.
-        promised = [
-            job for job in (snapshot.waiting if owed else ()) if job.name in owed and paused_pool(job, snapshot) is None
-        ]
+        # A job that waits for a paused pool, or is unlaunchable, can use no promise, so its promises are ignored.
+        promised = [job for job in keeping_promises(snapshot) if paused_pool(job, snapshot) is None]
         self.earmarked: dict[str, list[Allocation]] = {
             job.name: [a for a in allocations.stopping if a.freed_for == job.name]
             for job in promised

@@ -48,20 +48,33 @@ class Explainer:
         #: By pool, how many of the considered jobs continue to wait for it.
         self._ahead: dict[str, int] = {}
 
-    def add(self, job: WaitingJob, why: Why, start: ReservedStart | None = None, *, in_line: bool = True) -> None:
+    def ahead_of(self, job: WaitingJob) -> int:
+        """How many of the jobs that were considered so far continue to wait for one of the pools of a job."""
+        return max(self._ahead.get(pool, 0) for pool in job.demand)
+
+    def add(
+        self,
+        job: WaitingJob,
+        why: Why,
+        start: ReservedStart | None = None,
+        *,
+        in_line: bool = True,
+        ahead: int | None = None,
+    ) -> None:
         """Record that a job continues to wait.
 
         Args:
             job: the job.
             why: makes the reason.
             start: the start that is reserved for it, if there is one.
-            in_line: whether it has a place in the queue; a job that no free instances suffice for has none.
+            in_line: whether jobs behind it wait for it; they do not for one that no free instances suffice for, or that
+                is unlaunchable.
+            ahead: the place of a job that others do not wait for; None if it has none.
         """
         if not self._enabled:
             return
-        ahead = None
         if in_line:
-            ahead = max(self._ahead.get(pool, 0) for pool in job.demand)
+            ahead = self.ahead_of(job)
             for pool in job.demand:
                 self._ahead[pool] = self._ahead.get(pool, 0) + 1
         start_ms = start.start_ms if start else None

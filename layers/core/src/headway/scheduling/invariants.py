@@ -5,7 +5,8 @@ from __future__ import annotations
 from headway.errors import InvariantViolation
 from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
-from headway.scheduling.alternatives import chosen, demands
+from headway.refusals import is_unlaunchable
+from headway.scheduling.alternatives import chosen, demands, in_pools
 from headway.scheduling.fair_share import TeamUse
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.preemption import is_preemptible, yields_to_equal
@@ -95,7 +96,7 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         _require(not victim.stopping, f"{action.attempt} is stopping already")
         _require(bool(victim.warm) is isinstance(action, ReleaseWarm), f"{action.attempt} is stopped in the wrong way")
         if isinstance(action, Preempt):
-            _verify_victim(victim, preemptor, snapshot)
+            _verify_victim(victim, in_pools(preemptor, action.freed or victim.demand), snapshot)
         _require_no_pause(snapshot, action.freed if preemptor.alternatives else preemptor.demand, preemptor.name)
         _require(preemptor.name not in started, f"{victim.job} is preempted for {preemptor.name}, which starts")
         _require(not shortfall(action.freed, victim.demand), f"{victim.job} cannot free {dict(action.freed)}")
@@ -109,6 +110,12 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
 
 
 def _verify_victim(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) -> None:
+    _require(
+        not is_unlaunchable(preemptor.failed, snapshot.now_ms),
+        f"{victim.job} is preempted for {preemptor.name}, which is unlaunchable",
+    )
+    if victim.lacks_instances:
+        return
     _require(preemptor.preempts, f"{victim.job} is preempted for {preemptor.name}, which preempts no job")
     _require(is_preemptible(victim, snapshot.now_ms, snapshot.policy), f"{victim.job} is protected from preemption")
     _require(

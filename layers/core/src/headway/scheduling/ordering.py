@@ -14,8 +14,8 @@ from headway.scheduling.lost_work.moment import counted_loss_ms
 MAX_PRIORITY = 9999
 """The highest priority a job may have; the lowest is 0."""
 
-WARM_PRIORITY = -1
-"""The priority of a warm pool: every job outranks it, as nobody uses its instances."""
+UNUSED_PRIORITY = -1
+"""The priority of instances that nobody uses, of a warm pool or of an attempt without them: every job outranks it."""
 
 
 def rank(job: WaitingJob) -> tuple[int, int, str]:
@@ -93,8 +93,8 @@ def running_priority(allocation: Allocation, policy: Policy) -> int:
         allocation: the attempt.
         policy: the policy.
     """
-    if allocation.warm:
-        return WARM_PRIORITY
+    if allocation.is_unused:
+        return UNUSED_PRIORITY
     given = capped_priority(allocation.priority, allocation.team, policy)
     return given if policy.ageing is None else given + _aged(allocation.entry_time_ms, allocation.since_ms, policy)
 

@@ -22,7 +22,7 @@ def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
         allocation: the attempt.
         policy: the policy.
     """
-    if allocation.warm:
+    if allocation.is_unused:
         return 0
     until_ms = allocation.capped_until_ms(policy.max_preemptions)
     if not policy.preemption or not allocation.preemptible or until_ms is None:
@@ -67,7 +67,7 @@ def outranks(
         policy: the rules.
         reclaims: whether the job's team is within its guarantee with this job.
     """
-    if allocation.warm:
+    if allocation.is_unused:
         return True
     lower = running_priority(allocation, policy) < capped_priority(job.priority, job.team, policy)
     if lower and policy.ageing is not None:
@@ -207,8 +207,8 @@ class Preemption:
         self._guarantees = guarantees
 
     def is_possible_for(self, job: WaitingJob) -> bool:
-        """Whether any attempt could be stopped for the job, or any warm pool released."""
-        if self._index.warm:
+        """Whether any attempt could be stopped for the job, or anything unused released."""
+        if self._index.unused:
             return True
         if not job.preempts or not self._outranks_or_reclaims(job):
             return False
@@ -227,7 +227,7 @@ class Preemption:
         A job that compares neither what is left of it nor its level gives way to no equal, and preempts none. But jobs
         behind it may compare it. What is left of a job, or its level, does not follow from its rank.
         """
-        if self._index.warm or self._outranks_or_reclaims(job):
+        if self._index.unused or self._outranks_or_reclaims(job):
             return True
         if not self._policy.preemption or not self._index.live:
             return False
@@ -274,7 +274,7 @@ class Preemption:
         # With what has been freed for it before.
         if job.one_of and not are_in_one_pool(*lacking, *self._guarantees.promised_to(job.name)):
             stops = False
-        if not stops and not self._index.warm:
+        if not stops and not self._index.unused:
             return ()
         spared = set(spared)
         until_ms = self._waits_until_ms(job, at_ms)
@@ -283,7 +283,7 @@ class Preemption:
                 job,
                 lacking,
                 self._counted(
-                    each for each in self._index.in_victim_order(lacking, at_ms, until_ms) if stops or each.warm
+                    each for each in self._index.in_victim_order(lacking, at_ms, until_ms) if stops or each.is_unused
                 ),
                 self._use,
                 at_ms,
@@ -340,7 +340,7 @@ class Preemption:
 
         If it does not cover the job itself, they would rank before it, and take the instances back.
         """
-        own = [victim for victim in victims if victim.team == job.team and not victim.warm]
+        own = [victim for victim in victims if victim.team == job.team and not victim.is_unused]
         guaranteed = self._policy.team(job.team).guaranteed
         if not own or not guaranteed or self._guarantees.covers_without(job, [victim.demand for victim in own]):
             return set()
@@ -356,14 +356,14 @@ class Preemption:
         Returns:
             None if there is no such attempt.
         """
-        if not self._index.warm and not (job.preempts and self._has_lower(job)):
+        if not self._index.unused and not (job.preempts and self._has_lower(job)):
             return None
         reclaims = self.reclaims(job)
         waited_ms = self._waits_until_ms(job, self._now_ms) or 0
 
         def from_ms(allocation: Allocation) -> int | None:
-            since_ms = protected_until_ms(allocation, self._policy) if job.preempts or allocation.warm else None
-            if since_ms is not None and not allocation.warm:
+            since_ms = protected_until_ms(allocation, self._policy) if job.preempts or allocation.is_unused else None
+            if since_ms is not None and not allocation.is_unused:
                 since_ms = max(since_ms, waited_ms)
             if since_ms is None or allocation.ends_as_soon(max(self._now_ms, since_ms)):
                 return None

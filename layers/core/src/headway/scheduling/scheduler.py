@@ -10,7 +10,7 @@ from headway import reasons
 from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Action, DelayedPreemption, Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.reasons import Reason
-from headway.scheduling.alternatives import choose, on_what_is_promised, others, unlikely_spot
+from headway.scheduling.alternatives import choices, choose, on_what_is_promised, others, unlikely_spot
 from headway.scheduling.backfill.claims import ReservedStart
 from headway.scheduling.backfill.reserved_starts import Combination, PreemptibleFrom, ReservedStarts
 from headway.scheduling.backfill.size_changes import SizeChanges, SizeClaim
@@ -22,6 +22,7 @@ from headway.scheduling.looks import MAX_LOOKS_BESIDE, Looks
 from headway.scheduling.lost_work.checkpoints import last_seen_ms, last_written_ms
 from headway.scheduling.ordering import capped_priority, rank, running_priority
 from headway.scheduling.preemption import Preemption
+from headway.scheduling.probes import Probes, in_order_of_tries
 from headway.scheduling.queue_order import in_rank_order
 from headway.scheduling.size_excess import excess
 from headway.scheduling.warm_pools import claimable, foreign
@@ -78,6 +79,9 @@ class _Pass:
         self.now_ms = snapshot.now_ms
         self.looks = Looks()
         self.looks_beside = 0
+        self.probes = Probes(snapshot)
+        #: Unlaunchable jobs that are tried on what all others leave, each with its place.
+        self.last: list[tuple[WaitingJob, int]] = []
         self.state = state = CapacityState(snapshot, self.looks)
         self.preemption = Preemption(snapshot, state.allocations, state.use, state.guarantees, self.looks)
         self.size_changes = SizeChanges(snapshot, self.looks)
@@ -115,13 +119,11 @@ class _Pass:
                     continue
             if not self.explain and not owed and self._is_spent(job):
                 break
-            if job.alternatives:
-                self._consider_alternatives(job)
-            else:
-                self._consider(job)
+            self._consider_in_turn(job)
             considered += 1
             state.mark_considered(job)
             owed.discard(job.name)
+        self._probe_last()
         actions: tuple[Action, ...] = (*self.releases, *self.stops, *self.starts, *self.preemptions)
         return Plan(
             actions=actions,
@@ -130,6 +132,16 @@ class _Pass:
             delayed=tuple(self.delayed),
         )
 
+    def _consider_in_turn(self, job: WaitingJob) -> None:
+        if self.probes.is_last(job):
+            self.last.append((job, self.explainer.ahead_of(job)))
+        elif job.alternatives:
+            self._consider_alternatives(job)
+        elif self.probes.is_barred(job):
+            self._probe(job, self.explainer.ahead_of(job))
+        else:
+            self._consider(job)
+
     def _is_spent(self, job: WaitingJob) -> bool:
         """Whether neither this job nor any later one can start or preempt: nothing is left, and none is outranked."""
         if self.policy.teams or self.policy.ageing is not None or any(count > 0 for count in self.state.spare.values()):
@@ -137,13 +149,13 @@ class _Pass:
         return not self.preemption.may_preempt_from(job)
 
     def _release_leftovers(self) -> None:
-        """Release the reservations of jobs that left, no longer fit, or wait for a paused pool.
+        """Release the reservations of jobs that left, no longer fit, are unlaunchable, or wait for a paused pool.
 
         A snapshot contains every waiting job that has a reservation, however far back it is.
         """
         for name in sorted(self.state.reserved):
             owner = self.state.owners.get(name)
-            if owner is None or self._never_fits(owner) is not None:
+            if owner is None or self.probes.is_barred(owner) or self._never_fits(owner) is not None:
                 self._release(name, reasons.reservation_released(self.state.reserved[name]))
 
     def _stop_excess(self) -> None:
@@ -231,6 +243,12 @@ class _Pass:
         """Consider a job on one of its alternatives. Nothing is reserved or being freed for it on another one."""
         # The first preference is the job itself: from here on its alternatives have no effect.
         among = self._without_unlikely_spot([job, *(self._as_ranked(job, each) for each in others(job))])
+        among, barred = self._apart_from_barred(among)
+        if not among:
+            self._probe(barred[0], self.explainer.ahead_of(job))
+            return
+        if not any(map(self._starts_now, among)) and any(map(self._start_to_probe, barred)):
+            return
         hopeful = [each for each in among if self._hopeless(each) is None and self._is_usable(each)]
         if not hopeful:
             first = next(filter(self._is_usable, among), among[0])
@@ -257,6 +275,58 @@ class _Pass:
         start_ms = start.start_ms if start is not None else None
         why = partial(reasons.waits_for_better, choice.job, choice.instead_of, start_ms, until_ms, self.now_ms)
         self.explainer.add(choice.job, why, start)
+
+    def _apart_from_barred(self, among: list[WaitingJob]) -> tuple[list[WaitingJob], list[WaitingJob]]:
+        """The choices on which the job is not unlaunchable, and the others that have its place in the queue."""
+        barred = [replace(each, alternatives=()) for each in among if self.probes.is_barred(each)]
+        if not barred:
+            return among, barred
+        left = [each for each in among if not self.probes.is_barred(each)]
+        return left, in_order_of_tries(filter(self.probes.has_place, barred))
+
+    def _probe(self, job: WaitingJob, ahead: int) -> None:
+        """Try an unlaunchable job that has its place in the queue. It preempts nothing."""
+        if self._start_to_probe(job):
+            return
+        start = None
+        takes = positive(self.state.charged(job))
+        if self._never_fits(job) is None and paused_pool(job, self.snapshot) is None:
+            patient = replace(job, preempts=False)
+            if self.probes.may_reserve(job, self._reserved_start_ms(patient)):
+                start = self._reserve(patient, takes, _combination(job.demand))
+        self._explain_barred((job,), ahead, start)
+
+    def _probe_last(self) -> None:
+        """Try jobs that are unlaunchable on all their alternatives on instances that no other job can use now."""
+        ahead_of = {job.name: ahead for job, ahead in self.last}
+        for job in in_order_of_tries(job for job, _ in self.last):
+            tried = sorted(choices(job), key=self.probes.next_ms)
+            if not any(self._start_to_probe(each, on_leftovers=True) for each in tried):
+                self._explain_barred(tried, ahead_of[job.name])
+
+    def _start_to_probe(self, job: WaitingJob, *, on_leftovers: bool = False) -> bool:
+        """Start an unlaunchable job, if it may be tried now and fits. Returns whether it starts."""
+        if not self.probes.may_start(job) or not self._is_usable(job) or not self._starts_now(job):
+            return False
+        takes, until_ms = self.state.charged(job), self._until_ms(job)
+        self.size_changes.take(job, takes, until_ms)
+        self.probes.start(job)
+        if not self._start_in_warm_pool(job, takes, until_ms):
+            self._start(job, takes, until_ms, on_leftovers=on_leftovers)
+        return True
+
+    def _explain_barred(self, tried: Sequence[WaitingJob], ahead: int, start: ReservedStart | None = None) -> None:
+        """The reason of an unlaunchable job: what keeps it from its next try, or why it could not start anyway."""
+        first = tried[0]
+        never_fits, paused = self._never_fits(first), paused_pool(first, self.snapshot)
+        if never_fits is not None:
+            self.explainer.add(first, never_fits, in_line=False)
+        elif paused is not None:
+            why = partial(reasons.paused, paused, self.snapshot.pauses[paused], self.now_ms)
+            self.explainer.add(first, why, in_line=False, ahead=ahead)
+        else:
+            why = partial(reasons.unlaunchable, tried, self.probes.next_ms(first), self.now_ms)
+            self.explainer.add(first, why, start, in_line=False, ahead=ahead)
 
     def _without_unlikely_spot(self, among: list[WaitingJob]) -> list[WaitingJob]:
         """The choices that are not passed over for their spot placement scores: all, if no other one can be used."""
@@ -443,13 +513,13 @@ class _Pass:
             ReleaseWarm(job=pool.job, attempt=pool.attempt, for_job=job.name, freed=freed, reason=reason)
         )
 
-    def _start(self, job: WaitingJob, takes: Demand, until_ms: int | None) -> None:
+    def _start(self, job: WaitingJob, takes: Demand, until_ms: int | None, *, on_leftovers: bool = False) -> None:
         if self._awaits_foreign(job, takes, positive(takes)):
             return
         self.state.start(job, takes)
         self.reserved_starts.account_for(positive(takes), self.state.charged(job), until_ms, starts=True)
         reason = self.explainer.with_passed_over(job, reasons.started(job.demand, one_of=job.one_of))
-        self.starts.append(Start(job=job.name, demand=dict(job.demand), reason=reason))
+        self.starts.append(Start(job=job.name, demand=dict(job.demand), reason=reason, on_leftovers=on_leftovers))
 
     def _wait_or_preempt(
         self,
@@ -567,6 +637,12 @@ class _Pass:
             self._release_warm(victim, job, freed)
             return
         self.stuck.clear()
+        if victim.lacks_instances:
+            reason = reasons.gives_way(victim, job, self.now_ms)
+            self.preemptions.append(
+                Preempt(job=victim.job, attempt=victim.attempt, for_job=job.name, freed=freed, reason=reason)
+            )
+            return
         lower = running_priority(victim, self.policy) < capped_priority(job.priority, job.team, self.policy)
         by_right = reclaims and not lower and victim.team != job.team
         written_ms = last_written_ms(victim, self.now_ms, self.policy)

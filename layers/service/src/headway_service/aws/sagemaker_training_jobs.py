@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ParamValidationError
 
 from headway.jobpolicy.rules import tags_in
+from headway.refusals import Cause
 from headway_service.aws.error_codes import FAILED_CALLS, Verdict, classify, code_of, describe, message_of
 from headway_service.errors import (
     LacksPermission,
@@ -28,6 +29,7 @@ from headway_service.errors import (
 from headway_service.ports.training_jobs import LIVE, Description, LivePage, TrainingJobStatus
 from headway_service.response_check import check_answers, member
 from headway_service.sagemaker_api.masking import masked
+from headway_service.sagemaker_api.quota_text import parse_quota
 from headway_service.sagemaker_api.status import parse_status, parse_summary
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG
 
@@ -85,10 +87,15 @@ class SageMakerTrainingJobs:
                 return LaunchRefused(code, message)
             case Verdict.DENIED if "iam:PassRole" in message:
                 return LaunchRefused(code, message)
-            case Verdict.REFUSED | Verdict.DENIED | Verdict.NOT_AUTHENTICATED:
-                # A quota, or the queue itself lacks a permission or credentials: an operator's to change, and no fault
-                # of the job.
-                return LaunchPostponed(code, message)
+            # A quota, or a permission or credentials that are missing: an operator's to change.
+            case Verdict.REFUSED:
+                quota = parse_quota(message_of(error))
+                by_request = quota is not None and quota.exceeded_alone
+                return LaunchPostponed(code, message, cause=Cause.QUOTA, by_request=by_request)
+            case Verdict.DENIED:
+                return LaunchPostponed(code, message, cause=Cause.DENIED, by_request=True)
+            case Verdict.NOT_AUTHENTICATED:
+                return LaunchPostponed(code, message, cause=Cause.CREDENTIALS)
             case Verdict.THROTTLED:
                 return Throttled(code)
             case Verdict.UNCLEAR:

@@ -28,6 +28,7 @@ from headway.policy import (
     MAX_BACKFILL_WINDOW,
     MAX_CHECKPOINT_WAIT_MS,
     MAX_LIMIT_WEIGHT,
+    MAX_PROBE_PERCENT,
     MAX_RESERVED_HEADS,
     MAX_SPOT_SCORE,
     MAX_WAIT_BOUND,
@@ -250,8 +251,8 @@ class Backfill(ConfigModel):
 class Retry(ConfigModel):
     """When a job that failed is tried again: one rule for each kind of failure."""
 
-    #: How often, for one job.
-    max_per_job: int = Field(ge=0, le=100)
+    #: How often, for one job; null for as often as it takes.
+    max_per_job: int | None = Field(ge=0, le=100)
     #: It waits this long the first time, twice as long each further time, ten minutes at most.
     backoff_seconds: int = Field(default=60, ge=0, le=MAX_BACKOFF_MS // 1000)
     #: Only if the attempt trained at least this long.
@@ -261,8 +262,19 @@ class Retry(ConfigModel):
 _RETRIES = {
     # Not the job's fault, so the job is retried.
     FailureKind.SERVICE: Retry.model_validate({"maxPerJob": 3}),
-    FailureKind.CAPACITY: Retry.model_validate({"maxPerJob": 30, "backoffSeconds": 300}),
+    # It waits for SageMaker, and no other job waits for it.
+    FailureKind.CAPACITY: Retry.model_validate({"maxPerJob": None, "backoffSeconds": 300}),
 }
+
+
+class Launches(ConfigModel):
+    """What happens to jobs that SageMaker does not launch."""
+
+    #: How much of a pool's time may be kept idle to try them again, per cent.
+    probe_percent: int = Field(default=5, ge=1, le=MAX_PROBE_PERCENT)
+    #: For how long a job is tried that only its own request keeps from starting. A weekend and a working day: nobody
+    #: waits for it meanwhile, and who can allow it may be away.
+    give_up_seconds: int = Field(default=259_200, ge=60, le=_LONGEST_PENDING_S)
 
 
 class Spot(ConfigModel):
@@ -316,6 +328,7 @@ class Configuration(ConfigModel):
     #: By kind of failure. An entry replaces the default for that kind; the others keep theirs.
     retries: dict[Annotated[FailureKind, Strict(strict=False)], Retry] = Field(default_factory=dict)
     spot: Spot = Spot()
+    launches: Launches = Launches()
     warm_pools: WarmPoolRules = WarmPools.LEAVE_OUT
     #: Utilization rules by name. An entry replaces the default of that name; null switches it off.
     watches: dict[Name, utilization.Watch | None] = Field(default_factory=dict, max_length=utilization.MAX_WATCHES)
@@ -372,6 +385,7 @@ class Configuration(ConfigModel):
             ageing=ageing,
             warm_across_teams=self.kept_warm_pools is None or self.kept_warm_pools.across_teams,
             min_spot_score=self.spot.min_score,
+            probe_percent=self.launches.probe_percent,
             teams={
                 name: policy.Team(
                     guaranteed=team.guaranteed, limit=team.limit, weight=team.weight, max_priority=team.max_priority
@@ -384,6 +398,11 @@ class Configuration(ConfigModel):
     def kept_warm_pools(self) -> KeptWarmPools | None:
         """The limits of the warm pools that are kept; None if none is."""
         return self.warm_pools if isinstance(self.warm_pools, KeptWarmPools) else None
+
+    @property
+    def give_up_ms(self) -> int:
+        """For how long a job is tried that only its own request keeps from starting, ms."""
+        return self.launches.give_up_seconds * 1000
 
     def dated_prices(self) -> Prices:
         """What instances cost."""

@@ -48,12 +48,16 @@ RESERVED_MS = 10_000
 class TickReport:
     """What a tick did, for the log and for tests."""
 
+    #: Jobs that an intent to launch was written for, and those whose launch SageMaker has accepted.
     started: list[str] = field(default_factory=list)
+    launched: list[str] = field(default_factory=list)
     preempted: list[str] = field(default_factory=list)
     #: Waiting jobs for which the last round preempts nothing yet, as a checkpoint is due soon.
     delayed: list[str] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
     drained: list[str] = field(default_factory=list)
+    #: Jobs that have failed, as only their own requests kept them from starting.
+    given_up: list[str] = field(default_factory=list)
     shrunk: list[str] = field(default_factory=list)
     #: The jobs whose warm pools were released.
     warm_released: list[str] = field(default_factory=list)
@@ -130,6 +134,8 @@ class Executor:
         self._started: Counter[str] = Counter()
         #: Starts in each pool since then.
         self._started_in: Counter[str] = Counter()
+        #: What is published of a start once SageMaker has accepted it, by attempt.
+        self._times: dict[str, list[MetricValue]] = {}
         #: Attempts without a clear response from SageMaker. The next tick retries, this one does not.
         self._unclear: set[str] = set()
 
@@ -145,7 +151,7 @@ class Executor:
         """
         self._launcher.update(ledger)
         notified = self._notify_dependants(ledger)
-        due = [each for each in self._pending(ledger) if not self._launcher.is_tried_last(each)]
+        due = self._pending(ledger)
         drained = [(each, pause) for each in ledger.attempts if (pause := ledger.drained(each)) is not None]
         self._settled(lambda: self._execute_all(due))
         for attempt, pause in drained:
@@ -156,19 +162,6 @@ class Executor:
         """The attempts that are to be launched or stopped, first those that were not tried for the longest time."""
         due = filter(self._is_pending, ledger.attempts)
         return sorted(due, key=lambda each: (each.lease_until_ms, each.attempt_name))
-
-    def recover_last(self, ledger: Ledger) -> bool:
-        """Launch again what :meth:`recover` has left until new launches were made.
-
-        Args:
-            ledger: the ledger that the last plan was made from, and that has not changed but by this plan.
-
-        Returns:
-            Whether there was any.
-        """
-        due = [each for each in self._pending(ledger) if self._launcher.is_tried_last(each)]
-        self._settled(lambda: self._execute_all(due))
-        return bool(due)
 
     def _notify_dependants(self, ledger: Ledger) -> bool:
         """Notify the dependants of jobs that have ended. Returns whether there were any."""
@@ -308,7 +301,11 @@ class Executor:
         return as_decided
 
     def _settle(self, ended: Launch) -> bool:
-        return self._reconcile(ended.attempt, partial(self._launcher.reconcile_intent, launch=ended))
+        as_decided = self._reconcile(ended.attempt, partial(self._launcher.reconcile_intent, launch=ended))
+        if self._launcher.has_accepted(ended.attempt):
+            self.report.launched.append(ended.attempt.job_name)
+            self.figures += self._times.pop(ended.attempt.attempt_name, [])
+        return as_decided
 
     def _execute_all(self, due: Iterable[AttemptRecord]) -> bool:
         """Launch or stop attempts that an earlier invocation or round has left. Returns whether all went as decided."""
@@ -380,12 +377,12 @@ class Executor:
                 return None
             case Start():
                 job = _existing(jobs.take(action.job))
-                attempt = self._attempt(job.in_pools(action.demand), now_ms)
+                attempt = self._attempt(job.in_pools(action.demand), now_ms, on_leftovers=action.on_leftovers)
                 self._table.write(self._start(job, attempt, action, decision, now_ms))
                 self._started[job.team] += 1
                 self._started_in.update(attempt.demand.keys())
                 self.report.started.append(action.job)
-                self.figures += metrics.time_to_start(job.on(attempt.alternative), now_ms)
+                self._times[attempt.attempt_name] = metrics.time_to_start(job.on(attempt.alternative), now_ms)
                 return attempt
             case Preempt():
                 attempt, writes = self._preempt(action, decision, jobs, now_ms)
@@ -415,13 +412,14 @@ class Executor:
                 self.report.warm_released.append(action.job)
                 return None
 
-    def _attempt(self, job: JobRecord, now_ms: int) -> AttemptRecord:
+    def _attempt(self, job: JobRecord, now_ms: int, *, on_leftovers: bool = False) -> AttemptRecord:
         name = attempt_name(job.job_name, job.attempt_count + 1)
         return AttemptRecord.next_of(
             job,
             attempt_state=AttemptState.LAUNCHING,
             mark=self._marks.of(job.job_name, name, job.accepted_time),
             ruled=not self._has_rules,
+            on_leftovers=on_leftovers,
             since_ms=now_ms,
             lease_holder=self._launcher.holder,
             lease_until_ms=self._launcher.lease_until_ms,

@@ -23,6 +23,7 @@ from headway import reasons
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.model import Demand
 from headway.reasons import Reason, ReasonCode
+from headway.refusals import Cause, FailedLaunches, NoInstances, add
 from headway.vectors import describe
 from headway_service.errors import (
     Conflict,
@@ -40,11 +41,12 @@ from headway_service.ports.training_jobs import TrainingJobs, TrainingJobStatus
 from headway_service.sagemaker_api.launch_request import on_demand, with_pending_limit, without_warm_pool
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import is_proven
-from headway_service.scheduling.backoff import MAX_BACK_OFF_S, PoolBackoff, next_postponement_s
+from headway_service.scheduling.backoff import MAX_BACK_OFF_S, PoolBackoff
 from headway_service.scheduling.launches import Launch
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS, NOBODY, AttemptRecord, StopCause
+from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import (
     find_attempt,
     find_job,
@@ -63,6 +65,10 @@ ONE_AT_A_TIME_S = MAX_BACK_OFF_S
 
 ASK_AGAIN_S = 10
 """Time after which SageMaker is asked again about a launch that it may show later."""
+
+MAX_UNANSWERED = 2
+"""After so many calls without a clear answer a launch is only asked about. If SageMaker does not show it, its job waits
+again, as after any launch without instances."""
 
 _PREEMPTED = (JobTrigger.PREEMPTED_ENDED, ReasonCode.RETURNED_TO_LINE)
 
@@ -115,6 +121,9 @@ class Launcher:
         #: When one of several launches was last throttled, machine time, ms; 0 for never.
         self.throttled_ms = throttled_ms
         self._paused: frozenset[str] = frozenset()
+        self._sizes: dict[str, int] = {}
+        #: Whether SageMaker has not answered a question of this invocation: it asks no other one about a launch.
+        self._is_silent = False
         #: Attempts that SageMaker has accepted here, should that not have been written down: created when at the
         #: earliest, ms.
         self._created: dict[str, int] = {}
@@ -122,6 +131,7 @@ class Launcher:
     def update(self, ledger: Ledger) -> None:
         """Apply the ledger's back-offs and pauses."""
         self.backoff.update(ledger.pools)
+        self._sizes = {pool.pool: pool.size for pool in ledger.pools}
         self._paused = frozenset(pool.pool for pool in ledger.pools if ledger.pause_of(pool.pool) is not None)
 
     def is_backing_off(self, demand: Demand) -> bool:
@@ -144,17 +154,10 @@ class Launcher:
     def pending(self, attempt: AttemptRecord) -> bool:
         """Whether there is anything to do for an attempt that this invocation may do."""
         if attempt.attempt_state is AttemptState.LAUNCHING:
-            if self._is_to_launch(attempt) and self.is_backing_off(attempt.demand):
+            if self._is_to_launch(attempt) and not self._may_try(attempt):
                 return False
             return attempt.lease_holder == self.holder or attempt.lease_until_ms < self._machine_clock()
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
-
-    def is_tried_last(self, attempt: AttemptRecord) -> bool:
-        """Whether a pending attempt is launched again only after new ones, as its pools probe with others."""
-        if not self.needs_call(attempt) or attempt.lease_holder == self.holder:
-            return False
-        unanswered = attempt.unanswered_ms is not None or attempt.lease_holder != NOBODY
-        return unanswered and self.backoff.probes_with_others(attempt.demand, self._machine_clock())
 
     def take(self, attempt: AttemptRecord) -> AttemptRecord:
         """Take the lease of an attempt, if it needs one that this invocation does not hold.
@@ -168,10 +171,27 @@ class Launcher:
         self._table.write(writes)
         return attempt
 
+    def has_accepted(self, attempt: AttemptRecord) -> bool:
+        """Whether SageMaker has accepted an attempt in this invocation."""
+        return attempt.attempt_name in self._created
+
     def needs_call(self, attempt: AttemptRecord) -> bool:
         """Whether CreateTrainingJob has to be called to reconcile an attempt."""
-        launching = attempt.attempt_state is AttemptState.LAUNCHING and self._is_to_launch(attempt)
-        return launching and attempt.attempt_name not in self._created
+        if attempt.attempt_state is not AttemptState.LAUNCHING or attempt.attempt_name in self._created:
+            return False
+        return self._is_to_launch(attempt) and not self._is_asked(attempt)
+
+    def _may_try(self, attempt: AttemptRecord) -> bool:
+        """Whether a launch may be called, or asked about, now."""
+        return not self._is_silent if self._is_asked(attempt) else not self.is_backing_off(attempt.demand)
+
+    def _is_asked(self, attempt: AttemptRecord) -> bool:
+        """Whether SageMaker is asked about a launch without a clear answer: a call more would not tell more.
+
+        While its pools back off, the question is the probe that ends that.
+        """
+        unanswered = attempt.unanswered + (attempt.lease_holder not in {NOBODY, self.holder})
+        return bool(unanswered) and (unanswered >= MAX_UNANSWERED or self.is_backing_off(attempt.demand))
 
     def create(self, attempt: AttemptRecord) -> None:
         """Call CreateTrainingJob for an attempt whose lease this invocation holds. Others may be called in parallel.
@@ -207,6 +227,8 @@ class Launcher:
             self._cancel_for_pause(attempt, now_ms)
         elif attempt.attempt_name in self._created:
             return self._confirm(attempt, now_ms)
+        elif launch is None and self._is_asked(attempt):
+            self._ask(attempt, now_ms)
         else:
             called = launch or Launch(attempt=attempt, answer=partial(self.create, attempt), asked_ms=now_ms)
             return self._launch(attempt, called, now_ms)
@@ -248,11 +270,13 @@ class Launcher:
         except OutcomeUnknown as error:
             # Whether it was launched is unknown, so the intent and its lease stay.
             logger.warning("launch unclear; the intent stays", extra=log)
-            self._back_off(attempt, error)
+            self.backoff.unanswered(attempt.demand, attempt.job_name, _cause(attempt, error), self._machine_clock())
             raise
         logger.info("launched", extra=log)
         self._created[attempt.attempt_name] = launch.asked_ms - CLOCKS_MS
-        return self._confirm(attempt, now_ms)
+        confirmed = self._confirm(attempt, now_ms)
+        self.backoff.accepted(attempt.demand, self._machine_clock())
+        return confirmed
 
     def _not_launched(self, attempt: AttemptRecord, error: LaunchError, now_ms: int) -> None:
         """SageMaker did not accept the attempt, and does not run it."""
@@ -263,10 +287,16 @@ class Launcher:
                 self._pass_name(attempt, now_ms)
             case LaunchPostponed():
                 logger.warning("launch postponed", extra={**log, "error": error.code})
-                job = find_job(self._table, attempt.job_name)
-                wait_s = next_postponement_s(job.history if job else ())
-                reason = reasons.launch_postponed(error, retry_in_s=wait_s)
-                self._postpone(attempt, reason, now_ms, wait_s=wait_s)
+                launch = NoInstances(
+                    cause=error.cause,
+                    launched_ms=attempt.since_ms,
+                    known_ms=now_ms,
+                    code=error.code,
+                    text=error.text,
+                    by_request=error.by_request,
+                    pools_size=self._pools_size(attempt),
+                )
+                self._return(attempt, launch)
             case _:
                 logger.warning("launch refused", extra={**log, "error": error.code})
                 self._observer.end(attempt, JobTrigger.FAIL, reasons.launch_refused(error), None, now_ms)
@@ -323,9 +353,35 @@ class Launcher:
         not_before_ms = self._machine_clock() + ASK_AGAIN_S * 1000
         self._table.write(transitions.return_lease(attempt, not_before_ms))
 
+    def _ask(self, attempt: AttemptRecord, now_ms: int) -> None:
+        """Ask about a launch without a clear answer. If SageMaker does not have it, its job waits again.
+
+        Raises:
+            OutcomeUnknown: SageMaker does not answer, or may show it later.
+        """
+        found = self._find(attempt, describes=True)
+        if found is not None:
+            self._adopt(attempt, found, now_ms)
+        elif attempt.unanswered < MAX_UNANSWERED:
+            # Its pools have backed off meanwhile: it was not its fault.
+            self._table.write(transitions.return_lease(attempt, self._machine_clock() - 1))
+        else:
+            logger.warning(
+                "launch not shown; its job waits again",
+                extra={"job": attempt.job_name, "attempt": attempt.attempt_name},
+            )
+            launch = NoInstances(
+                cause=Cause.UNANSWERED,
+                # What was before may have been an outage.
+                launched_ms=now_ms,
+                known_ms=now_ms,
+                idled_ms=now_ms - attempt.since_ms,
+                pools_size=self._pools_size(attempt),
+            )
+            self._return(attempt, launch)
+
     def _back_off(self, attempt: AttemptRecord, error: OutcomeUnknown) -> None:
-        cause = f"SageMaker gave no answer to a launch on {describe(attempt.demand)} ({error})"
-        self.backoff.begin(attempt.demand, cause, self._machine_clock())
+        self.backoff.begin(attempt.demand, _cause(attempt, error), self._machine_clock())
 
     def _confirm(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Record that SageMaker has the attempt, and stop it if a stop was requested meanwhile.
@@ -425,8 +481,16 @@ class Launcher:
         """
         if attempt.unanswered_ms is None and not describes:
             return None
-        sighting = self._training_jobs.describe(attempt.attempt_name)
-        mark = None if sighting is None else self._training_jobs.mark_of(sighting.arn)
+        try:
+            sighting = self._training_jobs.describe(attempt.attempt_name)
+            mark = None if sighting is None else self._training_jobs.mark_of(sighting.arn)
+        except OutcomeUnknown as error:
+            # The call before it is the one whose answer is missing; this question can be repeated.
+            self._is_silent = True
+            self._ask_again(attempt)
+            self._back_off(attempt, error)
+            raise
+        self.backoff.answered(attempt.demand, self._machine_clock())
         if mark is not None:
             return sighting if mark == attempt.mark else None
         proven = attempt.unanswered_ms is None or is_proven(attempt.unanswered_ms, self._machine_clock())
@@ -441,6 +505,20 @@ class Launcher:
         outcome = self._observer.refresh(attempt.attempt_name, self._training_jobs, now_ms)
         return outcome is StatusOutcome.TICK_DUE
 
+    def _return(self, attempt: AttemptRecord, launch: NoInstances) -> None:
+        """A launch got no instances: its job waits again.
+
+        Raises:
+            Conflict: the job or the attempt was changed meanwhile.
+        """
+        job = find_job(self._table, attempt.job_name)
+        failed = add(None if job is None or job.failed is None else job.failed.value(), launch)
+        reason = reasons.launch_postponed(failed, launch.known_ms)
+        self._postpone(attempt, reason, launch.known_ms, failed=failed, job=job)
+
+    def _pools_size(self, attempt: AttemptRecord) -> int:
+        return sum(self._sizes.get(pool, 0) for pool in attempt.demand)
+
     def _postpone(
         self,
         attempt: AttemptRecord,
@@ -448,7 +526,8 @@ class Launcher:
         now_ms: int,
         *,
         name_is_free: bool = True,
-        wait_s: int = 0,
+        failed: FailedLaunches | None = None,
+        job: JobRecord | None = None,
     ) -> None:
         """Put the job back into its place in the queue.
 
@@ -457,15 +536,15 @@ class Launcher:
             reason: why.
             now_ms: now.
             name_is_free: whether SageMaker has no training job of that name.
-            wait_s: how long the job waits before it is launched again.
+            failed: its launches in a row that got no instances; None to leave them as they are.
+            job: the job; None to read it.
 
         Raises:
             Conflict: the job or the attempt was changed meanwhile.
         """
-        job = find_job(self._table, attempt.job_name)
+        job = job or find_job(self._table, attempt.job_name)
         if job is None or job.job_state is not JobState.RUNNING:
             raise Conflict([0])
-        not_before_ms = now_ms + wait_s * 1000 if wait_s else 0
         # Of a launch that is only taken for failed, SageMaker may still show a training job of that name.
         name_is_free = name_is_free and attempt.unanswered_ms is None
         self._table.write(
@@ -473,8 +552,8 @@ class Launcher:
                 job,
                 attempt,
                 reason,
-                not_before_ms,
                 now_ms,
+                failed=failed,
                 name_is_free=name_is_free,
                 machine_ms=self._machine_clock(),
             )
@@ -491,3 +570,7 @@ class Launcher:
             request = on_demand(request)
         request = with_pending_limit(request, attempt.pending_limit_s)
         return {**request, "TrainingJobName": attempt.attempt_name, "Tags": [*request.get("Tags", []), *marks]}
+
+
+def _cause(attempt: AttemptRecord, error: OutcomeUnknown) -> str:
+    return f"SageMaker gave no answer to a launch on {describe(attempt.demand)} ({error})"

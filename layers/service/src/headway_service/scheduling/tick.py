@@ -21,6 +21,7 @@ from headway_service.reuse.entry import ReuseEntry
 from headway_service.scheduling.decide import decide
 from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.scheduling.executor import Decision, Executor, TickReport
+from headway_service.scheduling.giving_up import give_up, given_up
 from headway_service.scheduling.launcher import Launcher
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.marks import Marks
@@ -132,7 +133,7 @@ class Scheduler:
                 waiting = {job.name: job for job in snapshot.waiting}
                 if executor.apply(Decision(plan=plan, ledger=ledger, waiting=waiting, decided_ms=now_ms)):
                     # All went as decided: another decision at this moment would find nothing more to do.
-                    if executor.recover_last(ledger):
+                    if self._give_up(snapshot, ledger, configuration.give_up_ms, now_ms, executor):
                         continue
                     if executor.has_time():
                         self._note_idle(ledger, snapshot, plan, machine_ms)
@@ -150,6 +151,8 @@ class Scheduler:
                 "shrunk": report.shrunk,
                 "warm_released": report.warm_released,
                 "failed": sorted(set(report.failed)),
+                "launched": len(report.launched),
+                "given_up": report.given_up,
                 "rejected": report.rejected,
                 "unclear": report.unclear,
                 "rounds": report.rounds,
@@ -157,6 +160,16 @@ class Scheduler:
             },
         )
         return report
+
+    def _give_up(self, snapshot: Snapshot, ledger: Ledger, after_ms: int, now_ms: int, executor: Executor) -> bool:
+        """End jobs that only their own requests have kept from starting for too long. Returns whether one ended."""
+        expires_at, ended = self._machine_clock() // 1000 + self._retention_s, len(executor.report.given_up)
+        for name, failed in given_up(snapshot.waiting, after_ms, now_ms):
+            if not executor.has_time():
+                break
+            if give_up(self._table, name, failed, ledger, after_ms=after_ms, now_ms=now_ms, expires_at=expires_at):
+                executor.report.given_up.append(name)
+        return len(executor.report.given_up) > ended
 
 
 def _check_ledger(ledger: Ledger, snapshot: Snapshot) -> None:

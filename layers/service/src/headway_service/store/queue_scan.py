@@ -54,7 +54,7 @@ class QueueScan:
         self.policy = policy
         self._table = table
         self._partition = QueueEntry.partition(pool, team)
-        self._now_ms = now_ms
+        self.now_ms = now_ms
         self._cap = policy.ageing.cap if policy.ageing is not None else 0
         self._page = PAGE
         self._left = MAX_QUEUE_READS
@@ -136,7 +136,7 @@ class QueueScan:
     def _push_first(self, priority: int) -> None:
         if jobs := self._read[priority]:
             job = jobs[0]
-            effective = effective_priority(job, self._now_ms, self.policy)
+            effective = effective_priority(job, self.now_ms, self.policy)
             heapq.heappush(self._first, (-effective, job.turn_ms, job.name, priority))
 
     def _query(self, *, prefix: str = "", after: str) -> tuple[list[QueueEntry], bool]:

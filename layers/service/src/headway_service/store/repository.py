@@ -226,6 +226,17 @@ def find_pool(table: Table, name: str) -> PoolRecord | None:
     return _find(table, PoolRecord, PoolRecord.key(name))
 
 
+def pools_size(table: Table, pools: Iterable[str]) -> int:
+    """The sizes of these pools together; those that the ledger does not have count for nothing.
+
+    Args:
+        table: the table.
+        pools: the pools.
+    """
+    found = (find_pool(table, pool) for pool in pools)
+    return sum(pool.size for pool in found if pool is not None)
+
+
 def find_pause(table: Table, pool: str) -> PauseRecord | None:
     """The pause of a pool, or of all pools (:attr:`PauseRecord.EVERYTHING`).
 

@@ -10,7 +10,8 @@ from itertools import accumulate, islice
 
 from headway.model import Allocation, Alternative, Demand, Snapshot, WaitingJob
 from headway.policy import DEFAULT_POLICY, Policy
-from headway.scheduling.alternatives import in_pools
+from headway.refusals import FailedLaunches, is_unlaunchable
+from headway.scheduling.alternatives import in_pools, pools_of
 from headway.scheduling.equals.current import current_turn_ms
 from headway.scheduling.equals.victims import least_measure, may_give_way, measure, takes_part
 from headway.scheduling.ordering import (
@@ -108,7 +109,7 @@ def read_snapshot(
         pools=sizes,
         allocations=allocations,
         reservations=tuple(reservation.reservation() for reservation in ledger.reservations),
-        waiting=tuple(sorted(_held_back(waiting.values(), ledger.pools, now_ms), key=rank)),
+        waiting=tuple(sorted(_held_back(_afresh(waiting.values(), sizes), ledger.pools, now_ms), key=rank)),
         pauses=pauses,
         policy=policy,
         calendars={pool: calendar.calendar(now_ms) for pool, calendar in calendars.items() if pool in sizes},
@@ -116,15 +117,38 @@ def read_snapshot(
     )
 
 
+def _afresh(waiting: Iterable[WaitingJob], sizes: Demand) -> Iterator[WaitingJob]:
+    """The jobs; what failed when a pool had another size tells nothing about a launch now."""
+    for job in waiting:
+        if job.failed is None and all(each.failed is None for each in job.alternatives):
+            yield job
+            continue
+        alternatives = tuple(
+            each if _is_of_now(each.failed, each.demand, sizes) else replace(each, failed=None, not_before_ms=0)
+            for each in job.alternatives
+        )
+        afresh = replace(job, alternatives=alternatives)
+        yield afresh if _is_of_now(job.failed, job.demand, sizes) else replace(afresh, failed=None, not_before_ms=0)
+
+
+def _is_of_now(failed: FailedLaunches | None, demand: Demand, sizes: Demand) -> bool:
+    return failed is None or failed.pools_size in {0, sum(sizes.get(pool, 0) for pool in demand)}
+
+
 def _held_back(waiting: Iterable[WaitingJob], pools: Iterable[PoolRecord], now_ms: int) -> Iterator[WaitingJob]:
-    """The jobs; those that demand a backed-off pool may not start before the back-off is over."""
+    """The jobs; those that demand a backed-off pool may not start before the back-off is over.
+
+    Nor is anything stopped for a launch that may have no clear answer, as those before it.
+    """
+    doubted = {pool.pool for pool in pools if pool.has_unclear_row(now_ms)}
     backing_off = {pool.pool: pool for pool in pools if pool.backoff_until_ms > now_ms}
-    if not backing_off:
+    if not doubted and not backing_off:
         yield from waiting
         return
     for job in waiting:
         alternatives = tuple(_held_alternative(job, each, backing_off) for each in job.alternatives)
-        yield replace(_held(job, job.demand, backing_off), alternatives=alternatives)
+        held = replace(_held(job, job.demand, backing_off), alternatives=alternatives)
+        yield held if doubted.isdisjoint(pools_of(job)) else replace(held, preempts=False)
 
 
 def _held(job: WaitingJob, demand: Demand, backing_off: Mapping[str, PoolRecord]) -> WaitingJob:
@@ -141,6 +165,8 @@ def _held(job: WaitingJob, demand: Demand, backing_off: Mapping[str, PoolRecord]
 
 def _held_alternative(job: WaitingJob, alternative: Alternative, backing_off: Mapping[str, PoolRecord]) -> Alternative:
     """An alternative of a job, which the back-offs of other pools do not hold back."""
+    if alternative.not_before_ms is not None:
+        job = replace(job, not_before_ms=alternative.not_before_ms, held_by=alternative.held_by)
     held = _held(job, alternative.demand, backing_off)
     return replace(alternative, not_before_ms=held.not_before_ms, held_by=held.held_by)
 
@@ -276,7 +302,10 @@ def _candidates(
     for job in queue.jobs():
         # In each queue it counts with the alternative that it is there for.
         demand = in_pools(job, (pool,)).demand if job.alternatives else job.demand
-        fits = all(count <= most.get(each, 0) for each, count in demand.items())
+        # One that is unlaunchable must not hide those behind it, either: nobody waits for it.
+        fits = all(count <= most.get(each, 0) for each, count in demand.items()) and not is_unlaunchable(
+            job.failed, queue.now_ms
+        )
         is_covered = fits and all(count <= unused.get(each, 0) for each, count in demand.items())
         if is_covered:
             covered += demand[pool]

@@ -11,6 +11,7 @@ from headway.jobpolicy.retry import Failure, decide_retry
 from headway.jobpolicy.rules import violations
 from headway.lifecycle import AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
+from headway.refusals import Cause, FailedLaunches, NoInstances, add
 from headway.scheduling.lost_work.checkpoints import interval_ms, last_seen_ms
 from headway_service.admission.policy_view import fits_on_demand, job_for_rules
 from headway_service.admission.training_plans import plan_pools
@@ -35,6 +36,7 @@ from headway_service.store.repository import (
     find_plans,
     find_request_of,
     find_reservation,
+    pools_size,
     retry_on_conflict,
 )
 from headway_service.tracking.warm_pools import left_by
@@ -119,7 +121,7 @@ class Observer:
                 trigger, reason, retry = self._outcome(attempt, sighting, now_ms)
                 self.end(attempt, trigger, reason, sighting, now_ms, retry=retry)
                 return StatusOutcome.TICK_DUE
-            return self._record_live(attempt, sighting, now_ms)
+            return self._record_live(attempt, sighting, now_ms, asked=asked)
 
         busy = RetryLater(f"`{sighting.attempt}` keeps changing; take the event again")
         return retry_on_conflict(apply, otherwise=busy)
@@ -185,6 +187,9 @@ class Observer:
         warm = left_by(attempt, sighting, now_ms)
         if warm is not None and warm.release_ms is None:
             reason = reasons.with_warm_pool(reason, warm.keep_s)
+        failed = None
+        if retry is not None and retry.kind is FailureKind.CAPACITY:
+            failed = self._without_instances(job, attempt, sighting, now_ms)
         writes = transitions.end(
             job,
             attempt,
@@ -200,6 +205,7 @@ class Observer:
             vanished=vanished,
             warm=warm,
             lost_ms=self._lost_ms(attempt, trigger, now_ms) if sighting else 0,
+            failed=failed,
         )
         self._table.write(writes)
         logger.info(
@@ -207,6 +213,21 @@ class Observer:
             extra={"job": job.job_name, "attempt": attempt.attempt_name, "trigger": trigger, "reason": reason.code},
         )
         record([metrics.ended(trigger)])
+
+    def _without_instances(
+        self, job: JobRecord, attempt: AttemptRecord, sighting: TrainingJobStatus | None, now_ms: int
+    ) -> FailedLaunches:
+        """The launches of a job in a row that got no instances, with that of an attempt that had none to the end."""
+        said = sighting.failure_reason if sighting is not None else None
+        launch = NoInstances(
+            cause=Cause.CAPACITY,
+            launched_ms=attempt.since_ms,
+            known_ms=now_ms,
+            idled_ms=attempt.idled_ms(now_ms),
+            text=said or f"none in {max(0, now_ms - attempt.since_ms) // 60_000} min",
+            pools_size=pools_size(self._table, attempt.demand),
+        )
+        return add(None if job.failed is None else job.failed.value(), launch)
 
     def _lost_ms(self, attempt: AttemptRecord, trigger: JobTrigger, now_ms: int) -> int:
         """How much of an attempt's time its job has lost, if it failed or runs again: at most since its checkpoint."""
@@ -247,7 +268,9 @@ class Observer:
             return False
         return True
 
-    def _record_live(self, attempt: AttemptRecord, sighting: TrainingJobStatus, now_ms: int) -> StatusOutcome:
+    def _record_live(
+        self, attempt: AttemptRecord, sighting: TrainingJobStatus, now_ms: int, *, asked: bool
+    ) -> StatusOutcome:
         """Note a status that does not end the attempt. A tick is due if the policy stops the attempt now.
 
         Both in one write, as the same status is not applied again.
@@ -264,8 +287,17 @@ class Observer:
             ruled = True
             job = self._require_job(attempt)
             measure = self._measure(job, attempt, sighting)
+        # An event may be old.
+        lacks_instances = attempt.lacks_instances or (asked and attempt.is_to_give_way(now_ms))
         writes = transitions.record_status(
-            attempt, sighting, now_ms, machine_ms=self._machine_clock(), ruled=ruled, action=measure, job=job
+            attempt,
+            sighting,
+            now_ms,
+            machine_ms=self._machine_clock(),
+            ruled=ruled,
+            lacks_instances=lacks_instances and not sighting.provisioned,
+            action=measure,
+            job=job,
         )
         self._table.write(writes)
         if measure is not None:
@@ -375,7 +407,7 @@ def _is_news(attempt: AttemptRecord, sighting: TrainingJobStatus) -> bool:
 
     Each write costs money, and the steps of a start have no further effect.
     """
-    if _selects(attempt, sighting) is not None:
+    if _selects(attempt, sighting) is not None or (attempt.lacks_instances and sighting.provisioned):
         return True
     if sighting.modified_ms <= attempt.modified_ms:
         return False
@@ -398,7 +430,9 @@ def _stage(secondary_status: str | None) -> str | None:
 def _pending_s(attempt: AttemptRecord, sighting: TrainingJobStatus) -> int | None:
     """For how long an attempt that has ended waited for instances, if it ended for that, s; None otherwise."""
     if attempt.stop_cause is StopCause.NO_INSTANCES:
-        return attempt.pending_limit_s
+        stopped_ms = attempt.since_ms if attempt.stopping_since_ms is None else attempt.stopping_since_ms
+        waited_s = (stopped_ms - attempt.since_ms) // 1000
+        return waited_s if attempt.pending_limit_s is None else min(waited_s, attempt.pending_limit_s)
     unexplained = failure_kind(sighting.secondary_status, sighting.failure_reason) is FailureKind.UNKNOWN
     return sighting.pending_expired_s if attempt.stop_cause is None and unexplained else None
 

@@ -73,6 +73,7 @@ def reconcile(
     """Describe every attempt without a status for ``after_s`` seconds that is not listed as unchanged.
 
     One that may not wait for instances any longer is described even if it is, as it is stopped without them. So is one
+    that gives way to others if it has none, and one
     whose instance type SageMaker selects, until it is known which: neither events nor the list have to show it.
 
     An attempt that SageMaker did not find is checked in each run.
@@ -100,7 +101,9 @@ def reconcile(
     ledger = read_ledger(table)
     # A launch that is not settled is the scheduler's.
     launched = [each for each in ledger.attempts if each.attempt_state is not AttemptState.LAUNCHING]
-    overdue = _oldest_first(each for each in launched if each.is_pending_too_long(now_ms))
+    overdue = _oldest_first(
+        each for each in launched if each.is_pending_too_long(now_ms) or each.is_to_give_way(now_ms)
+    )
     silent = _oldest_first(
         attempt
         for attempt in launched

@@ -206,7 +206,7 @@ class ReservedStarts:
         if from_ms is None:
             return None
         # In the last two minutes before its limit a stop would free nothing sooner, so it is no victim.
-        margin_ms = 0 if allocation.warm else STOP_MS
+        margin_ms = 0 if allocation.is_unused else STOP_MS
         until_ms = min(self._limit_end_ms(allocation) - margin_ms, self._end_ms(allocation))
         # It may reach its limit before its minimum run time.
         return (from_ms, until_ms) if (from_ms := max(self._now_ms, from_ms)) < until_ms else None

@@ -12,7 +12,7 @@ def work_lost_ms(allocation: Allocation, at_ms: int, policy: Policy) -> int:
 
     Where no interval is known, a job that writes checkpoints loses the time since the last one that was seen, but at
     most what the policy says, and a job that writes none loses all that it ran. A warm pool loses what is left of its
-    time.
+    time, and an attempt that lacks its instances nothing.
 
     Args:
         allocation: the attempt.
@@ -20,6 +20,8 @@ def work_lost_ms(allocation: Allocation, at_ms: int, policy: Policy) -> int:
         policy: the policy.
     """
     instances = sum(allocation.demand.values())
+    if allocation.lacks_instances:
+        return 0
     every_ms = interval_ms(allocation, policy)
     if every_ms is not None:
         return max(0, at_ms - saved_until_ms(allocation, every_ms, at_ms)) * instances

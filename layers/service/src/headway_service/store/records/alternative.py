@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headway_service.store.records.base import Record
+from headway_service.store.records.failed_launches import FailedLaunchesRecord
 
 
 class AlternativeRecord(Record):
@@ -18,3 +19,5 @@ class AlternativeRecord(Record):
     #: What SageMaker matches warm pools by, and for how long instances are kept, s. Only of the first preference.
     warm_key: str = ""
     keep_s: int = 0
+    #: The last launches of the job on it that got no instances; None if the last one got some, or there was none.
+    failed: FailedLaunchesRecord | None = None

@@ -15,6 +15,7 @@ from headway.lifecycle import TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
 from headway.pool_names import billed_pool
 from headway.reasons import ReasonCode
+from headway.refusals import FailedLaunches
 from headway.sweeps import Sweep
 from headway_service.ports.table import Equals, Item, Key, Put
 from headway_service.sagemaker_api.alternatives import with_members
@@ -22,6 +23,7 @@ from headway_service.sagemaker_api.sweeps import member_alternative, member_requ
 from headway_service.store.records.array import MembersRecord
 from headway_service.store.records.base import ReasonRecord, Record
 from headway_service.store.records.dependency import EndedJobRecord
+from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.listed_job import SUMMARY, ListedJob
 from headway_service.store.records.queue_entry import QueueEntry, owner_hash, waiting_of
 from headway_service.store.schema_version import stamp, upgrade
@@ -272,6 +274,25 @@ class JobRecord(ListedJob):
             return self
         return self.model_copy(update={**dict(self.choices[alternative]), "alternative": alternative})
 
+    @property
+    def is_on_spot(self) -> bool:
+        """Whether its next attempt asks for spot instances."""
+        return not self.on_demand and self.on_demand_limit_ms is not None
+
+    def with_failed(self, failed: FailedLaunches | None) -> JobRecord:
+        """The job after a launch on the alternative that it is on: with the launches in a row that got no instances."""
+        record = FailedLaunchesRecord.of(failed)
+        choices = tuple(
+            each.model_copy(update={"failed": record}) if number == self.alternative else each
+            for number, each in enumerate(self.choices)
+        )
+        return self.model_copy(update={"failed": record, "choices": choices})
+
+    def without_failed(self) -> JobRecord:
+        """The job as if each of its launches had got instances."""
+        choices = tuple(each.model_copy(update={"failed": None}) for each in self.choices)
+        return self.model_copy(update={"failed": None, "choices": choices})
+
     def in_pools(self, pools: Collection[str]) -> JobRecord:
         """The job on the first alternative with some of these pools; the job itself if none has any."""
         if not self.chooses:
@@ -307,7 +328,7 @@ class JobRecord(ListedJob):
                 held_by=self.held_by,
                 team=self.team,
                 limit_ms=self.limit_ms,
-                lacked_instances=self.lacked_instances,
+                failed=self.failed,
                 warm_key=self.warm_key,
                 keep_s=self.keep_s,
                 stops_for_size=self.stops_for_size,

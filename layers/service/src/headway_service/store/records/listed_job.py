@@ -9,11 +9,13 @@ from pydantic import Field
 from headway.dependencies import Condition
 from headway.lifecycle import WAITING, JobState
 from headway.model import WaitingJob
+from headway.refusals import is_unlaunchable
 from headway_service.ports.table import LISTED, Item, Key
 from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.array import ArrayRecord
 from headway_service.store.records.base import ReasonRecord, Record
 from headway_service.store.records.dependency import DependencyRecord
+from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.queue_entry import rank_of, waiting_of
 from headway_service.store.records.reuse import ReuseRecord
 from headway_service.store.schema_version import upgrade
@@ -94,10 +96,10 @@ class ListedJob(Record):
     attempt_count: int = 0
     live_attempt: str | None = None
     not_before_ms: int = 0
-    #: What keeps it until then, unless it is that its launch was postponed.
+    #: What keeps it until then.
     held_by: str = ""
-    #: Whether its last attempt that was launched got no instances. Then no attempt is stopped for it.
-    lacked_instances: bool = False
+    #: Its last launches that got no instances, on the alternative that it is on; None if the last one got some.
+    failed: FailedLaunchesRecord | None = None
     #: What SageMaker matches its request and warm pools by; empty if it neither uses nor leaves one.
     warm_key: str = ""
     #: For how long the instances of its attempts are kept warm after their end, s.
@@ -177,6 +179,11 @@ class ListedJob(Record):
         if not self.chooses:
             return sorted(self.demand)
         return sorted({pool for each in self.choices for pool in each.demand})
+
+    def is_unlaunchable(self, now_ms: int) -> bool:
+        """Whether SageMaker does not launch it now, on any alternative that its next attempt may run on."""
+        tried = [each.failed for each in self.choices] if self.chooses else [self.failed]
+        return all(each is not None and is_unlaunchable(each.value(), now_ms) for each in tried)
 
     def waiting(self) -> WaitingJob:
         """The scheduler's view of it, if it is in its queues, without what it runs, on which no decision depends."""

@@ -6,10 +6,12 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from headway.model import Alternative, WaitingJob
+from headway.refusals import FailedLaunches, retry_ms
 from headway.scheduling.ordering import rank_key
 from headway_service.ports.table import Key, Put
 from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.base import Record
+from headway_service.store.records.failed_launches import FailedLaunchesRecord
 
 if TYPE_CHECKING:
     from headway_service.store.records.listed_job import ListedJob
@@ -34,7 +36,7 @@ class QueueEntry(Record):
     held_by: str = ""
     team: str = ""
     limit_ms: int | None = None
-    lacked_instances: bool = False
+    failed: FailedLaunchesRecord | None = None
     warm_key: str = ""
     keep_s: int = 0
     stops_for_size: bool = False
@@ -110,6 +112,8 @@ def waiting_of(of: ListedJob | QueueEntry, source: str = "") -> WaitingJob:
         of: the job, or its entry.
         source: see :attr:`headway_service.store.records.job.JobRecord.source`.
     """
+    failed = None if of.failed is None else of.failed.value()
+    not_before_ms, held_by = _held(of, failed)
     return WaitingJob(
         name=of.job_name,
         demand=of.demand,
@@ -121,11 +125,11 @@ def waiting_of(of: ListedJob | QueueEntry, source: str = "") -> WaitingJob:
         extension_ms=of.extension_ms,
         attained_ms=of.attained_ms,
         max_handicap_ms=of.max_handicap_ms,
-        not_before_ms=of.not_before_ms,
-        held_by=of.held_by,
+        not_before_ms=not_before_ms,
+        held_by=held_by,
+        failed=failed,
         team=of.team,
         limit_ms=of.limit_ms,
-        preempts=not of.lacked_instances,
         one_of=of.one_of,
         warm_key=of.warm_key,
         keep_ms=of.keep_s * 1000,
@@ -141,4 +145,21 @@ def _alternatives(of: ListedJob | QueueEntry) -> tuple[Alternative, ...]:
     """What the job can run on beside its first preference."""
     if not of.chooses:
         return ()
-    return tuple(Alternative(demand=each.demand, limit_ms=each.limit_ms) for each in of.choices[1:])
+    return tuple(_alternative(of, each) for each in of.choices[1:])
+
+
+def _alternative(of: ListedJob | QueueEntry, each: AlternativeRecord) -> Alternative:
+    first_failed, failed = of.choices[0].failed, None if each.failed is None else each.failed.value()
+    if first_failed is None and failed is None:
+        return Alternative(demand=each.demand, limit_ms=each.limit_ms)
+    not_before_ms, held_by = _held(of, failed)
+    return Alternative(
+        demand=each.demand, limit_ms=each.limit_ms, not_before_ms=not_before_ms, held_by=held_by, failed=failed
+    )
+
+
+def _held(of: ListedJob | QueueEntry, failed: FailedLaunches | None) -> tuple[int, str]:
+    """Before when the job is not started, ms, and what keeps it until then."""
+    if failed is None or retry_ms(failed) <= of.not_before_ms:
+        return of.not_before_ms, of.held_by
+    return retry_ms(failed), f"SageMaker did not launch it ({failed.answer or 'no clear answer'})"

@@ -36,8 +36,14 @@ def take_lease(attempt: AttemptRecord, holder: str, lease_until_ms: int) -> tupl
         holder: the invocation that takes the lease.
         lease_until_ms: when it ends.
     """
-    unanswered_ms = attempt.unanswered_ms if attempt.lease_holder == NOBODY else attempt.lease_until_ms
-    moved = change_attempt(attempt, lease_holder=holder, lease_until_ms=lease_until_ms, unanswered_ms=unanswered_ms)
+    returned = attempt.lease_holder == NOBODY
+    moved = change_attempt(
+        attempt,
+        lease_holder=holder,
+        lease_until_ms=lease_until_ms,
+        unanswered_ms=attempt.unanswered_ms if returned else attempt.lease_until_ms,
+        unanswered=attempt.unanswered + (not returned),
+    )
     return moved, [moved.put(was=attempt.version)]
 
 
@@ -68,7 +74,7 @@ def confirm(
     if attempt.stop_cause is not None:
         state = next_attempt_state(state, AttemptTrigger.STOP)
     begun = {"training_job_status": "InProgress", "secondary_status": "Starting"} if created else {}
-    known = {"seen_ms": machine_ms, "unanswered_ms": None, "created_from_ms": created_from_ms}
+    known = {"seen_ms": machine_ms, "unanswered_ms": None, "unanswered": 0, "created_from_ms": created_from_ms}
     moved = change_attempt(attempt, attempt_state=state, **known, **begun)
     return moved, [moved.put(was=attempt.version)]
 
@@ -76,7 +82,7 @@ def confirm(
 def preempt(
     job: JobRecord, attempt: AttemptRecord, preemptor: WaitingJob, freed: Demand, reason: Reason, now_ms: int
 ) -> tuple[AttemptRecord, list[Write]]:
-    """Ask an attempt to stop for a waiting job.
+    """Ask an attempt to stop for a waiting job. One that lacks its instances then counts as a launch without any.
 
     Fails if the preemptor has left its position in the queue or demands other instances, or waits for a paused pool.
 
@@ -91,8 +97,9 @@ def preempt(
     Returns:
         The attempt as it is then, and the writes.
     """
+    cause = StopCause.NO_INSTANCES if attempt.lacks_instances else StopCause.PREEMPTION
     moved = move_job(job, JobTrigger.PREEMPT, reason, now_ms, attempt=attempt.attempt_name)
-    stopping = _stopping(attempt, StopCause.PREEMPTION, now_ms, freed_for=preemptor.name, freed=dict(freed))
+    stopping = _stopping(attempt, cause, now_ms, freed_for=preemptor.name, freed=dict(freed))
     # Of an attempt that is stopped for a team's limit, no instances are reserved for the job. As no two alternatives
     # share a pool, an entry there shows that the job may still run on this one.
     wanted = in_pools(preemptor, freed or attempt.demand)
@@ -142,6 +149,7 @@ def record_status(
     *,
     machine_ms: int,
     ruled: bool,
+    lacks_instances: bool,
     action: PolicyAction | None,
     job: JobRecord | None,
 ) -> list[Write]:
@@ -153,6 +161,7 @@ def record_status(
         now_ms: the training time, ms.
         machine_ms: the machine time, ms.
         ruled: whether the rules have been checked.
+        lacks_instances: whether it has no instances, and gives way to others that can use them.
         action: the policy action, if there is one; needs the job.
         job: the job of the attempt.
     """
@@ -166,6 +175,7 @@ def record_status(
             "seen_ms": machine_ms,
             "missing_since_ms": None,
             "ruled": ruled,
+            "lacks_instances": lacks_instances,
         }
     )
     if action is None or job is None:

@@ -14,6 +14,7 @@ from headway.lifecycle import (
     next_job_state,
 )
 from headway.reasons import Reason
+from headway.refusals import FailedLaunches
 from headway.scheduling.standing import Standing, standing_after
 from headway.vectors import minus, plus
 from headway_service.ports.table import Absent, Equals, Put, Update, Write
@@ -140,9 +141,9 @@ def defer_launch(
     job: JobRecord,
     attempt: AttemptRecord,
     reason: Reason,
-    not_before_ms: int,
     now_ms: int,
     *,
+    failed: FailedLaunches | None,
     name_is_free: bool,
     machine_ms: int,
 ) -> list[Write]:
@@ -152,8 +153,8 @@ def defer_launch(
         job: the job.
         attempt: its attempt, launching.
         reason: SageMaker's message.
-        not_before_ms: when to try again.
         now_ms: now.
+        failed: the launches in a row that got no instances, with this one; None to leave them as they are.
         name_is_free: whether the next launch may use the same name.
         machine_ms: the machine time, ms.
     """
@@ -165,11 +166,13 @@ def defer_launch(
         attempt=attempt.attempt_name,
         attempt_count=attempt.number - 1 if name_is_free else attempt.number,
         live_attempt=None,
-        not_before_ms=not_before_ms,
+        not_before_ms=0,
         held_by="",
         usage=_usage_after(job, None),
         bound=job.bound or _binds(job, attempt, None, None),
     )
+    if failed is not None:
+        moved = moved.with_failed(failed)
     # It may choose again among its alternatives.
     moved = moved.on(0)
     return [
@@ -199,7 +202,7 @@ def hold(
 def release(
     job: JobRecord, team: TeamRecord | None, reason: Reason, now_ms: int, *, machine_ms: int
 ) -> tuple[JobRecord, list[Write]]:
-    """A held job returns to its position in the queue. Attempts may be stopped for it, whatever its last one got.
+    """A held job returns to its position in the queue, as if each of its launches had got instances.
 
     Args:
         job: the job.
@@ -208,11 +211,32 @@ def release(
         now_ms: now.
         machine_ms: the machine time, ms.
     """
-    moved = note_step(job, job.job_state, reason, now_ms, held=False, lacked_instances=False)
+    moved = note_step(job.without_failed(), job.job_state, reason, now_ms, held=False)
     return moved, [
         moved.put(was=job.version),
         *(entry.put() for entry in moved.queue_entries()),
         *(keep_team(job.team, team, machine_ms) if job.team else []),
+    ]
+
+
+def give_up(
+    job: JobRecord, reservation: ReservationRecord | None, reason: Reason, now_ms: int, expires_at: int
+) -> list[Write]:
+    """A waiting job that only its own request keeps from starting has failed.
+
+    Args:
+        job: the job.
+        reservation: its reservation, which becomes free.
+        reason: why.
+        now_ms: now.
+        expires_at: when the table may delete the job, s since the epoch.
+    """
+    moved = move_job(job, JobTrigger.GIVE_UP, reason, now_ms, ended_ms=now_ms, expires_at=expires_at)
+    return [
+        moved.put(was=job.version),
+        *leave_queue(job),
+        *(free(reservation) if reservation else []),
+        *moved.ended(),
     ]
 
 
@@ -263,6 +287,7 @@ def end(
     vanished: bool,
     warm: WarmPoolRecord | None = None,
     lost_ms: int = 0,
+    failed: FailedLaunches | None = None,
 ) -> list[Write]:
     """The attempt has ended (or was never launched); its instances become free, or are reserved for the preemptor.
 
@@ -282,6 +307,7 @@ def end(
         warm: the warm pool that it leaves. Its instances stay charged, and what is freed for the preemptor is reserved
             when it is gone.
         lost_ms: how much of the attempt's time its job has lost.
+        failed: the launches in a row that got no instances, if it got none.
     """
     selected = sighting.selected_type if sighting and attempt.one_of else None
     used = attempt.in_pool(selected) if selected in attempt.demand else attempt
@@ -313,13 +339,16 @@ def end(
         preemption_count=job.preemption_count + (trigger is JobTrigger.PREEMPTED_ENDED),
         interruptions=job.interruptions + max(attempt.interruptions, sighting.interruptions if sighting else 0),
         usage=_usage_after(job, ended if sighting else None),
-        lacked_instances=_lacks_instances(job, sighting, retry),
         bound=job.bound or _binds(job, attempt, sighting, retry, vanished=vanished),
         **asdict(_standing_after(attempt, sighting, lost_ms, now_ms)),
         **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
     )
+    if sighting is not None and sighting.provisioned:
+        moved = moved.with_failed(None)
+    elif failed is not None:
+        moved = moved.with_failed(failed)
     if not over:
         moved = moved.on(0)
     kept, reserves = keep_for_preemptor(attempt.freed, preemptor if warm is None else None, reservation)
@@ -484,13 +513,6 @@ def _usage_after(job: JobRecord, ended: EndedAttempt | None) -> Usage:
         "lost_unbilled_ms": plus(usage.lost_unbilled_ms, ended.lost_unbilled_ms),
     }
     return usage.model_copy(update=changes)
-
-
-def _lacks_instances(job: JobRecord, sighting: TrainingJobStatus | None, retry: RetryPlan | None) -> bool:
-    """Whether the last attempt of a job that was launched got no instances, after the end of an attempt."""
-    if sighting is not None and sighting.provisioned:
-        return False
-    return job.lacked_instances or (retry is not None and retry.kind is FailureKind.CAPACITY)
 
 
 def _binds(

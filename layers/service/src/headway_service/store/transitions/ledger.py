@@ -75,11 +75,13 @@ def set_plan(known: PlanRecord | None, found: PlanRecord | None) -> list[Write]:
 
 
 def back_off(pool: PoolRecord) -> list[Write]:
-    """Nothing is launched in a pool for a while. Fails if the pool was removed."""
+    """The back-off of a pool, and the row that it belongs to, change. Fails if the pool was removed."""
     sets = {
         "backoffUntilMs": pool.backoff_until_ms,
+        "backoffSinceMs": pool.backoff_since_ms,
         "backoffs": pool.backoffs,
         "backoffCause": pool.backoff_cause,
+        "unclearJob": pool.unclear_job,
     }
     return [Update(key=PoolRecord.key(pool.pool), sets=sets, requires=Equals("pool", pool.pool))]
 

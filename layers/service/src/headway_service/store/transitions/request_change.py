@@ -41,7 +41,9 @@ def change_request(
         raise InvalidTransition(job.job_state, "change")
     if changes.get("team", job.team) != job.team:
         changes["attempts"] = job.charged_attempts()
-    moved = note_step(job, job.job_state, reason, now_ms, has_own_request=bool(job.member_of), **changes)
+    moved = note_step(
+        job.without_failed(), job.job_state, reason, now_ms, has_own_request=bool(job.member_of), **changes
+    )
     if job.held:
         # It still waits for the same reason.
         moved = moved.model_copy(update={"reason": job.reason})

@@ -8,11 +8,13 @@ from typing import Any
 from pydantic import Field
 
 from headway.lifecycle import AttemptState
-from headway.model import Allocation
+from headway.model import STOP_MS, Allocation
+from headway.pool_names import SERVERLESS, is_of_plan
+from headway.refusals import grace_ms
 from headway.scheduling.ordering import rank_key
 from headway_service.ports.table import Delete, Equals, Key, Put
 from headway_service.sagemaker_api.names import attempt_name
-from headway_service.sagemaker_api.status import STARTING
+from headway_service.sagemaker_api.status import PROVISIONED, STARTING
 from headway_service.store.records.base import LEDGER, Record
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import owner_hash
@@ -72,6 +74,14 @@ class AttemptRecord(Record):
     #: How long it may wait for instances, s; None for no limit, and on spot instances.
     pending_limit_s: int | None = None
     since_ms: int
+    #: Whether it asks for spot instances.
+    spot: bool = False
+    #: How many launches of its job in a row before it got no instances.
+    failed_before: int = 0
+    #: Whether its job is unlaunchable, and it was started on instances that no other job could use.
+    on_leftovers: bool = False
+    #: Whether SageMaker has not provided its instances in the time for which it may hold them before others.
+    lacks_instances: bool = False
     #: While launching: the invocation that may settle the launch ...
     lease_holder: str
     #: ... and when the lease expires, machine time, ms. No invocation outlives its leases.
@@ -79,6 +89,8 @@ class AttemptRecord(Record):
     #: While launching: the latest time at which a CreateTrainingJob without an answer may have taken effect,
     #: machine time, ms; None if SageMaker clearly refused every call so far.
     unanswered_ms: int | None = None
+    #: While launching: how many calls of CreateTrainingJob may have had no answer.
+    unanswered: int = 0
     #: The earliest time at which its training job can have been created, ms. The name may have had another one before,
     #: which was deleted; its events may still come.
     created_from_ms: int = 0
@@ -167,7 +179,9 @@ class AttemptRecord(Record):
             source=job.source,
             owned_by=owner_hash(job.owner) if job.source else "",
             alternative=job.alternative,
-            pending_limit_s=job.pending_limit_s if job.on_demand or job.on_demand_limit_ms is None else None,
+            pending_limit_s=None if job.is_on_spot else job.pending_limit_s,
+            spot=job.is_on_spot,
+            failed_before=0 if job.failed is None else job.failed.count,
             **more,
         )
 
@@ -177,11 +191,40 @@ class AttemptRecord(Record):
         Args:
             now_ms: the training time, ms.
         """
-        if self.pending_limit_s is None or self.stop_cause is not None:
-            return False
-        if self.secondary_status is not None and self.secondary_status not in STARTING:
+        if self.pending_limit_s is None or not self._may_lack_instances:
             return False
         return now_ms - self.since_ms >= self.pending_limit_s * 1000
+
+    def is_to_give_way(self, now_ms: int) -> bool:
+        """Whether it gives way to others if it has no instances, which its last known status does not exclude.
+
+        Spot instances have MaxWaitTimeInSeconds, a training plan has its own, and of a serverless job it is not known.
+
+        Args:
+            now_ms: the training time, ms.
+        """
+        if self.lacks_instances or not self._may_lack_instances:
+            return False
+        if self.spot or any(pool == SERVERLESS or is_of_plan(pool) for pool in self.demand):
+            return False
+        return self.secondary_status not in PROVISIONED and now_ms - self.since_ms >= self._grace_ms
+
+    def idled_ms(self, until_ms: int) -> int:
+        """For how long it may have kept its instances from others, if it got none, ms: later it would have given way.
+
+        Args:
+            until_ms: its end, ms.
+        """
+        return max(0, min(until_ms - self.since_ms, self._grace_ms + STOP_MS))
+
+    @property
+    def _grace_ms(self) -> int:
+        return 0 if self.on_leftovers else grace_ms(self.failed_before)
+
+    @property
+    def _may_lack_instances(self) -> bool:
+        starting = self.secondary_status is None or self.secondary_status in STARTING
+        return starting and self.stop_cause is None
 
     def rank(self) -> str:
         """The place of its job in a queue, as a sort key."""
@@ -231,6 +274,7 @@ class AttemptRecord(Record):
             preemptible=self.preemptible,
             preemptions=self.preemption_count,
             stopping=self.stop_cause is not None,
+            lacks_instances=self.lacks_instances,
             returns=self.stop_cause in _RETURNING,
             freed_for=self.freed_for,
             freed=self.freed or None,

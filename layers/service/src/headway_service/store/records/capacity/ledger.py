@@ -8,6 +8,9 @@ from headway.model import Calendar, Pause, Reservation, SizeChange
 from headway_service.ports.table import Absent, AllEqual, Delete, Equals, Key, Put
 from headway_service.store.records.base import LEDGER, Record
 
+ROW_MS = 600_000
+"""What happens this long after the end of a back-off, or after a launch without a clear answer, begins another row."""
+
 
 class PoolRecord(Record):
     """The ledger of one pool: ``free`` is its size less allocations, reservations and what rogue jobs are charged.
@@ -18,10 +21,14 @@ class PoolRecord(Record):
     pool: str
     size: int
     free: int
-    #: Nothing is launched in the pool before this machine time, ms, because SageMaker rejected launches.
+    #: Nothing is launched in the pool before this machine time, ms, because SageMaker gave no clear answers.
     backoff_until_ms: int = 0
+    #: Since when launches in a row had no clear answer, machine time, ms; 0 if SageMaker accepted the last one.
+    backoff_since_ms: int = 0
     #: Consecutive backoffs.
     backoffs: int = 0
+    #: The job whose launch had no clear answer last.
+    unclear_job: str = ""
     #: SageMaker's answer that caused the last one.
     backoff_cause: str = ""
     #: A number that each pause raises, of the pool itself and of all pools; None while they are not counted.
@@ -38,6 +45,14 @@ class PoolRecord(Record):
         """The write that stores it."""
         key = self.key(self.pool)
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+    def has_unclear_row(self, now_ms: int) -> bool:
+        """Whether a launch without a clear answer now would be one in a row with those before it.
+
+        Args:
+            now_ms: the current time, ms.
+        """
+        return bool(self.backoff_since_ms) and now_ms <= self.backoff_until_ms + ROW_MS
 
     def pauses_at(self, machine_ms: int) -> int | None:
         """The number that each pause raises, as a condition of starts; None if these have to check for pauses.

@@ -1,0 +1,65 @@
+"""When a job whose launches got no instances is tried again, and what others do meanwhile."""
+
+from __future__ import annotations
+
+from headway.refusals.failed_launches import Cause, FailedLaunches
+
+UNLAUNCHABLE_AFTER = 2
+"""From so many launches in a row on, a job is unlaunchable that its own request keeps from starting, or that SageMaker
+gives no clear answers about."""
+
+UNLAUNCHABLE_AFTER_MS = 300_000
+"""So long after the first launch without instances was begun, any job is. Until then a quota may only lag: SageMaker
+counts the instances of a training job for minutes after its end, such as those of a victim."""
+
+FIRST_RETRY_MS = 10_000
+"""After the first of them a job is tried again so much later. Each further time it is twice as long ..."""
+
+MAX_SOON_MS = 60_000
+"""... and at most this, as long as it is not unlaunchable, ..."""
+
+MAX_RETRY_MS = 600_000
+"""... or this."""
+
+PROBES_APART_MS = 10_000
+"""In one pool, so long after a launch of an unlaunchable job failed none is tried."""
+
+FIRST_GRACE_MS = 600_000
+"""An attempt may hold instances for so long before SageMaker provides them; then it gives way to others that can use
+them. Preparing instances takes minutes, and shows the same status as having none. After each launch without instances
+it is twice as long ..."""
+
+MAX_GRACE_MS = 4_800_000
+"""... and at most this, so that a job whose instances take long to prepare gets them at last."""
+
+
+def is_unlaunchable(failed: FailedLaunches | None, now_ms: int) -> bool:
+    """Whether a job is unlaunchable on the alternative that these launches were on.
+
+    A launch that SageMaker had no instances for has taken minutes, so one of these suffices.
+
+    Args:
+        failed: the launches without instances in a row; None for none.
+        now_ms: the current time, ms.
+    """
+    if failed is None:
+        return False
+    if failed.cause is Cause.CAPACITY or now_ms - failed.since_ms >= UNLAUNCHABLE_AFTER_MS:
+        return True
+    is_own = failed.by_request_since_ms is not None or failed.cause is Cause.UNANSWERED
+    return is_own and failed.count >= UNLAUNCHABLE_AFTER
+
+
+def retry_ms(failed: FailedLaunches) -> int:
+    """When a further launch may be tried at the earliest, ms."""
+    most_ms = MAX_RETRY_MS if is_unlaunchable(failed, failed.last_ms) else MAX_SOON_MS
+    return failed.last_ms + min(most_ms, FIRST_RETRY_MS << min(failed.count - 1, 16))
+
+
+def grace_ms(failed_before: int) -> int:
+    """For how long an attempt may hold instances that SageMaker has not provided before it gives way to others, ms.
+
+    Args:
+        failed_before: how many launches of its job in a row before it got no instances.
+    """
+    return min(MAX_GRACE_MS, FIRST_GRACE_MS << min(failed_before, 8))

@@ -1,0 +1,149 @@
+"""Which unlaunchable jobs a decision tries again, and what others may lose by that.
+
+An unlaunchable job is tried on instances that no other job can use now. That alone could keep a large job waiting for
+ever in a busy pool, so one job of each pool, the one that was not tried for the longest time, has its place in the
+queue as well: it may take free instances before others, and gets a reserved start. What that keeps idle, and what the
+last try has kept, is at most a small part of the time since then, which all unlaunchable jobs of the pool share.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from headway.model import Snapshot, WaitingJob
+from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
+from headway.scheduling.alternatives import choices
+
+_NEVER_MS = -(1 << 62)
+
+
+class Probes:
+    """The unlaunchable jobs of one decision.
+
+    Args:
+        snapshot: the state that is decided on.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._now_ms = snapshot.now_ms
+        self._sizes = snapshot.pools
+        self._percent = snapshot.policy.probe_percent
+        tried = [
+            (each.failed, each)
+            for job in snapshot.waiting
+            if job.failed is not None or any(each.failed is not None for each in job.alternatives)
+            for each in choices(job)
+            if each.failed is not None and self.is_barred(each)
+        ]
+        #: By pool: how many jobs are unlaunchable there, and when the last launch of one of them failed, ms.
+        self._counts = Counter(pool for _, each in tried for pool in each.demand)
+        self._last_ms: dict[str, int] = {}
+        for failed, each in tried:
+            for pool in each.demand:
+                self._last_ms[pool] = max(failed.last_ms, self._last_ms.get(pool, _NEVER_MS))
+        #: By pool, the job that has its place in the queue.
+        self._first: dict[str, str] = {}
+        for _, name, demand in sorted(
+            (failed.last_ms, each.name, tuple(each.demand))
+            for failed, each in tried
+            if self._is_due(failed) and self._budget_ms(each) >= 0
+        ):
+            for pool in demand:
+                self._first.setdefault(pool, name)
+        #: Pools in which this decision tries one.
+        self._taken: set[str] = set()
+
+    def is_barred(self, job: WaitingJob) -> bool:
+        """Whether a job is unlaunchable, of one with alternatives on its first preference."""
+        return is_unlaunchable(job.failed, self._now_ms)
+
+    def is_last(self, job: WaitingJob) -> bool:
+        """Whether a job comes after all others: unlaunchable on all its alternatives, with its place on none."""
+        if not self._counts or not self.is_barred(job):
+            return False
+        return all(self.is_barred(each) and not self.has_place(each) for each in choices(job))
+
+    def has_place(self, job: WaitingJob) -> bool:
+        """Whether an unlaunchable job is the one of its pools that has its place in the queue."""
+        return all(self._first.get(pool) == job.name for pool in job.demand)
+
+    def may_start(self, job: WaitingJob) -> bool:
+        """Whether an unlaunchable job may be tried now, if there are instances for it."""
+        if self.next_ms(job) > self._now_ms or not self._taken.isdisjoint(job.demand):
+            return False
+        # A launch without an answer holds its instances until it is known, and cannot give way to others meanwhile.
+        unanswered = job.failed is not None and job.failed.cause is Cause.UNANSWERED
+        return not unanswered or self._budget_ms(job) >= 0
+
+    def next_ms(self, job: WaitingJob) -> int:
+        """When an unlaunchable job may be tried next at the earliest, ms."""
+        assert job.failed is not None  # noqa: S101 - an unlaunchable job has failed launches
+        return max(
+            retry_ms(job.failed), job.not_before_ms, *(self._last_ms[pool] + PROBES_APART_MS for pool in job.demand)
+        )
+
+    def start(self, job: WaitingJob) -> None:
+        """An unlaunchable job is tried now: no other one is tried in its pools."""
+        self._taken.update(job.demand)
+
+    def may_reserve(self, job: WaitingJob, start_ms: int | None) -> bool:
+        """Whether an unlaunchable job gets a reserved start, which keeps instances idle until then.
+
+        Args:
+            job: the job, which has its place in the queue.
+            start_ms: the start, ms; None if it is not known.
+        """
+        if job.failed is None or start_ms is None or not self._taken.isdisjoint(job.demand):
+            return False
+        return start_ms - self._now_ms <= self._budget_ms(job)
+
+    def _is_due(self, failed: FailedLaunches) -> bool:
+        return retry_ms(failed) <= self._now_ms
+
+    def _budget_ms(self, job: WaitingJob) -> int:
+        """How long all its pools may still be kept idle for a job, ms; negative if the last try took more than that."""
+        failed, demand = job.failed, job.demand
+        assert failed is not None  # noqa: S101 - an unlaunchable job has failed launches
+        sharing = max(self._counts[pool] for pool in demand)
+        earned_ms = (self._now_ms - failed.last_ms) * self._percent // (100 * sharing)
+        part = max(count / max(1, self._sizes.get(pool, 0), count) for pool, count in demand.items())
+        return earned_ms - int(failed.idled_ms * part)
+
+
+def in_order_of_tries(jobs: Iterable[WaitingJob]) -> list[WaitingJob]:
+    """Unlaunchable jobs, first the one that was not tried for the longest time."""
+
+    def last_try(job: WaitingJob) -> tuple[int, str]:
+        return min(each.failed.last_ms for each in choices(job) if each.failed is not None), job.name
+
+    return sorted(jobs, key=last_try)
+
+
+def launchable(snapshot: Snapshot) -> Snapshot:
+    """The snapshot without what SageMaker does not launch: forecasts assume that it stays so.
+
+    A job stays with the alternatives on which it is not unlaunchable, if there are any.
+    """
+    now_ms = snapshot.now_ms
+    if not any(_is_barred_somewhere(job, now_ms) for job in snapshot.waiting):
+        return snapshot
+    left = (_without_barred(job, now_ms) for job in snapshot.waiting)
+    return replace(snapshot, waiting=tuple(job for job in left if job is not None))
+
+
+def _is_barred_somewhere(job: WaitingJob, now_ms: int) -> bool:
+    if is_unlaunchable(job.failed, now_ms):
+        return True
+    return any(is_unlaunchable(each.failed, now_ms) for each in job.alternatives)
+
+
+def _without_barred(job: WaitingJob, now_ms: int) -> WaitingJob | None:
+    alternatives = tuple(each for each in job.alternatives if not is_unlaunchable(each.failed, now_ms))
+    if not is_unlaunchable(job.failed, now_ms):
+        return job if len(alternatives) == len(job.alternatives) else replace(job, alternatives=alternatives)
+    open_ones = [each for each in choices(job) if not is_unlaunchable(each.failed, now_ms)]
+    if not open_ones:
+        return None
+    return replace(open_ones[0], alternatives=alternatives[1:])
