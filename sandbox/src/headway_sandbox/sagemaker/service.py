@@ -12,7 +12,7 @@ from typing import Any
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker import run_script, service_facts
-from headway_sandbox.sagemaker.api import list_training_jobs, request_validation
+from headway_sandbox.sagemaker.api import list_training_jobs, request_rules, request_validation
 from headway_sandbox.sagemaker.capacity import warm_pools
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.job_controls import JobControls
@@ -171,7 +171,7 @@ class FakeSageMaker(JobControls):
     # --------------------------------------------------------------------------------------------- operations
 
     def _create(self, request: Mapping[str, Any], now: float) -> Document:
-        request_validation.check_create(request)
+        request_rules.check_create(request)
         warm_pools.check_request(request, self.faults)
         self._supply.plans.check_request(request, now=now)
         run = run_script.read(request.get("Environment") or {})
@@ -253,7 +253,7 @@ class FakeSageMaker(JobControls):
 
     def _add_tags(self, request: Mapping[str, Any], now: float) -> Document:
         job = self._tagged(request)
-        request_validation.check_tags(request["Tags"])
+        request_rules.check_tags(request["Tags"])
         tags = {**job.tags, **{tag["Key"]: tag["Value"] for tag in request["Tags"]}}
         if len(tags) > service_facts.TAGS_MAX:
             raise service_facts.validation(f"A resource has at most {service_facts.TAGS_MAX} tags.")

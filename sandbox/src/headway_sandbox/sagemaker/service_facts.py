@@ -16,6 +16,8 @@ ENDED = frozenset({COMPLETED, FAILED, STOPPED})  # model: a job can be deleted i
 
 # StoppingCondition.MaxRuntimeInSeconds when none is given (model: "The default value is 1 day").
 DEFAULT_MAX_RUNTIME_S = 86_400
+# StoppingCondition.MaxRuntimeInSeconds (model: "The maximum value is 28 days").
+LONGEST_RUN_S = 28 * 86_400
 # StopTrainingJob: SIGTERM, then 120 seconds, then the end (model).
 STOP_GRACE_S = 120.0
 # Reported for ListTrainingJobs: about 2 calls per second and account, not adjustable; the burst is not documented.
