@@ -626,8 +626,8 @@ def test_a_tag_fits_into_sagemakers_limit(key: str, taken: bool) -> None:
 @pytest.mark.parametrize(
     ("condition", "taken"),
     [
-        ({"MaxRuntimeInSeconds": request_schema.MAX_TIME_S}, True),
-        ({"MaxRuntimeInSeconds": request_schema.MAX_TIME_S + 1}, False),
+        ({"MaxRuntimeInSeconds": request_schema.MAX_RUN_TIME_S}, True),
+        ({"MaxRuntimeInSeconds": request_schema.MAX_RUN_TIME_S + 1}, False),
         ({"MaxRuntimeInSeconds": 60, "MaxPendingTimeInSeconds": 2**53}, False),
     ],
 )

@@ -647,12 +647,14 @@ def test_a_spot_job_waits_for_instances_as_long_as_before(world: World) -> None:
     assert after.rank() == before.rank()
 
 
-def test_a_spot_job_without_a_run_time_of_its_own_waits_at_least_as_long_as_it_may_run(world: World) -> None:
-    world.submit("a", EnableManagedSpotTraining=True, StoppingCondition={"MaxWaitTimeInSeconds": 5000})
-    change(world, max_runtime_s=600)
-    stored = find_request(world.table, "a")
-    assert stored is not None
-    assert stored["StoppingCondition"] == {"MaxRuntimeInSeconds": 600, "MaxWaitTimeInSeconds": 600}
+@pytest.mark.parametrize(("wait_s", "expected"), [(5000, 600), (86_400, 600), (90_000, 4200)])
+def test_a_spot_job_without_a_run_time_of_its_own_waits_at_least_as_long_as_it_may_run(
+    wait_s: int, expected: int
+) -> None:
+    # An earlier version accepted a wait below the default run time, so such requests are stored.
+    stored = request("a", EnableManagedSpotTraining=True, StoppingCondition={"MaxWaitTimeInSeconds": wait_s})
+    changed = RequestChange(max_runtime_s=600).apply(stored)
+    assert changed["StoppingCondition"] == {"MaxRuntimeInSeconds": 600, "MaxWaitTimeInSeconds": expected}
 
 
 def test_a_job_that_continues_on_demand_has_the_limit_of_that(world: World) -> None:

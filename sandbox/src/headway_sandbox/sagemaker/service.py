@@ -12,7 +12,7 @@ from typing import Any
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker import run_script, service_facts
-from headway_sandbox.sagemaker.api import list_training_jobs, request_validation
+from headway_sandbox.sagemaker.api import list_training_jobs, request_rules, request_validation
 from headway_sandbox.sagemaker.capacity import warm_pools
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.job_controls import JobControls
@@ -81,12 +81,21 @@ class FakeSageMaker(JobControls):
         called_s = self.settings.clock.machine_time(now)
         if throttled or not self._throttle.admits(operation, called_s, rate=self.faults.rate(operation)):
             raise service_facts.throttled()
+        self._authorize(operation, request)
         request_validation.check(operation, request)
         answer = handler(request, now)
         lost, self.faults = self.faults.consume("lose_answer", operation)
         if lost:
             raise service_facts.answer_lost()
         return answer
+
+    def _authorize(self, operation: str, request: Mapping[str, Any]) -> None:
+        """Policies are evaluated before the request: a name that is in use is denied as well."""
+        if operation != "CreateTrainingJob":
+            return
+        denied = self.faults.denial(request, arn=self.arn(str(request.get("TrainingJobName", ""))))
+        if denied is not None:
+            raise denied
 
     def create(self, request: Mapping[str, Any], *, now: float) -> Document:
         """Call CreateTrainingJob; the request includes the tags.
@@ -162,7 +171,7 @@ class FakeSageMaker(JobControls):
     # --------------------------------------------------------------------------------------------- operations
 
     def _create(self, request: Mapping[str, Any], now: float) -> Document:
-        request_validation.check_create(request)
+        request_rules.check_create(request)
         warm_pools.check_request(request, self.faults)
         self._supply.plans.check_request(request, now=now)
         run = run_script.read(request.get("Environment") or {})
@@ -244,7 +253,7 @@ class FakeSageMaker(JobControls):
 
     def _add_tags(self, request: Mapping[str, Any], now: float) -> Document:
         job = self._tagged(request)
-        request_validation.check_tags(request["Tags"])
+        request_rules.check_tags(request["Tags"])
         tags = {**job.tags, **{tag["Key"]: tag["Value"] for tag in request["Tags"]}}
         if len(tags) > service_facts.TAGS_MAX:
             raise service_facts.validation(f"A resource has at most {service_facts.TAGS_MAX} tags.")

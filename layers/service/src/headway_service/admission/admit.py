@@ -339,12 +339,7 @@ def _review(
         errors += training_plans.errors(request, configuration)
         errors += warm_pools.errors(request, charged_team(request.tags, configuration, home), configuration)
     errors += unsupported.errors(request.raw)
-    if _sound("EnableManagedSpotTraining", errors) and _sound("StoppingCondition", errors):
-        errors += sagemaker_rules.spot_errors(request.raw)
-    if _sound("AlgorithmSpecification", errors) and not is_serverless(request.raw):
-        errors += sagemaker_rules.algorithm_errors(request.raw)
-    if _sound("InputDataConfig", errors):
-        errors += sagemaker_rules.channel_errors(request.raw)
+    errors += [*_sagemaker_errors(request.raw, errors)]
     job = job_for_rules(request.raw, request.tags, configuration, home)
     broken = violations(configuration.job_rules(), job)
     forbidden = (
@@ -356,6 +351,22 @@ def _review(
         violations=[FieldError(field=each.field, message=each.message) for each in broken],
         impossible=[] if errors else list(_impossible(request, job.team, configuration, left_spot=left_spot)),
     )
+
+
+def _sagemaker_errors(request: Mapping[str, Any], found: Sequence[FieldError]) -> Iterator[FieldError]:
+    """What breaks SageMaker's rules on members that have the right shape."""
+    if _sound("EnableManagedSpotTraining", found) and _sound("StoppingCondition", found):
+        yield from sagemaker_rules.spot_errors(request)
+    if _sound("AlgorithmSpecification", found) and not is_serverless(request):
+        yield from sagemaker_rules.algorithm_errors(request)
+    if _sound("InputDataConfig", found):
+        yield from sagemaker_rules.channel_errors(request)
+    if _sound("DebugRuleConfigurations", found) and _sound("ProfilerRuleConfigurations", found):
+        yield from sagemaker_rules.rule_errors(request)
+    if _sound("ProfilerConfig", found):
+        yield from sagemaker_rules.profiler_errors(request)
+    if _sound("ServerlessJobConfig", found):
+        yield from sagemaker_rules.serverless_errors(request)
 
 
 def _refuse(found: Review) -> None:

@@ -82,7 +82,7 @@ def _with_runtime(condition: Mapping[str, Any], runtime_s: int) -> dict[str, Any
     changed = {**condition, "MaxRuntimeInSeconds": runtime_s}
     if "MaxWaitTimeInSeconds" in condition:
         more_s = runtime_s - condition.get("MaxRuntimeInSeconds", DEFAULT_RUN_TIME_S)
-        # A request may have waited less than the default run time, without naming a run time.
+        # Earlier versions accepted a wait below the default run time, without a run time in the request.
         changed["MaxWaitTimeInSeconds"] = max(runtime_s, condition["MaxWaitTimeInSeconds"] + more_s)
     return changed
 

@@ -13,9 +13,12 @@ from botocore.validate import ParamValidator
 
 from headway_service.errors import FieldError
 
+MAX_RUN_TIME_S = 28 * 86_400
+"""The longest MaxRuntimeInSeconds (API reference, StoppingCondition: "The maximum value is 28 days"), which is in the
+model's text only."""
+
 MAX_TIME_S = 366 * 86_400
-"""The longest MaxRuntimeInSeconds and MaxWaitTimeInSeconds. SageMaker ends a training job within 28 days (service
-quotas); the model has no maximum, and a time without bounds has no date."""
+"""The longest MaxWaitTimeInSeconds. AWS documents no maximum, and a time without bounds has no date."""
 
 MAX_INTEGER = 2**31 - 1
 """The maximum of other numbers for which the model has none: the model's integers have 32 bits (Smithy specification,
@@ -25,7 +28,7 @@ MAX_QUOTED_CHARS = 200
 """What a refusal quotes of the model's complaint, which repeats whole values."""
 
 _OPERATION = "CreateTrainingJob"
-_MAXIMA = {"MaxRuntimeInSeconds": MAX_TIME_S, "MaxWaitTimeInSeconds": MAX_TIME_S}
+_MAXIMA = {"MaxRuntimeInSeconds": MAX_RUN_TIME_S, "MaxWaitTimeInSeconds": MAX_TIME_S}
 
 # The list of instance types grows faster than any deployment is updated, so the pools decide which exist.
 _OPEN_ENUMS = {"TrainingInstanceType"}
@@ -154,9 +157,11 @@ def _members(value: Any, shape: Shape, path: str) -> Iterator[tuple[Any, Shape, 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
+    # The patterns are Java's, whose \d and \w are ASCII only unless a class says otherwise.
+    flags = re.NOFLAG if r"\p{L}" in pattern else re.ASCII
     for name, characters in _CLASSES.items():
         pattern = pattern.replace(name, characters)
-    return re.compile(pattern)
+    return re.compile(pattern, flags)
 
 
 def _too_long(value: Any, shape: Shape, path: str, unit: str) -> Iterator[FieldError]:

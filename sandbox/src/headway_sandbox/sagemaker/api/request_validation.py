@@ -17,12 +17,20 @@ import botocore.loaders
 import botocore.model
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker import requested_instances, service_facts
+from headway_sandbox.sagemaker import service_facts
 
 _Shape = botocore.model.Shape
 # AWS's messages contain only some of many errors. The bound limits the response to a hostile request.
 _MAX_PROBLEMS = 10
 _SHOWN = 256
+# The classes of Java's patterns that Python does not have, as what stands within brackets.
+_CLASSES: Mapping[str, str] = {
+    r"\p{L}": r"\w",
+    r"\p{N}": r"\w",
+    r"\p{Z}": " \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000",
+    r"\p{Alnum}": "A-Za-z0-9",
+}
+_LARGEST: Mapping[str, int] = {"integer": 2**31 - 1, "long": 2**63 - 1}  # Smithy specification, simple types
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -85,6 +93,8 @@ def _problems(shape: _Shape, value: Any, path: str) -> Iterator[str]:
     wrong_bool = isinstance(value, bool) and shape.type_name != "boolean"
     if expected is not None and (not isinstance(value, expected) or wrong_bool):
         raise AwsError("SerializationException", f"Expected {shape.type_name} at '{path or 'body'}'.")
+    if isinstance(value, int) and value > _LARGEST.get(shape.type_name, value):
+        raise AwsError("SerializationException", f"The number at '{path}' is too large for {shape.type_name}.")
     yield from _own_problems(shape, value, path)
     if isinstance(shape, botocore.model.StructureShape):
         yield from _structure_problems(shape, value, path)
@@ -127,37 +137,28 @@ def _broken_rules(shape: _Shape, rules: Mapping[str, Any], value: Any) -> Iterat
         if "enum" in rules and value not in rules["enum"]:
             yield f"satisfy enum value set: [{', '.join(rules['enum'])}]"
         pattern = rules.get("pattern")
-        # Python has no \p{...} classes of Java: such patterns are not checked.
-        if pattern is not None and "\\p" not in pattern and not re.fullmatch(pattern, value):
+        if pattern is not None and not _matches(pattern, value):
             yield f"satisfy regular expression pattern: {pattern}"
+
+
+def _matches(pattern: str, value: str) -> bool:
+    compiled = _compiled(pattern)
+    return compiled is None or compiled.fullmatch(value) is not None
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    """Return a pattern for Python; None if it has classes that are not known here, and so is not checked."""
+    # In Java \d and \w are ASCII only, and the patterns for other characters name the classes that they mean.
+    flags = re.NOFLAG if r"\p{" in pattern else re.ASCII
+    for java, python in _CLASSES.items():
+        pattern = pattern.replace(java, python)
+    return None if "\\p" in pattern else re.compile(pattern, flags)
 
 
 def _join(path: str, name: str) -> str:
     name = name[:1].lower() + name[1:]
     return f"{path}.{name}" if path else name
-
-
-def check_create(request: Mapping[str, Any]) -> None:
-    """Validate the rules between members of CreateTrainingJob that the model cannot express.
-
-    Raises:
-        AwsError: ValidationException.
-    """
-    condition = request.get("StoppingCondition") or {}
-    runtime_s = condition.get("MaxRuntimeInSeconds", service_facts.DEFAULT_MAX_RUNTIME_S)
-    wait_s = condition.get("MaxWaitTimeInSeconds")
-    if request.get("EnableManagedSpotTraining"):
-        # Model: required with spot, and at least MaxRuntimeInSeconds.
-        if wait_s is None or wait_s < runtime_s:
-            raise service_facts.validation(
-                "Invalid MaxWaitTimeInSeconds. It must be present and be greater than or equal to MaxRuntimeInSeconds"
-            )
-    elif wait_s is not None:  # seen verbatim
-        raise service_facts.validation(
-            "Invalid MaxWaitTimeInSeconds. It is only supported when EnableManagedSpotTraining is set to true"
-        )
-    requested_instances.check(request)
-    check_tags(request.get("Tags") or [])
 
 
 def check_update(request: Mapping[str, Any]) -> None:
@@ -171,16 +172,3 @@ def check_update(request: Mapping[str, Any]) -> None:
         raise service_facts.validation(
             f"Sandbox: UpdateTrainingJob changes ResourceConfig only, not {', '.join(others) or 'nothing'}."
         )
-
-
-def check_tags(tags: list[Mapping[str, str]]) -> None:
-    """Validate that tag keys are unique and do not begin with `aws:` (model, Tag and AddTags).
-
-    Raises:
-        AwsError: ValidationException.
-    """
-    keys = [tag["Key"] for tag in tags]
-    if len(set(keys)) != len(keys):
-        raise service_facts.validation("Duplicate tag keys found in the request. Tag keys must be unique.")
-    if any(key.lower().startswith("aws:") for key in keys):
-        raise service_facts.validation("Tag keys that begin with 'aws:' are reserved for system use.")

@@ -166,6 +166,15 @@ def _after(situation: Scenario, *steps: Step) -> Scenario:
     return replace(situation, prepare=run_steps(situation.prepare, *steps))
 
 
+_IDLE_AND_ENDED = Scenario(
+    prepare=run_steps(
+        *(submit("a"), tick, wait(900), deliver_events, deliver_changes(), *ONE_IDLE),
+        *(tick, wait(COUNTED_EACH_S + 10)),
+    ),
+    begin=reconcile,
+)
+"""The sums have neither the use of a job that has ended, nor the time for which instances of its pool are idle."""
+
 _ADOPTED = "an attempt missing from the table is adopted"
 _CHARGED = "an attempt that is charged as an unmanaged job is started again"
 
@@ -226,12 +235,15 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         _ACCOUNTED, submit("c"), ask("DELETE", "/jobs/c"), deliver_changes(), reconcile
     ),
     "a run that adds to the sums of usage, and a scheduler that counts idle time": Interleaving(
-        situation=Scenario(
+        situation=_IDLE_AND_ENDED, meanwhile=run_steps(tick)
+    ),
+    "a run that adds a second pool to the sums of usage, and a scheduler that counts its idle time": Interleaving(
+        situation=replace(
+            _IDLE_AND_ENDED,
             prepare=run_steps(
-                *(submit("a"), tick, wait(900), deliver_events, deliver_changes(), *ONE_IDLE),
-                *(tick, wait(COUNTED_EACH_S + 10)),
+                *(submit("g", (G5, 1)), tick, wait(900), deliver_events, deliver_changes(), reconcile),
+                _IDLE_AND_ENDED.prepare,
             ),
-            begin=reconcile,
         ),
         meanwhile=run_steps(tick),
     ),
