@@ -1,7 +1,8 @@
 """What SageMaker answers to launches that it refuses for a reason which the fake SageMaker does not know.
 
-Sources: the first sentence of quotas is seen verbatim for instances, and so are explicit denials; other quotas have the
-names that Service Quotas shows.
+Sources: the first sentence of an exceeded quota is that of instances (`service_facts.quota_exceeded`), with the names
+that Service Quotas shows; denials are worded as in the IAM user guide, "Troubleshoot access denied error messages"; the
+violation of a constraint as botocore's service model has it.
 """
 
 from __future__ import annotations
