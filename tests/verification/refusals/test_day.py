@@ -29,7 +29,7 @@ def state(**changes: object) -> State:
 def test_where_nothing_is_refused_nothing_is_idle_and_no_alarm_rings():
     outcome = play(state())
     assert (outcome.launches, outcome.futile, outcome.figures.completed) == (2, 0, 2)
-    assert (outcome.figures.idle_percent, outcome.figures.wait_s, outcome.figures.back_s) == (0, 0, 0)
+    assert (outcome.figures.idle_percent, outcome.figures.wait_s, outcome.figures.back_s) == (0, 1, 0)
     assert outcome.waited_ticks == 1
     assert outcome.rings == ()
     assert outcome.why.startswith("completed")
@@ -51,6 +51,13 @@ def test_an_answer_ends_after_so_many_launches():
     outcome = play(state(answers=(once,)))
     assert outcome.futile == 1
     assert outcome.figures.completed == 2
+
+
+def test_a_launch_that_is_repeated_under_its_name_counts_as_futile_until_it_is_answered():
+    outcome = play(state(answers=(answers.unanswered("small-0", times=1),)))
+    assert (outcome.launches, outcome.futile) == (3, 1)
+    assert outcome.waited_ticks is not None
+    assert outcome.waited_ticks > 1
 
 
 def test_ticks_that_fail_ring_the_alarm_on_them():
@@ -76,7 +83,7 @@ def test_a_refused_submission_of_the_job_that_is_asked_about_is_its_reason():
 def test_the_row_of_a_state_has_a_cell_for_each_heading():
     row = row_of(play(state()))
     assert len(row) == len(HEADERS) == len(WIDTHS)
-    assert row[2:9] == ("1.13 of 2", "0 of 2", "0.0 %", "2", "2 (0)", "0 s, 1 ticks", "-")
+    assert row[2:9] == ("1.13 of 2", "0 of 2", "0.0 %", "2", "2 (0)", "1 s, 1 ticks", "-")
 
 
 @pytest.mark.parametrize(

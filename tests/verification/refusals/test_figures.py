@@ -71,17 +71,22 @@ def test_a_job_waits_for_its_first_start_with_instances(runs: list[Run], wait_s:
 
 
 @pytest.mark.parametrize(
-    ("runs", "back_s"),
+    ("runs", "stopped", "back_s"),
     [
-        pytest.param([run("a", 0, 10, completed=True)], 0, id="none was stopped"),
-        pytest.param([run("a", 0, None)], 0, id="it runs"),
-        pytest.param([run("a", 0, 10), run("a", 25, None), run("b", 0, 5), run("b", 6, None)], 900, id="the longest"),
-        pytest.param([run("a", 0, 10), run("a", 12, 13, had_instances=False), run("a", 25, None)], 900, id="in vain"),
-        pytest.param([run("a", 0, 10)], None, id="never"),
+        pytest.param([run("a", 0, 10, completed=True)], 0, 0, id="it has completed"),
+        pytest.param([run("a", 0, None)], 0, 0, id="it runs"),
+        pytest.param(
+            [run("a", 0, 10), run("a", 25, None), run("b", 0, 5), run("b", 6, None)], 2, 900, id="the longest"
+        ),
+        pytest.param(
+            [run("a", 0, 10), run("a", 12, 13, had_instances=False), run("a", 25, None)], 1, 900, id="in vain"
+        ),
+        pytest.param([run("a", 0, 10)], 1, None, id="never"),
     ],
 )
-def test_a_stopped_job_is_back_when_it_has_instances_again(runs: list[Run], back_s: float | None):
-    assert in_an_hour(runs, []).back_s == back_s
+def test_a_stopped_job_is_back_when_it_has_instances_again(runs: list[Run], stopped: int, back_s: float | None):
+    found = in_an_hour(runs, [])
+    assert (found.stopped, found.back_s) == (stopped, back_s)
 
 
 def test_completed_training_jobs_are_counted():

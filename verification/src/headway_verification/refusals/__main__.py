@@ -23,7 +23,7 @@ from headway_verification.refusals.states import STATES
 
 HEADERS = (
     "state", "what happens", "in use", "at the end", "idle", "jobs completed", "launches (futile)", "longest wait",
-    "runs again", "ticks (failed)", "alarms", "why",
+    "stopped: back", "ticks (failed)", "alarms", "why",
 )  # fmt: skip
 WIDTHS = (10, 30, 12, 10, 6, 9, 12, 12, 10, 11, 26, 60)
 NOTES = """\
@@ -31,7 +31,7 @@ in use, at the end: instances of training jobs that got them, on average and at 
 idle: share of these instances' time in which they were idle while jobs waited that SageMaker would have run there
 launches (futile): calls of CreateTrainingJob; those that were refused, or never got instances
 longest wait: of a job that SageMaker would run, until its first start; and the ticks until that of the job asked about
-runs again: the longest time from a stop to the next start of the same job
+stopped: back: training jobs that were stopped while they had instances, and the longest time until their jobs run again
 alarms: when each rang for the first time, h:mm after the begin; + it still rings at the end"""
 
 
@@ -84,7 +84,7 @@ def row_of(outcome: Outcome) -> tuple[str, ...]:
         str(figures.completed),
         f"{outcome.launches} ({outcome.futile})",
         f"{duration(figures.wait_s)}{ticks}",
-        "-" if figures.back_s == 0 else duration(figures.back_s),
+        f"{figures.stopped}: {duration(figures.back_s)}" if figures.stopped else "-",
         f"{outcome.ticks} ({outcome.failed_ticks})",
         alarms(outcome),
         outcome.why,

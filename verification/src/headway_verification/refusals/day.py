@@ -76,18 +76,20 @@ def play(state: State) -> Outcome:
     deployment.pass_time(end_s)
     runs = runs_of(deployment.fleet.jobs(now=deployment.now_s))
     wanted = [
-        Wanted(job=name, instances=job.usable, since_s=begin_s + job.at_min * 60)
+        Wanted(job=name, instances=job.usable, since_s=begin_s + max(job.at_min, state.ready_min) * 60)
         for job in state.jobs
         if job.usable and job.name not in refused
         for name in job.launched_as
     ]
     had = {run.attempt for run in runs if run.run.had_instances}
-    first = next((each for each in deployment.launches if each.job == state.asked and each.attempt in had), None)
+    # A launch without an answer is repeated under the same name.
+    useful = [each for each in deployment.launches if each.accepted and each.attempt in had]
+    first = next((each for each in useful if each.job == state.asked), None)
     return Outcome(
         state=state,
         figures=figures_of([each.run for each in runs], wanted, state.usable, begin_s=begin_s, end_s=end_s),
         launches=len(deployment.launches),
-        futile=sum(not each.accepted or each.attempt not in had for each in deployment.launches),
+        futile=len(deployment.launches) - len(useful),
         waited_ticks=None if first is None else first.tick - asked_since,
         ticks=deployment.ticks,
         failed_ticks=deployment.failed_ticks,

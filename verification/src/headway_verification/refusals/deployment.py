@@ -33,8 +33,11 @@ BUCKET = "jobs"
 FUNCTIONS = ("api", "schedule", "observe", "reconcile")
 """The functions that run. The others neither launch nor see that nothing is launched."""
 
+WAKE_S = 1.0
+"""From a wake-up to its tick, s. So the gauges of each minute are measured before its tick, as on AWS."""
+
 MAX_TICKS = 100
-"""Ticks at one moment: more mean that ticks wake each other without end."""
+"""Ticks in a row: more mean that ticks wake each other without end."""
 
 MAX_DELIVERIES = 3
 """Deliveries of an event whose function fails (Lambda, asynchronous invocation)."""
@@ -161,8 +164,9 @@ class RefusingDeployment(SimulatedDeployment[MemoryTable]):
                 return
             self.wakes.clear()
             self.ticks += 1
+            self.now_s += WAKE_S
             self._try("schedule", event("schedule"))
-        raise RuntimeError(f"{MAX_TICKS} ticks at one moment")
+        raise RuntimeError(f"{MAX_TICKS} ticks in a row")
 
     def _try(self, function: str, payload: Mapping[str, Any]) -> bool:
         try:

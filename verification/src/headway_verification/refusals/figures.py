@@ -65,7 +65,8 @@ class Figures:
             there. It includes what probing idles.
         completed: training jobs that have completed.
         wait_s: the longest wait for the first start of a job that AWS would run; None if one has never started.
-        back_s: the longest time after which a job runs again that was stopped; None if one never does, 0 if none was.
+        stopped: training jobs that have ended otherwise, after they had got instances.
+        back_s: the longest time after which such a job runs again; None if one never does.
     """
 
     used: Mapping[str, float]
@@ -73,6 +74,7 @@ class Figures:
     idle_percent: float
     completed: int
     wait_s: float | None
+    stopped: int
     back_s: float | None
 
 
@@ -106,6 +108,7 @@ def figures_of(
         idle_percent=100 * idle / max(1, sum(usable.values()) * len(moments)),
         completed=sum(run.completed for run in runs),
         wait_s=_longest(first_start(each, useful.get(each.job, ())) for each in wanted),
+        stopped=sum(run.ended_s is not None and not run.completed for own in useful.values() for run in own),
         back_s=_longest(gap for own in useful.values() for gap in _gaps(own)),
     )
 

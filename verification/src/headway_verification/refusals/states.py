@@ -20,6 +20,11 @@ from headway_verification.refusals.jobs import P4, P5, Do, Job, call, resources,
 
 SPOT = P5 + SPOT_SUFFIX
 TEN_DAYS_S = 864_000
+CAPACITY_WAIT_S = 900
+"""How long SageMaker looks for instances of a job without a limit of its own, s: AWS does not document it, and users
+report a quarter of an hour (aws/sagemaker-pytorch-training-toolkit#171)."""
+OUTAGE_MIN = 30
+"""How long SageMaker answers no launch, minutes."""
 MANY = 1000
 """Jobs that cannot start."""
 
@@ -42,6 +47,7 @@ class State:
         answers: launches that SageMaker refuses.
         faults: switches of the fake SageMaker.
         settings: other members of the configuration document.
+        ready_min: waits are counted from this minute on: SageMaker answers no launch before it.
         s3_call_s: how long a call of S3 takes, s.
         hours: how long it is played, h.
     """
@@ -56,6 +62,7 @@ class State:
     answers: tuple[Answer, ...] = ()
     faults: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    ready_min: int = 0
     s3_call_s: float = 0.0
     hours: float = 24.0
 
@@ -148,7 +155,7 @@ def _fewer_than_pool(key: str, what: str, *, running: bool = False, pending_s: i
         asked="big",
         pools={P5: 4},
         usable={P5: 3},
-        faults={"capacity": {P5: 3}, "capacity_wait_s": 7200},
+        faults={"capacity": {P5: 3}, "capacity_wait_s": CAPACITY_WAIT_S},
         settings={} if pending_s is None else {"maxPendingSeconds": pending_s},
         jobs=(
             *before,
@@ -158,15 +165,37 @@ def _fewer_than_pool(key: str, what: str, *, running: bool = False, pending_s: i
     )
 
 
-def _outage() -> State:
+_FOR_TWO_POOLS = (*several(12, "a"), *several(8, "b", demand={P4: 1}))
+
+
+def _six_lost() -> State:
     return State(
-        key="7",
-        what="six launches in a row get no answer, then SageMaker answers again; 20 jobs for 20 instances",
+        key="7 six",
+        what="six launches in a row get no answer; 20 jobs for 20 instances",
         asked="a-0",
         pools={P5: 12, P4: 8},
         usable={P5: 12, P4: 8},
         answers=(answers.unanswered(times=6),),
-        jobs=(*several(12, "a"), *several(8, "b", demand={P4: 1})),
+        jobs=_FOR_TWO_POOLS,
+        hours=6,
+    )
+
+
+def _answers_again(deployment: RefusingDeployment) -> None:
+    deployment.answers.clear()
+
+
+def _outage() -> State:
+    return State(
+        key="7 outage",
+        what=f"no launch gets an answer for {OUTAGE_MIN} minutes; 20 jobs for 20 instances wait since its end",
+        asked="a-0",
+        pools={P5: 12, P4: 8},
+        usable={P5: 12, P4: 8},
+        answers=(answers.unanswered(),),
+        acts=((OUTAGE_MIN, _answers_again),),
+        jobs=_FOR_TWO_POOLS,
+        ready_min=OUTAGE_MIN,
         hours=6,
     )
 
@@ -193,7 +222,7 @@ def _many_too_large() -> State:
         jobs=(*several(MANY, "large", demand={P5: 4}, runs_on=NOBODY), Job(name="small", at_min=5)),
         acts=((0, call("PATCH", f"/pools/{P5}", {"size": 3})),),
         settings=ROOM,
-        hours=3,
+        hours=1,
     )
 
 
@@ -207,7 +236,7 @@ def _many_paused() -> State:
         jobs=(*several(MANY, "both", demand={P5: 1, P4: 1}, runs_on=NOBODY), Job(name="small", at_min=5)),
         acts=((0, call("POST", f"/pools/{P4}/pause", {"reason": "maintenance"})),),
         settings=ROOM,
-        hours=3,
+        hours=1,
     )
 
 
@@ -303,6 +332,7 @@ def _states() -> tuple[State, ...]:
         _fewer_than_pool("6", ""),
         _fewer_than_pool("6 running", "; one runs already", running=True),
         _fewer_than_pool("6 pending", "; `maxPendingSeconds` is 1800", pending_s=1800),
+        _six_lost(),
         _outage(),
         _never_answered(),
         _many_too_large(),
