@@ -41,7 +41,7 @@ class State:
         what: what it is.
         asked: the job of which the queue is asked why it does what it does.
         pools: the instances of each pool.
-        usable: those that SageMaker has and allows, per pool; by default all.
+        usable: those of them that SageMaker has and allows, per pool; a pool that is left out is not looked at.
         jobs: the jobs.
         acts: what is done at which minute, after the submissions of that minute.
         answers: launches that SageMaker refuses.
