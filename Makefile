@@ -187,6 +187,10 @@ safeguards: .venv/.made ## remove one safeguard at a time, and report the trial 
 chaos: .venv/.made .envs/sandbox/.made .envs/sam/.made ## kill, repeat, lose and restart while JOBS jobs run in a sandbox; SEED draws the faults
 	$(VENV)/python -m headway_verification.chaos --jobs $(or $(JOBS),200) $(if $(SEED),--seed $(SEED))
 
+.PHONY: refusals
+refusals: .venv/.made ## play each state in which AWS goes on saying no, and show what it costs; ONLY=key selects some
+	$(VENV)/python -m headway_verification.refusals $(if $(ONLY),--only "$(ONLY)")
+
 .PHONY: mutants
 mutants: .envs/mutants/.made ## mutate the code that keeps the promises, and report mutants that no test kills; MODULE=tick, MUTANTS=--report
 	.envs/mutants/bin/python -m tests.mutants.run $(MODULE) $(MUTANTS)
