@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from headway.model import STOP_MS, Allocation
@@ -99,21 +101,20 @@ def test_each_attempt_that_is_checked_counts_as_one_evaluation() -> None:
     assert decision.looks.taken - before == 3 * (2 + 1)
 
 
-LACKED = job("lacked", 9, preempts=False)
+OTHER = replace(job("other", 9, preempts=False), on_alternative=True)
 
 
-def test_no_attempt_is_stopped_for_a_job_whose_last_attempt_got_no_instances() -> None:
-    plan = schedule(snapshot(held("x"), LACKED, size=1))
+def test_no_attempt_is_stopped_for_an_alternative_that_preempts_none() -> None:
+    plan = schedule(snapshot(held("x"), OTHER, size=1))
     assert not plan.actions
-    assert reason_of(plan, "lacked") == (
-        "waits for 1 of 1 ml.p5.48xlarge: job `x` (priority 0, without a time limit); none of them is stopped for it, "
-        "as SageMaker had no instances for its last attempt (`headway hold lacked`, then `headway release lacked`, "
-        "allows it again)"
+    assert reason_of(plan, "other") == (
+        "waits for 1 of 1 ml.p5.48xlarge: job `x` (priority 0, without a time limit); none of them is stopped for this "
+        "alternative"
     )
 
 
 def test_such_a_job_starts_on_free_instances() -> None:
-    assert starts(schedule(snapshot(held("x"), LACKED, size=2))) == ["lacked"]
+    assert starts(schedule(snapshot(held("x"), OTHER, size=2))) == ["other"]
 
 
 def test_such_a_job_reclaims_no_guarantee() -> None:
@@ -136,6 +137,6 @@ def test_a_preemption_is_not_counted_on_for_the_reserved_start_of_such_a_job() -
 def test_such_a_job_does_not_keep_jobs_behind_it_from_preempting(heads: int, *, explain: bool) -> None:
     # The first job relies on the end of `x`, so `y` is left for the second one, which has the same demand and priority.
     running = (held("x", 0, ends_in_s=300), held("y", 0, since=NOW_MS - 1000, ends_in_s=9000))
-    waiting = (LACKED, job("preempts", 9, entered=1))
+    waiting = (OTHER, job("preempts", 9, entered=1))
     plan = schedule(snapshot(*running, *waiting, policy=Policy(reserved_heads=heads)), explain=explain)
     assert preemptions(plan) == [("y", "preempts")]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from headway.refusals.failed_launches import Cause, FailedLaunches
 
 UNLAUNCHABLE_AFTER = 2
-"""From so many launches in a row on, a job is unlaunchable that its own request keeps from starting, or that SageMaker
-gives no clear answers about."""
+"""From so many launches in a row on, a job is unlaunchable that only its own request keeps from starting."""
 
 UNLAUNCHABLE_AFTER_MS = 300_000
 """So long after the first launch without instances was begun, any job is. Until then a quota may only lag: SageMaker
@@ -24,19 +23,22 @@ MAX_RETRY_MS = 600_000
 PROBES_APART_MS = 10_000
 """In one pool, so long after a launch of an unlaunchable job failed none is tried."""
 
-FIRST_GRACE_MS = 600_000
+_LONG = frozenset({Cause.CAPACITY, Cause.UNANSWERED})
+
+FIRST_GRACE_MS = 420_000
 """An attempt may hold instances for so long before SageMaker provides them; then it gives way to others that can use
 them. Preparing instances takes minutes, and shows the same status as having none. After each launch without instances
 it is twice as long ..."""
 
-MAX_GRACE_MS = 4_800_000
+MAX_GRACE_MS = 3_600_000
 """... and at most this, so that a job whose instances take long to prepare gets them at last."""
 
 
 def is_unlaunchable(failed: FailedLaunches | None, now_ms: int) -> bool:
     """Whether a job is unlaunchable on the alternative that these launches were on.
 
-    A launch that SageMaker had no instances for has taken minutes, so one of these suffices.
+    A launch that SageMaker had no instances for, or about which it gave no clear answers, has taken minutes, so one of
+    these suffices.
 
     Args:
         failed: the launches without instances in a row; None for none.
@@ -44,10 +46,9 @@ def is_unlaunchable(failed: FailedLaunches | None, now_ms: int) -> bool:
     """
     if failed is None:
         return False
-    if failed.cause is Cause.CAPACITY or now_ms - failed.since_ms >= UNLAUNCHABLE_AFTER_MS:
+    if failed.cause in _LONG or now_ms - failed.since_ms >= UNLAUNCHABLE_AFTER_MS:
         return True
-    is_own = failed.by_request_since_ms is not None or failed.cause is Cause.UNANSWERED
-    return is_own and failed.count >= UNLAUNCHABLE_AFTER
+    return failed.by_request_since_ms is not None and failed.count >= UNLAUNCHABLE_AFTER
 
 
 def retry_ms(failed: FailedLaunches) -> int:

@@ -74,8 +74,8 @@ class Probes:
         if self.next_ms(job) > self._now_ms or not self._taken.isdisjoint(job.demand):
             return False
         # A launch without an answer holds its instances until it is known, and cannot give way to others meanwhile.
-        unanswered = job.failed is not None and job.failed.cause is Cause.UNANSWERED
-        return not unanswered or self._budget_ms(job) >= 0
+        keeps = job.failed is not None and job.failed.cause is Cause.UNANSWERED and job.failed.count > 1
+        return not keeps or self._budget_ms(job) >= 0
 
     def next_ms(self, job: WaitingJob) -> int:
         """When an unlaunchable job may be tried next at the earliest, ms."""

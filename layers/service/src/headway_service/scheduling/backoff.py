@@ -118,18 +118,31 @@ class PoolBackoff:
             if pool is not None and pool.backoff_until_ms > now_ms:
                 self._write(pool, backoff_until_ms=now_ms)
 
-    def accepted(self, demand: Demand, now_ms: int) -> None:
+    def accepted(self, demand: Demand, now_ms: int) -> bool:
         """SageMaker has accepted a launch: the row of its pools is over. Without one, nothing is written.
 
         Args:
             demand: the instances per pool of the launch.
             now_ms: the current time, ms.
+
+        Returns:
+            Whether there was one.
         """
-        for name in sorted(demand):
-            pool = self._pools.get(name)
-            if pool is not None and pool.backoff_since_ms:
-                until_ms = min(pool.backoff_until_ms, now_ms)
-                self._write(pool, backoff_until_ms=until_ms, backoff_since_ms=0, unclear_job="")
+        ended = [pool for name in sorted(demand) if (pool := self._pools.get(name)) and pool.backoff_since_ms]
+        for pool in ended:
+            until_ms = min(pool.backoff_until_ms, now_ms)
+            self._write(pool, backoff_until_ms=until_ms, backoff_since_ms=0, answered_ms=now_ms, unclear_job="")
+        return bool(ended)
+
+    def has_accepted_since(self, demand: Demand, since_ms: int) -> bool:
+        """Whether SageMaker has accepted another launch in one of these pools after one had no clear answer.
+
+        Args:
+            demand: the instances per pool of that one.
+            since_ms: when its answer was missing at the latest, ms.
+        """
+        pools = [self._pools[name] for name in demand if name in self._pools]
+        return any(not pool.backoff_since_ms or pool.backoff_since_ms > since_ms for pool in pools)
 
     def _found(self, demand: Demand) -> list[PoolRecord]:
         """The pools as they are stored now: another invocation may have changed them."""

@@ -70,6 +70,9 @@ MAX_UNANSWERED = 2
 """After so many calls without a clear answer a launch is only asked about. If SageMaker does not show it, its job waits
 again, as after any launch without instances."""
 
+FIRST_ANSWER_MS = 35_000
+"""So long after its intent the first call of a launch has ended: the function's timeout, and a margin for clocks."""
+
 _PREEMPTED = (JobTrigger.PREEMPTED_ENDED, ReasonCode.RETURNED_TO_LINE)
 
 _CANCELED: Mapping[StopCause | None, tuple[JobTrigger, ReasonCode]] = {
@@ -275,8 +278,8 @@ class Launcher:
         logger.info("launched", extra=log)
         self._created[attempt.attempt_name] = launch.asked_ms - CLOCKS_MS
         confirmed = self._confirm(attempt, now_ms)
-        self.backoff.accepted(attempt.demand, self._machine_clock())
-        return confirmed
+        # After a row, jobs that SageMaker did not answer about may start, too.
+        return not self.backoff.accepted(attempt.demand, self._machine_clock()) and confirmed
 
     def _not_launched(self, attempt: AttemptRecord, error: LaunchError, now_ms: int) -> None:
         """SageMaker did not accept the attempt, and does not run it."""
@@ -370,15 +373,16 @@ class Launcher:
                 "launch not shown; its job waits again",
                 extra={"job": attempt.job_name, "attempt": attempt.attempt_name},
             )
+            # If SageMaker has accepted no other launch meanwhile, it may be an outage, and not about its request.
+            is_own = self.backoff.has_accepted_since(attempt.demand, attempt.seen_ms + FIRST_ANSWER_MS)
             launch = NoInstances(
                 cause=Cause.UNANSWERED,
-                # What was before may have been an outage.
-                launched_ms=now_ms,
+                launched_ms=attempt.since_ms if is_own else now_ms,
                 known_ms=now_ms,
-                idled_ms=now_ms - attempt.since_ms,
+                idled_ms=now_ms - attempt.since_ms if is_own else 0,
                 pools_size=self._pools_size(attempt),
             )
-            self._return(attempt, launch)
+            self._return(attempt, launch, in_a_row=is_own)
 
     def _back_off(self, attempt: AttemptRecord, error: OutcomeUnknown) -> None:
         self.backoff.begin(attempt.demand, _cause(attempt, error), self._machine_clock())
@@ -505,14 +509,20 @@ class Launcher:
         outcome = self._observer.refresh(attempt.attempt_name, self._training_jobs, now_ms)
         return outcome is StatusOutcome.TICK_DUE
 
-    def _return(self, attempt: AttemptRecord, launch: NoInstances) -> None:
+    def _return(self, attempt: AttemptRecord, launch: NoInstances, *, in_a_row: bool = True) -> None:
         """A launch got no instances: its job waits again.
+
+        Args:
+            attempt: the attempt.
+            launch: the end of its launch.
+            in_a_row: whether it counts with those before it.
 
         Raises:
             Conflict: the job or the attempt was changed meanwhile.
         """
         job = find_job(self._table, attempt.job_name)
-        failed = add(None if job is None or job.failed is None else job.failed.value(), launch)
+        before = job.failed.value() if job is not None and job.failed is not None and in_a_row else None
+        failed = add(before, launch)
         reason = reasons.launch_postponed(failed, launch.known_ms)
         self._postpone(attempt, reason, launch.known_ms, failed=failed, job=job)
 

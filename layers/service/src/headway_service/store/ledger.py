@@ -140,7 +140,15 @@ class Ledger:
         ahead_ms = now_ms - machine_ms
         if not ahead_ms:
             return self
-        pools = (pool.model_copy(update={"backoff_until_ms": pool.backoff_until_ms + ahead_ms}) for pool in self.pools)
+        pools = (
+            pool.model_copy(
+                update={
+                    "backoff_until_ms": pool.backoff_until_ms + ahead_ms,
+                    "answered_ms": pool.answered_ms + ahead_ms,
+                }
+            )
+            for pool in self.pools
+        )
         scores = tuple(each.later(ahead_ms) for each in self.all_spot_scores)
         return replace(self, pools=tuple(pools), all_spot_scores=scores)
 

@@ -10,7 +10,7 @@ from itertools import accumulate, islice
 
 from headway.model import Allocation, Alternative, Demand, Snapshot, WaitingJob
 from headway.policy import DEFAULT_POLICY, Policy
-from headway.refusals import FailedLaunches, is_unlaunchable
+from headway.refusals import Cause, FailedLaunches, is_unlaunchable
 from headway.scheduling.alternatives import in_pools, pools_of
 from headway.scheduling.equals.current import current_turn_ms
 from headway.scheduling.equals.victims import least_measure, may_give_way, measure, takes_part
@@ -109,7 +109,7 @@ def read_snapshot(
         pools=sizes,
         allocations=allocations,
         reservations=tuple(reservation.reservation() for reservation in ledger.reservations),
-        waiting=tuple(sorted(_held_back(_afresh(waiting.values(), sizes), ledger.pools, now_ms), key=rank)),
+        waiting=tuple(sorted(_held_back(_afresh(waiting.values(), ledger, sizes), ledger.pools, now_ms), key=rank)),
         pauses=pauses,
         policy=policy,
         calendars={pool: calendar.calendar(now_ms) for pool, calendar in calendars.items() if pool in sizes},
@@ -117,22 +117,29 @@ def read_snapshot(
     )
 
 
-def _afresh(waiting: Iterable[WaitingJob], sizes: Demand) -> Iterator[WaitingJob]:
-    """The jobs; what failed when a pool had another size tells nothing about a launch now."""
+def _afresh(waiting: Iterable[WaitingJob], ledger: Ledger, sizes: Demand) -> Iterator[WaitingJob]:
+    """The jobs; what failed when a pool had another size, or in an outage, tells nothing about a launch now."""
+    answered_ms = {pool.pool: pool.answered_ms for pool in ledger.pools}
+
+    def is_of_now(failed: FailedLaunches | None, demand: Demand) -> bool:
+        if failed is None:
+            return True
+        if failed.pools_size not in {0, sum(sizes.get(pool, 0) for pool in demand)}:
+            return False
+        # What an outage has kept from others is nobody's fault, and not counted.
+        in_outage = failed.cause is Cause.UNANSWERED and not failed.idled_ms
+        return not in_outage or all(failed.last_ms >= answered_ms.get(pool, 0) for pool in demand)
+
     for job in waiting:
         if job.failed is None and all(each.failed is None for each in job.alternatives):
             yield job
             continue
         alternatives = tuple(
-            each if _is_of_now(each.failed, each.demand, sizes) else replace(each, failed=None, not_before_ms=0)
+            each if is_of_now(each.failed, each.demand) else replace(each, failed=None, not_before_ms=0)
             for each in job.alternatives
         )
         afresh = replace(job, alternatives=alternatives)
-        yield afresh if _is_of_now(job.failed, job.demand, sizes) else replace(afresh, failed=None, not_before_ms=0)
-
-
-def _is_of_now(failed: FailedLaunches | None, demand: Demand, sizes: Demand) -> bool:
-    return failed is None or failed.pools_size in {0, sum(sizes.get(pool, 0) for pool in demand)}
+        yield afresh if is_of_now(job.failed, job.demand) else replace(afresh, failed=None, not_before_ms=0)
 
 
 def _held_back(waiting: Iterable[WaitingJob], pools: Iterable[PoolRecord], now_ms: int) -> Iterator[WaitingJob]:

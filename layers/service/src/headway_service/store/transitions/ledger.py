@@ -79,6 +79,7 @@ def back_off(pool: PoolRecord) -> list[Write]:
     sets = {
         "backoffUntilMs": pool.backoff_until_ms,
         "backoffSinceMs": pool.backoff_since_ms,
+        "answeredMs": pool.answered_ms,
         "backoffs": pool.backoffs,
         "backoffCause": pool.backoff_cause,
         "unclearJob": pool.unclear_job,

@@ -25,6 +25,8 @@ class PoolRecord(Record):
     backoff_until_ms: int = 0
     #: Since when launches in a row had no clear answer, machine time, ms; 0 if SageMaker accepted the last one.
     backoff_since_ms: int = 0
+    #: When the last such row ended, as SageMaker accepted a launch, machine time, ms.
+    answered_ms: int = 0
     #: Consecutive backoffs.
     backoffs: int = 0
     #: The job whose launch had no clear answer last.

@@ -1,0 +1,63 @@
+"""What a job keeps of its launches in a row that got no instances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.refusals import Cause, FailedLaunches, NoInstances, add
+from headway.refusals.failed_launches import MAX_TEXT_CHARS
+
+launches = st.builds(
+    NoInstances,
+    cause=st.sampled_from(Cause),
+    launched_ms=st.integers(0, 10**6),
+    known_ms=st.integers(10**6, 10**7),
+    idled_ms=st.integers(0, 10**6),
+    code=st.text(max_size=5),
+    text=st.text(max_size=2 * MAX_TEXT_CHARS),
+    by_request=st.booleans(),
+    pools_size=st.integers(0, 9),
+)
+
+
+def failed(*row: NoInstances) -> FailedLaunches | None:
+    before = None
+    for launch in row:
+        before = add(before, launch)
+    return before
+
+
+@given(st.lists(launches, min_size=1, max_size=6))
+def test_a_row_counts_its_launches_and_has_the_first_begin_and_the_last_answer(row: list[NoInstances]) -> None:
+    found = failed(*row)
+    assert found is not None
+    assert (found.count, found.since_ms) == (len(row), row[0].launched_ms)
+    last = row[-1]
+    assert (found.last_ms, found.idled_ms, found.cause, found.code) == (
+        last.known_ms,
+        last.idled_ms,
+        last.cause,
+        last.code,
+    )
+    assert found.text == last.text[:MAX_TEXT_CHARS]
+    assert found.pools_size == last.pools_size
+
+
+@given(st.lists(launches, min_size=1, max_size=6))
+def test_only_the_requests_own_fault_counts_without_a_break(row: list[NoInstances]) -> None:
+    found = failed(*row)
+    assert found is not None
+    own = [launch for launch in row if launch.by_request]
+    unbroken = [*row[max((n for n, each in enumerate(row) if not each.by_request), default=-1) + 1 :]]
+    assert found.by_request_since_ms == (unbroken[0].launched_ms if unbroken else None)
+    assert found.by_request_since_ms is None or own
+
+
+def test_the_answer_is_the_code_and_the_sentence_as_far_as_there_are_any() -> None:
+    at: dict[str, Any] = {"launched_ms": 0, "known_ms": 0, "cause": Cause.DENIED}
+    said = (("", ""), ("", "b"), ("a", ""), ("a", "b"))
+    answers = [add(None, NoInstances(**at, code=code, text=text)).answer for code, text in said]
+    assert answers == ["", "b", "a", "a: b"]

@@ -1,0 +1,228 @@
+"""Unlaunchable jobs: nobody waits for them, and they are tried again at a bounded cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from headway.model import Alternative, Reservation, Snapshot, WaitingJob
+from headway.plan import Preempt, Release, Start
+from headway.policy import Policy, Team
+from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
+from headway.refusals.probing import MAX_RETRY_MS
+from headway.scheduling.invariants import check_plan
+from headway.scheduling.probes import Probes, launchable
+from headway.scheduling.scheduler import schedule
+from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, snapshot, starts
+from tests.core.strategies import snapshots
+
+HOUR_MS = 3_600_000
+
+
+def refused(
+    name: str,
+    priority: int = 5,
+    *,
+    ago_ms: int = MAX_RETRY_MS,
+    tries: int = 3,
+    cause: Cause = Cause.DENIED,
+    idled_ms: int = 0,
+    **more: Any,
+) -> WaitingJob:
+    """A job whose last launches in a row got no instances, the last one so long ago."""
+    last_ms = NOW_MS - ago_ms
+    failed = FailedLaunches(
+        count=tries,
+        since_ms=last_ms - HOUR_MS,
+        last_ms=last_ms,
+        idled_ms=idled_ms,
+        cause=cause,
+        code="AccessDenied",
+        text="no",
+        by_request_since_ms=last_ms - HOUR_MS,
+    )
+    return replace(job(name, priority, **more), failed=failed)
+
+
+def test_no_job_is_preempted_for_one_that_is_unlaunchable() -> None:
+    plan = schedule(snapshot(held("x"), refused("a", 9), size=1))
+    assert not plan.actions
+
+
+def test_it_reclaims_no_guarantee() -> None:
+    policy = Policy(teams={"a": Team(guaranteed={P5: 1}), "b": Team()})
+    plan = schedule(snapshot(held("x", team="b"), refused("a", 0, team="a"), size=1, policy=policy))
+    assert not plan.actions
+
+
+def test_what_is_reserved_for_it_is_released_for_others() -> None:
+    shot = snapshot(refused("a", 9, count=2, ago_ms=0), job("small"), size=2)
+    shot = replace(shot, reservations=(Reservation(job="a", demand={P5: 2}),))
+    assert [type(each) for each in schedule(shot).actions] == [Release, Start]
+    assert starts(schedule(shot)) == ["small"]
+
+
+def test_jobs_behind_it_start_and_are_not_told_to_wait_for_it() -> None:
+    shot = snapshot(held("x", ends_in_s=3600), refused("a", 9, count=2), job("b", 5), job("c", 1), size=2)
+    plan = schedule(shot)
+    assert starts(plan) == ["b"]
+    waits = {wait.job: wait for wait in plan.waits}
+    assert "`a`" not in waits["c"].reason.message
+    assert waits["c"].ahead == 0
+
+
+def test_its_reason_has_the_answer_the_next_try_and_who_can_change_it() -> None:
+    plan = schedule(snapshot(refused("a", ago_ms=1000), size=1))
+    assert reason_of(plan, "a") == (
+        "its last 3 launches in a row on 1 ml.p5.48xlarge got no instances: it is denied (AccessDenied: no); it keeps "
+        "its place, no other job waits for it, and it is tried again from 00:17 UTC on, when that many are free; an "
+        "administrator of the account can allow it, or its owner change the request, and `headway hold a`, then "
+        "`headway release a`, tries it at once"
+    )
+
+
+@pytest.mark.parametrize("ago_ms", [0, 39_999, 40_000])
+def test_it_is_tried_again_when_its_wait_is_over(ago_ms: int) -> None:
+    assert starts(schedule(snapshot(refused("a", ago_ms=ago_ms), size=1))) == (["a"] if ago_ms >= 40_000 else [])
+
+
+def test_it_is_tried_on_what_no_other_job_can_use() -> None:
+    idle: dict[str, Any] = {"cause": Cause.CAPACITY, "idled_ms": 10 * HOUR_MS}
+    plan = schedule(snapshot(refused("a", 9, **idle), job("b"), size=1))
+    assert starts(plan) == ["b"]
+    (start,) = [each for each in schedule(snapshot(refused("a", 9, **idle), size=1)).actions if isinstance(each, Start)]
+    assert start.on_leftovers
+
+
+def test_one_is_tried_at_a_time_the_one_that_was_not_tried_for_longest() -> None:
+    jobs = [refused("a", 9, ago_ms=MAX_RETRY_MS), refused("b", 1, ago_ms=2 * MAX_RETRY_MS), refused("c", 5)]
+    assert starts(schedule(snapshot(*jobs, size=3))) == ["b"]
+    late = refused("d", 9, ago_ms=PROBES_APART_MS - 1)
+    assert starts(schedule(snapshot(*jobs, late, size=3))) == [], "another one has just failed"
+
+
+@pytest.mark.parametrize(("ago_ms", "reserves"), [(19 * HOUR_MS, False), (20 * HOUR_MS, True)])
+def test_it_gets_a_reserved_start_once_that_is_a_small_part_of_its_wait(ago_ms: int, reserves: bool) -> None:
+    shot = snapshot(
+        held("x", ends_in_s=3600), refused("big", 9, count=2, ago_ms=ago_ms), job("b", limit_s=7200), size=2
+    )
+    assert starts(schedule(shot)) == ([] if reserves else ["b"])
+
+
+def test_what_its_last_try_kept_idle_counts_and_unlaunchable_jobs_share() -> None:
+    def has_place(*jobs: WaitingJob) -> bool:
+        return Probes(snapshot(*jobs, size=2)).has_place(jobs[0])
+
+    assert has_place(refused("a", count=2, idled_ms=HOUR_MS, ago_ms=20 * HOUR_MS))
+    assert not has_place(refused("a", count=2, idled_ms=HOUR_MS + 1, ago_ms=20 * HOUR_MS))
+    assert has_place(refused("a", count=1, idled_ms=2 * HOUR_MS, ago_ms=20 * HOUR_MS)), "half of the pool"
+    assert not has_place(refused("a", count=2, idled_ms=HOUR_MS, ago_ms=20 * HOUR_MS), refused("b", ago_ms=0))
+
+
+def test_a_launch_without_an_answer_is_repeated_at_others_expense_only_as_far_as_it_may() -> None:
+    row: dict[str, Any] = {"cause": Cause.UNANSWERED, "idled_ms": HOUR_MS}
+    assert starts(schedule(snapshot(refused("a", **row), size=1))) == []
+    assert starts(schedule(snapshot(refused("a", **{**row, "tries": 1}), size=1))) == ["a"]
+    assert starts(schedule(snapshot(refused("a", ago_ms=20 * HOUR_MS, **row), size=1))) == ["a"]
+
+
+def test_a_job_runs_on_an_alternative_on_which_it_is_not_unlaunchable() -> None:
+    flexible = replace(refused("a", ago_ms=0), alternatives=(Alternative(demand={G5: 1}),))
+    shot = snapshot(flexible, pools={P5: 1, G5: 1})
+    assert [each.demand for each in schedule(shot).actions] == [{G5: 1}]
+    full = snapshot(held("x", pool=G5), flexible, pools={P5: 1, G5: 1})
+    assert [type(each) for each in schedule(full).actions] == [Preempt], "there it is a job as any other"
+
+
+def test_the_next_try_of_a_job_is_on_the_alternative_that_was_not_tried_for_longest() -> None:
+    other = refused("a", ago_ms=2 * MAX_RETRY_MS, pool=G5)
+    flexible = replace(refused("a"), alternatives=(Alternative(demand={G5: 1}, failed=other.failed),))
+    shot = snapshot(flexible, pools={P5: 1, G5: 1})
+    assert [each.demand for each in schedule(shot).actions] == [{G5: 1}]
+
+
+def test_a_forecast_is_made_without_it() -> None:
+    flexible = replace(refused("f"), alternatives=(Alternative(demand={G5: 1}), Alternative(demand={"c": 1})))
+    shot = launchable(snapshot(refused("a"), job("b"), flexible, pools={P5: 1, G5: 1, "c": 1}))
+    assert [(each.name, dict(each.demand), len(each.alternatives)) for each in shot.waiting] == [
+        ("b", {P5: 1}, 0),
+        ("f", {G5: 1}, 1),
+    ]
+
+
+def test_an_attempt_without_instances_gives_way_to_each_job_that_can_use_them() -> None:
+    lacking = replace(held("big", count=2, priority=9), lacks_instances=True, preemptible=False)
+    plan = schedule(snapshot(lacking, job("small", 0), size=2))
+    assert preemptions(plan) == [("big", "small")]
+    (action,) = plan.actions
+    assert isinstance(action, Preempt)
+    assert action.reason.code == "NoInstances"
+    assert not schedule(snapshot(lacking, refused("a", 9), size=2)).actions, "that would only change who has none"
+    assert not schedule(snapshot(lacking, job("large", 9, count=3), size=2)).actions
+
+
+rows = st.builds(
+    FailedLaunches,
+    count=st.integers(1, 9),
+    since_ms=st.integers(0, 9_000_000),
+    last_ms=st.integers(9_000_000, 10_000_000),
+    idled_ms=st.sampled_from([0, 60_000, 3_600_000]),
+    cause=st.sampled_from(Cause),
+    by_request_since_ms=st.none() | st.just(0),
+)
+
+
+@st.composite
+def with_refusals(draw: st.DrawFn) -> Snapshot:
+    """A snapshot in which some launches of some jobs got no instances."""
+    shot = draw(snapshots())
+    return replace(shot, waiting=tuple(replace(each, failed=draw(st.none() | rows)) for each in shot.waiting))
+
+
+def acts_for(shot: Snapshot, names: set[str]) -> set[tuple[str, ...]]:
+    """What a decision does for some jobs."""
+    found = set()
+    for action in schedule(shot).actions:
+        subject = getattr(action, "for_job", action.job)
+        if subject in names:
+            found.add((type(action).__name__, action.job, subject))
+    return found
+
+
+@given(with_refusals())
+def test_others_are_decided_on_as_if_unlaunchable_jobs_that_are_not_tried_were_not_there(shot: Snapshot) -> None:
+    barred = {each.name for each in shot.waiting if is_unlaunchable(each.failed, shot.now_ms)}
+    assume(barred)
+    plan = schedule(shot)
+    check_plan(shot, plan)
+    tried = {action.job for action in plan.actions if isinstance(action, Start)} & barred
+    probes = Probes(shot)
+    in_turn = {each.name for each in shot.waiting if each.name in barred and probes.has_place(each)}
+    assume(
+        not tried - {each.job for each in plan.actions if isinstance(each, Start) and each.on_leftovers} and not in_turn
+    )
+    others = {each.name for each in shot.waiting} - barred
+    without = replace(
+        shot,
+        waiting=tuple(each for each in shot.waiting if each.name in others),
+        reservations=shot.reservations,
+    )
+    assert acts_for(shot, others) == acts_for(without, others)
+
+
+@given(with_refusals())
+def test_nothing_is_stopped_or_kept_for_an_unlaunchable_job_and_one_is_tried_in_each_pool(shot: Snapshot) -> None:
+    plan = schedule(shot)
+    barred = {each.name: each for each in shot.waiting if is_unlaunchable(each.failed, shot.now_ms)}
+    assert not [action for action in plan.actions if isinstance(action, Preempt) and action.for_job in barred]
+    tried = [action for action in plan.actions if isinstance(action, Start) and action.job in barred]
+    pools = [pool for action in tried for pool in action.demand]
+    assert len(pools) == len(set(pools))
+    for action in tried:
+        failed = barred[action.job].failed
+        assert failed is not None
+        assert retry_ms(failed) <= shot.now_ms
