@@ -22,6 +22,7 @@ from headway_service.store.records.capacity.ledger import (
 from headway_service.store.records.capacity.spot_scores import SpotScoresRecord
 from headway_service.store.records.capacity.training_plan import PlanRecord
 from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.unread_jobs import UnreadJobsRecord
 from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.dependency import EndedJobRecord
 
@@ -42,6 +43,7 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "rogue": ("rogues", UnmanagedJobRecord),
     "scores": ("all_spot_scores", SpotScoresRecord),
     "team": ("teams", TeamRecord),
+    "unread": ("unread", UnreadJobsRecord),
     "warm": ("warm_pools", WarmPoolRecord),
 }
 """The kinds of items of the ledger, by the begin of their keys: the member of :class:`Ledger`, and the record."""
@@ -72,6 +74,8 @@ class Ledger:
     idle: tuple[IdleRecord, ...] = ()
     #: One item at most.
     all_spot_scores: tuple[SpotScoresRecord, ...] = ()
+    #: What is known of jobs behind the part of their queues that each decision reads.
+    unread: tuple[UnreadJobsRecord, ...] = ()
 
     @property
     def spot_scores(self) -> SpotScoresRecord | None:
@@ -119,6 +123,15 @@ class Ledger:
         if attempt.attempt_state is not AttemptState.LIVE:
             return None
         return next((each for each in self.pauses if each.stops and each.pool in attempt.demand), None)
+
+    def unread_of(self, pool: str, team: str) -> UnreadJobsRecord | None:
+        """What is known of the jobs behind the part of a queue that each decision reads; None for nothing.
+
+        Args:
+            pool: the pool of the queue.
+            team: its team; empty for jobs without a team.
+        """
+        return next((each for each in self.unread if (each.pool, each.team) == (pool, team)), None)
 
     def reservation_of(self, job: str) -> ReservationRecord | None:
         """The reservation of a job."""
