@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from headway_service.config.authorization import Access, Caller
 from headway_service.errors import Conflict, FieldError, InvalidRequest
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.fingerprint import KnownInputs
+from headway_service.reuse.request import account_in
 from headway_service.reuse.twins import Answered, Awaits, Found, Twins
 from headway_service.store import transitions
 from headway_service.store.records.base import ReasonRecord
@@ -97,7 +98,7 @@ class ReuseEntry:
             depends_on = (*job.depends_on, DependencyRecord.on_twin(twin.job_name))
             waits = job.model_copy(update={"depends_on": depends_on, "reason": noted, "history": (step,)})
             return Entry(job=waits, writes=tuple(transitions.enqueue(waits, request, alternatives, [twin])))
-        enters = job.model_copy(update={"reuse": found.reuse, **_noted(job, found.why)})
+        enters = found.computing(job).model_copy(update=_noted(job, found.why))
         return Entry(job=enters, writes=(*transitions.enqueue(enters, request, alternatives), *found.claim))
 
     def resume(
@@ -142,7 +143,7 @@ class ReuseEntry:
         why = found.why or (_CHANGED if unused else "")
         because: Reason | None = reasons.not_reused_after(ended.job_name, ended.ending, why) if why else None
         enters = transitions.meet_dependency(
-            job.model_copy(update={"reuse": found.reuse}),
+            found.computing(job),
             ended,
             team,
             now_ms,
@@ -165,7 +166,7 @@ class ReuseEntry:
             Conflict: see :meth:`headway_service.reuse.twins.Twins.find`.
         """
         request, alternatives = stored.texts()
-        owner = Caller(arn=job.owner or "", account=_account_in(stored.first))
+        owner = Caller(arn=job.owner or "", account=account_in(stored.first))
         return self._twins.find(job, request, alternatives, owner, access, inputs)
 
     def settle(self, ended: EndedJobRecord, inputs: KnownInputs | None = None) -> None:
@@ -186,8 +187,3 @@ def _noted(job: JobRecord, why: str) -> dict[str, Any]:
     reason = ReasonRecord.of(reasons.not_reused(why))
     step = Step(time_ms=job.entry_time, job_state=job.job_state, reason=reason)
     return {"reason": reason, "history": (*job.history, step)}
-
-
-def _account_in(request: Mapping[str, Any]) -> str:
-    """The account of the queue: that of each training role (API reference, CreateTrainingJob, RoleArn)."""
-    return str(request["RoleArn"].split(":")[4])

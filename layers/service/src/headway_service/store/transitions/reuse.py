@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from headway import reasons
 from headway.lifecycle import JobTrigger
 from headway.reasons import Reason
 from headway_service.ports.table import Absent, Equals, Put, Update, Write
+from headway_service.store.records.capacity.ledger import ReservationRecord
 from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
 from headway_service.store.records.job import JobRecord, request_item, request_key
 from headway_service.store.records.reuse import ComputedRecord, ReuseRecord
 from headway_service.store.transitions.dependency import add_dependant, closed
+from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.shared import expire_request, leave_queue, move_job, note_step
 
 
@@ -100,6 +103,45 @@ def claim_computation(job: str, key: str, known: ComputedRecord | None) -> Write
     if known is None:
         return computed.put(requires=Absent())
     return computed.put(requires=Equals("jobName", known.job_name))
+
+
+def give_way_to_twin(source: JobRecord, reservation: ReservationRecord | None, twin: str, now_ms: int) -> list[Write]:
+    """A job that was to compute for equal ones, and has not started, waits for another one that goes before it.
+
+    Fails if it has changed since it was read: it may have started.
+
+    Args:
+        source: the job, which had no attempt. If it is a member of an array, it is set aside.
+        reservation: its reservation.
+        twin: the name of the job that computes from now on.
+        now_ms: now.
+    """
+    reason = reasons.waits_for_twin(twin)
+    depends_on = (*source.depends_on, DependencyRecord.on_twin(twin))
+    moved = note_step(source, source.job_state, reason, now_ms, depends_on=depends_on, reuse=_for_itself(source.reuse))
+    if source.held:
+        # It still waits for the same reason.
+        moved = moved.model_copy(update={"reason": source.reason})
+    writes: list[Write] = [moved.put(was=source.version)]
+    if source.queue_keys() != moved.queue_keys():
+        writes += [*leave_queue(source), *(entry.put() for entry in moved.queue_entries())]
+    return [*writes, *(free(reservation) if reservation else [])]
+
+
+def compute_alone(source: JobRecord) -> Write:
+    """A job that was to compute for equal ones, and has not started, computes for nobody else from now on.
+
+    Fails if it has changed since it was read: it may have started.
+
+    Args:
+        source: the job.
+    """
+    changes = {"reuse": _for_itself(source.reuse), "version": source.version + 1}
+    return source.model_copy(update=changes).put(was=source.version)
+
+
+def _for_itself(reuse: ReuseRecord | None) -> ReuseRecord:
+    return ReuseRecord(unpinned=reuse is not None and reuse.unpinned)
 
 
 def note_outputs(known: ComputedRecord, outputs: str, expires_at: int | None) -> tuple[ComputedRecord, Write]:
