@@ -126,6 +126,18 @@ def test_an_urgent_job_is_not_kept_by_an_equal_one_whose_array_is_held(world: Wo
     assert job(world, "array").job_state is JobState.COMPLETED
 
 
+def test_a_job_that_waits_for_a_member_computes_when_the_array_is_held(world: World):
+    fill(world)
+    world.submitter.submit(Submission(request=document("array"), sweep={"list": [{"seed": "1"}]}, reuse=True), ROOT)
+    world.tick()
+    submit(world, "single", HyperParameters={"seed": "1"})
+    assert job(world, "single").twin == "array_0"
+    world.commands.hold("array", ROOT)
+    world.tick()
+    assert (job(world, "single").is_queued, job(world, "array_0").twin) == (True, "single")
+    world.check()
+
+
 def test_a_member_that_waits_in_the_queue_computes_alone_too(world: World):
     fill(world)
     world.submitter.submit(Submission(request=document("array"), sweep={"list": [{"seed": "1"}]}, reuse=True), ROOT)
@@ -272,3 +284,70 @@ def test_a_job_says_what_the_equal_one_waits_for(world: World):
     submit(world, "third")
     pass_hours(world, "third")
     assert [job(world, name).reused_from for name in ("first", "second")] == ["third", "third"]
+
+
+def test_when_a_job_is_held_an_equal_one_that_waits_for_it_computes(world: World):
+    for name in ("first", "second", "third"):
+        submit(world, name)
+    world.commands.hold("first", ROOT)
+    world.tick()
+    assert job(world, "second").job_state is JobState.RUNNING
+    assert [job(world, name).twin for name in ("first", "third")] == ["second", "first"]
+    assert job(world, "second").history[1].reason.message == (
+        "computes by itself, as `first` cannot start before it; entered the queue"
+    )
+    pass_hours(world, "second")
+    assert [job(world, name).reused_from for name in ("first", "third")] == ["second", "second"]
+    assert read_ledger(world.table).rechecks == ()
+
+
+def test_a_held_job_that_is_released_before_a_lesser_equal_one_started_computes_again(world: World):
+    fill(world)
+    submit(world, "first", **urgent())
+    submit(world, "second")
+    world.commands.hold("first", ROOT)
+    world.tick()
+    assert (job(world, "first").twin, job(world, "second").is_queued) == ("second", True)
+    world.commands.release("first", ROOT)
+    world.tick()
+    assert (job(world, "second").twin, job(world, "first").is_queued) == ("first", True)
+    assert [item["jobName"] for item in computed(world)] == ["first"]
+    pass_hours(world, "first")
+    assert job(world, "second").reused_from == "first"
+    assert world.called("CreateTrainingJob").count("second") == 0
+
+
+@pytest.mark.parametrize(("raised", "to"), [("first", 0), ("second", 9)])
+def test_a_change_of_priority_has_equal_jobs_compared_again(world: World, raised: str, to: int):
+    fill(world)
+    submit(world, "first", **urgent(5))
+    submit(world, "second", **urgent(3))
+    world.commands.set_priority(raised, to, ROOT)
+    world.tick()
+    assert (job(world, "first").twin, job(world, "second").is_queued) == ("second", True)
+    world.tick()
+    assert (job(world, "first").twin, job(world, "second").is_queued) == ("second", True)
+    world.check()
+
+
+def test_a_job_that_waits_for_something_else_or_is_held_too_computes_for_no_held_one(world: World):
+    world.submit("before", 99)
+    submit(world, "first")
+    submit(world, "second")
+    submit(world, "third", after=[{"job": "before"}])
+    world.commands.hold("second", ROOT)
+    world.commands.hold("first", ROOT)
+    assert len(read_ledger(world.table).rechecks) == 1
+    world.tick()
+    assert read_ledger(world.table).rechecks == ()
+    assert [item["jobName"] for item in computed(world)] == ["first"]
+
+
+def test_a_job_without_equal_ones_is_never_compared_again(world: World):
+    submit(world, "first")
+    world.submit("plain")
+    for name in ("first", "plain"):
+        world.commands.hold(name, ROOT)
+        world.commands.release(name, ROOT)
+        world.commands.set_priority(name, 7, ROOT)
+    assert read_ledger(world.table).rechecks == ()

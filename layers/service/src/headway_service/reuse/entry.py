@@ -15,7 +15,7 @@ from headway_service.errors import Conflict, FieldError, InvalidRequest
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.fingerprint import KnownInputs
 from headway_service.reuse.request import account_in
-from headway_service.reuse.twins import Answered, Awaits, Found, Twins
+from headway_service.reuse.twins import Answered, Awaits, Computes, Found, Twins
 from headway_service.store import transitions
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.ledger import TeamRecord
@@ -150,6 +150,27 @@ class ReuseEntry:
             machine_ms=self._machine_clock(),
             request=request,
             because=because,
+        )
+        return [*enters, *found.claim]
+
+    def go_before(self, job: JobRecord, team: TeamRecord | None, access: Access) -> list[Write]:
+        """The writes by which a job computes that waits for an equal one, if it can start before that; none otherwise.
+
+        Args:
+            job: the job, which waits for nothing else.
+            team: see :func:`headway_service.store.transitions.reuse.go_before_twin`.
+            access: the rules on callers.
+
+        Raises:
+            Conflict: see :meth:`headway_service.reuse.twins.Twins.find`.
+        """
+        stored = find_stored_request(self._table, job.job_name)
+        found = self.find(job, stored, access) if stored is not None else None
+        if not isinstance(found, Computes) or not found.claim:
+            return []
+        reason = reasons.not_reused(found.why or f"`{job.twin}` cannot start before it")
+        enters = transitions.go_before_twin(
+            found.computing(job), team, reason, self._clock(), machine_ms=self._machine_clock()
         )
         return [*enters, *found.claim]
 

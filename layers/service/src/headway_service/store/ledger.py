@@ -24,7 +24,7 @@ from headway_service.store.records.capacity.training_plan import PlanRecord
 from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.capacity.unread_jobs import UnreadJobsRecord
 from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
-from headway_service.store.records.dependency import EndedJobRecord
+from headway_service.store.records.dependency import EndedJobRecord, RecheckRecord
 
 MAX_LEDGER_ITEMS = 50_000
 """Most items that one read of the ledger returns: more than there ever are."""
@@ -39,6 +39,7 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "pause": ("pauses", PauseRecord),
     "plan": ("plans", PlanRecord),
     "pool": ("pools", PoolRecord),
+    "recheck": ("rechecks", RecheckRecord),
     "reservation": ("reservations", ReservationRecord),
     "rogue": ("rogues", UnmanagedJobRecord),
     "scores": ("all_spot_scores", SpotScoresRecord),
@@ -68,6 +69,8 @@ class Ledger:
     warm_pools: tuple[WarmPoolRecord, ...] = ()
     #: Jobs that have ended, and whose dependants, or array, do not know.
     ended: tuple[EndedJobRecord, ...] = ()
+    #: Jobs that are to be compared with equal ones again.
+    rechecks: tuple[RecheckRecord, ...] = ()
     #: Arrays that have members left.
     arrays: tuple[OpenArrayRecord, ...] = ()
     #: Instances that are idle while jobs wait, as far as that is not counted.

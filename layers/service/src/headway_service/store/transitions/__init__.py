@@ -72,6 +72,7 @@ from headway_service.store.transitions.reuse import (
     follow_twin,
     forget_computation,
     give_way_to_twin,
+    go_before_twin,
     note_outputs,
     reuse,
 )
@@ -128,6 +129,7 @@ __all__ = [
     "forget_unmanaged",
     "free",
     "give_way_to_twin",
+    "go_before_twin",
     "hold",
     "hold_array",
     "make_comparing",

@@ -8,13 +8,13 @@ from headway import reasons
 from headway.lifecycle import JobTrigger
 from headway.reasons import Reason
 from headway_service.ports.table import Absent, Equals, Put, Update, Write
-from headway_service.store.records.capacity.ledger import ReservationRecord
+from headway_service.store.records.capacity.ledger import ReservationRecord, TeamRecord
 from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
 from headway_service.store.records.job import JobRecord, request_item, request_key
 from headway_service.store.records.reuse import ComputedRecord, ReuseRecord
 from headway_service.store.transitions.dependency import add_dependant, closed
 from headway_service.store.transitions.ledger import free
-from headway_service.store.transitions.shared import expire_request, leave_queue, move_job, note_step
+from headway_service.store.transitions.shared import expire_request, keep_team, leave_queue, move_job, note_step
 
 
 def accept_reused(
@@ -126,6 +126,29 @@ def give_way_to_twin(source: JobRecord, reservation: ReservationRecord | None, t
     if source.queue_keys() != moved.queue_keys():
         writes += [*leave_queue(source), *(entry.put() for entry in moved.queue_entries())]
     return [*writes, *(free(reservation) if reservation else [])]
+
+
+def go_before_twin(
+    job: JobRecord, team: TeamRecord | None, reason: Reason, now_ms: int, *, machine_ms: int
+) -> list[Write]:
+    """A job that waited for an equal one enters its queues, as it can start before that.
+
+    Args:
+        job: the job, which waits for nothing else, as it computes.
+        team: the team of the job; None if the job has none, or the ledger no longer has it.
+        reason: why.
+        now_ms: the training time, ms: its entry time.
+        machine_ms: the machine time, ms.
+    """
+    depends_on = tuple(each for each in job.depends_on if each.job_name != job.twin)
+    entered: dict[str, Any] = {"entry_time": now_ms, "accepted_ms": job.accepted_time}
+    moved = note_step(job, job.job_state, reason, now_ms, depends_on=depends_on, **entered)
+    return [
+        moved.put(was=job.version),
+        *leave_queue(job),
+        *(entry.put() for entry in moved.queue_entries()),
+        *(keep_team(job.team, team, machine_ms) if job.team else []),
+    ]
 
 
 def compute_alone(source: JobRecord) -> Write:
