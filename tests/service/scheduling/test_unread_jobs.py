@@ -318,3 +318,20 @@ def test_the_part_that_is_kept_of_the_found_jobs_is_bounded() -> None:
         world.tick()
         (note,) = unread(world)
         assert (len(note.first), len(note.latest)) <= (MAX_FOUND, MAX_FOUND)
+
+
+def test_the_first_job_that_was_found_stays_considered_while_others_are_searched(monkeypatch: pytest.MonkeyPatch):
+    small_limits(monkeypatch)
+    world = world_of()
+    long = {"SANDBOX_RUN_SECONDS": "80000"}
+    world.submit("runs", 9, ResourceConfig=on(2), Environment=long)
+    world.tick()
+    configure(world, pools={P5: {"size": 2}, G5: {"size": 4}})
+    stuck(world, 12)
+    world.submit("waits", 8)
+    stuck(world, 30, begin=20, priority=3)
+    world.tick()
+    for _ in range(8):
+        world.tick()
+        (note,) = unread(world)
+        assert any(key.endswith("waits") for key in note.found)
