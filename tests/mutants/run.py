@@ -114,11 +114,13 @@ MODULES: Mapping[str, Target] = {
     "launcher": _service("scheduling/launcher.py"),
     "ledger": _service(
         "store/ledger.py",
+        "store/queue_bounds.py",
         "store/queue_scan.py",
         "store/snapshot.py",
         more=(
             "store/test_covered_lines",
             "scheduling/test_decide",
+            "scheduling/test_unread_jobs",
             "forecast/test_service",
             "monitoring/test_gauges",
             "store/test_ledger",

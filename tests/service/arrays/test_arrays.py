@@ -561,6 +561,25 @@ def test_held_members_hide_none_that_is_set_aside(world: World):
     assert members(world).active == 0
 
 
+def test_more_held_members_than_a_step_reads_hide_none_that_is_set_aside_for_ever(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(advance, "MAX_SET_ASIDE_READS", 4)
+    held = 13
+    sweep(world, document={"list": [{"seed": each} for each in range(held + 3)]}, at_once=2)
+    for index in range(2, held + 2):
+        world.commands.hold(f"sweep_{index:02}", ROOT)
+    world.commands.set_priority(f"sweep_{held + 2:02}", 9, ROOT)
+    world.tick()
+    world.pass_time(JOB_S)
+    # Of 14 that are set aside, a step reads the first two, and two others in each minute.
+    for _ in range(6):
+        world.now_s += 60
+        world.tick()
+
+    assert get_job(world.table, f"sweep_{held + 2:02}").job_state is JobState.RUNNING
+
+
 def test_null_hyperparameters_are_none(world: World):
     without = {**request("sweep"), "HyperParameters": None}
     world.submitter.submit(Submission(request=without, sweep=GRID), ROOT)

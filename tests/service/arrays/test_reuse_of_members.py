@@ -64,6 +64,12 @@ def single(world: World, name: str, seed: int, **changes: Any) -> JobView[JobRec
     return world.submitter.submit(Submission(request=document(name, **changes), reuse=True, **own), ROOT)[0]
 
 
+def long_running(world: World) -> None:
+    """Have one of the two instances in use from now on."""
+    world.submit("long", 99, Environment={"SANDBOX_RUN_SECONDS": "80000"})
+    world.tick()
+
+
 def job(world: World, name: str) -> JobRecord:
     return get_job(world.table, name)
 
@@ -166,11 +172,13 @@ def test_a_member_with_checkpoints_of_its_own_answers_nobody(world: World):
 
 def test_a_member_whose_equal_job_was_stopped_enters_the_queue_in_turn(world: World):
     single(world, "alone", 0)
-    world.commands.hold("alone", ROOT)
+    world.tick()
     sweep(world, "array", 3, at_once=1)
     world.tick()
     assert states(world, "array", 3) == ["pending", "running", "-"]
     world.commands.stop("alone", ROOT)
+    world.tick()
+    world.pass_time(200, tick=False)
     world.tick()
     waits = job(world, "array_0")
     assert (waits.job_state, waits.is_set_aside, waits.awaited) == (JobState.PENDING, True, [])
@@ -199,17 +207,34 @@ def test_a_member_that_enters_the_queue_later_waits_for_its_equal_job(world: Wor
     sweep(world, "array", 3, at_once=1)
     world.tick()
     world.commands.set_priority("array_2", 9, ROOT)
-    single(world, "alone", 2)
-    world.commands.hold("alone", ROOT)
-    for _ in range(3):
-        world.pass_time(JOB_S)
-        world.tick()
+    long_running(world)
+    single(world, "alone", 2, Tags=[{"Key": "priority", "Value": "9"}])
+    world.pass_time(JOB_S)
+    world.tick()
     assert job(world, "alone").dependants == ("array_2",)
     assert [each.job_name for each in job(world, "array_2").depends_on] == ["alone"]
-    world.commands.release("alone", ROOT)
     run(world, "array", "alone")
     assert job(world, "array_2").reused_from == "alone"
     assert world.table.get(request_key("array_2")) is None
+
+
+def test_members_compute_in_the_place_of_an_equal_job_that_is_held(world: World):
+    single(world, "alone", 0)
+    world.commands.hold("alone", ROOT)
+    sweep(world, "array", 2)
+    run(world, "array")
+    assert job(world, "alone").reused_from == "array_0"
+    assert "alone" not in world.called("CreateTrainingJob")
+
+
+def test_a_member_that_is_taken_in_computes_in_the_place_of_an_equal_job_that_is_held(world: World):
+    sweep(world, "array", 3, at_once=1)
+    world.tick()
+    world.commands.set_priority("array_2", 9, ROOT)
+    single(world, "alone", 2)
+    world.commands.hold("alone", ROOT)
+    run(world, "array")
+    assert (job(world, "array_2").reused_from, job(world, "alone").reused_from) == ("", "array_2")
 
 
 def test_a_member_that_enters_the_queue_later_computes_for_equal_jobs(world: World):
@@ -404,9 +429,12 @@ def test_a_member_whose_owner_may_not_see_the_equal_job_is_computed(world: World
 
 
 def test_an_array_completes_whose_members_were_made_early_and_answered(world: World):
-    for name, seed in (("before", 9), ("alone", 0)):
-        single(world, name, seed)
-        world.commands.hold(name, ROOT)
+    long_running(world)
+    single(world, "before", 9, Tags=[{"Key": "priority", "Value": "5"}])
+    single(world, "alone", 0)
+    world.commands.hold("before", ROOT)
+    world.submit("between", 50)
+    world.tick()
     sweep(world, "array", 1, depends_on=[{"job": "before"}])
     # A command about a member makes it.
     world.commands.set_comment("array_0", "look at this one", ROOT)
@@ -416,7 +444,6 @@ def test_an_array_completes_whose_members_were_made_early_and_answered(world: Wo
     assert [each.job_name for each in job(world, "array_0").depends_on] == ["alone"]
     assert job(world, "array").job_state is JobState.PENDING
 
-    world.commands.release("alone", ROOT)
     run(world, "alone", "array")
 
     assert job(world, "array_0").reused_from == "alone"

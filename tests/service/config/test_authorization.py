@@ -86,7 +86,7 @@ class Queue:
             in_force=self._in_force,
             reuse=ReuseEntry(
                 self._table,
-                Twins(self._table, MemoryObjects, (), self._clock),
+                Twins(self._table, MemoryObjects, (), self._clock, self._clock),
                 clock=self._clock,
                 machine_clock=self._clock,
                 retention_s=DAY_S,

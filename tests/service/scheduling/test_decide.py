@@ -46,7 +46,7 @@ def test_the_same_jobs_start_as_when_the_whole_window_is_read(
         waits(table, f"j{number:02d}", priority, team=team, entered=number, **demand)
     policy = replace(DEEP, teams=rules)
     ledger = read_ledger(table)
-    _snapshot, plan = decide(table, ledger, 0, policy=policy)
+    _snapshot, plan, _ = decide(table, ledger, 0, policy=policy)
     assert starts(plan) == starts(schedule(read_snapshot(table, ledger, 0, policy=policy)))
 
 
@@ -55,7 +55,7 @@ def test_no_job_is_read_behind_heads_that_take_all_free_instances() -> None:
     for table, backlog in ((short, 10), (long, 300)):
         for number in range(backlog):
             waits(table, f"j{number:03d}", entered=number)
-        _snapshot, plan = decide(table, read_ledger(table), 0, policy=DEEP)
+        _snapshot, plan, _ = decide(table, read_ledger(table), 0, policy=DEEP)
         assert starts(plan) == [f"j{number:03d}" for number in range(SIZES[P5])]
     assert long.entries == short.entries
 
@@ -66,7 +66,7 @@ def test_a_job_that_fits_far_behind_a_blocked_head_starts() -> None:
     for number in range(40):
         waits(table, f"both{number:02d}", entered=number, p5=2, g5=2)
     waits(table, "narrow", entered=100, p5=1)
-    _snapshot, plan = decide(table, read_ledger(table), 0, policy=DEEP)
+    _snapshot, plan, _ = decide(table, read_ledger(table), 0, policy=DEEP)
     assert starts(plan) == ["takes-all-g5", "narrow"]
 
 

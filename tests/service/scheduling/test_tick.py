@@ -70,9 +70,9 @@ def test_a_plan_that_violates_an_invariant_is_not_executed(world: World, monkeyp
         world.submit(name, ResourceConfig=on(4))
 
     def decide_wrongly(*args: Any, **options: Any) -> Any:
-        snapshot, _ = decide(*args, **options)
+        snapshot, _, cut = decide(*args, **options)
         starts = tuple(Start(job=job.name, demand=job.demand, reason=started(job.demand)) for job in snapshot.waiting)
-        return snapshot, Plan(actions=starts, waits=())
+        return snapshot, Plan(actions=starts, waits=()), cut
 
     monkeypatch.setattr(tick, "decide", decide_wrongly)
     with pytest.raises(InvariantViolation):

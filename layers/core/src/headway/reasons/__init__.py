@@ -26,6 +26,7 @@ from headway.reasons.dependencies import (
     outputs_unusable,
     unmet,
     waits_for_jobs,
+    with_cause,
 )
 from headway.reasons.outcomes import (
     adopted,
@@ -205,6 +206,7 @@ __all__ = [
     "waits_for_twin",
     "waits_in_line",
     "warm_pool_released",
+    "with_cause",
     "with_warm_pool",
     "worse_than_median",
     "would_delay",

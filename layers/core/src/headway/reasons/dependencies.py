@@ -46,6 +46,18 @@ def waits_for_jobs(awaited: Awaited) -> Reason:
     return Reason(code=ReasonCode.WAITS_FOR_JOBS, message=message, jobs=_names(awaited))
 
 
+def with_cause(reason: Reason, awaited: str, cause: Reason) -> Reason:
+    """Why a job waits for another one, with what that one waits for.
+
+    Args:
+        reason: why the job waits: it names the other one.
+        awaited: the other one.
+        cause: why that waits.
+    """
+    message = f"{reason.message}; `{awaited}` waits now, too: {cause.message}"
+    return Reason(code=reason.code, message=message, jobs=tuple(dict.fromkeys((*reason.jobs, *cause.jobs))))
+
+
 def dependency_ended(job: str, ending: Ending, awaited: Awaited) -> Reason:
     """A job has ended as this one requires.
 

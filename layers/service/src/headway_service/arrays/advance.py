@@ -27,7 +27,8 @@ from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_jobs, find_live_attempt, find_reservation, find_team
 
 MAX_SET_ASIDE_READS = 1000
-"""Members that are set aside of which one step reads at most whether they may enter the queue."""
+"""Members that are set aside of which one step reads at most whether they may enter the queue. If there are more, the
+second half are others in each minute, so that members that may not do not hide the rest."""
 
 _READ_TOGETHER = 100
 
@@ -179,7 +180,8 @@ class ArrayAdvancer:
         if room <= 0 or not may_take_in(array):
             return []
         count = array.array.count if array.array is not None else 0
-        names = [member_name(array.job_name, index, count) for index in members.set_aside[:MAX_SET_ASIDE_READS]]
+        part = _part_of(members.set_aside, self._machine_clock())
+        names = [member_name(array.job_name, index, count) for index in part]
         free: list[JobRecord] = []
         # Those that are held must not hide the others.
         while names and len(free) < room:
@@ -264,6 +266,21 @@ class ArrayAdvancer:
             raise Conflict([0])
         reason = reasons.priority_follows(member.priority, array.priority, array.job_name)
         return transitions.change_priority(member, attempt, array.priority, reason, self._clock())[1]
+
+
+def _part_of(set_aside: Sequence[int], machine_ms: int) -> list[int]:
+    """The members of which a step reads in this minute whether they may enter the queue, the first ones first.
+
+    Args:
+        set_aside: the members that are set aside.
+        machine_ms: the machine time, ms.
+    """
+    if len(set_aside) <= MAX_SET_ASIDE_READS:
+        return [*set_aside]
+    half = MAX_SET_ASIDE_READS // 2
+    first, others = set_aside[:half], set_aside[half:]
+    begin = machine_ms // 60_000 % -(-len(others) // half) * half
+    return [*first, *others[begin : begin + half]]
 
 
 def _may_enter(member: JobRecord) -> bool:

@@ -135,7 +135,7 @@ class ComparingMembers:
         else:
             moved, writes = transitions.take_in(
                 array,
-                member.model_copy(update={"reuse": found.reuse}),
+                found.computing(member),
                 find_team(self._table, array.team) if array.team else None,
                 now_ms,
                 machine_ms=self._machine_clock(),
@@ -165,7 +165,7 @@ class ComparingMembers:
         else:
             because = _because(found)
             member = member if because is None else _explained(member, because)
-            member, claim = member.model_copy(update={"reuse": found.reuse}), found.claim
+            member, claim = found.computing(member), found.claim
         writes = transitions.make_comparing(
             array,
             moved,

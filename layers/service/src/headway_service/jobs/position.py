@@ -7,8 +7,8 @@ that only keep waiting.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -17,7 +17,7 @@ from headway.lifecycle import TERMINAL, WAITING
 from headway.model import Snapshot, WaitingJob
 from headway.plan import Plan, Start, StartWarm
 from headway.policy import Policy
-from headway.reasons import Reason
+from headway.reasons import Reason, ReasonCode
 from headway.scheduling.alternatives import pools_of
 from headway.scheduling.ordering import rank_key
 from headway.scheduling.scheduler import schedule
@@ -28,7 +28,14 @@ from headway_service.store.queue_tail import MAX_PLACE, QueueTail
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.listed_job import ListedJob
 from headway_service.store.records.queue_entry import QueueEntry
+from headway_service.store.repository import find_job
 from headway_service.store.snapshot import read_snapshot
+
+MAX_CAUSES = 3
+"""Jobs for which the reason of a job that waits for others says why these wait; none in listings."""
+
+_SAYS_NO_MORE = frozenset({ReasonCode.ENTERED, ReasonCode.MEMBERS_LEFT, ReasonCode.STARTS_NOW})
+"""What a job may be explained by that neither waits for anything else nor is kept."""
 
 AnyJob_co = TypeVar("AnyJob_co", bound=ListedJob, covariant=True)
 """A whole record, or what listings have of it."""
@@ -66,7 +73,39 @@ class PositionExplainer:
         self._policy = policy
 
     def explain(self, jobs: Sequence[AnyJob_co]) -> list[JobView[AnyJob_co]]:
-        """Jobs with their positions and current reasons, in the order given."""
+        """Jobs with their positions and current reasons, in the order given.
+
+        The reason of a single job that waits for others says what these wait for, as they would be explained.
+        """
+        views = self._explain(jobs)
+        if len(jobs) != 1 or views[0].reason.code is not ReasonCode.WAITS_FOR_JOBS:
+            return views
+        reason = self._with_causes(jobs[0], views[0].reason.reason(), iter(range(MAX_CAUSES)))
+        return [replace(views[0], reason=ReasonRecord.of(reason))]
+
+    def _with_causes(self, job: ListedJob, reason: Reason, left: Iterator[int]) -> Reason:
+        """The reason of a job that waits for others, with the reasons of those that wait, and so on.
+
+        Args:
+            job: the job.
+            reason: its reason.
+            left: yields as often as another job may be explained.
+        """
+        for name, _ in job.awaited:
+            if next(left, None) is None:
+                break
+            other = find_job(self._table, name)
+            if other is None or other.job_state not in WAITING:
+                continue
+            cause = self._explain([other])[0].reason.reason()
+            if cause.code is ReasonCode.WAITS_FOR_JOBS:
+                cause = self._with_causes(other, cause, left)
+            if cause.code not in _SAYS_NO_MORE:
+                reason = reasons.with_cause(reason, name, cause)
+        return reason
+
+    def _explain(self, jobs: Sequence[AnyJob_co]) -> list[JobView[AnyJob_co]]:
+        """Jobs with their positions and current reasons, without what the jobs wait for that they wait for."""
         waiting = [job for job in jobs if job.is_queued]
         if not waiting:
             return [JobView(job=job, place=None, reason=_reason(job)) for job in jobs]

@@ -137,8 +137,8 @@ def startable_jobs(table: Table, ledger: Ledger, queues: Collection[Backlog], no
     force = find_applied(table) if any(each.pool in usable for each in queues) else None
     if force is None:
         return []
-    _snapshot, plan = decide(table, ledger, now_ms, policy=force.configuration.policy())
-    return [action.job for action in plan.actions if isinstance(action, Start)]
+    decided = decide(table, ledger, now_ms, policy=force.configuration.policy())
+    return [action.job for action in decided.plan.actions if isinstance(action, Start)]
 
 
 def stuck_attempts(attempts: Iterable[AttemptRecord], now_ms: int, machine_ms: int) -> list[AttemptRecord]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,8 @@ from headway_service.config.authorization import Access, Caller
 from headway_service.errors import Conflict, FieldError, InvalidRequest
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.fingerprint import KnownInputs
-from headway_service.reuse.twins import Answered, Awaits, Found, Twins
+from headway_service.reuse.request import account_in
+from headway_service.reuse.twins import Answered, Awaits, Computes, Found, Twins
 from headway_service.store import transitions
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.ledger import TeamRecord
@@ -97,7 +98,7 @@ class ReuseEntry:
             depends_on = (*job.depends_on, DependencyRecord.on_twin(twin.job_name))
             waits = job.model_copy(update={"depends_on": depends_on, "reason": noted, "history": (step,)})
             return Entry(job=waits, writes=tuple(transitions.enqueue(waits, request, alternatives, [twin])))
-        enters = job.model_copy(update={"reuse": found.reuse, **_noted(job, found.why)})
+        enters = found.computing(job).model_copy(update=_noted(job, found.why))
         return Entry(job=enters, writes=(*transitions.enqueue(enters, request, alternatives), *found.claim))
 
     def resume(
@@ -142,13 +143,34 @@ class ReuseEntry:
         why = found.why or (_CHANGED if unused else "")
         because: Reason | None = reasons.not_reused_after(ended.job_name, ended.ending, why) if why else None
         enters = transitions.meet_dependency(
-            job.model_copy(update={"reuse": found.reuse}),
+            found.computing(job),
             ended,
             team,
             now_ms,
             machine_ms=self._machine_clock(),
             request=request,
             because=because,
+        )
+        return [*enters, *found.claim]
+
+    def go_before(self, job: JobRecord, team: TeamRecord | None, access: Access) -> list[Write]:
+        """The writes by which a job computes that waits for an equal one, if it can start before that; none otherwise.
+
+        Args:
+            job: the job, which waits for nothing else.
+            team: see :func:`headway_service.store.transitions.reuse.go_before_twin`.
+            access: the rules on callers.
+
+        Raises:
+            Conflict: see :meth:`headway_service.reuse.twins.Twins.find`.
+        """
+        stored = find_stored_request(self._table, job.job_name)
+        found = self.find(job, stored, access) if stored is not None else None
+        if not isinstance(found, Computes) or not found.claim:
+            return []
+        reason = reasons.not_reused(found.why or f"`{job.twin}` cannot start before it")
+        enters = transitions.go_before_twin(
+            found.computing(job), team, reason, self._clock(), machine_ms=self._machine_clock()
         )
         return [*enters, *found.claim]
 
@@ -165,7 +187,7 @@ class ReuseEntry:
             Conflict: see :meth:`headway_service.reuse.twins.Twins.find`.
         """
         request, alternatives = stored.texts()
-        owner = Caller(arn=job.owner or "", account=_account_in(stored.first))
+        owner = Caller(arn=job.owner or "", account=account_in(stored.first))
         return self._twins.find(job, request, alternatives, owner, access, inputs)
 
     def settle(self, ended: EndedJobRecord, inputs: KnownInputs | None = None) -> None:
@@ -186,8 +208,3 @@ def _noted(job: JobRecord, why: str) -> dict[str, Any]:
     reason = ReasonRecord.of(reasons.not_reused(why))
     step = Step(time_ms=job.entry_time, job_state=job.job_state, reason=reason)
     return {"reason": reason, "history": (*job.history, step)}
-
-
-def _account_in(request: Mapping[str, Any]) -> str:
-    """The account of the queue: that of each training role (API reference, CreateTrainingJob, RoleArn)."""
-    return str(request["RoleArn"].split(":")[4])

@@ -90,3 +90,8 @@ def _without_place(channel: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without(members: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if name not in names}
+
+
+def account_in(request: Mapping[str, Any]) -> str:
+    """The account of the queue: that of each training role (API reference, CreateTrainingJob, RoleArn)."""
+    return str(request["RoleArn"].split(":")[4])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headway.dependencies import Ending
 from headway_service.config.authorization import Access, Caller
@@ -20,14 +20,16 @@ from headway_service.reuse.fingerprint import (
     outputs_digest,
     starts_afresh,
 )
+from headway_service.reuse.precedence import GivesUp, goes_first, how_it_gives_up
 from headway_service.reuse.reader import MAX_READ_MS, Reader
-from headway_service.reuse.request import NotReusable
+from headway_service.reuse.request import NotReusable, account_in
 from headway_service.sagemaker_api.outputs import outputs_of
 from headway_service.store import transitions
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import JobRecord, StoredRequest
 from headway_service.store.records.reuse import ComputedRecord, ReuseRecord
-from headway_service.store.repository import find_job, find_stored_request
+from headway_service.store.repository import find_job, find_reservation, find_stored_request
 
 MAX_TWINS = 50
 """A job that has so many dependants gets no further equal one: half of the most that it may have are left."""
@@ -63,13 +65,20 @@ class Computes:
 
     Attributes:
         reuse: what it keeps: its digest, if equal jobs may get its outputs.
-        claim: the write by which it computes for them, if so.
+        claim: the writes by which it computes for them, if so.
         why: a clause that says why no other job answers it; empty if there is none.
+        follower: the equal job that waits for it from now on instead of computing; empty for none.
     """
 
     reuse: ReuseRecord
     claim: tuple[Write, ...] = ()
     why: str = ""
+    follower: str = ""
+
+    def computing(self, job: JobRecord) -> JobRecord:
+        """The job as it computes."""
+        followers = (self.follower,) if self.follower else ()
+        return job.model_copy(update={"reuse": self.reuse, "dependants": (*job.dependants, *followers)})
 
 
 Found = Answered | Awaits | Computes
@@ -82,15 +91,22 @@ class Twins:
         table: the table.
         objects: S3.
         buckets: the buckets that may be read; empty if no job is answered by another one.
+        clock: the training time, ms.
         machine_clock: the machine time, ms.
     """
 
     def __init__(
-        self, table: Table, objects: Callable[[], Objects], buckets: Collection[str], machine_clock: Callable[[], int]
+        self,
+        table: Table,
+        objects: Callable[[], Objects],
+        buckets: Collection[str],
+        clock: Callable[[], int],
+        machine_clock: Callable[[], int],
     ) -> None:
         self._table = table
         self._objects = objects
         self._buckets = buckets
+        self._training_clock = clock
         self._clock = machine_clock
 
     @property
@@ -151,19 +167,52 @@ class Twins:
             or not access.may_see_details(caller, source.owner, source.team)
         ):
             return Computes(reuse=own)
-        if source is None or source.reuse is None or source.reuse.key != found.key:
-            return self._claim(job, question, computing, reader, known)
-        if source.ending not in {None, Ending.COMPLETED}:
+        if source is None or not _computes(source, found.key):
             return self._claim(job, question, computing, reader, known)
         if source.ending is None:
-            if len(source.dependants) >= MAX_TWINS:
-                return Computes(reuse=own, why=f"{MAX_TWINS} jobs wait for `{source.job_name}` already")
-            return Awaits(twin=source)
+            goes_before = self._go_before(source, known, job, question, computing, reader, access)
+            return goes_before or _await(source, own)
         try:
             return self._answer(computing, source, known, reader, until_ms)
         except NotReusable as error:
             why = f"`{source.job_name}` cannot answer: {error}"
             return self._claim(job, question, computing, reader, known, why=why)
+
+    def _go_before(
+        self,
+        source: JobRecord,
+        known: ComputedRecord,
+        job: JobRecord,
+        question: Question,
+        computing: ReuseRecord,
+        reader: Reader,
+        access: Access,
+    ) -> Computes | None:
+        """The job computes in the place of an equal one that has not started; None if that one goes first."""
+        if goes_first(source, job, self._paused(source, job)):
+            return None
+        gives_up = how_it_gives_up(source)
+        if gives_up is None:
+            return None
+        found = self._claim(job, question, computing, reader, known)
+        if not found.claim:
+            return None
+        owner = Caller(arn=source.owner or "", account=account_in(json.loads(question.request)))
+        # The other owner must not learn of this job either.
+        follows = gives_up is GivesUp.FOLLOWS and access.may_see_details(owner, job.owner, job.team)
+        if not follows:
+            return replace(found, claim=(*found.claim, transitions.compute_alone(source)))
+        reservation = find_reservation(self._table, source.job_name)
+        writes = transitions.give_way_to_twin(source, reservation, job.job_name, self._training_clock())
+        return replace(found, claim=(*found.claim, *writes), follower=source.job_name)
+
+    def _paused(self, source: JobRecord, job: JobRecord) -> set[str]:
+        """Which of the pools of two equal jobs are paused, as far as that may differ between them."""
+        pools = {*source.pools, *job.pools}
+        if not source.is_queued or {*source.pools} == {*job.pools}:
+            return set()
+        items = self._table.get_all([PauseRecord.key(pool) for pool in sorted(pools)])
+        return {PauseRecord.parse(item).pool for item in items}
 
     def _answer(
         self, asking: ReuseRecord, source: JobRecord, known: ComputedRecord, reader: Reader, until_ms: int
@@ -253,6 +302,18 @@ class Twins:
 
     def _reader(self, until_ms: int) -> Reader:
         return Reader(self._objects(), self._buckets, self._clock, until_ms)
+
+
+def _computes(source: JobRecord, key: str) -> bool:
+    """Whether a job computes, or has computed, what a digest stands for."""
+    return source.reuse is not None and source.reuse.key == key and source.ending in {None, Ending.COMPLETED}
+
+
+def _await(source: JobRecord, own: ReuseRecord) -> Found:
+    """A job waits for an equal one that has not ended, unless too many do."""
+    if len(source.dependants) >= MAX_TWINS:
+        return Computes(reuse=own, why=f"{MAX_TWINS} jobs wait for `{source.job_name}` already")
+    return Awaits(twin=source)
 
 
 def _question(job: JobRecord, request: str, alternatives: str) -> Question:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from headway.model import Snapshot
 from headway.plan import Plan, Release, Start
 from headway.policy import Policy
@@ -10,10 +12,19 @@ from headway.scheduling.scheduler import schedule
 from headway.vectors import plus, total
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger
-from headway_service.store.snapshot import read_snapshot
+from headway_service.store.queue_bounds import CutQueue
+from headway_service.store.snapshot import read_queues
 
 
-def decide(table: Table, ledger: Ledger, now_ms: int, *, policy: Policy) -> tuple[Snapshot, Plan]:
+class Decided(NamedTuple):
+    """A decision, what it was made from, and the queues that hold more than that shows."""
+
+    snapshot: Snapshot
+    plan: Plan
+    cut: tuple[CutQueue, ...]
+
+
+def decide(table: Table, ledger: Ledger, now_ms: int, *, policy: Policy) -> Decided:
     """Decide on the first jobs of the queues, and on jobs behind them where these may pass.
 
     Usually the first jobs use all free instances, so no job behind them can start, and the rest of a long queue is
@@ -28,27 +39,26 @@ def decide(table: Table, ledger: Ledger, now_ms: int, *, policy: Policy) -> tupl
     Returns:
         The snapshot and the decision, without explanations for waiting jobs.
     """
-    snapshot, plan = _decision(table, ledger, now_ms, policy, frozenset())
+    decided = _decision(table, ledger, now_ms, policy, frozenset())
     if not policy.backfill:
-        return snapshot, plan
-    passing = _passable(snapshot, plan)
+        return decided
+    passing = _passable(decided)
     if passing:
-        snapshot, plan = _decision(table, ledger, now_ms, policy, passing)
-        if not _passable(snapshot, plan) <= passing:
+        decided = _decision(table, ledger, now_ms, policy, passing)
+        if not _passable(decided) <= passing:
             # To add pool after pool would take as many decisions as there are pools.
-            snapshot, plan = _decision(table, ledger, now_ms, policy, None)
-    return snapshot, plan
+            decided = _decision(table, ledger, now_ms, policy, None)
+    return decided
 
 
-def _decision(
-    table: Table, ledger: Ledger, now_ms: int, policy: Policy, passing: frozenset[str] | None
-) -> tuple[Snapshot, Plan]:
-    snapshot = read_snapshot(table, ledger, now_ms, policy=policy, passing=passing)
-    return snapshot, schedule(snapshot, explain=False)
+def _decision(table: Table, ledger: Ledger, now_ms: int, policy: Policy, passing: frozenset[str] | None) -> Decided:
+    read = read_queues(table, ledger, now_ms, policy=policy, passing=passing)
+    return Decided(snapshot=read.snapshot, plan=schedule(read.snapshot, explain=False), cut=read.cut)
 
 
-def _passable(snapshot: Snapshot, plan: Plan) -> frozenset[str]:
+def _passable(decided: Decided) -> frozenset[str]:
     """Pools in which a job waits although instances are free: a job further back may fit."""
+    snapshot, plan, _ = decided
     started = {action.job: action.demand for action in plan.actions if isinstance(action, Start)}
     settled = started.keys() | {action.job for action in plan.actions if isinstance(action, Release)}
     taken = plus(

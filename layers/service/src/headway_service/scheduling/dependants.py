@@ -19,7 +19,7 @@ from headway_service.ports.table import Table, Write
 from headway_service.reuse.entry import ReuseEntry
 from headway_service.sagemaker_api.outputs import has_templates
 from headway_service.store import transitions
-from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
+from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord, RecheckRecord
 from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.repository import find_job, find_team, retry_on_conflict
 from headway_service.tracking.outputs import OutputsUnusable, fill_in_outputs
@@ -72,6 +72,32 @@ class DependantNotifier:
         # Of a member, its array has to know, too.
         left = ended.model_copy(update={"dependants": ()})
         self._table.write([left.put() if ended.member_of else ended.forget()])
+
+    def compare_again(self, recheck: RecheckRecord) -> None:
+        """Have a job compute that waits for an equal one and can start before that, since one of them was changed.
+
+        Args:
+            recheck: the job that was changed.
+
+        Raises:
+            Conflict: a job keeps changing; the record stays for the next tick.
+        """
+        retry_on_conflict(partial(self._compare_again, recheck), otherwise=Conflict([0]))
+        self._table.write([recheck.forget()])
+
+    def _compare_again(self, recheck: RecheckRecord) -> None:
+        job = find_job(self._table, recheck.job_name)
+        if job is None or job.ending is not None:
+            return
+        names = [job.job_name] if job.twin else job.dependants
+        for waits in filter(None, (find_job(self._table, name) for name in names)):
+            if waits.held or waits.is_set_aside or [other for other, _ in waits.awaited] != [waits.twin]:
+                continue
+            team = find_team(self._table, waits.team) if waits.team else None
+            if writes := self._reuse.go_before(waits, team, self._access()):
+                self._table.write(writes)
+                logger.info("a job computes before an equal one", extra={"job": waits.job_name, "twin": waits.twin})
+                return
 
     def _notify_one(self, name: str, ended: EndedJobRecord) -> None:
         job = find_job(self._table, name)

@@ -151,6 +151,7 @@ class Executor:
         """
         self._launcher.update(ledger)
         notified = self._notify_dependants(ledger)
+        notified |= self._compare_again(ledger)
         due = self._pending(ledger)
         drained = [(each, pause) for each in ledger.attempts if (pause := ledger.drained(each)) is not None]
         self._settled(lambda: self._execute_all(due))
@@ -179,6 +180,19 @@ class Executor:
                 self.report.failed.append(ended.job_name)
                 logger.exception("the dependants of a job are not notified", extra={"job": ended.job_name})
         return notified
+
+    def _compare_again(self, ledger: Ledger) -> bool:
+        """Compare jobs with equal ones again that were changed. Returns whether there were any."""
+        compared = False
+        for recheck in ledger.rechecks:
+            if not self.has_time():
+                break
+            try:
+                self._dependants.compare_again(recheck)
+                compared = True
+            except Conflict:
+                self.report.rejected += 1
+        return compared
 
     def _settle_warm_pools(self, ledger: Ledger) -> bool:
         """Release what the policy does not keep, and ask about what is soon gone. Returns whether any changed."""

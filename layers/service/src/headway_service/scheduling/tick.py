@@ -23,6 +23,7 @@ from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.scheduling.executor import Decision, Executor, TickReport
 from headway_service.scheduling.giving_up import give_up, given_up
 from headway_service.scheduling.launcher import Launcher
+from headway_service.scheduling.unread_jobs import search_unread
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.marks import Marks
 
@@ -113,6 +114,7 @@ class Scheduler:
             note_failed=executor.report.failed.append,
         )
         report = executor.report
+        searched = False
         try:
             while report.rounds < MAX_ROUNDS and executor.has_time():
                 report.rounds += 1
@@ -125,15 +127,20 @@ class Scheduler:
                     continue
                 now_ms, machine_ms = self._clock(), self._machine_clock()
                 at_now = ledger.in_training_time(now_ms, machine_ms)
-                snapshot, plan = decide(self._table, at_now, now_ms, policy=policy)
+                snapshot, plan, cut = decide(self._table, at_now, now_ms, policy=policy)
                 _check_ledger(ledger, snapshot)
                 check_plan(snapshot, plan)
                 report.waiting = len(snapshot.waiting)
                 report.delayed = [each.for_job for each in plan.delayed]
                 waiting = {job.name: job for job in snapshot.waiting}
-                if executor.apply(Decision(plan=plan, ledger=ledger, waiting=waiting, decided_ms=now_ms)):
+                as_decided = executor.apply(Decision(plan=plan, ledger=ledger, waiting=waiting, decided_ms=now_ms))
+                has_found = False
+                if not searched and (cut or ledger.unread) and executor.has_time():
+                    searched = True
+                    has_found = search_unread(self._table, ledger, snapshot, cut, machine_ms)
+                if as_decided:
                     # All went as decided: another decision at this moment would find nothing more to do.
-                    if self._give_up(snapshot, ledger, configuration.give_up_ms, now_ms, executor):
+                    if has_found or self._give_up(snapshot, ledger, configuration.give_up_ms, now_ms, executor):
                         continue
                     if executor.has_time():
                         self._note_idle(ledger, snapshot, plan, machine_ms)

@@ -22,8 +22,9 @@ from headway_service.store.records.capacity.ledger import (
 from headway_service.store.records.capacity.spot_scores import SpotScoresRecord
 from headway_service.store.records.capacity.training_plan import PlanRecord
 from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.unread_jobs import UnreadJobsRecord
 from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
-from headway_service.store.records.dependency import EndedJobRecord
+from headway_service.store.records.dependency import EndedJobRecord, RecheckRecord
 
 MAX_LEDGER_ITEMS = 50_000
 """Most items that one read of the ledger returns: more than there ever are."""
@@ -38,10 +39,12 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "pause": ("pauses", PauseRecord),
     "plan": ("plans", PlanRecord),
     "pool": ("pools", PoolRecord),
+    "recheck": ("rechecks", RecheckRecord),
     "reservation": ("reservations", ReservationRecord),
     "rogue": ("rogues", UnmanagedJobRecord),
     "scores": ("all_spot_scores", SpotScoresRecord),
     "team": ("teams", TeamRecord),
+    "unread": ("unread", UnreadJobsRecord),
     "warm": ("warm_pools", WarmPoolRecord),
 }
 """The kinds of items of the ledger, by the begin of their keys: the member of :class:`Ledger`, and the record."""
@@ -66,12 +69,16 @@ class Ledger:
     warm_pools: tuple[WarmPoolRecord, ...] = ()
     #: Jobs that have ended, and whose dependants, or array, do not know.
     ended: tuple[EndedJobRecord, ...] = ()
+    #: Jobs that are to be compared with equal ones again.
+    rechecks: tuple[RecheckRecord, ...] = ()
     #: Arrays that have members left.
     arrays: tuple[OpenArrayRecord, ...] = ()
     #: Instances that are idle while jobs wait, as far as that is not counted.
     idle: tuple[IdleRecord, ...] = ()
     #: One item at most.
     all_spot_scores: tuple[SpotScoresRecord, ...] = ()
+    #: What is known of jobs behind the part of their queues that each decision reads.
+    unread: tuple[UnreadJobsRecord, ...] = ()
 
     @property
     def spot_scores(self) -> SpotScoresRecord | None:
@@ -119,6 +126,15 @@ class Ledger:
         if attempt.attempt_state is not AttemptState.LIVE:
             return None
         return next((each for each in self.pauses if each.stops and each.pool in attempt.demand), None)
+
+    def unread_of(self, pool: str, team: str) -> UnreadJobsRecord | None:
+        """What is known of the jobs behind the part of a queue that each decision reads; None for nothing.
+
+        Args:
+            pool: the pool of the queue.
+            team: its team; empty for jobs without a team.
+        """
+        return next((each for each in self.unread if (each.pool, each.team) == (pool, team)), None)
 
     def reservation_of(self, job: str) -> ReservationRecord | None:
         """The reservation of a job."""

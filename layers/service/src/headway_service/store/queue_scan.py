@@ -18,7 +18,8 @@ from headway_service.ports.table import Table
 from headway_service.store.records.queue_entry import QueueEntry
 
 MAX_QUEUE_READS = 1000
-"""Most entries of one queue that a decision reads; jobs behind them wait for a later decision."""
+"""Most entries of one queue that a decision reads from its front. If they do not settle which jobs start,
+:mod:`headway_service.scheduling.unread_jobs` searches behind them."""
 
 
 PAGE = 8
@@ -46,6 +47,10 @@ class QueueScan:
         team: its team; empty for jobs without a team.
         now_ms: the time of the decision.
         policy: the rules to decide by.
+
+    Attributes:
+        is_cut: whether the scan has come to its limit, so that jobs behind it were not read.
+        last: the sort key of the last job that was read, if they are read in the order of sort keys; otherwise empty.
     """
 
     def __init__(self, table: Table, pool: str, team: str, now_ms: int, policy: Policy) -> None:
@@ -58,6 +63,8 @@ class QueueScan:
         self._cap = policy.ageing.cap if policy.ageing is not None else 0
         self._page = PAGE
         self._left = MAX_QUEUE_READS
+        self.is_cut = False
+        self.last = ""
         #: Entries that were read and not yet scanned, by priority, and the first job of each priority by rank.
         self._read: dict[int, deque[WaitingJob]] = {}
         self._first: list[tuple[int, int, str, int]] = []
@@ -90,13 +97,13 @@ class QueueScan:
 
     def _as_stored(self) -> Iterator[WaitingJob]:
         """The jobs as they are stored, which is the rank order if every job has the priority that was given."""
-        after, ended = "", False
+        ended = False
         while not ended:
-            entries, ended = self._query(after=after)
+            entries, ended = self._query(after=self.last)
             for entry in entries:
                 yield entry.waiting()
             if entries:
-                after = entries[-1].key().sk
+                self.last = entries[-1].key().sk
 
     def _could_be_next(self, priority: int) -> bool:
         """Whether a job of this given priority, or of a lower one, could rank before all jobs that were read."""
@@ -143,6 +150,7 @@ class QueueScan:
         """The next entries, and whether there are no more, or no more may be read."""
         limit = min(self._page, self._left)
         if not limit:
+            self.is_cut = True
             return [], True
         items = self._table.query(self._partition, prefix=prefix, after=after, limit=limit)
         self._left -= len(items)

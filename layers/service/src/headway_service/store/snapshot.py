@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 
 from headway.model import Allocation, Alternative, Demand, Snapshot, WaitingJob
 from headway.policy import DEFAULT_POLICY, Policy
 from headway.refusals import Cause, FailedLaunches, is_unlaunchable
-from headway.scheduling.alternatives import in_pools, pools_of
+from headway.scheduling.alternatives import pools_of
 from headway.scheduling.equals.current import current_turn_ms
 from headway.scheduling.equals.victims import least_measure, may_give_way, measure, takes_part
 from headway.scheduling.ordering import (
@@ -19,12 +19,23 @@ from headway.scheduling.ordering import (
     rank,
     running_priority,
 )
-from headway_service.ports.table import Table
+from headway_service.ports.table import Key, Table
 from headway_service.store.ledger import Ledger
+from headway_service.store.queue_bounds import CutQueue, QueueBounds
 from headway_service.store.queue_scan import PAGE, WIDE_PAGE, QueueScan
 from headway_service.store.records.capacity.ledger import PoolRecord
+from headway_service.store.records.capacity.unread_jobs import UnreadJobsRecord
 from headway_service.store.records.listed_job import ListedJob
+from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.repository import find_job
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QueuesRead:
+    """The snapshot that a decision is made from, and the queues that hold more than it shows."""
+
+    snapshot: Snapshot
+    cut: tuple[CutQueue, ...]
 
 
 def read_snapshot(
@@ -37,6 +48,30 @@ def read_snapshot(
     heads: int = 0,
     passing: Collection[str] | None = None,
 ) -> Snapshot:
+    """Read the snapshot of :func:`read_queues`.
+
+    Args:
+        table: see :func:`read_queues`, as all others.
+        ledger: the ledger.
+        now_ms: the time of the decision.
+        policy: the rules to decide by.
+        also: jobs to include.
+        heads: the fewest jobs of each queue.
+        passing: pools in which jobs may pass others.
+    """
+    return read_queues(table, ledger, now_ms, policy=policy, also=also, heads=heads, passing=passing).snapshot
+
+
+def read_queues(
+    table: Table,
+    ledger: Ledger,
+    now_ms: int,
+    *,
+    policy: Policy = DEFAULT_POLICY,
+    also: Iterable[ListedJob] = (),
+    heads: int = 0,
+    passing: Collection[str] | None = None,
+) -> QueuesRead:
     """Read the snapshot that a decision is made from.
 
     There is one queue per team and pool. Of each queue, jobs are read from the front until together they demand more
@@ -47,7 +82,9 @@ def read_snapshot(
     A team that holds less of a pool than its guarantee gets the rest for jobs that the guarantee covers, and these pass
     larger jobs of their own team. So in such a queue the scan also searches for covered jobs further back.
 
-    The number of reads depends on pools, teams and the window, not on the number of waiting jobs.
+    The number of reads depends on pools, teams and the window, not on the number of waiting jobs. If jobs that cannot
+    start fill all that is read of a queue, the snapshot has the jobs that were found behind them
+    (:mod:`headway_service.scheduling.unread_jobs`).
 
     Args:
         table: the table.
@@ -66,6 +103,7 @@ def read_snapshot(
         for pool in ledger.pools
     }
     waiting: dict[str, WaitingJob] = {}
+    cut: list[CutQueue] = []
     share = -(-policy.backfill_window // (len(sizes) * len(ledger.queue_teams))) if policy.backfill and sizes else 0
     allocations = (
         *(attempt.allocation() for attempt in ledger.attempts),
@@ -88,9 +126,15 @@ def read_snapshot(
         behind = share if passed else policy.reserved_heads - 1
         for team in ledger.queue_teams:
             queue = QueueScan(table, pool, team, now_ms, policy)
+            limit = policy.team(team).limit
+            most = {each: min(count, limit.get(each, count)) for each, count in startable.items()}
+            bounds = QueueBounds(pool=pool, team=team, most=most, unused=unused[team])
             reach = min(size, startable[pool])
-            for job in _candidates(queue, startable, reach, reachable, unused[team], share=behind, heads=heads):
-                waiting[job.name] = job
+            found, rest = _candidates(queue, bounds, reach, reachable, share=behind, heads=heads)
+            if rest is not None:
+                cut.append(rest)
+                found += filter(rest.may_start, _behind(table, ledger.unread_of(pool, team)))
+            waiting |= {job.name: job for job in found}
     for record in also:
         if record.is_queued and record.job_name not in waiting:
             waiting[record.job_name] = record.waiting()
@@ -104,7 +148,7 @@ def read_snapshot(
     # running; if it waits again, the next decision includes it.
     for attempt in ledger.attempts:
         waiting.pop(attempt.job_name, None)
-    return Snapshot(
+    snapshot = Snapshot(
         now_ms=now_ms,
         pools=sizes,
         allocations=allocations,
@@ -115,6 +159,16 @@ def read_snapshot(
         calendars={pool: calendar.calendar(now_ms) for pool, calendar in calendars.items() if pool in sizes},
         spot_scores=dict(ledger.spot_scores.fresh(now_ms)) if ledger.spot_scores is not None else {},
     )
+    return QueuesRead(snapshot=snapshot, cut=tuple(cut))
+
+
+def _behind(table: Table, unread: UnreadJobsRecord | None) -> list[WaitingJob]:
+    """The jobs that were found behind the first ones of a queue, and are still there."""
+    if unread is None or not unread.found:
+        return []
+    partition = QueueEntry.partition(unread.pool, unread.team)
+    items = table.get_all([Key(partition, each) for each in unread.found])
+    return [QueueEntry.parse(item).waiting() for item in items]
 
 
 def _afresh(waiting: Iterable[WaitingJob], ledger: Ledger, sizes: Demand) -> Iterator[WaitingJob]:
@@ -269,33 +323,32 @@ def _unused_guarantee(team: str, allocations: Iterable[Allocation], policy: Poli
 
 def _candidates(
     queue: QueueScan,
-    sizes: Mapping[str, int],
+    bounds: QueueBounds,
     reach: int,
     reachable: _Reachable,
-    unused: Mapping[str, int],
     *,
     share: int,
     heads: int,
-) -> list[WaitingJob]:
+) -> tuple[list[WaitingJob], CutQueue | None]:
     """The first jobs of a queue: all that could get instances, the next one, and ``share`` more; at least ``heads``.
 
     Some jobs cannot start: those that demand more than the size of a pool or than the limit of their team (since that
     was reduced), or a paused pool. They must not hide the jobs behind them. Jobs that would borrow must not hide those
-    that fit into ``unused``, the part of the guarantee that the team does not hold: of these the queue gives as many as
-    could get all of it, and one more.
+    that fit into the part of the guarantee that the team does not hold: of these the queue gives as many as could get
+    all of it, and one more.
 
     Args:
         queue: the queue.
-        sizes: the largest size that each pool has from now on; 0 for a paused one.
+        bounds: what its jobs may demand.
         reach: the instances of the queue's pool that jobs could get now.
         reachable: the part of them that jobs of a priority could get.
-        unused: the part of the team's guarantee that it does not hold, per pool.
         share: jobs to read behind those that could get instances.
         heads: the fewest jobs to read.
+
+    Returns:
+        The jobs, and the queue if these came to the limit of what is read before they were all of that.
     """
-    pool, team = queue.pool, queue.team
-    limit = queue.policy.team(team).limit
-    most = {each: min(size, limit.get(each, size)) for each, size in sizes.items()}
+    pool, team, unused = bounds.pool, bounds.team, bounds.unused
     found: list[WaitingJob] = []
     fitting = filled = beyond = covered = 0
     left = dict(unused)
@@ -304,16 +357,13 @@ def _candidates(
     queue.set_page_size(page)
     if not reach:
         # No job can start, so only the requested number is read.
-        return list(islice(queue.jobs(), heads))
+        return list(islice(queue.jobs(), heads)), None
     enough = False
     for job in queue.jobs():
-        # In each queue it counts with the alternative that it is there for.
-        demand = in_pools(job, (pool,)).demand if job.alternatives else job.demand
+        demand = bounds.demand(job)
         # One that is unlaunchable must not hide those behind it, either: nobody waits for it.
-        fits = all(count <= most.get(each, 0) for each, count in demand.items()) and not is_unlaunchable(
-            job.failed, queue.now_ms
-        )
-        is_covered = fits and all(count <= unused.get(each, 0) for each, count in demand.items())
+        fits = bounds.fits(demand) and not is_unlaunchable(job.failed, queue.now_ms)
+        is_covered = fits and bounds.covers(demand)
         if is_covered:
             covered += demand[pool]
             if all(count <= left[each] for each, count in demand.items()):
@@ -332,8 +382,8 @@ def _candidates(
             filled += demand[pool] if fills else 0
             if filled > reach and beyond >= share and fitting >= heads:
                 if unused.get(pool, 0) <= 0 or (left[pool] <= 0 and covered > unused[pool]):
-                    break
+                    return found, None
                 if not enough:
                     enough = True
                     queue.set_page_size(WIDE_PAGE)
-    return found
+    return found, CutQueue(bounds=bounds, after=queue.last, only_covered=enough) if queue.is_cut else None

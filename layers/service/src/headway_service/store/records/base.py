@@ -58,3 +58,7 @@ class ReasonRecord(Record):
     def of(cls, reason: Reason) -> ReasonRecord:
         """The record of a reason."""
         return cls(code=reason.code, message=reason.message, jobs=reason.jobs)
+
+    def reason(self) -> Reason:
+        """The reason in the record."""
+        return Reason(code=self.code, message=self.message, jobs=self.jobs)

@@ -57,3 +57,26 @@ class EndedJobRecord(Record):
     def forget(self) -> Delete:
         """The write that removes it. It never changes, so two ticks may both remove it."""
         return Delete(key=self.key(self.job_name))
+
+
+class RecheckRecord(Record):
+    """A job that waits for an equal one, or for which equal ones wait, after a change: another may start first now.
+
+    It is written with the change, and removed by the tick that has compared them. As it is part of the ledger, each
+    tick reads it without looking for it.
+    """
+
+    job_name: str
+
+    def key(self) -> Key:
+        """Where it is kept."""
+        return Key(LEDGER, f"recheck#{self.job_name}")
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        key = self.key()
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+    def forget(self) -> Delete:
+        """The write that removes it."""
+        return Delete(key=self.key())

@@ -22,7 +22,7 @@ from headway_service.sagemaker_api.alternatives import with_members
 from headway_service.sagemaker_api.sweeps import member_alternative, member_request
 from headway_service.store.records.array import MembersRecord
 from headway_service.store.records.base import ReasonRecord, Record
-from headway_service.store.records.dependency import EndedJobRecord
+from headway_service.store.records.dependency import EndedJobRecord, RecheckRecord
 from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.listed_job import SUMMARY, ListedJob
 from headway_service.store.records.queue_entry import QueueEntry, owner_hash, waiting_of
@@ -267,6 +267,12 @@ class JobRecord(ListedJob):
             }
             ended = ended.model_copy(update=result)
         return [ended.put()]
+
+    def recheck(self) -> list[Put]:
+        """The write that lets the next tick compare it with equal jobs again, if it waits for one or they for it."""
+        if self.twin or (self.computes_for_others and self.dependants and self.job_state in WAITING):
+            return [RecheckRecord(job_name=self.job_name).put()]
+        return []
 
     def on(self, alternative: int) -> JobRecord:
         """The job on one of its alternatives, if it may choose: an attempt gets its fields from it."""

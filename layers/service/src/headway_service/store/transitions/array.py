@@ -240,6 +240,8 @@ def set_aside(
             *leave_queue(member),
             *(entry.put() for entry in leaving.queue_entries()),
             *(free(reservation) if reservation else []),
+            # An equal job that waits for it may start before it now.
+            *([] if member.twin else member.recheck()),
         ],
     )
 

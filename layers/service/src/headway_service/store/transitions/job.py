@@ -196,7 +196,10 @@ def hold(
         now_ms: now.
     """
     moved = note_step(job, job.job_state, reason, now_ms, held=True)
-    return moved, [moved.put(was=job.version), *leave_queue(job), *(free(reservation) if reservation else [])]
+    reserved = free(reservation) if reservation else []
+    # An equal job that waits for it may start before it now.
+    recheck = [] if job.twin else job.recheck()
+    return moved, [moved.put(was=job.version), *leave_queue(job), *reserved, *recheck]
 
 
 def release(
@@ -214,6 +217,7 @@ def release(
     moved = note_step(job.without_failed(), job.job_state, reason, now_ms, held=False)
     return moved, [
         moved.put(was=job.version),
+        *moved.recheck(),
         *(entry.put() for entry in moved.queue_entries()),
         *(keep_team(job.team, team, machine_ms) if job.team else []),
     ]
@@ -408,7 +412,7 @@ def change_priority(
     if attempt:
         writes.append(change_attempt(attempt, priority=priority).put(was=attempt.version))
     else:
-        writes += [*leave_queue(job), *(entry.put() for entry in moved.queue_entries())]
+        writes += [*leave_queue(job), *(entry.put() for entry in moved.queue_entries()), *moved.recheck()]
     return moved, writes
 
 

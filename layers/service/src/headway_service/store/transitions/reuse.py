@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from headway import reasons
 from headway.lifecycle import JobTrigger
 from headway.reasons import Reason
 from headway_service.ports.table import Absent, Equals, Put, Update, Write
+from headway_service.store.records.capacity.ledger import ReservationRecord, TeamRecord
 from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
 from headway_service.store.records.job import JobRecord, request_item, request_key
 from headway_service.store.records.reuse import ComputedRecord, ReuseRecord
 from headway_service.store.transitions.dependency import add_dependant, closed
-from headway_service.store.transitions.shared import expire_request, leave_queue, move_job, note_step
+from headway_service.store.transitions.ledger import free
+from headway_service.store.transitions.shared import expire_request, keep_team, leave_queue, move_job, note_step
 
 
 def accept_reused(
@@ -100,6 +103,68 @@ def claim_computation(job: str, key: str, known: ComputedRecord | None) -> Write
     if known is None:
         return computed.put(requires=Absent())
     return computed.put(requires=Equals("jobName", known.job_name))
+
+
+def give_way_to_twin(source: JobRecord, reservation: ReservationRecord | None, twin: str, now_ms: int) -> list[Write]:
+    """A job that was to compute for equal ones, and has not started, waits for another one that goes before it.
+
+    Fails if it has changed since it was read: it may have started.
+
+    Args:
+        source: the job, which had no attempt. If it is a member of an array, it is set aside.
+        reservation: its reservation.
+        twin: the name of the job that computes from now on.
+        now_ms: now.
+    """
+    reason = reasons.waits_for_twin(twin)
+    depends_on = (*source.depends_on, DependencyRecord.on_twin(twin))
+    moved = note_step(source, source.job_state, reason, now_ms, depends_on=depends_on, reuse=_for_itself(source.reuse))
+    if source.held:
+        # It still waits for the same reason.
+        moved = moved.model_copy(update={"reason": source.reason})
+    writes: list[Write] = [moved.put(was=source.version)]
+    if source.queue_keys() != moved.queue_keys():
+        writes += [*leave_queue(source), *(entry.put() for entry in moved.queue_entries())]
+    return [*writes, *(free(reservation) if reservation else [])]
+
+
+def go_before_twin(
+    job: JobRecord, team: TeamRecord | None, reason: Reason, now_ms: int, *, machine_ms: int
+) -> list[Write]:
+    """A job that waited for an equal one enters its queues, as it can start before that.
+
+    Args:
+        job: the job, which waits for nothing else, as it computes.
+        team: the team of the job; None if the job has none, or the ledger no longer has it.
+        reason: why.
+        now_ms: the training time, ms: its entry time.
+        machine_ms: the machine time, ms.
+    """
+    depends_on = tuple(each for each in job.depends_on if each.job_name != job.twin)
+    entered: dict[str, Any] = {"entry_time": now_ms, "accepted_ms": job.accepted_time}
+    moved = note_step(job, job.job_state, reason, now_ms, depends_on=depends_on, **entered)
+    return [
+        moved.put(was=job.version),
+        *leave_queue(job),
+        *(entry.put() for entry in moved.queue_entries()),
+        *(keep_team(job.team, team, machine_ms) if job.team else []),
+    ]
+
+
+def compute_alone(source: JobRecord) -> Write:
+    """A job that was to compute for equal ones, and has not started, computes for nobody else from now on.
+
+    Fails if it has changed since it was read: it may have started.
+
+    Args:
+        source: the job.
+    """
+    changes = {"reuse": _for_itself(source.reuse), "version": source.version + 1}
+    return source.model_copy(update=changes).put(was=source.version)
+
+
+def _for_itself(reuse: ReuseRecord | None) -> ReuseRecord:
+    return ReuseRecord(unpinned=reuse is not None and reuse.unpinned)
 
 
 def note_outputs(known: ComputedRecord, outputs: str, expires_at: int | None) -> tuple[ComputedRecord, Write]:
