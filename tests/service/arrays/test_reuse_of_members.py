@@ -21,7 +21,7 @@ from headway_service.store.records.array import ArrayRecord, MembersRecord
 from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.repository import find_job, get_job
 from headway_service.testing.memory_objects import MemoryObjects
-from tests.service.world import ADA, BOB, ROOT, World, on, request
+from tests.service.world import ADA, BOB, ROOT, World, isolation, on, request
 
 IMAGE = f"123456789012.dkr.ecr.eu-west-1.amazonaws.com/t@sha256:{'a' * 64}"
 JOB_S = 1000
@@ -248,13 +248,13 @@ def test_shared_inputs_are_read_again_in_the_next_round_of_a_tick(world: World):
         world.table,
         clock=world.clock,
         machine_clock=world.machine_clock,
-        has_time=lambda: True,
+        left_ms=lambda: 1000,
         retention_s=3600,
         reserved_heads=1,
         metrics_of=lambda _: {},
         reuse=world.container.reuse,
         access=world.configured().access_rules,
-        note_failed=lambda _: None,
+        isolation=isolation(),
     )
     sweep(world, "second", 2)
     advancer.advance(read_ledger(world.table))

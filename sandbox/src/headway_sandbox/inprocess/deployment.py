@@ -35,7 +35,7 @@ from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
-from headway_service.scheduling.executor import TickReport
+from headway_service.scheduling.report import TickReport
 from headway_service.settings import Settings
 from headway_service.testing.inline_calls import InlineCalls
 from headway_service.testing.memory_config import MemoryConfiguration

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 from headway.model import Snapshot
 from headway.plan import Plan, Release, Start
 from headway.policy import Policy
 from headway.scheduling.alternatives import pools_of
 from headway.scheduling.scheduler import schedule
 from headway.vectors import plus, total
+from headway_service.errors import UnreadableRecord
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger
 from headway_service.store.snapshot import read_snapshot
 
 
-def decide(table: Table, ledger: Ledger, now_ms: int, *, policy: Policy) -> tuple[Snapshot, Plan]:
+def decide(
+    table: Table,
+    ledger: Ledger,
+    now_ms: int,
+    *,
+    policy: Policy,
+    passed_over: Collection[str] = (),
+    note_unreadable: Callable[[UnreadableRecord], None] = lambda _: None,
+) -> tuple[Snapshot, Plan]:
     """Decide on the first jobs of the queues, and on jobs behind them where these may pass.
 
     Usually the first jobs use all free instances, so no job behind them can start, and the rest of a long queue is
@@ -24,27 +35,35 @@ def decide(table: Table, ledger: Ledger, now_ms: int, *, policy: Policy) -> tupl
         ledger: what :func:`headway_service.store.ledger.read_ledger` gave.
         now_ms: the moment of the decision.
         policy: the rules to decide under.
+        passed_over: jobs that are not considered.
+        note_unreadable: is told of each job that is left out as its record cannot be read.
 
     Returns:
         The snapshot and the decision, without explanations for waiting jobs.
     """
-    snapshot, plan = _decision(table, ledger, now_ms, policy, frozenset())
+
+    def decision(passing: frozenset[str] | None) -> tuple[Snapshot, Plan]:
+        snapshot = read_snapshot(
+            table,
+            ledger,
+            now_ms,
+            policy=policy,
+            passing=passing,
+            passed_over=passed_over,
+            note_unreadable=note_unreadable,
+        )
+        return snapshot, schedule(snapshot, explain=False)
+
+    snapshot, plan = decision(frozenset())
     if not policy.backfill:
         return snapshot, plan
     passing = _passable(snapshot, plan)
     if passing:
-        snapshot, plan = _decision(table, ledger, now_ms, policy, passing)
+        snapshot, plan = decision(passing)
         if not _passable(snapshot, plan) <= passing:
             # To add pool after pool would take as many decisions as there are pools.
-            snapshot, plan = _decision(table, ledger, now_ms, policy, None)
+            snapshot, plan = decision(None)
     return snapshot, plan
-
-
-def _decision(
-    table: Table, ledger: Ledger, now_ms: int, policy: Policy, passing: frozenset[str] | None
-) -> tuple[Snapshot, Plan]:
-    snapshot = read_snapshot(table, ledger, now_ms, policy=policy, passing=passing)
-    return snapshot, schedule(snapshot, explain=False)
 
 
 def _passable(snapshot: Snapshot, plan: Plan) -> frozenset[str]:

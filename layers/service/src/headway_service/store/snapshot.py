@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate, islice
 
@@ -18,6 +18,7 @@ from headway.scheduling.ordering import (
     rank,
     running_priority,
 )
+from headway_service.errors import UnreadableRecord
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger
 from headway_service.store.queue_scan import PAGE, WIDE_PAGE, QueueScan
@@ -35,6 +36,8 @@ def read_snapshot(
     also: Iterable[ListedJob] = (),
     heads: int = 0,
     passing: Collection[str] | None = None,
+    passed_over: Collection[str] = (),
+    note_unreadable: Callable[[UnreadableRecord], None] = lambda _: None,
 ) -> Snapshot:
     """Read the snapshot that a decision is made from.
 
@@ -57,6 +60,8 @@ def read_snapshot(
         heads: the fewest jobs to read from the front of each queue.
         passing: pools in which jobs may pass those ahead of them, so that the window is read; None for all pools that
             are not full.
+        passed_over: jobs that are not considered.
+        note_unreadable: is told of each job that is left out as its record cannot be read.
     """
     calendars = {each.pool: each for each in ledger.calendars}
     # A size that is due and not applied yet counts if it is the smaller one.
@@ -70,6 +75,7 @@ def read_snapshot(
         *(attempt.allocation() for attempt in ledger.attempts),
         *(rogue.allocation() for rogue in ledger.rogues if rogue.charged),
         *(pool.allocation() for pool in ledger.warm_pools),
+        *ledger.unreadable_allocations,
     )
     unused = {team: _unused_guarantee(team, allocations, policy) for team in ledger.queue_teams}
     pauses = {pool: pause.pause() for pool in sizes if (pause := ledger.pause_of(pool)) is not None}
@@ -86,7 +92,7 @@ def read_snapshot(
         passed = held < size and (passing is None or pool in passing)
         behind = share if passed else policy.reserved_heads - 1
         for team in ledger.queue_teams:
-            queue = QueueScan(table, pool, team, now_ms, policy)
+            queue = QueueScan(table, pool, team, now_ms, policy, passed_over, note_unreadable)
             reach = min(size, startable[pool])
             for job in _candidates(queue, startable, reach, reachable, unused[team], share=behind, heads=heads):
                 waiting[job.name] = job
@@ -95,8 +101,12 @@ def read_snapshot(
             waiting[record.job_name] = record.waiting()
     # A reservation stays with its job wherever that is in the queue, so the snapshot needs the job.
     owed = {each.job_name for each in ledger.reservations} | {each.freed_for for each in allocations if each.freed_for}
-    for name in sorted(owed - waiting.keys()):
-        owner = find_job(table, name)
+    for name in sorted(owed - waiting.keys() - set(passed_over)):
+        try:
+            owner = find_job(table, name)
+        except UnreadableRecord as error:
+            note_unreadable(error)
+            continue
         if owner is not None and owner.is_queued:
             waiting[name] = owner.waiting()
     # The ledger is read before the queues: a job that moves from one to the other in between is in both. It counts as
