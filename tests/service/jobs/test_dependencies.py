@@ -428,7 +428,7 @@ def test_a_tick_that_is_interrupted_notifies_the_other_dependants_later(
 
     monkeypatch.setattr(transitions, "meet_dependency", meet)
     report = world.tick()
-    assert (report.rejected, report.started) == (1, ["b"])
+    assert (report.rejected, report.started, report.failed) == (3, ["b"], ["c"])
     assert [each.job_name for each in ended(world)] == ["prepare"]
     monkeypatch.undo()
     assert world.tick().started == ["c"]

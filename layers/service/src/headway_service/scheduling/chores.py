@@ -115,7 +115,8 @@ class Chores:
     def _finish(self, ledger: Ledger) -> bool:
         """Finish what earlier ticks have left, and stop attempts in drained pools. Returns whether anything changed."""
         notified = self._notify_dependants(ledger)
-        executed = self._executor.execute_left(ledger, self._has_time)
+        execute = partial(self._executor.execute_left, ledger, self._has_time)
+        executed = self._isolation.do("launches and stops", "attempts", execute).reads_again
         drained = self._executor.drain(ledger, self._has_time)
         return notified or executed or drained or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 
 from headway.model import Snapshot
 from headway.plan import Plan, Release, Start
@@ -41,29 +42,30 @@ def decide(
     Returns:
         The snapshot and the decision, without explanations for waiting jobs.
     """
-
-    def decision(passing: frozenset[str] | None) -> tuple[Snapshot, Plan]:
-        snapshot = read_snapshot(
-            table,
-            ledger,
-            now_ms,
-            policy=policy,
-            passing=passing,
-            passed_over=passed_over,
-            note_unreadable=note_unreadable,
-        )
-        return snapshot, schedule(snapshot, explain=False)
-
-    snapshot, plan = decision(frozenset())
+    read = partial(
+        read_snapshot,
+        table,
+        ledger,
+        now_ms,
+        policy=policy,
+        passed_over=passed_over,
+        note_unreadable=note_unreadable,
+    )
+    snapshot, plan = _decision(read, frozenset())
     if not policy.backfill:
         return snapshot, plan
     passing = _passable(snapshot, plan)
     if passing:
-        snapshot, plan = decision(passing)
+        snapshot, plan = _decision(read, passing)
         if not _passable(snapshot, plan) <= passing:
             # To add pool after pool would take as many decisions as there are pools.
-            snapshot, plan = decision(None)
+            snapshot, plan = _decision(read, None)
     return snapshot, plan
+
+
+def _decision(read: Callable[..., Snapshot], passing: frozenset[str] | None) -> tuple[Snapshot, Plan]:
+    snapshot = read(passing=passing)
+    return snapshot, schedule(snapshot, explain=False)
 
 
 def _passable(snapshot: Snapshot, plan: Plan) -> frozenset[str]:

@@ -61,7 +61,7 @@ class DependantNotifier:
     def notify(self, ended: EndedJobRecord, has_time: Callable[[], bool]) -> bool:
         """Notify all dependants of a job of its end, each by itself.
 
-        As long as one of them is not, the record of the end stays for the next tick.
+        The record of the end stays for the next tick with those that are not.
 
         Args:
             ended: the job.
@@ -71,18 +71,23 @@ class DependantNotifier:
             Whether anything has changed.
         """
         outputs = self._isolation.do("the outputs of a job", ended.job_name, partial(self._settle, ended))
-        changed, all_done = False, outputs is not Outcome.CONFLICT
-        for name in ended.dependants if all_done else ():
+        if outputs is Outcome.CONFLICT:
+            return True
+        done: set[str] = set()
+        changed = False
+        for name in ended.dependants:
             if not has_time():
-                return changed
+                break
             outcome = self._isolation.do("a dependant", name, partial(self._notify_one, name, ended))
             changed |= outcome.reads_again
-            all_done &= outcome.is_done
-        if not all_done:
-            return changed or outputs is Outcome.CONFLICT
+            if outcome.is_done:
+                done.add(name)
+        left = tuple(name for name in ended.dependants if name not in done)
+        if left == ended.dependants and left:
+            return changed
         # Of a member, its array has to know, too.
-        left = ended.model_copy(update={"dependants": ()})
-        self._table.write([left.put() if ended.member_of else ended.forget()])
+        stays = ended.model_copy(update={"dependants": left})
+        self._table.write([stays.put() if left or ended.member_of else ended.forget()])
         return True
 
     def _settle(self, ended: EndedJobRecord) -> bool:

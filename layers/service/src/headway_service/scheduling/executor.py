@@ -306,7 +306,11 @@ class Executor:
                 return False
             as_decided &= self._settle_before(launches=self._launcher.needs_call(attempt))
             # The pool may back off by now.
-            as_decided &= self._is_pending(attempt) and self._execute(attempt)
+            if self._is_pending(attempt):
+                begun = self._isolation.do(_ATTEMPT, attempt.attempt_name, partial(self._execute, attempt))
+                as_decided &= begun is Outcome.CHANGED
+            else:
+                as_decided = False
         return as_decided
 
     def _is_pending(self, attempt: AttemptRecord) -> bool:
@@ -334,23 +338,20 @@ class Executor:
 
     def _reconcile(self, attempt: AttemptRecord, step: Callable[[AttemptRecord, int], bool]) -> bool:
         """Do a step to reconcile an attempt. Returns whether it went as decided."""
-
-        def reconcile() -> bool:
-            try:
-                return step(attempt, self._clock())
-            except InvalidTransition as error:
-                # Its job was changed meanwhile.
-                raise Conflict([0]) from error
-            except OutcomeUnknown as error:
-                self.report.unclear += 1
-                self._unclear.add(attempt.attempt_name)
-                logger.warning(
-                    "no clear answer",
-                    extra={"job": attempt.job_name, "attempt": attempt.attempt_name, "error": str(error)},
-                )
-                return False
-
-        return self._isolation.do(_ATTEMPT, attempt.attempt_name, reconcile) is Outcome.CHANGED
+        try:
+            return step(attempt, self._clock())
+        except (Conflict, InvalidTransition) as error:
+            self._isolation.conflicted(_ATTEMPT, attempt.attempt_name, error)
+        except UnreadableRecord as error:
+            self._isolation.leave_alone(_ATTEMPT, attempt.attempt_name, error)
+        except OutcomeUnknown as error:
+            self.report.unclear += 1
+            self._unclear.add(attempt.attempt_name)
+            logger.warning(
+                "no clear answer",
+                extra={"job": attempt.job_name, "attempt": attempt.attempt_name, "error": str(error)},
+            )
+        return False
 
     def _drain(self, attempt: AttemptRecord, pause: PauseRecord) -> bool:
         try:

@@ -108,9 +108,12 @@ class Ledger:
         """What unreadable items of a kind are about: attempts, jobs or pools."""
         return frozenset(each.name for each in self.unreadable if each.kind == kind)
 
-    @property
-    def unreadable_allocations(self) -> tuple[Allocation, ...]:
-        """What unreadable items hold, as the scheduler sees it."""
+    def unreadable_allocations(self, now_ms: int) -> tuple[Allocation, ...]:
+        """What unreadable items hold, as the scheduler sees it.
+
+        Args:
+            now_ms: the training time, ms.
+        """
         if not any(each.holds for each in self.unreadable):
             return ()
         held = total(
@@ -122,7 +125,7 @@ class Ledger:
             )
         )
         unexplained = positive({each.pool: each.size - each.free - held.get(each.pool, 0) for each in self.pools})
-        return tuple(unreadable_allocations(self.unreadable, unexplained))
+        return tuple(unreadable_allocations(self.unreadable, unexplained, now_ms))
 
     def pause_of(self, pool: str) -> PauseRecord | None:
         """The pause of a pool: its own, or else the pause of all pools. None if it is not paused.

@@ -75,7 +75,7 @@ def read_snapshot(
         *(attempt.allocation() for attempt in ledger.attempts),
         *(rogue.allocation() for rogue in ledger.rogues if rogue.charged),
         *(pool.allocation() for pool in ledger.warm_pools),
-        *ledger.unreadable_allocations,
+        *ledger.unreadable_allocations(now_ms),
     )
     unused = {team: _unused_guarantee(team, allocations, policy) for team in ledger.queue_teams}
     pauses = {pool: pause.pause() for pool in sizes if (pause := ledger.pause_of(pool)) is not None}

@@ -18,6 +18,10 @@ from headway_service.ports.table import Item
 _HOLDING = frozenset({"attempt", "reservation", "rogue", "warm"})
 """The kinds of items that hold instances, by the begin of their keys."""
 
+_LONGEST_MS = 28 * 86_400_000
+"""No training job runs longer, ms (API reference, StoppingCondition, MaxRuntimeInSeconds). So those that end before may
+pass jobs that wait for what cannot be read."""
+
 UNREADABLE_PAUSE = "the record of its pause, its calendar or its training plan cannot be read"
 
 
@@ -65,35 +69,37 @@ class UnreadableItem:
 
 
 def unreadable_allocations(
-    unreadable: Iterable[UnreadableItem], unexplained: Mapping[str, int]
+    unreadable: Iterable[UnreadableItem], unexplained: Mapping[str, int], now_ms: int
 ) -> Iterator[Allocation]:
-    """What items hold that cannot be read, as the scheduler sees it: nobody can take it, and no end of it is known.
+    """What items hold that cannot be read, as the scheduler sees it: nobody can take it, and when it ends is not known.
 
     A limit of a team counts what its items seem to hold.
 
     Args:
         unreadable: the items.
         unexplained: instances that are held by no item that can be read, per pool.
+        now_ms: now.
     """
     left = dict(unexplained)
     for each in unreadable:
         takes = positive({pool: min(count, left.get(pool, 0)) for pool, count in each.demand.items()})
         if each.holds and takes:
             left = minus(left, takes)
-            yield _allocation(f"{each.kind}#{each.name}", takes, each.team)
+            yield _allocation(f"{each.kind}#{each.name}", takes, each.team, now_ms)
     if rest := positive(left):
-        yield _allocation("unreadable#", rest, UNMANAGED_TEAM)
+        yield _allocation("unreadable#", rest, UNMANAGED_TEAM, now_ms)
 
 
-def _allocation(name: str, demand: Mapping[str, int], team: str) -> Allocation:
+def _allocation(name: str, demand: Mapping[str, int], team: str, now_ms: int) -> Allocation:
     # No job and no attempt has such a name.
     return Allocation(
         job=name,
         attempt=name,
         demand=demand,
         priority=MAX_PRIORITY,
-        since_ms=0,
+        since_ms=now_ms,
         team=team,
+        limit_ms=_LONGEST_MS,
         preemptible=False,
         outside=name,
     )

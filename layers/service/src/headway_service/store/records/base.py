@@ -40,10 +40,15 @@ class Record(BaseModel):
             UnreadableRecord: the item is damaged, or of another schema version.
         """
         try:
-            return cls.model_validate(upgrade(item))
+            return cls.model_validate(cls.unfolded(upgrade(item)))
         except ValidationError as error:
             wrong = ", ".join(sorted({".".join(map(str, each["loc"])) for each in error.errors()}))
             raise UnreadableRecord(f"{name_of(item)} is damaged: {wrong}") from error
+
+    @classmethod
+    def unfolded(cls, item: Item) -> Item:
+        """The attributes of an item, where they are not stored as they are."""
+        return item
 
     def fields(self) -> dict[str, Any]:
         """The attributes of the item without keys, omitting attributes equal to their defaults.
