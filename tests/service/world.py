@@ -145,7 +145,7 @@ class World(SimulatedDeployment[Table]):
             policy=configuration.policy(),
             has_rules=bool(configuration.rules),
             report=report,
-            isolation=Isolation(note_conflict=report.note_conflict, note_failed=report.failed.append),
+            isolation=Isolation(note_conflict=report.note_conflict, note_failed=report.note_failed),
         )
 
     def dependants(self) -> DependantNotifier:
@@ -264,7 +264,7 @@ class World(SimulatedDeployment[Table]):
 
 def isolation() -> Isolation:
     """One that reports to nobody."""
-    return Isolation(note_conflict=lambda: None, note_failed=lambda _: None)
+    return Isolation(note_conflict=lambda: None, note_failed=lambda *_: None)
 
 
 def request(name: str, priority: int | None = None, **changes: Any) -> dict[str, Any]:

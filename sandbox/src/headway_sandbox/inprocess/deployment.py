@@ -16,6 +16,7 @@ from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT, LambdaFunctions
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_service.errors import Conflict, RetryLater
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
@@ -245,7 +246,7 @@ class SimulatedDeployment(Generic[TableT]):
         return {"Failed": []}
 
     def tick_failed(self, error: Exception) -> None:
-        """Called with the exception of a failed tick, which its handler only logs.
+        """Called with the exception of a failed tick, or of a record that a tick left alone, which are only logged.
 
         Raises:
             RuntimeError: always; a subclass may expect failures.
@@ -333,7 +334,12 @@ class SimulatedContainer(AllFunctions):
     def tick(self, remaining_ms: int) -> TickReport:
         """See :class:`AllFunctions`."""
         try:
-            return super().tick(remaining_ms)
+            report = super().tick(remaining_ms)
         except Exception as error:
             self._deployment.tick_failed(error)
             raise
+        for each in report.errors:
+            # A record that others have changed each time is no failure.
+            if not isinstance(each, Conflict | RetryLater):
+                self._deployment.tick_failed(each)
+        return report

@@ -41,10 +41,10 @@ class Isolation:
 
     Args:
         note_conflict: counts a conflict.
-        note_failed: notes the name of a record that is left alone.
+        note_failed: notes the name of a record that is left alone, and why.
     """
 
-    def __init__(self, *, note_conflict: Callable[[], None], note_failed: Callable[[str], None]) -> None:
+    def __init__(self, *, note_conflict: Callable[[], None], note_failed: Callable[[str, Exception], None]) -> None:
         self._note_conflict = note_conflict
         self._note_failed = note_failed
         self._conflicts: Counter[tuple[str, str]] = Counter()
@@ -92,7 +92,7 @@ class Isolation:
         if self.is_left_alone(what, name):
             return
         self._left_alone.add((what, name))
-        self._note_failed(name)
+        self._note_failed(name, error)
         logger.error("a record is left alone", extra={"what": what, "record": name}, exc_info=error)
 
     def conflicted(self, what: str, name: str, error: Exception, *, most: int = MAX_CONFLICTS) -> Outcome:

@@ -20,6 +20,8 @@ class TickReport:
     warm_released: list[str] = field(default_factory=list)
     #: The records that were left alone, as they could not be processed: arrays, jobs, attempts, pools.
     failed: list[str] = field(default_factory=list)
+    #: Why, of each.
+    errors: list[Exception] = field(default_factory=list)
     rejected: int = 0
     unclear: int = 0
     rounds: int = 0
@@ -30,3 +32,13 @@ class TickReport:
     def note_conflict(self) -> None:
         """Count something that was not done, as others changed it meanwhile."""
         self.rejected += 1
+
+    def note_failed(self, name: str, error: Exception) -> None:
+        """Note a record that is left alone.
+
+        Args:
+            name: the record.
+            error: why.
+        """
+        self.failed.append(name)
+        self.errors.append(error)

@@ -87,7 +87,7 @@ class Scheduler:
         configuration = in_force.configuration
         policy = configuration.policy()
         report = TickReport()
-        isolation = Isolation(note_conflict=report.note_conflict, note_failed=report.failed.append)
+        isolation = Isolation(note_conflict=report.note_conflict, note_failed=report.note_failed)
         executor = Executor(
             table=self._table,
             launcher=self._launcher,
