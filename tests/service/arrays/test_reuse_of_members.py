@@ -20,6 +20,7 @@ from headway_service.ports.table import Delete, Put
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.array import ArrayRecord, MembersRecord
 from headway_service.store.records.job import JobRecord, request_key
+from headway_service.store.records.reuse import ComputedRecord
 from headway_service.store.repository import find_job, get_job
 from headway_service.testing.memory_objects import MemoryObjects
 from tests.service.world import ADA, BOB, ROOT, World, isolation, on, request
@@ -533,3 +534,28 @@ def test_a_member_that_cannot_be_read_keeps_no_other_from_entering_or_stopping(w
     world.table.write([Put(item=whole)])
     run(world, "array")
     assert job(world, "array").job_state is JobState.STOPPED
+
+
+@pytest.mark.parametrize("about", ["the job", "its request", "what it computes"])
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_job_that_equals_one_that_cannot_be_read_computes_by_itself(world: World, about: str, ends: bool) -> None:
+    """In an array as well, and it does not replace the other one, which newer code may read."""
+    single(world, "alone", 0)
+    world.tick()
+    if ends:
+        world.pass_time(JOB_S, tick=False)
+        world.objects.put("jobs", "output/alone/output/model.tar.gz", b"model")
+    reuse = job(world, "alone").reuse
+    assert reuse is not None
+    key = {
+        "the job": JobRecord.key("alone"),
+        "its request": request_key("alone"),
+        "what it computes": ComputedRecord.key(reuse.key),
+    }[about]
+    damaged = {**(world.table.get(key) or {}), "schemaVersion": 99}
+    world.table.write([Put(item=damaged)])
+    sweep(world, "array", 1)
+    report = world.tick()
+    waits = about == "its request" and not ends
+    assert report.started == ([] if waits else ["array_0"])
+    assert (report.failed, world.table.get(key)) == ([], damaged)

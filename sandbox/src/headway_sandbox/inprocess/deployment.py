@@ -16,7 +16,6 @@ from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT, LambdaFunctions
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
-from headway_service.errors import Conflict, RetryLater
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
@@ -27,6 +26,7 @@ from headway_service.bootstrap.reconcile import ReconcileContainer
 from headway_service.bootstrap.schedule import ScheduleContainer
 from headway_service.bootstrap.tell import TellContainer
 from headway_service.bootstrap.watch import WatchContainer
+from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
