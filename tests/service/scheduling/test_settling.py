@@ -330,7 +330,15 @@ def test_a_job_whose_request_is_missing_from_the_table_waits_as_if_it_was_refuse
     job = get_job(world.table, "a")
     assert (job.job_state, job.reason.code) == ("pending", ReasonCode.LAUNCH_POSTPONED)
     assert "RequestMissing: its request is missing from the table of the queue" in job.reason.message
-    assert world.called("CreateTrainingJob") == []
+    assert world.called("CreateTrainingJob") == ["a"], "the one that was throttled"
+
+
+def test_an_attempt_that_runs_is_found_although_its_request_is_missing(world: World) -> None:
+    unanswered(world, made=True)
+    world.table.write([Delete(key=request_key("a"))])
+    settle(world)
+    assert attempt(world).attempt_state == "live"
+    assert world.called("CreateTrainingJob") == ["a"]
 
 
 def test_a_job_changed_during_a_failed_launch_is_a_conflict(world: World) -> None:
