@@ -34,8 +34,9 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         return
     record(
         [
-            # A record that cannot be processed is as much a matter for an operator, although all others were.
-            metrics.TICK_FAILED.of(1 if report.failed else 0),
+            # A record that cannot be processed is as much a matter for an operator, although all others were. So is a
+            # tick without a decision.
+            metrics.TICK_FAILED.of(1 if report.failed or not report.decisions else 0),
             metrics.STARTED.of(len(report.launched)),
             metrics.PREEMPTED.of(len(report.preempted)),
         ]

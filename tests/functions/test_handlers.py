@@ -19,7 +19,7 @@ from headway_service.digest.weekly import WeeklyDigests
 from headway_service.early_stopping.stopper import EarlyStopper
 from headway_service.errors import RetryLater
 from headway_service.monitoring.utilization_monitor import UtilizationMonitor
-from headway_service.scheduling.executor import TickReport
+from headway_service.scheduling.report import TickReport
 from headway_service.settings import Settings
 from tests.functions.conftest import ANY_VERSION, CONTEXT, Functions, state_change
 from tests.service.world import on, request
@@ -153,13 +153,26 @@ def test_a_failed_tick_is_counted_and_does_not_block_the_queue(
     assert 1 in metrics["TickFailed"]
 
 
-def test_a_tick_that_left_a_record_counts_as_failed(
-    functions: Functions, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("report", "failed"),
+    [
+        (TickReport(failed=["sweep"], decisions=1), True),
+        (TickReport(decisions=0), True),
+        (TickReport(decisions=1), False),
+    ],
+    ids=["a record was left alone", "no decision", "none of that"],
+)
+def test_a_tick_that_left_a_record_or_made_no_decision_counts_as_failed(
+    functions: Functions,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    report: TickReport,
+    failed: bool,
 ) -> None:
-    monkeypatch.setattr(ScheduleContainer, "tick", lambda *_: TickReport(failed=["sweep"]))
+    monkeypatch.setattr(ScheduleContainer, "tick", lambda *_: report)
     functions.invoke("schedule", event("schedule"))
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
-    assert [line["TickFailed"] for line in lines if "TickFailed" in line] == [[1.0]]
+    assert [line["TickFailed"] for line in lines if "TickFailed" in line] == [[1.0]] * failed
 
 
 def test_listing_returns_jobs_that_have_not_ended_with_a_reason_each(functions: Functions) -> None:

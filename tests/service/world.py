@@ -16,6 +16,7 @@ from headway_sandbox.inprocess.deployment import SimulatedDeployment
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
 from headway_service.jobs.position import JobView
+from headway_service.observability.isolation import Isolation
 from headway_service.observability.steps import isolated_steps
 from headway_service.pools.apply_config import EffectiveConfig, get_effective
 from headway_service.pools.capacity import PoolUse
@@ -23,8 +24,9 @@ from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import parse_status
 from headway_service.scheduling.dependants import DependantNotifier
-from headway_service.scheduling.executor import Decision, Executor, TickReport
+from headway_service.scheduling.executor import Decision, Executor
 from headway_service.scheduling.launcher import Launcher
+from headway_service.scheduling.report import TickReport
 from headway_service.scheduling.tick import Scheduler
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.job import JobRecord
@@ -131,6 +133,7 @@ class World(SimulatedDeployment[Table]):
     def executor(self) -> Executor:
         """The executor of one invocation."""
         configuration = self.configured()
+        report = TickReport()
         return Executor(
             table=self.table,
             launcher=self.launcher(),
@@ -141,15 +144,20 @@ class World(SimulatedDeployment[Table]):
             deadline_ms=self.machine_clock() + INVOCATION_S * 1000,
             policy=configuration.policy(),
             has_rules=bool(configuration.rules),
-            warm_rules=configuration.kept_warm_pools,
-            dependants=DependantNotifier(
-                self.table,
-                clock=self.clock,
-                machine_clock=self.machine_clock,
-                retention_s=self.container.settings.retention_s,
-                reuse=self.container.reuse,
-                access=configuration.access_rules,
-            ),
+            report=report,
+            isolation=Isolation(note_conflict=report.note_conflict, note_failed=report.note_failed),
+        )
+
+    def dependants(self) -> DependantNotifier:
+        """What notifies dependants in one invocation."""
+        return DependantNotifier(
+            self.table,
+            clock=self.clock,
+            machine_clock=self.machine_clock,
+            retention_s=self.container.settings.retention_s,
+            reuse=self.container.reuse,
+            access=self.configured().access_rules,
+            isolation=isolation(),
         )
 
     def tick(self) -> TickReport:
@@ -252,6 +260,11 @@ class World(SimulatedDeployment[Table]):
             assert not pools or used <= of_type.get(kind, 0), f"SageMaker runs more {kind} than is held"
         jobs = [attempt.job_name for attempt in ledger.attempts]
         assert len(set(jobs)) == len(jobs), "a job has two live attempts"
+
+
+def isolation() -> Isolation:
+    """One that reports to nobody."""
+    return Isolation(note_conflict=lambda: None, note_failed=lambda *_: None)
 
 
 def request(name: str, priority: int | None = None, **changes: Any) -> dict[str, Any]:

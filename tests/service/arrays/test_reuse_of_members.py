@@ -11,17 +11,19 @@ import pytest
 from headway.lifecycle import JobState
 from headway.reasons import ReasonCode
 from headway_service.admission.submission import Submission
-from headway_service.arrays import comparing, turn
+from headway_service.arrays import advance, comparing, turn
 from headway_service.arrays.advance import ArrayAdvancer
 from headway_service.config.authorization import Caller
 from headway_service.errors import Conflict, ObjectsUnreadable
 from headway_service.jobs.position import JobView
+from headway_service.ports.table import Delete, Put
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.array import ArrayRecord, MembersRecord
 from headway_service.store.records.job import JobRecord, request_key
+from headway_service.store.records.reuse import ComputedRecord
 from headway_service.store.repository import find_job, get_job
 from headway_service.testing.memory_objects import MemoryObjects
-from tests.service.world import ADA, BOB, ROOT, World, on, request
+from tests.service.world import ADA, BOB, ROOT, World, isolation, on, request
 
 IMAGE = f"123456789012.dkr.ecr.eu-west-1.amazonaws.com/t@sha256:{'a' * 64}"
 JOB_S = 1000
@@ -273,13 +275,13 @@ def test_shared_inputs_are_read_again_in_the_next_round_of_a_tick(world: World):
         world.table,
         clock=world.clock,
         machine_clock=world.machine_clock,
-        has_time=lambda: True,
+        left_ms=lambda: 1000,
         retention_s=3600,
         reserved_heads=1,
         metrics_of=lambda _: {},
         reuse=world.container.reuse,
         access=world.configured().access_rules,
-        note_failed=lambda _: None,
+        isolation=isolation(),
     )
     sweep(world, "second", 2)
     advancer.advance(read_ledger(world.table))
@@ -482,3 +484,105 @@ def test_a_member_that_had_an_attempt_computes_by_itself_after_it_was_set_aside(
 
     found = job(world, "array_0")
     assert (found.job_state, found.reused_from, found.attempt_count) == (JobState.COMPLETED, "", 2)
+
+
+@pytest.mark.parametrize("held", [2, 5])
+def test_held_members_keep_no_other_from_being_made(world: World, monkeypatch: pytest.MonkeyPatch, held: int) -> None:
+    monkeypatch.setattr(turn, "MAX_FOLLOWING", 2)
+    sweep(world, "array", held + 3)
+    for index in range(held):
+        world.commands.hold(f"array_{index}", ROOT)
+    for _ in range(6):
+        world.tick()
+        world.pass_time(JOB_S)
+    assert numbers(world, "array").completed == 3
+    assert states(world, "array", held + 3) == ["pending"] * held + ["completed"] * 3
+    for index in range(held):
+        world.commands.release(f"array_{index}", ROOT)
+    run(world, "array")
+    assert job(world, "array").job_state is JobState.COMPLETED
+
+
+def test_more_held_members_than_are_read_keep_none_of_the_others_back_for_good(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(advance, "MAX_SET_ASIDE_READS", 4)
+    sweep(world, "array", 8)
+    for index in range(8):
+        world.commands.hold(f"array_{index}", ROOT)
+    world.commands.release("array_7", ROOT)
+    for _ in range(3):
+        world.tick()
+        world.pass_time(60)
+    assert job(world, "array_7").live_attempt is not None
+
+
+@pytest.mark.parametrize("about", ["missing", "unreadable request", "newer sweep", "newer array"])
+def test_an_array_that_cannot_be_read_is_left_alone_and_all_others_go_on(world: World, about: str) -> None:
+    sweep(world, "broken", 2)
+    sweep(world, "other", 1)
+    world.submit("alone", 9)
+    if about == "missing":
+        world.table.write([Delete(key=request_key("broken"))])
+    else:
+        key, changes = {
+            "unreadable request": (request_key("broken"), {"jobDetails": "{"}),
+            "newer sweep": (request_key("broken"), {"sweep": json.dumps({"bayes": {}})}),
+            "newer array": (JobRecord.key("broken"), {"schemaVersion": 99}),
+        }[about]
+        world.table.write([Put(item={**(world.table.get(key) or {}), **changes})])
+    report = world.tick()
+    assert set(report.started) == {"alone", "other_0"}
+    # Nor is the submission of another one refused.
+    sweep(world, "later", 1)
+    assert (report.failed, report.rounds, report.decisions) == (["broken"], 2, 1)
+
+
+def test_a_member_that_cannot_be_read_keeps_no_other_from_entering_or_stopping(world: World) -> None:
+    sweep(world, "array", 4, at_once=1)
+    world.tick()
+    for index in (1, 2):
+        world.commands.set_priority(f"array_{index}", 9 - index, ROOT)
+    key = JobRecord.key("array_1")
+    whole = world.table.get(key)
+    assert whole is not None
+    world.table.write([Put(item={**whole, "schemaVersion": 99})])
+    world.pass_time(JOB_S, tick=False)
+    report = world.tick()
+    assert report.failed == ["array_1"]
+    assert job(world, "array_2").live_attempt is not None
+    world.commands.set_priority("array", 3, ROOT)
+    world.tick()
+    assert job(world, "array_2").priority == 3
+    assert members(world, "array").is_reprioritized
+    world.commands.stop("array", ROOT)
+    world.tick()
+    assert job(world, "array_2").job_state is JobState.STOPPING
+    world.table.write([Put(item=whole)])
+    run(world, "array")
+    assert job(world, "array").job_state is JobState.STOPPED
+
+
+@pytest.mark.parametrize("about", ["the job", "its request", "what it computes"])
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_job_that_equals_one_that_cannot_be_read_computes_by_itself(world: World, about: str, ends: bool) -> None:
+    """In an array as well, and it does not replace the other one, which newer code may read."""
+    single(world, "alone", 0)
+    world.tick()
+    if ends:
+        world.pass_time(JOB_S, tick=False)
+        world.objects.put("jobs", "output/alone/output/model.tar.gz", b"model")
+    reuse = job(world, "alone").reuse
+    assert reuse is not None
+    key = {
+        "the job": JobRecord.key("alone"),
+        "its request": request_key("alone"),
+        "what it computes": ComputedRecord.key(reuse.key),
+    }[about]
+    damaged = {**(world.table.get(key) or {}), "schemaVersion": 99}
+    world.table.write([Put(item=damaged)])
+    sweep(world, "array", 1)
+    report = world.tick()
+    waits = about == "its request" and not ends
+    assert report.started == ([] if waits else ["array_0"])
+    assert (report.failed, world.table.get(key)) == ([], damaged)

@@ -33,7 +33,7 @@ from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.repository import find_attempt, find_job, find_request, get_job
 from headway_service.testing.memory_table import MemoryTable
-from tests.service.world import ADA, BOB, INVOCATION_S, P5, ROOT, World, on, request
+from tests.service.world import ADA, BOB, P5, ROOT, World, on, request
 
 G5 = "ml.g5.xlarge"
 LONG = {"SANDBOX_RUN_SECONDS": "90000"}
@@ -428,7 +428,7 @@ def test_a_tick_that_is_interrupted_notifies_the_other_dependants_later(
 
     monkeypatch.setattr(transitions, "meet_dependency", meet)
     report = world.tick()
-    assert (report.rejected, report.started) == (1, ["b"])
+    assert (report.rejected, report.started, report.failed) == (3, ["b"], ["c"])
     assert [each.job_name for each in ended(world)] == ["prepare"]
     monkeypatch.undo()
     assert world.tick().started == ["c"]
@@ -461,9 +461,8 @@ def test_a_tick_without_time_leaves_the_dependants_to_the_next(world: World) -> 
     world.submit("prepare")
     after(world, "train", "prepare:any")
     world.commands.stop("prepare", ROOT)
-    executor = world.executor()
-    world.now_s += INVOCATION_S
-    assert not executor.recover(read_ledger(world.table))
+    (left,) = ended(world)
+    assert not world.dependants().notify(left, lambda: False)
     assert [each.job_name for each in ended(world)] == ["prepare"]
 
 

@@ -17,12 +17,12 @@ from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.errors import OutcomeUnknown, RetryLater
 from headway_service.monitoring import utilization_monitor
 from headway_service.monitoring.utilization_monitor import MonitorReport, UtilizationMonitor
-from headway_service.ports.table import Table
+from headway_service.ports.table import Key, Put, Table
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.attempt import AttemptRecord
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.repository import MAX_TRIES, find_attempt
 from tests.service.world import P5, ROOT, World, on
 
@@ -200,6 +200,24 @@ def test_the_next_run_processes_missed_and_early_alarms(client: CloudWatchClient
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     assert queue.watch().measures == 1
     assert queue.world.states("a") == {"a": "stopping"}
+
+
+@pytest.mark.parametrize("key", [request_key("a"), JobRecord.key("a"), Key("ledger", "attempt#a")], ids=str)
+def test_an_attempt_whose_records_cannot_be_read_keeps_no_other_from_being_watched(
+    client: CloudWatchClient, key: Key
+) -> None:
+    queue = Watched(client)
+    queue.train("a")
+    attempt = queue.train("b")
+    queue.watch()
+    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+    for each in ("a", attempt):
+        queue.say(each, "ALARM")
+    item = queue.world.table.get(key)
+    assert item is not None
+    queue.world.table.write([Put(item={**item, "schemaVersion": 99})])
+    assert queue.watch().measures == 1
+    assert queue.world.seen("b").job.job_state == "stopping"
 
 
 @pytest.mark.parametrize("state", ["OK", "INSUFFICIENT_DATA"])

@@ -15,7 +15,7 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import CalendarRecord
 from headway_service.store.snapshot import read_snapshot
 from tests.service.scheduling.test_concurrent_schedulers import InterruptedTable
-from tests.service.world import P5, World, on
+from tests.service.world import P5, World, isolation, on
 
 G5 = "ml.g5.xlarge"
 # A world starts on Friday, 2027-01-15 08:00 UTC.
@@ -193,7 +193,7 @@ def test_a_document_that_is_no_longer_in_effect_changes_no_size() -> None:
     configure(world, size=5)
     apply_configuration(world.table, world.configuration, world.machine_clock)
     assert size(world) == 5
-    assert follow_schedules(world.table, old, read_ledger(world.table), world.clock())
+    assert follow_schedules(world.table, old, read_ledger(world.table), world.clock(), isolation())
     assert size(world) == 5
 
 
@@ -206,7 +206,7 @@ def test_a_document_that_is_no_longer_in_effect_removes_no_calendar() -> None:
     world.tick()
     before = read_ledger(world.table)
     assert before.calendars
-    assert follow_schedules(world.table, old, before, world.clock())
+    assert follow_schedules(world.table, old, before, world.clock(), isolation())
     assert read_ledger(world.table) == before
 
 
@@ -216,7 +216,7 @@ def test_a_document_that_is_no_longer_in_effect_sets_no_calendar() -> None:
     configure(world, {**NIGHT, "size": 0})
     world.tick()
     before = read_ledger(world.table)
-    assert follow_schedules(world.table, old, before, world.clock())
+    assert follow_schedules(world.table, old, before, world.clock(), isolation())
     assert read_ledger(world.table) == before
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from headway_service.pools.apply_config import apply_configuration
 from headway_service.pools.removed_pools import forget_removed_pools
 from headway_service.store.ledger import read_ledger
-from tests.service.world import P5, World, on
+from tests.service.world import P5, World, isolation, on
 
 G5 = "ml.g5.xlarge"
 
@@ -34,7 +34,9 @@ def pools(world: World) -> list[str]:
 
 
 def forget(world: World, **changes: Any) -> bool:
-    return forget_removed_pools(world.table, replace(world.in_force(), **changes), read_ledger(world.table))
+    return forget_removed_pools(
+        world.table, replace(world.in_force(), **changes), read_ledger(world.table), isolation()
+    )
 
 
 def test_a_tick_removes_a_removed_pool_when_its_last_job_has_ended() -> None:
@@ -77,10 +79,10 @@ def test_a_removed_pool_that_a_newer_configuration_has_again_is_kept() -> None:
     configure(world, P5, G5)
     ledger = read_ledger(world.table)
     apply_configuration(world.table, world.configuration, world.clock)
-    assert forget_removed_pools(world.table, before, ledger)
+    assert forget_removed_pools(world.table, before, ledger, isolation())
     assert pools(world) == [G5, P5]
     # Nor one that has no instances in it: the configuration is not the one that was read.
     world.configuration.write(json.dumps({"pools": {P5: {"size": 2}, G5: {"size": 0}}}))
     apply_configuration(world.table, world.configuration, world.clock)
-    assert forget_removed_pools(world.table, before, read_ledger(world.table))
+    assert forget_removed_pools(world.table, before, read_ledger(world.table), isolation())
     assert pools(world) == [G5, P5]

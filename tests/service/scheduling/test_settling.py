@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headway.lifecycle import AttemptState
+from headway.reasons import ReasonCode
 from headway.refusals.probing import FIRST_RETRY_MS
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
@@ -22,6 +23,7 @@ from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger, read_pools
 from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord, request_key
+from headway_service.store.repository import get_job
 from tests.service.scheduling.test_launcher import fail_once
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on, request
 
@@ -329,11 +331,22 @@ def test_a_stop_of_an_invisible_training_job_is_not_recorded(world: World) -> No
     assert attempt(world).stop_sent_ms is None
 
 
-def test_a_request_that_is_missing_from_the_table_is_unclear_and_names_its_job(world: World) -> None:
+def test_a_job_whose_request_is_missing_from_the_table_waits_as_if_it_was_refused(world: World) -> None:
     intended(world)
     world.table.write([Delete(key=request_key("a"))])
-    with pytest.raises(OutcomeUnknown, match=r"^the request of `a` is missing from the table$"):
-        settle(world)
+    settle(world)
+    job = get_job(world.table, "a")
+    assert (job.job_state, job.reason.code) == ("pending", ReasonCode.LAUNCH_POSTPONED)
+    assert "RequestMissing: its request is missing from the table of the queue" in job.reason.message
+    assert world.called("CreateTrainingJob") == ["a"], "the one that was throttled"
+
+
+def test_an_attempt_that_runs_is_found_although_its_request_is_missing(world: World) -> None:
+    unanswered(world, made=True)
+    world.table.write([Delete(key=request_key("a"))])
+    settle(world)
+    assert attempt(world).attempt_state == "live"
+    assert world.called("CreateTrainingJob") == ["a"]
 
 
 def test_a_job_changed_during_a_failed_launch_is_a_conflict(world: World) -> None:

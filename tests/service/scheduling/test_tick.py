@@ -19,7 +19,7 @@ from headway_service.observability.metrics import MetricValue
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Delete, Put, Update, Write
 from headway_service.sagemaker_api.names import attempt_name
-from headway_service.scheduling import tick
+from headway_service.scheduling import executor, tick
 from headway_service.scheduling.decide import decide
 from headway_service.scheduling.executor import RESERVED_MS, Decision
 from headway_service.scheduling.tick import MAX_ROUNDS
@@ -146,7 +146,8 @@ def test_drains_that_conflict_are_counted_and_retried(world: World) -> None:
     assert world.called("StopTrainingJob") == ["a", "b"]
 
 
-def test_a_tick_has_a_limited_number_of_rounds(world: World) -> None:
+def test_a_tick_has_a_limited_number_of_rounds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor, "MAX_REJECTIONS", 1000)
     world.submit("a")
     reject(world, 1000, "attempt#")
     report = world.tick()

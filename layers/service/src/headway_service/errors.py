@@ -258,11 +258,18 @@ class ListingExpired(HeadwayError):
     """SageMaker does not continue a listing from its token; the listing has to start again."""
 
 
-class NewerSchema(HeadwayError):
+class UnreadableRecord(HeadwayError):
+    """An item of the table is not what this code reads, or is missing although it belongs to another one.
+
+    The message names the item, and quotes nothing of it but its keys.
+    """
+
+
+class NewerSchema(UnreadableRecord):
     """An item of the table was written by code that is newer than this."""
 
 
-class OlderSchema(HeadwayError):
+class OlderSchema(UnreadableRecord):
     """An item of the table has a schema version that is older than all that this code reads."""
 
 

@@ -26,6 +26,7 @@ from headway_service.bootstrap.reconcile import ReconcileContainer
 from headway_service.bootstrap.schedule import ScheduleContainer
 from headway_service.bootstrap.tell import TellContainer
 from headway_service.bootstrap.watch import WatchContainer
+from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
@@ -35,7 +36,7 @@ from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
-from headway_service.scheduling.executor import TickReport
+from headway_service.scheduling.report import TickReport
 from headway_service.settings import Settings
 from headway_service.testing.inline_calls import InlineCalls
 from headway_service.testing.memory_config import MemoryConfiguration
@@ -245,7 +246,7 @@ class SimulatedDeployment(Generic[TableT]):
         return {"Failed": []}
 
     def tick_failed(self, error: Exception) -> None:
-        """Called with the exception of a failed tick, which its handler only logs.
+        """Called with the exception of a failed tick, or of a record that a tick left alone, which are only logged.
 
         Raises:
             RuntimeError: always; a subclass may expect failures.
@@ -333,7 +334,12 @@ class SimulatedContainer(AllFunctions):
     def tick(self, remaining_ms: int) -> TickReport:
         """See :class:`AllFunctions`."""
         try:
-            return super().tick(remaining_ms)
+            report = super().tick(remaining_ms)
         except Exception as error:
             self._deployment.tick_failed(error)
             raise
+        for each in report.errors:
+            # A record that others have changed each time is no failure.
+            if not isinstance(each, Conflict | RetryLater):
+                self._deployment.tick_failed(each)
+        return report

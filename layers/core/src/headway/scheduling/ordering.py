@@ -39,6 +39,11 @@ def priority_prefix(priority: int) -> str:
     return f"{MAX_PRIORITY - priority:04d}#"
 
 
+def priority_in(key: str) -> int:
+    """The priority in what :func:`rank_key` gave."""
+    return MAX_PRIORITY - int(key.partition("#")[0])
+
+
 def handicap_ms(
     limit_ms: int | None, demand: Demand, policy: Policy, *, one_of: bool = False, attained_ms: int = 0
 ) -> int:

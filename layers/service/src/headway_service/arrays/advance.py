@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from headway import reasons
 from headway.dependencies import Ending
-from headway.errors import InvalidTransition
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING
 from headway.reasons import Reason
 from headway.sweeps import member_name
@@ -14,7 +15,8 @@ from headway_service.arrays.comparing import ComparingMembers
 from headway_service.arrays.room import largest_sizes, wanted_members
 from headway_service.arrays.turn import is_over, may_take_in, next_turn, stops
 from headway_service.config.authorization import Access
-from headway_service.errors import Conflict
+from headway_service.errors import Conflict, UnreadableRecord
+from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.entry import ReuseEntry
@@ -24,7 +26,7 @@ from headway_service.store.records.array import ArrayRecord, MembersRecord, Open
 from headway_service.store.records.capacity.attempt import StopCause
 from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import find_job, find_jobs, find_live_attempt, find_reservation, find_team
+from headway_service.store.repository import find_job, find_job_items, find_live_attempt, find_reservation, find_team
 
 MAX_SET_ASIDE_READS = 1000
 """Members that are set aside of which one step reads at most whether they may enter the queue. If there are more, the
@@ -40,13 +42,13 @@ class ArrayAdvancer:
         table: the table.
         clock: the training time, ms.
         machine_clock: the machine time, ms.
-        has_time: whether the invocation has time for another step.
+        left_ms: how much time is left for arrays now, ms.
         retention_s: how long an ended job is kept, s.
         reserved_heads: how many blocked jobs of a queue get a reserved start.
         metrics_of: gives the final metrics of an attempt, none if SageMaker gives none now.
         reuse: has members answered by equal jobs.
         access: the rules on callers in effect.
-        note_failed: notes the name of an array that cannot be advanced.
+        isolation: does the work on each array, and on each member, by itself.
     """
 
     def __init__(
@@ -55,35 +57,39 @@ class ArrayAdvancer:
         *,
         clock: Callable[[], int],
         machine_clock: Callable[[], int],
-        has_time: Callable[[], bool],
+        left_ms: Callable[[], int],
         retention_s: int,
         reserved_heads: int,
         metrics_of: Callable[[str], Mapping[str, str]],
         reuse: ReuseEntry,
         access: Callable[[], Access],
-        note_failed: Callable[[str], None],
+        isolation: Isolation,
     ) -> None:
         self._table = table
         self._clock = clock
         self._machine_clock = machine_clock
-        self._has_time = has_time
+        self._left_ms = left_ms
+        #: What the arrays after the present one are left of the time, ms.
+        self._kept_ms = 0
+        #: The array that had its turn last; empty if there was none in this tick.
+        self._last = ""
         self._retention_s = retention_s
         self._reserved_heads = reserved_heads
         self._metrics_of = metrics_of
-        self._note_failed = note_failed
+        self._isolation = isolation
         self._comparing = ComparingMembers(
             table,
             reuse,
             access,
             clock=clock,
             machine_clock=machine_clock,
-            has_time=has_time,
+            has_time=self._has_time,
             retention_s=retention_s,
             metrics_of=metrics_of,
         )
 
     def advance(self, ledger: Ledger) -> bool:
-        """Advance all arrays of the ledger as far as there is time.
+        """Advance the arrays of the ledger, each as far as its part of the time goes.
 
         Args:
             ledger: the ledger, with the members that have ended.
@@ -93,23 +99,35 @@ class ArrayAdvancer:
         """
         changed, sizes = False, largest_sizes(ledger)
         self._comparing.begin_round()
-        known = {each.job_name for each in ledger.arrays}
+        known = {each.job_name for each in ledger.arrays} | ledger.names_of_unreadable("array")
         for ended in ledger.ended:
             if ended.member_of and ended.member_of not in known:
                 # Another tick has counted it, and closed the array, since this one was written again.
                 self._table.write([ended.forget()])
-        for each in ledger.arrays:
-            try:
-                changed |= self._advance(each, ledger, sizes)
-            except Conflict:
-                # Somebody changed the array or a member meanwhile; the next round reads them again.
-                logger.info("an array changed while it was advanced", extra={"job": each.job_name})
-                changed = True
-            except InvalidTransition:
-                # No other job may wait for this array.
-                self._note_failed(each.job_name)
-                logger.exception("an array is not advanced", extra={"job": each.job_name})
+        arrays = self._in_turn(ledger.arrays)
+        for number, each in enumerate(arrays):
+            left_ms = self._left_ms()
+            if left_ms <= 0:
+                break
+            # One with many members to compare leaves time to the others.
+            self._kept_ms = left_ms - -(-left_ms // (len(arrays) - number))
+            self._last = each.job_name
+            outcome = self._isolation.do("an array", each.job_name, partial(self._advance, each, ledger, sizes))
+            changed |= outcome.reads_again
         return changed
+
+    def _in_turn(self, arrays: Sequence[OpenArrayRecord]) -> list[OpenArrayRecord]:
+        """The arrays, from the one after that which had its turn last; another one in each minute comes first."""
+        order = sorted(arrays, key=lambda each: each.job_name)
+        if self._last:
+            first = bisect_right(order, self._last, key=lambda each: each.job_name)
+        else:
+            first = self._machine_clock() // 60_000 % len(order) if order else 0
+        return [*order[first:], *order[:first]]
+
+    def _has_time(self) -> bool:
+        """Whether there is time for another step of the present array."""
+        return self._left_ms() > self._kept_ms
 
     def _advance(self, open_array: OpenArrayRecord, ledger: Ledger, sizes: Mapping[str, int]) -> bool:
         array = find_job(self._table, open_array.job_name)
@@ -118,19 +136,18 @@ class ArrayAdvancer:
             return False
         # Jobs that depend on a member are notified first, which leaves its record without them.
         ended = [each for each in ledger.ended if each.member_of == array.job_name and not each.dependants]
-        if array.reuse is not None:
-            ended = self._comparing.settle(ended)
-        ended = [self._with_metrics(each) for each in ended]
+        ended = self._prepared(array, ended)
         wanted = wanted_members(array, sizes, self._reserved_heads)
-        version, follows = array.version, 0
+        version, follows, held = array.version, 0, 0
         if array.members is not None and array.members.set_aside:
             # These come before members that are not made, in the places of those that have ended.
             array, ended = self._take_turns(array, ended, wanted=0), []
-            for member in self._to_take_in(array, wanted):
+            entering, held = self._to_take_in(array, wanted)
+            for member in entering:
                 if self._has_time():
                     array = self._take_in(array, member)
         if array.reuse is not None:
-            array = self._comparing.make(self._take_turns(array, ended, wanted=0), wanted)
+            array = self._comparing.make(self._take_turns(array, ended, wanted=0), wanted, held)
             # All that are left may have been answered: then the array ends.
             ended, wanted = [], 0
         array = self._take_turns(array, ended, wanted)
@@ -143,9 +160,26 @@ class ArrayAdvancer:
                 array = self._pass_on_priority(array)
         return array.version != version or follows > 0
 
+    def _prepared(self, array: JobRecord, ended: Sequence[EndedJobRecord]) -> list[EndedJobRecord]:
+        """The members that have ended with all that is kept of them, as many as there is time for."""
+        prepared: list[EndedJobRecord] = []
+
+        def prepare(each: EndedJobRecord) -> bool:
+            if array.reuse is not None:
+                self._comparing.settle(each)
+            prepared.append(self._with_metrics(each))
+            return False
+
+        for each in ended:
+            if not self._has_time():
+                break
+            self._isolation.do("a member that has ended", each.job_name, partial(prepare, each))
+        return prepared
+
     def _take_turns(self, array: JobRecord, ended: Sequence[EndedJobRecord], wanted: int) -> JobRecord:
         """Count members that have ended, and make further ones, until so many are in the queue or run."""
-        while self._has_time():
+        # Those that are prepared are counted in any case: to prepare them may have taken all the time.
+        while ended or self._has_time():
             now_ms, machine_ms = self._clock(), self._machine_clock()
             expires_at = machine_ms // 1000 + self._retention_s
             turn = next_turn(array, ended, wanted, now_ms, expires_at=expires_at)
@@ -173,21 +207,44 @@ class ArrayAdvancer:
             return ended
         return ended.model_copy(update={"metrics": self._metrics_of(ended.attempt_name)})
 
-    def _to_take_in(self, array: JobRecord, wanted: int) -> list[JobRecord]:
-        """The members that were set aside and enter the queue now, in rank order."""
+    def _to_take_in(self, array: JobRecord, wanted: int) -> tuple[list[JobRecord], int]:
+        """The members that were set aside and enter the queue now, in rank order.
+
+        Returns:
+            These, and how many of those that are set aside wait for no equal job. If it matters, all of them are read.
+        """
         members = array.members or MembersRecord()
         room = wanted - members.active
         if room <= 0 or not may_take_in(array):
-            return []
+            return [], 0
         count = array.array.count if array.array is not None else 0
-        part = _part_of(members.set_aside, self._machine_clock())
-        names = [member_name(array.job_name, index, count) for index in part]
+        names = [member_name(array.job_name, index, count) for index in self._some(members.set_aside)]
         free: list[JobRecord] = []
+        held = 0
         # Those that are held must not hide the others.
         while names and len(free) < room:
             some, names = names[:_READ_TOGETHER], names[_READ_TOGETHER:]
-            free += filter(_may_enter, find_jobs(self._table, some).values())
-        return sorted(free, key=JobRecord.rank)[:room]
+            found = self._readable(some)
+            free += filter(_may_enter, found)
+            held += sum(each.held or not each.twin for each in found)
+        return sorted(free, key=JobRecord.rank)[:room], held
+
+    def _some(self, set_aside: Sequence[int]) -> Sequence[int]:
+        """As many of the members that are set aside as one step may read; of more, others in each minute."""
+        if len(set_aside) <= MAX_SET_ASIDE_READS:
+            return set_aside
+        first = self._machine_clock() // 60_000 * MAX_SET_ASIDE_READS % len(set_aside)
+        return [*set_aside[first:], *set_aside[:first]][:MAX_SET_ASIDE_READS]
+
+    def _readable(self, names: Sequence[str]) -> list[JobRecord]:
+        """The members of these names that exist, without those whose records cannot be read."""
+        found: list[JobRecord] = []
+        for name, item in find_job_items(self._table, names).items():
+            try:
+                found.append(JobRecord.parse(item))
+            except UnreadableRecord as error:
+                self._isolation.leave_alone("a member", name, error)
+        return found
 
     def _take_in(self, array: JobRecord, member: JobRecord) -> JobRecord:
         # One that has had an attempt computes by itself.
@@ -201,41 +258,66 @@ class ArrayAdvancer:
     def _stop_members(self, array: JobRecord) -> int:
         """Stop the members of an array that stops, or those that wait if too many have failed. Returns how many."""
         reason, stopped = self._why_stopped(array), 0
-        for member in self._live(array):
-            if writes := self._stop(member, reason, only_waiting=not stops(array)):
+
+        def stop(member: JobRecord) -> bool:
+            writes = self._stop(member, reason, only_waiting=not stops(array))
+            if writes:
                 self._table.write(writes)
-                stopped += 1
+            return bool(writes)
+
+        for outcome in self._each_live(array, stop):
+            stopped += outcome.reads_again
         return stopped
 
     def _set_aside(self, array: JobRecord) -> JobRecord:
         """Take the members of a held array out of the queue."""
         reason = reasons.set_aside(array.job_name)
-        for member in self._live(array):
-            if member.is_queued:
-                reservation = find_reservation(self._table, member.job_name)
-                array, _, writes = transitions.set_aside(array, member, reservation, reason, self._clock())
-                self._table.write(writes)
+
+        def leave(member: JobRecord) -> bool:
+            nonlocal array
+            if not member.is_queued:
+                return False
+            reservation = find_reservation(self._table, member.job_name)
+            moved, _, writes = transitions.set_aside(array, member, reservation, reason, self._clock())
+            self._table.write(writes)
+            array = moved
+            return True
+
+        for outcome in self._each_live(array, leave):
+            if outcome is Outcome.CONFLICT:
+                # Perhaps the array has changed, which all further ones are conditional on.
+                raise Conflict([0])
         return array
 
     def _pass_on_priority(self, array: JobRecord) -> JobRecord:
         """Give the members the priority of the array."""
-        for member in self._live(array):
-            if member.priority != array.priority:
-                self._table.write(self._reprioritize(array, member))
-        if not self._has_time():
+        all_done = True
+
+        def reprioritize(member: JobRecord) -> bool:
+            if member.priority == array.priority:
+                return False
+            self._table.write(self._reprioritize(array, member))
+            return True
+
+        for outcome in self._each_live(array, reprioritize):
+            all_done &= outcome.is_done
+        if not all_done or not self._has_time():
             return array
         array, writes = transitions.settle_priorities(array)
         self._table.write(writes)
         return array
 
-    def _live(self, array: JobRecord) -> Iterator[JobRecord]:
-        """The members that have been made and have not ended, as long as there is time."""
+    def _each_live(self, array: JobRecord, work: Callable[[JobRecord], bool]) -> Iterator[Outcome]:
+        """Do the work on the members that have been made and have not ended, as long as there is time."""
+
+        def on_member(index: int) -> bool:
+            member = self._member(array, index)
+            return member is not None and member.job_state not in TERMINAL and work(member)
+
         for index in (array.members or MembersRecord()).live:
             if not self._has_time():
                 return
-            member = self._member(array, index)
-            if member is not None and member.job_state not in TERMINAL:
-                yield member
+            yield self._isolation.do("a member", f"{array.job_name} member {index}", partial(on_member, index))
 
     def _member(self, array: JobRecord, index: int) -> JobRecord | None:
         count = array.array.count if array.array is not None else 0
@@ -266,21 +348,6 @@ class ArrayAdvancer:
             raise Conflict([0])
         reason = reasons.priority_follows(member.priority, array.priority, array.job_name)
         return transitions.change_priority(member, attempt, array.priority, reason, self._clock())[1]
-
-
-def _part_of(set_aside: Sequence[int], machine_ms: int) -> list[int]:
-    """The members of which a step reads in this minute whether they may enter the queue, the first ones first.
-
-    Args:
-        set_aside: the members that are set aside.
-        machine_ms: the machine time, ms.
-    """
-    if len(set_aside) <= MAX_SET_ASIDE_READS:
-        return [*set_aside]
-    half = MAX_SET_ASIDE_READS // 2
-    first, others = set_aside[:half], set_aside[half:]
-    begin = machine_ms // 60_000 % -(-len(others) // half) * half
-    return [*first, *others[begin : begin + half]]
 
 
 def _may_enter(member: JobRecord) -> bool:

@@ -11,7 +11,7 @@ from headway import reasons
 from headway.reasons import Reason
 from headway_service.arrays.turn import answered_result, next_member, with_answered, with_follower
 from headway_service.config.authorization import Access
-from headway_service.errors import Conflict
+from headway_service.errors import UnreadableRecord
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.entry import ReuseEntry
@@ -69,39 +69,32 @@ class ComparingMembers:
         """Forget what was read in S3: members may have ended since."""
         self._inputs = KnownInputs()
 
-    def settle(self, ended: Sequence[EndedJobRecord]) -> list[EndedJobRecord]:
-        """Note the outputs of members that have ended, for equal jobs, before their array counts them.
+    def settle(self, ended: EndedJobRecord) -> None:
+        """Note the outputs of a member that has ended, for equal jobs, before its array counts it.
 
         Args:
-            ended: the members, which had ended when the round began.
-
-        Returns:
-            Those for which there was time.
+            ended: the member, which had ended when the round began.
         """
-        settled: list[EndedJobRecord] = []
-        for each in ended:
-            if not self._has_time():
-                break
-            self._reuse.settle(each, self._inputs)
-            settled.append(each)
-        return settled
+        self._reuse.settle(ended, self._inputs)
 
-    def make(self, array: JobRecord, wanted: int) -> JobRecord:
+    def make(self, array: JobRecord, wanted: int, held: int) -> JobRecord:
         """Make members until so many are in the queue or run, or as many as one tick may compare.
 
         Args:
             array: the array.
             wanted: how many of its members should be in the queue or run.
+            held: how many of those that are set aside wait for no equal job.
 
         Returns:
             The array as it is then.
 
         Raises:
             Conflict: the array, or an equal job, has changed meanwhile.
+            UnreadableRecord: the request of the array is missing, or cannot be read.
         """
         stored = None
         while self._may_compare():
-            turn = next_member(array, wanted, self._clock())
+            turn = next_member(array, wanted, self._clock(), held=held)
             if turn is None:
                 break
             stored = stored or self._stored(array.job_name)
@@ -186,7 +179,7 @@ class ComparingMembers:
     def _stored(self, job: str) -> StoredRequest:
         stored = find_stored_request(self._table, job)
         if stored is None:
-            raise Conflict([0])
+            raise UnreadableRecord(f"the request of `{job}` is missing")
         return stored
 
     def _metrics_of_job(self, source: JobRecord) -> Mapping[str, str]:

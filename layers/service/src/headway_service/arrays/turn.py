@@ -21,7 +21,7 @@ MAX_COUNTED = 20
 """Ended members that one step counts: each takes two writes of its transaction."""
 
 MAX_FOLLOWING = 50
-"""With so many members set aside, no further one is made that may be answered by an equal job."""
+"""With so many members that wait for equal jobs, no further one is made that may be answered by one."""
 
 _OTHER_WRITES = 6
 """Writes of a transaction for the array itself, its end, and the queues of its team."""
@@ -87,16 +87,18 @@ def next_turn(
     )
 
 
-def next_member(array: JobRecord, wanted: int, now_ms: int) -> Turn | None:
+def next_member(array: JobRecord, wanted: int, now_ms: int, *, held: int = 0) -> Turn | None:
     """The step that makes one member, of an array whose members may be answered by equal jobs; None if none is due.
 
     Args:
         array: the array.
         wanted: how many of its members should be in the queue or run.
         now_ms: the training time, ms.
+        held: how many of those that are set aside wait for no equal job: a person holds them, or jobs that were
+            accepted before them.
     """
     members = array.members or MembersRecord()
-    if members.active >= wanted or len(members.set_aside) >= MAX_FOLLOWING:
+    if members.active >= wanted or len(members.set_aside) - held >= MAX_FOLLOWING:
         return None
     turn = next_turn(array, (), members.active + 1, now_ms, expires_at=0)
     return turn if turn is not None and turn.made else None

@@ -15,7 +15,7 @@ from headway_service.early_stopping.members import (
     running_members,
     trains,
 )
-from headway_service.errors import Conflict, MetricsRefused, RetryLater
+from headway_service.errors import Conflict, MetricsRefused, RetryLater, UnreadableRecord
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
@@ -82,7 +82,7 @@ class EarlyStopper:
         for each in [*wanted[first:], *wanted[:first]][:MAX_ARRAYS]:
             try:
                 stopped += self._compare(each, ledger.attempts)
-            except (Conflict, RetryLater) as error:
+            except (Conflict, RetryLater, UnreadableRecord) as error:
                 # The next run compares them again.
                 logger.warning("members were not compared", extra={"job": each.job_name, "error": str(error)})
             except MetricsRefused as error:

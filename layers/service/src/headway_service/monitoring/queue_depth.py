@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
+from headway.scheduling.ordering import priority_in
+from headway_service.errors import UnreadableRecord
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger
 from headway_service.store.queue_scan import end_of_priority
@@ -54,7 +57,9 @@ def _oldest_ms(table: Table, partition: str) -> int | None:
         items = table.query(partition, after=after, limit=1)
         if not items:
             break
-        entry = QueueEntry.parse(items[0])
-        oldest_ms = entry.entry_time if oldest_ms is None else min(oldest_ms, entry.entry_time)
-        after = end_of_priority(entry.priority)
+        # One that cannot be read hides those of its priority from this gauge only.
+        with suppress(UnreadableRecord):
+            entry_time = QueueEntry.parse(items[0]).entry_time
+            oldest_ms = entry_time if oldest_ms is None else min(oldest_ms, entry_time)
+        after = end_of_priority(priority_in(items[0]["sk"]))
     return oldest_ms

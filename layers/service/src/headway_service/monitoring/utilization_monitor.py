@@ -17,7 +17,7 @@ from headway.jobpolicy.utilization import Alarm, Coverage, UtilizationRule
 from headway.lifecycle import AttemptState
 from headway_service.admission.policy_view import utilization_coverage
 from headway_service.config.document import Configuration
-from headway_service.errors import AlarmRefused, Conflict, RetryLater
+from headway_service.errors import AlarmRefused, Conflict, RetryLater, UnreadableRecord
 from headway_service.observability.logging import logger
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.messaging import Wake
@@ -186,8 +186,10 @@ class UtilizationMonitor:
         try:
             # The reconciler, which runs once a minute too, may change the attempt at the same time in each minute.
             return retry_on_conflict(act, otherwise=Conflict([0]))
-        except Conflict:
-            return False  # the next run checks it again
+        except (Conflict, UnreadableRecord) as error:
+            # The next run checks it again.
+            logger.warning("not judged now", extra={"attempt": attempt.attempt_name, "error": str(error)})
+            return False
 
     def _act(self, attempt: AttemptRecord, underused: Iterable[UtilizationRule]) -> bool:
         """Apply the first of some watches that has an action left. Returns whether there was an action.
@@ -223,7 +225,12 @@ class UtilizationMonitor:
         return False
 
     def _coverage(self, attempt: AttemptRecord, configuration: Configuration) -> tuple[Coverage, ...]:
-        request = find_request_of(self._table, attempt)
+        try:
+            request = find_request_of(self._table, attempt)
+        except UnreadableRecord as error:
+            # No other attempt may be without its alarms for that.
+            logger.warning("not watched now", extra={"attempt": attempt.attempt_name, "error": str(error)})
+            return ()
         return utilization_coverage(attempt, request, configuration) if request is not None else ()
 
 

@@ -227,8 +227,13 @@ def _resize(table: Table, wanted: Configuration, still: Check) -> None:
     Raises:
         Conflict: another call resizes the same pool now, or another document is recorded.
     """
-    ledger = {pool.pool: pool for pool in read_ledger(table).pools}
+    read = read_ledger(table)
+    ledger = {pool.pool: pool for pool in read.pools}
+    # What cannot be read is left as it is, and keeps no other pool from its size.
+    unreadable = read.names_of_unreadable("pool")
     for name, pool in sorted(wanted.pools.items()):
+        if name in unreadable:
+            continue
         if name not in ledger:
             # The next tick gives a pool with a schedule or a plan the size of the time.
             table.write([*transitions.add_pool(name, 0 if pool.plan else pool.sizes.smallest), still])
@@ -256,7 +261,7 @@ def _apply_teams(table: Table, wanted: Configuration, now_ms: int, still: Check)
     """
     ledger = read_ledger(table)
     known = {team.team: team for team in ledger.teams}
-    for name in sorted(wanted.teams):
+    for name in sorted(wanted.teams.keys() - ledger.names_of_unreadable("team")):
         if name not in known or known[name].left_ms is not None:
             table.write([*transitions.add_team(name, known.get(name)), still])
     pools = {pool.pool for pool in ledger.pools} | wanted.pools.keys()
@@ -278,5 +283,9 @@ def _has_jobs(table: Table, team: TeamRecord, pools: Collection[str]) -> bool:
     def waits() -> bool:
         return any(table.query(QueueEntry.partition(pool, team.team), limit=1) for pool in sorted(pools))
 
+    def holds() -> bool:
+        ledger = read_ledger(table)
+        return bool(ledger.names_of_unreadable("attempt")) or any(each.team == team.team for each in ledger.attempts)
+
     # Jobs move between the queues and the ledger, so reading each once could miss a job that moves meanwhile.
-    return waits() or any(attempt.team == team.team for attempt in read_ledger(table).attempts) or waits()
+    return waits() or holds() or waits()

@@ -6,56 +6,72 @@ Decisions read them there. A plan is in the ledger as SageMaker described it las
 from __future__ import annotations
 
 import json
+from functools import partial
 
 from headway_service.config.document import Pool
 from headway_service.config.schedule import AtShrink
-from headway_service.errors import Conflict
+from headway_service.observability.isolation import Isolation
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, require_in_force
 from headway_service.ports.table import Check, Table
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.capacity.ledger import CalendarRecord
+from headway_service.store.records.capacity.ledger import CalendarRecord, PoolRecord
 from headway_service.store.records.capacity.training_plan import PlanRecord
 
 RENEW_AFTER_MS = 86_400_000
 """A calendar is computed again this long after it was written, so that it covers a week from any time on."""
 
 
-def follow_schedules(table: Table, in_force: EffectiveConfig, ledger: Ledger, now_ms: int) -> bool:
+def follow_schedules(
+    table: Table, in_force: EffectiveConfig, ledger: Ledger, now_ms: int, isolation: Isolation
+) -> bool:
     """Update the calendars and the sizes of pools by their schedules and plans.
 
     Each change is conditional on the configuration and on what it replaces, so it is safe beside another tick, a
-    resize, and an invocation with another clock. A decision takes the smaller size until a change is applied.
+    resize, and an invocation with another clock. A decision takes the smaller size until a change is applied. What the
+    ledger has of a pool and cannot be read is not replaced: nothing starts there meanwhile.
 
     Args:
         table: the table.
         in_force: the configuration in effect.
         ledger: the ledger.
         now_ms: the training time, ms.
+        isolation: does the work on each pool by itself.
 
     Returns:
-        Whether anything was changed, or tried, so that the ledger has to be read again.
+        Whether anything was changed, by this or by others, so that the ledger has to be read again.
     """
     scheduled = {name: pool for name, pool in in_force.configuration.pools.items() if pool.follows}
     still = require_in_force(in_force.version)
     known = {each.pool: each for each in ledger.calendars}
-    changed = False
-    try:
-        for name in sorted(known.keys() - scheduled.keys()):
-            table.write([*transitions.remove_calendar(known[name]), still])
-            changed = True
-        for name, pool in sorted(scheduled.items()):
-            calendar = _calendar(name, pool, known.get(name), ledger.plan_of(name), now_ms)
-            if calendar is not None:
-                table.write([*transitions.set_calendar(known.get(name), calendar), still])
-                changed = True
+    unreadable = ledger.names_of_unreadable("calendar") | ledger.names_of_unreadable("plan")
+
+    def remove(name: str) -> bool:
+        table.write([*transitions.remove_calendar(known[name]), still])
+        return True
+
+    def follow(name: str) -> bool:
+        calendar = _calendar(name, scheduled[name], known.get(name), ledger.plan_of(name), now_ms)
+        if calendar is not None:
+            table.write([*transitions.set_calendar(known.get(name), calendar), still])
+        return calendar is not None
+
+    outcomes = [
+        *(
+            isolation.do("the calendar of a pool", name, partial(remove, name))
+            for name in sorted(known.keys() - scheduled.keys())
+        ),
+        *(
+            isolation.do("the calendar of a pool", name, partial(follow, name))
+            for name in sorted(scheduled.keys() - unreadable)
+        ),
+    ]
+    if not any(each.reads_again for each in outcomes):
         # By the calendars that are stored: those that have just changed are read again first.
-        changed = changed or _resize(table, ledger, now_ms, still)
-    except Conflict:
-        logger.info("another call changes the sizes of pools at the same time")
-        changed = True
-    return changed
+        resize = partial(_resize, table, ledger, now_ms, still)
+        outcomes = [isolation.do("the size of a pool", each.pool, partial(resize, each)) for each in ledger.pools]
+    return any(each.reads_again for each in outcomes)
 
 
 def _calendar(
@@ -87,14 +103,12 @@ def _calendar(
     return CalendarRecord(pool=name, sizes=pool.sizes.sizes(now_ms), stops=stops, made_from=made_from)
 
 
-def _resize(table: Table, ledger: Ledger, now_ms: int, still: Check) -> bool:
-    """Give pools the sizes of the time."""
-    changed = False
-    for pool in ledger.pools:
-        calendar = ledger.calendar_of(pool.pool)
-        size = pool.size if calendar is None else calendar.size_at(now_ms)
-        if size != pool.size:
-            table.write([*transitions.resize_pool(pool, size), still])
-            logger.info("a pool has another size by its calendar", extra={"pool": pool.pool, "size": size})
-            changed = True
-    return changed
+def _resize(table: Table, ledger: Ledger, now_ms: int, still: Check, pool: PoolRecord) -> bool:
+    """Give a pool the size of the time. Returns whether it had another one."""
+    calendar = ledger.calendar_of(pool.pool)
+    size = pool.size if calendar is None else calendar.size_at(now_ms)
+    if size == pool.size:
+        return False
+    table.write([*transitions.resize_pool(pool, size), still])
+    logger.info("a pool has another size by its calendar", extra={"pool": pool.pool, "size": size})
+    return True

@@ -11,7 +11,7 @@ from headway import reasons
 from headway.dependencies import Ending
 from headway.reasons import Reason
 from headway_service.config.authorization import Access, Caller
-from headway_service.errors import Conflict, FieldError, InvalidRequest
+from headway_service.errors import FieldError, InvalidRequest, UnreadableRecord
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.fingerprint import KnownInputs
 from headway_service.reuse.request import account_in
@@ -125,7 +125,7 @@ class ReuseEntry:
         now_ms = self._clock()
         stored = find_stored_request(self._table, job.job_name)
         if stored is None:
-            raise Conflict([0])
+            raise UnreadableRecord(f"the request of `{job.job_name}` is missing")
         if request is not None:
             stored = replace(stored, first=json.loads(request))
         found = self.find(job, stored, access)

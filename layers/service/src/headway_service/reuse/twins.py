@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from headway.dependencies import Ending
 from headway_service.config.authorization import Access, Caller
-from headway_service.errors import Conflict
+from headway_service.errors import Conflict, UnreadableRecord
 from headway_service.ports.objects import Objects
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.fingerprint import (
@@ -142,6 +142,9 @@ class Twins:
             return self._find(job, question, own, caller, access, inputs)
         except NotReusable as error:
             return Computes(reuse=own, why=str(error))
+        except UnreadableRecord:
+            # The equal job stays the one that others are compared with: newer code may read it.
+            return Computes(reuse=own)
 
     def _find(
         self,
@@ -238,11 +241,13 @@ class Twins:
             ended: the job.
             inputs: objects that were read for other jobs after its end; None to read all of them.
         """
-        source = find_job(self._table, ended.job_name)
-        if source is None or source.reuse is None:
+        try:
+            source = find_job(self._table, ended.job_name)
+            known = None if source is None or source.reuse is None else self._computed(source.reuse.key)
+        except UnreadableRecord:
+            # Those that wait for it go on without its outputs.
             return
-        known = self._computed(source.reuse.key)
-        if known is None or known.job_name != source.job_name or known.outputs:
+        if source is None or known is None or known.job_name != source.job_name or known.outputs:
             return
         # Another job may compute the same since: then there is nothing to note.
         with suppress(Conflict):
@@ -291,7 +296,10 @@ class Twins:
         return outputs_digest(outputs_of(self._stored(source).first, source.output_attempt)["output"], reader)
 
     def _stored(self, source: JobRecord) -> StoredRequest:
-        stored = find_stored_request(self._table, source.job_name, source.accepted_time)
+        try:
+            stored = find_stored_request(self._table, source.job_name, source.accepted_time)
+        except UnreadableRecord as error:
+            raise NotReusable("the queue cannot read its request") from error
         if stored is None:
             raise NotReusable("the queue no longer has its request")
         return stored

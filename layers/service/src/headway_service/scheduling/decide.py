@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import NamedTuple
 
 from headway.model import Snapshot
@@ -10,10 +12,11 @@ from headway.policy import Policy
 from headway.scheduling.alternatives import pools_of
 from headway.scheduling.scheduler import schedule
 from headway.vectors import plus, total
+from headway_service.errors import UnreadableRecord
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger
 from headway_service.store.queue_bounds import CutQueue
-from headway_service.store.snapshot import read_queues
+from headway_service.store.snapshot import QueuesRead, read_queues
 
 
 class Decided(NamedTuple):
@@ -24,7 +27,15 @@ class Decided(NamedTuple):
     cut: tuple[CutQueue, ...]
 
 
-def decide(table: Table, ledger: Ledger, now_ms: int, *, policy: Policy) -> Decided:
+def decide(
+    table: Table,
+    ledger: Ledger,
+    now_ms: int,
+    *,
+    policy: Policy,
+    passed_over: Collection[str] = (),
+    note_unreadable: Callable[[UnreadableRecord], None] = lambda _: None,
+) -> Decided:
     """Decide on the first jobs of the queues, and on jobs behind them where these may pass.
 
     Usually the first jobs use all free instances, so no job behind them can start, and the rest of a long queue is
@@ -35,24 +46,35 @@ def decide(table: Table, ledger: Ledger, now_ms: int, *, policy: Policy) -> Deci
         ledger: what :func:`headway_service.store.ledger.read_ledger` gave.
         now_ms: the moment of the decision.
         policy: the rules to decide under.
+        passed_over: jobs that are not considered.
+        note_unreadable: is told of each job that is left out as its record cannot be read.
 
     Returns:
         The snapshot and the decision, without explanations for waiting jobs.
     """
-    decided = _decision(table, ledger, now_ms, policy, frozenset())
+    read = partial(
+        read_queues,
+        table,
+        ledger,
+        now_ms,
+        policy=policy,
+        passed_over=passed_over,
+        note_unreadable=note_unreadable,
+    )
+    decided = _decision(read, frozenset())
     if not policy.backfill:
         return decided
     passing = _passable(decided)
     if passing:
-        decided = _decision(table, ledger, now_ms, policy, passing)
+        decided = _decision(read, passing)
         if not _passable(decided) <= passing:
             # To add pool after pool would take as many decisions as there are pools.
-            decided = _decision(table, ledger, now_ms, policy, None)
+            decided = _decision(read, None)
     return decided
 
 
-def _decision(table: Table, ledger: Ledger, now_ms: int, policy: Policy, passing: frozenset[str] | None) -> Decided:
-    read = read_queues(table, ledger, now_ms, policy=policy, passing=passing)
+def _decision(read_some: Callable[..., QueuesRead], passing: frozenset[str] | None) -> Decided:
+    read = read_some(passing=passing)
     return Decided(snapshot=read.snapshot, plan=schedule(read.snapshot, explain=False), cut=read.cut)
 
 

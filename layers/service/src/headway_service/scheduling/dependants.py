@@ -14,6 +14,7 @@ from headway.dependencies import is_met
 from headway.reasons import Reason
 from headway_service.config.authorization import Access
 from headway_service.errors import Conflict
+from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.entry import ReuseEntry
@@ -35,6 +36,7 @@ class DependantNotifier:
         retention_s: how long an ended job is kept, s.
         reuse: has jobs answered by equal ones.
         access: the rules on callers in effect.
+        isolation: does the work on each dependant by itself.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class DependantNotifier:
         retention_s: int,
         reuse: ReuseEntry,
         access: Callable[[], Access],
+        isolation: Isolation,
     ) -> None:
         self._table = table
         self._clock = clock
@@ -53,37 +56,55 @@ class DependantNotifier:
         self._retention_s = retention_s
         self._reuse = reuse
         self._access = access
+        self._isolation = isolation
 
-    def notify(self, ended: EndedJobRecord, has_time: Callable[[], bool]) -> None:
-        """Notify all dependants of a job of its end.
+    def notify(self, ended: EndedJobRecord, has_time: Callable[[], bool]) -> bool:
+        """Notify all dependants of a job of its end, each by itself.
+
+        The record of the end stays for the next tick with those that are not.
 
         Args:
             ended: the job.
             has_time: whether there is time for another one.
 
-        Raises:
-            Conflict: one of them keeps changing, or there was no time left; the record stays for the next tick.
+        Returns:
+            Whether anything has changed.
         """
-        self._reuse.settle(ended)
+        outputs = self._isolation.do("the outputs of a job", ended.job_name, partial(self._settle, ended))
+        if outputs is Outcome.CONFLICT:
+            return True
+        done: set[str] = set()
+        changed = False
         for name in ended.dependants:
             if not has_time():
-                raise Conflict([0])
-            retry_on_conflict(partial(self._notify_one, name, ended), otherwise=Conflict([0]))
+                break
+            outcome = self._isolation.do("a dependant", name, partial(self._notify_one, name, ended))
+            changed |= outcome.reads_again
+            if outcome.is_done:
+                done.add(name)
+        left = tuple(name for name in ended.dependants if name not in done)
+        if left == ended.dependants and left:
+            return changed
         # Of a member, its array has to know, too.
-        left = ended.model_copy(update={"dependants": ()})
-        self._table.write([left.put() if ended.member_of else ended.forget()])
+        stays = ended.model_copy(update={"dependants": left})
+        self._table.write([stays.put() if left or ended.member_of else ended.forget()])
+        return True
 
-    def compare_again(self, recheck: RecheckRecord) -> None:
+    def compare_again(self, recheck: RecheckRecord) -> bool:
         """Have a job compute that waits for an equal one and can start before that, since one of them was changed.
 
         Args:
             recheck: the job that was changed.
+
+        Returns:
+            Whether the ledger has to be read again.
 
         Raises:
             Conflict: a job keeps changing; the record stays for the next tick.
         """
         retry_on_conflict(partial(self._compare_again, recheck), otherwise=Conflict([0]))
         self._table.write([recheck.forget()])
+        return True
 
     def _compare_again(self, recheck: RecheckRecord) -> None:
         job = find_job(self._table, recheck.job_name)
@@ -99,19 +120,32 @@ class DependantNotifier:
                 logger.info("a job computes before an equal one", extra={"job": waits.job_name, "twin": waits.twin})
                 return
 
-    def _notify_one(self, name: str, ended: EndedJobRecord) -> None:
+    def _settle(self, ended: EndedJobRecord) -> bool:
+        self._reuse.settle(ended)
+        return False
+
+    def _notify_one(self, name: str, ended: EndedJobRecord) -> bool:
+        """Notify one dependant. Returns whether it has changed, so not if it was notified before.
+
+        Raises:
+            Conflict: it keeps changing.
+        """
+        return retry_on_conflict(partial(self._try_to_notify, name, ended), otherwise=Conflict([0]))
+
+    def _try_to_notify(self, name: str, ended: EndedJobRecord) -> bool:
         job = find_job(self._table, name)
         if job is None or job.ending is not None:
-            return
+            return False
         dependency = next(
             (each for each in job.depends_on if each.job_name == ended.job_name and each.ended is None), None
         )
         if dependency is None:
             # Notified before, by a tick that was interrupted.
-            return
+            return False
         writes = self._continue(job, dependency, ended)
         self._table.write(writes)
         logger.info("a dependency ended", extra={"job": name, "dependency": ended.job_name, "ending": ended.ending})
+        return True
 
     def _continue(self, job: JobRecord, dependency: DependencyRecord, ended: EndedJobRecord) -> list[Write]:
         now_ms, machine_ms = self._clock(), self._machine_clock()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from headway.errors import InvalidTransition
@@ -19,18 +19,18 @@ from headway.policy import Policy
 from headway.scheduling.alternatives import chosen
 from headway.scheduling.backfill.size_changes import crosses
 from headway.scheduling.lost_work.lost import work_lost_ms
-from headway_service.config.warm_pools import KeptWarmPools
-from headway_service.errors import Conflict, OutcomeUnknown
+from headway_service.errors import Conflict, OutcomeUnknown, UnreadableRecord
 from headway_service.observability import metrics
+from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import MetricValue
 from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table, Write
 from headway_service.sagemaker_api.names import attempt_name
-from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.scheduling.launcher import Launcher
 from headway_service.scheduling.launches import Launch, LaunchesInFlight
 from headway_service.scheduling.planned_jobs import PlannedJobs
+from headway_service.scheduling.report import TickReport
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.marks import Marks
@@ -38,35 +38,14 @@ from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.capacity.ledger import CalendarRecord, PauseRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job
-from headway_service.tracking.warm_pools import surplus
+
+MAX_REJECTIONS = 10
+"""Conflicts about the start of one job after which a tick decides without the job: others may start in its place."""
+
+_ATTEMPT = "an attempt"
 
 RESERVED_MS = 10_000
 """A tick begins no further action when its invocation has less time left than this."""
-
-
-@dataclass(kw_only=True, slots=True)
-class TickReport:
-    """What a tick did, for the log and for tests."""
-
-    #: Jobs that an intent to launch was written for, and those whose launch SageMaker has accepted.
-    started: list[str] = field(default_factory=list)
-    launched: list[str] = field(default_factory=list)
-    preempted: list[str] = field(default_factory=list)
-    #: Waiting jobs for which the last round preempts nothing yet, as a checkpoint is due soon.
-    delayed: list[str] = field(default_factory=list)
-    released: list[str] = field(default_factory=list)
-    drained: list[str] = field(default_factory=list)
-    #: Jobs that have failed, as only their own requests kept them from starting.
-    given_up: list[str] = field(default_factory=list)
-    shrunk: list[str] = field(default_factory=list)
-    #: The jobs whose warm pools were released.
-    warm_released: list[str] = field(default_factory=list)
-    #: Arrays that could not be advanced, and ended jobs whose dependants could not be notified.
-    failed: list[str] = field(default_factory=list)
-    rejected: int = 0
-    unclear: int = 0
-    rounds: int = 0
-    waiting: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,8 +73,8 @@ class Executor:
         deadline_ms: when this invocation ends, machine time, ms.
         policy: the policy in force.
         has_rules: whether the configuration has rules on jobs, which each new attempt is checked against.
-        warm_rules: the limits of the warm pools that are kept; None if none is.
-        dependants: notifies jobs of the ends of those that they depend on.
+        report: is told of each action.
+        isolation: does the work on each record by itself.
 
     Attributes:
         report: the actions so far.
@@ -114,8 +93,8 @@ class Executor:
         deadline_ms: int,
         policy: Policy,
         has_rules: bool,
-        warm_rules: KeptWarmPools | None = None,
-        dependants: DependantNotifier,
+        report: TickReport,
+        isolation: Isolation,
     ) -> None:
         self._table = table
         self._launcher = launcher
@@ -126,9 +105,8 @@ class Executor:
         self._deadline_ms = deadline_ms
         self._policy = policy
         self._has_rules = has_rules
-        self._warm_rules = warm_rules
-        self._dependants = dependants
-        self.report = TickReport()
+        self.report = report
+        self._isolation = isolation
         self.figures: list[MetricValue] = []
         #: Starts of each team since the ledger was read.
         self._started: Counter[str] = Counter()
@@ -143,69 +121,58 @@ class Executor:
         """Whether this invocation has time for another action."""
         return self._machine_clock() < self._deadline_ms - RESERVED_MS
 
-    def recover(self, ledger: Ledger) -> bool:
-        """Finish what an earlier invocation left, and stop the attempts in drained pools.
+    @property
+    def passed_over(self) -> frozenset[str]:
+        """Jobs that this tick could not start, and that no further decision of it considers."""
+        return self._isolation.left_alone(Start.__name__) | self._isolation.left_alone(StartWarm.__name__)
+
+    def update(self, ledger: Ledger) -> None:
+        """Apply the ledger's back-offs and pauses."""
+        self._launcher.update(ledger)
+
+    def execute_left(self, ledger: Ledger, has_time: Callable[[], bool]) -> bool:
+        """Launch and stop the attempts that an earlier invocation, or round, has left.
+
+        Args:
+            ledger: the ledger.
+            has_time: whether there is time for another one.
 
         Returns:
-            Whether there was any of it, so that the ledger has to be read again.
+            Whether there was any, so that the ledger has to be read again.
         """
-        self._launcher.update(ledger)
-        notified = self._notify_dependants(ledger)
-        notified |= self._compare_again(ledger)
         due = self._pending(ledger)
-        drained = [(each, pause) for each in ledger.attempts if (pause := ledger.drained(each)) is not None]
-        self._settled(lambda: self._execute_all(due))
-        for attempt, pause in drained:
-            self._drain(attempt, pause)
-        return bool(notified or due or drained) or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
+        self._settled(lambda: self._execute_all(due, has_time))
+        return bool(due)
+
+    def drain(self, ledger: Ledger, has_time: Callable[[], bool]) -> bool:
+        """Record that attempts have to stop because their pools are drained. The next round stops them in SageMaker.
+
+        Args:
+            ledger: the ledger.
+            has_time: whether there is time for another one.
+
+        Returns:
+            Whether there was any, so that the ledger has to be read again.
+        """
+        changed = False
+        for attempt in ledger.attempts:
+            pause = ledger.drained(attempt)
+            if pause is not None and has_time():
+                outcome = self._isolation.do(
+                    "a drained attempt", attempt.attempt_name, partial(self._drain, attempt, pause)
+                )
+                changed |= outcome.reads_again
+        return changed
+
+    def settle_warm_pools(self, ledger: Ledger, has_time: Callable[[], bool]) -> bool:
+        """Ask SageMaker about the warm pools that are soon gone, while there is time. Returns whether any is gone."""
+        settle = self._launcher.warm_pools.settle
+        return settle(ledger.warm_pools, self._clock(), soon_gone=True, has_time=has_time)
 
     def _pending(self, ledger: Ledger) -> list[AttemptRecord]:
         """The attempts that are to be launched or stopped, first those that were not tried for the longest time."""
         due = filter(self._is_pending, ledger.attempts)
         return sorted(due, key=lambda each: (each.lease_until_ms, each.attempt_name))
-
-    def _notify_dependants(self, ledger: Ledger) -> bool:
-        """Notify the dependants of jobs that have ended. Returns whether there were any."""
-        notified = False
-        for ended in (each for each in ledger.ended if each.dependants or not each.member_of):
-            if not self.has_time():
-                break
-            try:
-                self._dependants.notify(ended, self.has_time)
-                notified = True
-            except Conflict:
-                self.report.rejected += 1
-            except InvalidTransition:
-                # No other job may wait for these.
-                self.report.failed.append(ended.job_name)
-                logger.exception("the dependants of a job are not notified", extra={"job": ended.job_name})
-        return notified
-
-    def _compare_again(self, ledger: Ledger) -> bool:
-        """Compare jobs with equal ones again that were changed. Returns whether there were any."""
-        compared = False
-        for recheck in ledger.rechecks:
-            if not self.has_time():
-                break
-            try:
-                self._dependants.compare_again(recheck)
-                compared = True
-            except Conflict:
-                self.report.rejected += 1
-        return compared
-
-    def _settle_warm_pools(self, ledger: Ledger) -> bool:
-        """Release what the policy does not keep, and ask about what is soon gone. Returns whether any changed."""
-        released = False
-        for pool in surplus(ledger, self._warm_rules):
-            try:
-                self._table.write(transitions.release_warm_pool(pool, self._clock()))
-                released = True
-            except Conflict:
-                self.report.rejected += 1
-        if released or not self.has_time():
-            return released
-        return self._launcher.warm_pools.settle(ledger.warm_pools, self._clock(), soon_gone=True)
 
     def apply(self, decision: Decision) -> bool:
         """Carry out the actions of a plan, each with its intent written first.
@@ -234,10 +201,13 @@ class Executor:
                 continue
             try:
                 attempt = self._write(action, decision, jobs)
-            except (Conflict, InvalidTransition):
+            except (Conflict, InvalidTransition) as error:
                 as_decided = False
-                self.report.rejected += 1
-                logger.info("an action was rejected", extra={"job": action.job, "action": type(action).__name__})
+                self._isolation.conflicted(type(action).__name__, action.job, error, most=MAX_REJECTIONS)
+                continue
+            except UnreadableRecord as error:
+                as_decided = False
+                self._isolation.leave_alone(type(action).__name__, action.job, error)
                 continue
             if attempt is None and not isinstance(action, Release):
                 # The next round has SageMaker release it.
@@ -321,13 +291,19 @@ class Executor:
             self.figures += self._times.pop(ended.attempt.attempt_name, [])
         return as_decided
 
-    def _execute_all(self, due: Iterable[AttemptRecord]) -> bool:
+    def _execute_all(self, due: Iterable[AttemptRecord], has_time: Callable[[], bool]) -> bool:
         """Launch or stop attempts that an earlier invocation or round has left. Returns whether all went as decided."""
         as_decided = True
         for attempt in due:
+            if not has_time():
+                return False
             as_decided &= self._settle_before(launches=self._launcher.needs_call(attempt))
             # The pool may back off by now.
-            as_decided &= self._is_pending(attempt) and self._execute(attempt)
+            if self._is_pending(attempt):
+                begun = self._isolation.do(_ATTEMPT, attempt.attempt_name, partial(self._execute, attempt))
+                as_decided &= begun is Outcome.CHANGED
+            else:
+                as_decided = False
         return as_decided
 
     def _is_pending(self, attempt: AttemptRecord) -> bool:
@@ -336,7 +312,9 @@ class Executor:
         What had no clear answer is left to the next tick, also if it is preempted meanwhile: as another holder of the
         lease, that one takes a launch for unanswered, and asks SageMaker before it ends the attempt.
         """
-        return attempt.attempt_name not in self._unclear and self._launcher.pending(attempt)
+        if attempt.attempt_name in self._unclear or self._isolation.is_left_alone(_ATTEMPT, attempt.attempt_name):
+            return False
+        return self._launcher.pending(attempt)
 
     def _execute(self, attempt: AttemptRecord) -> bool:
         """Begin to launch, or stop, an attempt. Returns whether it went as decided so far."""
@@ -355,8 +333,10 @@ class Executor:
         """Do a step to reconcile an attempt. Returns whether it went as decided."""
         try:
             return step(attempt, self._clock())
-        except (Conflict, InvalidTransition):
-            self.report.rejected += 1
+        except (Conflict, InvalidTransition) as error:
+            self._isolation.conflicted(_ATTEMPT, attempt.attempt_name, error)
+        except UnreadableRecord as error:
+            self._isolation.leave_alone(_ATTEMPT, attempt.attempt_name, error)
         except OutcomeUnknown as error:
             self.report.unclear += 1
             self._unclear.add(attempt.attempt_name)
@@ -366,18 +346,16 @@ class Executor:
             )
         return False
 
-    def _drain(self, attempt: AttemptRecord, pause: PauseRecord) -> None:
-        """Record that an attempt has to stop because its pool is drained. The next round stops it in SageMaker."""
-        if not self.has_time():
-            return
+    def _drain(self, attempt: AttemptRecord, pause: PauseRecord) -> bool:
         try:
             self._table.write(
                 transitions.drain(_existing(find_job(self._table, attempt.job_name)), attempt, pause, self._clock())
             )
-        except (Conflict, InvalidTransition):
-            self.report.rejected += 1
-        else:
-            self.report.drained.append(attempt.job_name)
+        except InvalidTransition as error:
+            # Its job was changed meanwhile.
+            raise Conflict([0]) from error
+        self.report.drained.append(attempt.job_name)
+        return True
 
     def _write(self, action: Action, decision: Decision, jobs: PlannedJobs) -> AttemptRecord | None:
         """Write the intent of an action. Returns the attempt to launch or to stop now."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headway import reasons
-from headway.errors import InvalidTransition
 from headway.model import WaitingJob
 from headway.refusals import FailedLaunches, gives_up
 from headway.scheduling.alternatives import choices
-from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.store import transitions
@@ -41,7 +39,7 @@ def given_up(waiting: Iterable[WaitingJob], after_ms: int, now_ms: int) -> list[
 def give_up(
     table: Table, job_name: str, failed: FailedLaunches, ledger: Ledger, *, after_ms: int, now_ms: int, expires_at: int
 ) -> bool:
-    """End a job. Returns whether it has ended: it may have changed since it was read.
+    """End a job. Returns whether it has ended: it may have left its queues since it was read.
 
     Args:
         table: the table.
@@ -51,13 +49,13 @@ def give_up(
         after_ms: for how long it was tried, ms.
         now_ms: the current time, ms.
         expires_at: when the table may delete the job, s since the epoch.
+
+    Raises:
+        Conflict: it was changed meanwhile.
     """
     job, reason = find_job(table, job_name), reasons.given_up(failed, after_ms)
     if job is None or not job.is_queued:
         return False
-    try:
-        table.write(transitions.give_up(job, ledger.reservation_of(job_name), reason, now_ms, expires_at))
-    except (Conflict, InvalidTransition):
-        return False
+    table.write(transitions.give_up(job, ledger.reservation_of(job_name), reason, now_ms, expires_at))
     logger.warning("a job is not tried any more", extra={"job": job_name, "code": failed.code, "tries": failed.count})
     return True

@@ -34,6 +34,7 @@ from headway_service.errors import (
     NothingToStop,
     OutcomeUnknown,
     Throttled,
+    UnreadableRecord,
 )
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
@@ -200,7 +201,8 @@ class Launcher:
         """Call CreateTrainingJob for an attempt whose lease this invocation holds. Others may be called in parallel.
 
         Raises:
-            LaunchError: it was not accepted.
+            LaunchError: it was not accepted. SageMaker is not called for one whose request cannot be read: the job
+                waits as if it had been refused, and its pool does not back off.
             OutcomeUnknown: SageMaker gave no clear answer.
         """
         self._training_jobs.create(self._request(attempt))
@@ -571,9 +573,12 @@ class Launcher:
 
     def _request(self, attempt: AttemptRecord) -> Mapping[str, Any]:
         """The stored request, on the attempt's alternative and under its name, with the queue's marks."""
-        stored = find_request_of(self._table, attempt)
+        try:
+            stored = find_request_of(self._table, attempt)
+        except UnreadableRecord as error:
+            raise LaunchPostponed("RequestUnreadable", f"the queue cannot read its request: {error}") from error
         if stored is None:
-            raise OutcomeUnknown(f"the request of `{attempt.job_name}` is missing from the table")
+            raise LaunchPostponed("RequestMissing", "its request is missing from the table of the queue")
         request = stored if attempt.keep_s else without_warm_pool(stored)
         marks = [{"Key": JOB_TAG, "Value": attempt.job_name}, {"Key": ATTEMPT_TAG, "Value": attempt.mark}]
         if attempt.on_demand:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headway.plan import Action, Release
-from headway_service.ports.table import Table
+from headway_service.ports.table import Item, Table
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import find_jobs
+from headway_service.store.repository import find_job_items
 
 READ_AHEAD = 8
 """Jobs that one call reads. The longer ago a job was read, the more likely its action conflicts with a change since."""
@@ -27,17 +27,21 @@ class PlannedJobs:
         self._table = table
         self._names = [each.job for each in actions if not isinstance(each, Release)]
         self._next = 0
-        self._read: dict[str, JobRecord | None] = {}
+        self._read: dict[str, Item | None] = {}
 
     def take(self, name: str) -> JobRecord | None:
         """The job of the next action, or of a later one if actions are skipped; None if there is none.
 
         Args:
             name: the name of the job.
+
+        Raises:
+            UnreadableRecord: it cannot be read; the others can.
         """
         if name not in self._read:
             first = self._names.index(name, self._next)
             ahead = tuple(dict.fromkeys(self._names[first : first + READ_AHEAD]))
-            self._read = dict.fromkeys(ahead) | find_jobs(self._table, ahead)
+            self._read = dict.fromkeys(ahead) | find_job_items(self._table, ahead)
             self._next = first + 1
-        return self._read.pop(name)
+        item = self._read.pop(name)
+        return None if item is None else JobRecord.parse(item)

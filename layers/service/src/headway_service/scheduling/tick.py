@@ -1,31 +1,39 @@
-"""One tick: read the ledger, decide, check the plan, hand it to the executor, report. Two may run at once."""
+"""One tick: read the ledger, do chores, decide, check the plan, hand it to the executor, report. Two may run at once.
+
+A decision is made in each tick, whatever has become of its chores.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from headway.model import Snapshot
 from headway.plan import Plan
+from headway.policy import Policy
 from headway.scheduling.invariants import check_plan
 from headway.vectors import free
 from headway_service.arrays.advance import ArrayAdvancer
+from headway_service.errors import UnreadableRecord
 from headway_service.observability.emf import record
+from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
-from headway_service.pools.apply_config import apply_configuration
-from headway_service.pools.follow_schedules import follow_schedules
-from headway_service.pools.removed_pools import forget_removed_pools
+from headway_service.pools.apply_config import EffectiveConfig, apply_configuration
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table
 from headway_service.reuse.entry import ReuseEntry
+from headway_service.scheduling.chores import Chores
 from headway_service.scheduling.decide import decide
 from headway_service.scheduling.dependants import DependantNotifier
-from headway_service.scheduling.executor import Decision, Executor, TickReport
+from headway_service.scheduling.executor import Decision, Executor
 from headway_service.scheduling.giving_up import give_up, given_up
 from headway_service.scheduling.launcher import Launcher
+from headway_service.scheduling.report import TickReport
 from headway_service.scheduling.unread_jobs import search_unread
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.marks import Marks
+from headway_service.store.queue_bounds import CutQueue
 
 MAX_ROUNDS = 20
 """Rounds of a tick. Each applies a whole plan, so more than a few mean that others change the queue as fast."""
@@ -81,6 +89,8 @@ class Scheduler:
         in_force = apply_configuration(self._table, self._store, self._machine_clock)
         configuration = in_force.configuration
         policy = configuration.policy()
+        report = TickReport()
+        isolation = Isolation(note_conflict=report.note_conflict, note_failed=report.note_failed)
         executor = Executor(
             table=self._table,
             launcher=self._launcher,
@@ -91,65 +101,42 @@ class Scheduler:
             deadline_ms=self._deadline_ms,
             policy=policy,
             has_rules=bool(configuration.rules),
-            warm_rules=configuration.kept_warm_pools,
-            dependants=DependantNotifier(
-                self._table,
-                clock=self._clock,
-                machine_clock=self._machine_clock,
-                retention_s=self._retention_s,
-                reuse=self._reuse,
-                access=configuration.access_rules,
-            ),
+            report=report,
+            isolation=isolation,
         )
-        arrays = ArrayAdvancer(
-            self._table,
-            clock=self._clock,
-            machine_clock=self._machine_clock,
-            has_time=executor.has_time,
-            retention_s=self._retention_s,
-            reserved_heads=policy.reserved_heads,
-            metrics_of=self._launcher.metrics_of,
-            reuse=self._reuse,
-            access=configuration.access_rules,
-            note_failed=executor.report.failed.append,
-        )
-        report = executor.report
+        chores = self._chores(in_force, executor, isolation)
         searched = False
         try:
             while report.rounds < MAX_ROUNDS and executor.has_time():
                 report.rounds += 1
                 ledger = read_ledger(self._table)
-                if follow_schedules(self._table, in_force, ledger, self._clock()):
+                executor.update(ledger)
+                if chores.do(ledger):
                     continue
-                if forget_removed_pools(self._table, in_force, ledger):
-                    continue
-                if executor.recover(ledger) or arrays.advance(ledger):
-                    continue
-                now_ms, machine_ms = self._clock(), self._machine_clock()
-                at_now = ledger.in_training_time(now_ms, machine_ms)
-                snapshot, plan, cut = decide(self._table, at_now, now_ms, policy=policy)
-                _check_ledger(ledger, snapshot)
-                check_plan(snapshot, plan)
+                machine_ms = self._machine_clock()
+                snapshot, cut, decision = self._decide(ledger, machine_ms, policy, executor, isolation)
                 report.waiting = len(snapshot.waiting)
-                report.delayed = [each.for_job for each in plan.delayed]
-                waiting = {job.name: job for job in snapshot.waiting}
-                as_decided = executor.apply(Decision(plan=plan, ledger=ledger, waiting=waiting, decided_ms=now_ms))
-                has_found = False
+                report.delayed = [each.for_job for each in decision.plan.delayed]
+                as_decided = executor.apply(decision)
+                report.decisions += 1
                 if not searched and (cut or ledger.unread) and executor.has_time():
                     searched = True
-                    has_found = search_unread(self._table, ledger, snapshot, cut, machine_ms)
-                if as_decided:
-                    # All went as decided: another decision at this moment would find nothing more to do.
-                    if has_found or self._give_up(snapshot, ledger, configuration.give_up_ms, now_ms, executor):
-                        continue
+                    search = partial(search_unread, self._table, ledger, snapshot, cut, machine_ms)
+                    as_decided &= not isolation.do("jobs behind the first ones", "queues", search).reads_again
+                as_decided &= not self._give_up(decision, configuration.give_up_ms, executor, isolation)
+                # If all went as decided, another decision at this moment would find nothing more to do.
+                if as_decided and not chores.are_cut_short:
                     if executor.has_time():
-                        self._note_idle(ledger, snapshot, plan, machine_ms)
+                        note = partial(self._noted_idle, ledger, snapshot, decision.plan, machine_ms)
+                        isolation.do("the sums of idle time", "idle", note)
                     break
+                chores.go_on()
         finally:
             record(executor.figures)
         logger.info(
             "tick",
             extra={
+                "decisions": report.decisions,
                 "started": report.started,
                 "preempted": report.preempted,
                 "delayed": report.delayed,
@@ -168,15 +155,92 @@ class Scheduler:
         )
         return report
 
-    def _give_up(self, snapshot: Snapshot, ledger: Ledger, after_ms: int, now_ms: int, executor: Executor) -> bool:
+    def _chores(self, in_force: EffectiveConfig, executor: Executor, isolation: Isolation) -> Chores:
+        configuration = in_force.configuration
+
+        def arrays(left_ms: Callable[[], int]) -> ArrayAdvancer:
+            return ArrayAdvancer(
+                self._table,
+                clock=self._clock,
+                machine_clock=self._machine_clock,
+                left_ms=left_ms,
+                retention_s=self._retention_s,
+                reserved_heads=configuration.policy().reserved_heads,
+                metrics_of=self._launcher.metrics_of,
+                reuse=self._reuse,
+                access=configuration.access_rules,
+                isolation=isolation,
+            )
+
+        return Chores(
+            self._table,
+            in_force=in_force,
+            executor=executor,
+            dependants=DependantNotifier(
+                self._table,
+                clock=self._clock,
+                machine_clock=self._machine_clock,
+                retention_s=self._retention_s,
+                reuse=self._reuse,
+                access=configuration.access_rules,
+                isolation=isolation,
+            ),
+            arrays=arrays,
+            warm_rules=configuration.kept_warm_pools,
+            isolation=isolation,
+            clock=self._clock,
+            machine_clock=self._machine_clock,
+        )
+
+    def _decide(
+        self, ledger: Ledger, machine_ms: int, policy: Policy, executor: Executor, isolation: Isolation
+    ) -> tuple[Snapshot, tuple[CutQueue, ...], Decision]:
+        """Decide without what cannot be read, and check the plan."""
+        for each in ledger.unreadable:
+            isolation.leave_alone("an item of the ledger", f"{each.kind}#{each.name}", UnreadableRecord(each.problem))
+
+        def note_unreadable(error: UnreadableRecord) -> None:
+            isolation.leave_alone("a waiting job", str(error), error)
+
+        now_ms = self._clock()
+        snapshot, plan, cut = decide(
+            self._table,
+            ledger.in_training_time(now_ms, machine_ms),
+            now_ms,
+            policy=policy,
+            passed_over=executor.passed_over,
+            note_unreadable=note_unreadable,
+        )
+        _check_ledger(ledger, snapshot)
+        check_plan(snapshot, plan)
+        waiting = {job.name: job for job in snapshot.waiting}
+        return snapshot, cut, Decision(plan=plan, ledger=ledger, waiting=waiting, decided_ms=now_ms)
+
+    def _noted_idle(self, ledger: Ledger, snapshot: Snapshot, plan: Plan, machine_ms: int) -> bool:
+        self._note_idle(ledger, snapshot, plan, machine_ms)
+        return True
+
+    def _give_up(self, decision: Decision, after_ms: int, executor: Executor, isolation: Isolation) -> bool:
         """End jobs that only their own requests have kept from starting for too long. Returns whether one ended."""
-        expires_at, ended = self._machine_clock() // 1000 + self._retention_s, len(executor.report.given_up)
-        for name, failed in given_up(snapshot.waiting, after_ms, now_ms):
+        now_ms, expires_at = self._clock(), self._machine_clock() // 1000 + self._retention_s
+        ended = False
+        for name, failed in given_up(decision.waiting.values(), after_ms, now_ms):
             if not executor.has_time():
                 break
-            if give_up(self._table, name, failed, ledger, after_ms=after_ms, now_ms=now_ms, expires_at=expires_at):
+            end = partial(
+                give_up,
+                self._table,
+                name,
+                failed,
+                decision.ledger,
+                after_ms=after_ms,
+                now_ms=now_ms,
+                expires_at=expires_at,
+            )
+            if isolation.do("a job that is given up", name, end) is Outcome.CHANGED:
                 executor.report.given_up.append(name)
-        return len(executor.report.given_up) > ended
+                ended = True
+        return ended
 
 
 def _check_ledger(ledger: Ledger, snapshot: Snapshot) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from headway.lifecycle import AttemptState
-from headway_service.ports.table import Table
+from headway.model import Allocation
+from headway.vectors import positive, total
+from headway_service.errors import UnreadableRecord
+from headway_service.ports.table import Item, Table
 from headway_service.store.records.array import OpenArrayRecord
 from headway_service.store.records.base import LEDGER, Record
 from headway_service.store.records.capacity.attempt import AttemptRecord
@@ -25,6 +29,9 @@ from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRec
 from headway_service.store.records.capacity.unread_jobs import UnreadJobsRecord
 from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.dependency import EndedJobRecord, RecheckRecord
+from headway_service.store.unreadable import UNREADABLE_PAUSE, UnreadableItem, unreadable_allocations
+
+_R = TypeVar("_R", bound=Record)
 
 MAX_LEDGER_ITEMS = 50_000
 """Most items that one read of the ledger returns: more than there ever are."""
@@ -48,6 +55,10 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "warm": ("warm_pools", WarmPoolRecord),
 }
 """The kinds of items of the ledger, by the begin of their keys: the member of :class:`Ledger`, and the record."""
+
+
+_PAUSING = frozenset({"calendar", "pause", "plan"})
+"""The kinds of items without which it is not known whether a job may start in a pool."""
 
 
 _BEFORE_POOLS = PoolRecord.key("").sk
@@ -79,6 +90,8 @@ class Ledger:
     all_spot_scores: tuple[SpotScoresRecord, ...] = ()
     #: What is known of jobs behind the part of their queues that each decision reads.
     unread: tuple[UnreadJobsRecord, ...] = ()
+    #: Items that this code cannot read. They are left alone, and what they hold stays held.
+    unreadable: tuple[UnreadableItem, ...] = ()
 
     @property
     def spot_scores(self) -> SpotScoresRecord | None:
@@ -98,10 +111,42 @@ class Ledger:
         """The training plan of a pool, as SageMaker described it last; None if it has not."""
         return next((each for each in self.plans if each.pool == pool), None)
 
+    def names_of_unreadable(self, kind: str) -> frozenset[str]:
+        """What unreadable items of a kind are about: attempts, jobs or pools."""
+        return frozenset(each.name for each in self.unreadable if each.kind == kind)
+
+    def unreadable_allocations(self, now_ms: int) -> tuple[Allocation, ...]:
+        """What unreadable items hold, as the scheduler sees it.
+
+        Args:
+            now_ms: the training time, ms.
+        """
+        if not any(each.holds for each in self.unreadable):
+            return ()
+        held = total(
+            (
+                *(each.demand for each in self.attempts),
+                *(each.demand for each in self.reservations),
+                *(each.charged for each in self.rogues),
+                *(each.demand for each in self.warm_pools),
+            )
+        )
+        unexplained = positive({each.pool: each.size - each.free - held.get(each.pool, 0) for each in self.pools})
+        return tuple(unreadable_allocations(self.unreadable, unexplained, now_ms))
+
     def pause_of(self, pool: str) -> PauseRecord | None:
-        """The pause of a pool: its own, or else the pause of all pools. None if it is not paused."""
+        """The pause of a pool: its own, or else the pause of all pools. None if it is not paused.
+
+        A pool with a pause that cannot be read is paused. So is one whose later sizes are not known for that reason.
+        """
         by_pool = {each.pool: each for each in self.pauses}
-        return by_pool.get(pool) or by_pool.get(PauseRecord.EVERYTHING)
+        return by_pool.get(pool) or by_pool.get(PauseRecord.EVERYTHING) or self._unreadable_pause(pool)
+
+    def _unreadable_pause(self, pool: str) -> PauseRecord | None:
+        about = {each.name for each in self.unreadable if each.kind in _PAUSING}
+        if about.isdisjoint({pool, PauseRecord.EVERYTHING}):
+            return None
+        return PauseRecord(pool=pool, by="the queue", reason=UNREADABLE_PAUSE, since_ms=0)
 
     def pauses_counted(self, pools: Collection[str], machine_ms: int) -> dict[str, int]:
         """How often pools were paused, for those in which that is a condition of starts.
@@ -198,12 +243,16 @@ def read_ledger_for_display(table: Table) -> Ledger:
 
 def _read(table: Table, after: str = "") -> Ledger:
     found: dict[str, list[Any]] = {part: [] for part, _ in _KINDS.values()}
+    unreadable: list[UnreadableItem] = []
     for item in table.query(LEDGER, after=after, limit=MAX_LEDGER_ITEMS):
         known = _KINDS.get(item["sk"].partition("#")[0])
         if known is not None:
             part, record = known
-            found[part].append(record.parse(item))
-    return Ledger(**{part: tuple(records) for part, records in found.items()})
+            try:
+                found[part].append(record.parse(item))
+            except UnreadableRecord as error:
+                unreadable.append(UnreadableItem.of(item, str(error)))
+    return Ledger(**{part: tuple(records) for part, records in found.items()}, unreadable=tuple(unreadable))
 
 
 def _after(before: Ledger, ledger: Ledger) -> Ledger:
@@ -215,24 +264,29 @@ def _after(before: Ledger, ledger: Ledger) -> Ledger:
 
 def read_attempts(table: Table) -> tuple[AttemptRecord, ...]:
     """Read the attempts that hold instances, strongly consistent."""
-    return tuple(AttemptRecord.parse(item) for item in table.query(LEDGER, prefix="attempt#", limit=MAX_LEDGER_ITEMS))
+    return _readable(AttemptRecord, table.query(LEDGER, prefix="attempt#", limit=MAX_LEDGER_ITEMS))
 
 
 def read_attempts_for_display(table: Table) -> tuple[AttemptRecord, ...]:
     """Read the attempts that hold instances, eventually consistent."""
-    items = table.query_for_display(LEDGER, prefix="attempt#", limit=MAX_LEDGER_ITEMS)
-    return tuple(AttemptRecord.parse(item) for item in items)
+    return _readable(AttemptRecord, table.query_for_display(LEDGER, prefix="attempt#", limit=MAX_LEDGER_ITEMS))
 
 
 def read_pools(table: Table) -> tuple[PoolRecord, ...]:
     """Read the pools, strongly consistent."""
-    return tuple(PoolRecord.parse(item) for item in table.query(LEDGER, prefix=_BEFORE_POOLS, limit=MAX_LEDGER_ITEMS))
+    return _readable(PoolRecord, table.query(LEDGER, prefix=_BEFORE_POOLS, limit=MAX_LEDGER_ITEMS))
 
 
 def read_team_names(table: Table) -> tuple[str, ...]:
     """Read the teams that have queues, beginning with the empty name for jobs without a team."""
-    return ("", *(team.team for team in _teams(table)))
+    teams = _readable(TeamRecord, table.query(LEDGER, prefix="team#", limit=MAX_LEDGER_ITEMS))
+    return ("", *(team.team for team in teams))
 
 
-def _teams(table: Table) -> tuple[TeamRecord, ...]:
-    return tuple(TeamRecord.parse(item) for item in table.query(LEDGER, prefix="team#", limit=MAX_LEDGER_ITEMS))
+def _readable(kind: type[_R], items: Iterable[Item]) -> tuple[_R, ...]:
+    """The records in items, without those that cannot be read."""
+    found: list[_R] = []
+    for item in items:
+        with suppress(UnreadableRecord):
+            found.append(kind.parse(item))
+    return tuple(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from headway.model import WaitingJob
 from headway.policy import Policy
@@ -12,9 +12,11 @@ from headway.scheduling.ordering import (
     MAX_PRIORITY,
     capped_priority,
     effective_priority,
+    priority_in,
     priority_prefix,
 )
-from headway_service.ports.table import Table
+from headway_service.errors import UnreadableRecord
+from headway_service.ports.table import Item, Table
 from headway_service.store.records.queue_entry import QueueEntry
 
 MAX_QUEUE_READS = 1000
@@ -47,16 +49,29 @@ class QueueScan:
         team: its team; empty for jobs without a team.
         now_ms: the time of the decision.
         policy: the rules to decide by.
+        passed_over: jobs that are not considered.
+        note_unreadable: is told of each entry that cannot be read, and is passed over.
 
     Attributes:
         is_cut: whether the scan has come to its limit, so that jobs behind it were not read.
         last: the sort key of the last job that was read, if they are read in the order of sort keys; otherwise empty.
     """
 
-    def __init__(self, table: Table, pool: str, team: str, now_ms: int, policy: Policy) -> None:
+    def __init__(
+        self,
+        table: Table,
+        pool: str,
+        team: str,
+        now_ms: int,
+        policy: Policy,
+        passed_over: Collection[str] = (),
+        note_unreadable: Callable[[UnreadableRecord], None] = lambda _: None,
+    ) -> None:
         self.pool = pool
         self.team = team
         self.policy = policy
+        self._passed_over = passed_over
+        self._note_unreadable = note_unreadable
         self._table = table
         self._partition = QueueEntry.partition(pool, team)
         self.now_ms = now_ms
@@ -84,8 +99,9 @@ class QueueScan:
             yield from self._as_stored()
             return
         while True:
-            for priority in [each for each in self._cut if not self._read[each]]:
-                self._read_more(priority)
+            # Again if none of what was read is readable: lower priorities come after all of these.
+            while unread := [each for each in self._cut if not self._read[each]]:
+                self._read_more(unread[0])
             while self._lower is not None and self._could_be_next(self._lower):
                 self._read_lower_priority()
             if not self._first:
@@ -99,11 +115,9 @@ class QueueScan:
         """The jobs as they are stored, which is the rank order if every job has the priority that was given."""
         ended = False
         while not ended:
-            entries, ended = self._query(after=self.last)
+            entries, self.last, ended = self._query(after=self.last)
             for entry in entries:
                 yield entry.waiting()
-            if entries:
-                self.last = entries[-1].key().sk
 
     def _could_be_next(self, priority: int) -> bool:
         """Whether a job of this given priority, or of a lower one, could rank before all jobs that were read."""
@@ -112,27 +126,28 @@ class QueueScan:
 
     def _read_lower_priority(self) -> None:
         """Read the jobs after those of the priorities known so far."""
-        entries, ended = self._query(after=self._after)
+        entries, last, ended = self._query(after=self._after)
         for entry in entries:
             self._add(entry)
         if ended:
             self._lower = None
             return
-        last = entries[-1]
         # The page may end within this priority; the rest is read when it is needed.
-        self._cut[last.priority] = last.key().sk
-        self._after = end_of_priority(last.priority)
-        self._lower = last.priority - 1 if last.priority else None
+        priority = priority_in(last)
+        self._read.setdefault(priority, deque())
+        self._cut[priority] = last
+        self._after = end_of_priority(priority)
+        self._lower = priority - 1 if priority else None
 
     def _read_more(self, priority: int) -> None:
         """Read more jobs of one priority."""
-        entries, ended = self._query(prefix=priority_prefix(priority), after=self._cut[priority])
+        entries, last, ended = self._query(prefix=priority_prefix(priority), after=self._cut[priority])
         for entry in entries:
             self._add(entry)
         if ended:
             del self._cut[priority]
         else:
-            self._cut[priority] = entries[-1].key().sk
+            self._cut[priority] = last
 
     def _add(self, entry: QueueEntry) -> None:
         jobs = self._read.setdefault(entry.priority, deque())
@@ -146,15 +161,26 @@ class QueueScan:
             effective = effective_priority(job, self.now_ms, self.policy)
             heapq.heappush(self._first, (-effective, job.turn_ms, job.name, priority))
 
-    def _query(self, *, prefix: str = "", after: str) -> tuple[list[QueueEntry], bool]:
-        """The next entries, and whether there are no more, or no more may be read."""
+    def _query(self, *, prefix: str = "", after: str) -> tuple[list[QueueEntry], str, bool]:
+        """The next entries, the last key that was read, and whether there are no more, or no more may be read."""
         limit = min(self._page, self._left)
         if not limit:
             self.is_cut = True
-            return [], True
+            return [], after, True
         items = self._table.query(self._partition, prefix=prefix, after=after, limit=limit)
         self._left -= len(items)
-        return [QueueEntry.parse(item) for item in items], len(items) < limit
+        return list(self.entries(items)), items[-1]["sk"] if items else after, len(items) < limit
+
+    def entries(self, items: Iterable[Item]) -> Iterator[QueueEntry]:
+        """The entries in items of the queue, without those that cannot be read or are passed over."""
+        for item in items:
+            try:
+                entry = QueueEntry.parse(item)
+            except UnreadableRecord as error:
+                self._note_unreadable(error)
+                continue
+            if entry.job_name not in self._passed_over:
+                yield entry
 
 
 def end_of_priority(priority: int) -> str:

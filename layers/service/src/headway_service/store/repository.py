@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from headway.errors import HeadwayError
 from headway.sweeps import member_name, parse_member
 from headway_service.errors import Conflict, JobNotFound, PoolNotFound
-from headway_service.ports.table import Key, Table
+from headway_service.ports.table import Item, Key, Table
 from headway_service.store.records.base import Record
 from headway_service.store.records.capacity.attempt import AttemptRecord, GivenUpRecord
 from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
@@ -80,8 +80,18 @@ def find_jobs(table: Table, names: Sequence[str]) -> dict[str, JobRecord]:
         table: the table.
         names: the names, each once.
     """
-    items = table.get_all([JobRecord.key(name) for name in names])
-    return {job.job_name: job for job in map(JobRecord.parse, items)}
+    return {name: JobRecord.parse(item) for name, item in find_job_items(table, names).items()}
+
+
+def find_job_items(table: Table, names: Sequence[str]) -> dict[str, Item]:
+    """The items of the jobs of these names that exist, as :func:`find_jobs`, for who has to read each by itself.
+
+    Args:
+        table: the table.
+        names: the names, each once.
+    """
+    by_key = {JobRecord.key(name): name for name in names}
+    return {by_key[Key(item["pk"], item["sk"])]: item for item in table.get_all(list(by_key))}
 
 
 def find_member(table: Table, name: str) -> JobRecord | None:

@@ -33,18 +33,19 @@ def upgrade(item: Item) -> Item:
     number = int(item.get("schemaVersion", 0))
     if number > SCHEMA:
         raise NewerSchema(
-            f"{_name(item)} has schema version {number} and this code reads up to schema version {SCHEMA}: "
+            f"{name_of(item)} has schema version {number} and this code reads up to schema version {SCHEMA}: "
             "deploy the version that wrote it, or a later one"
         )
     for step in range(number, SCHEMA):
         if step not in UPGRADES:
             raise OlderSchema(
-                f"{_name(item)} has schema version {number}, which this code does not read: deploy with another "
+                f"{name_of(item)} has schema version {number}, which this code does not read: deploy with another "
                 "TableName for an empty queue, or deploy a version in between first, which upgrades the table"
             )
         item = UPGRADES[step](item)
     return item
 
 
-def _name(item: Item) -> str:
+def name_of(item: Item) -> str:
+    """An item in a message, by its keys."""
     return f"the item {item.get('pk')} {item.get('sk')}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 
@@ -19,7 +19,8 @@ from headway.scheduling.ordering import (
     rank,
     running_priority,
 )
-from headway_service.ports.table import Key, Table
+from headway_service.errors import UnreadableRecord
+from headway_service.ports.table import Item, Key, Table
 from headway_service.store.ledger import Ledger
 from headway_service.store.queue_bounds import CutQueue, QueueBounds
 from headway_service.store.queue_scan import PAGE, WIDE_PAGE, QueueScan
@@ -71,6 +72,8 @@ def read_queues(
     also: Iterable[ListedJob] = (),
     heads: int = 0,
     passing: Collection[str] | None = None,
+    passed_over: Collection[str] = (),
+    note_unreadable: Callable[[UnreadableRecord], None] = lambda _: None,
 ) -> QueuesRead:
     """Read the snapshot that a decision is made from.
 
@@ -95,6 +98,8 @@ def read_queues(
         heads: the fewest jobs to read from the front of each queue.
         passing: pools in which jobs may pass those ahead of them, so that the window is read; None for all pools that
             are not full.
+        passed_over: jobs that are not considered.
+        note_unreadable: is told of each job that is left out as its record cannot be read.
     """
     calendars = {each.pool: each for each in ledger.calendars}
     # A size that is due and not applied yet counts if it is the smaller one.
@@ -109,6 +114,7 @@ def read_queues(
         *(attempt.allocation() for attempt in ledger.attempts),
         *(rogue.allocation() for rogue in ledger.rogues if rogue.charged),
         *(pool.allocation() for pool in ledger.warm_pools),
+        *ledger.unreadable_allocations(now_ms),
     )
     unused = {team: _unused_guarantee(team, allocations, policy) for team in ledger.queue_teams}
     pauses = {pool: pause.pause() for pool in sizes if (pause := ledger.pause_of(pool)) is not None}
@@ -125,7 +131,7 @@ def read_queues(
         passed = held < size and (passing is None or pool in passing)
         behind = share if passed else policy.reserved_heads - 1
         for team in ledger.queue_teams:
-            queue = QueueScan(table, pool, team, now_ms, policy)
+            queue = QueueScan(table, pool, team, now_ms, policy, passed_over, note_unreadable)
             limit = policy.team(team).limit
             most = {each: min(count, limit.get(each, count)) for each, count in startable.items()}
             bounds = QueueBounds(pool=pool, team=team, most=most, unused=unused[team])
@@ -133,15 +139,20 @@ def read_queues(
             found, rest = _candidates(queue, bounds, reach, reachable, share=behind, heads=heads)
             if rest is not None:
                 cut.append(rest)
-                found += filter(rest.may_start, _behind(table, ledger.unread_of(pool, team)))
+                behind_them = queue.entries(_behind(table, ledger.unread_of(pool, team)))
+                found += filter(rest.may_start, (entry.waiting() for entry in behind_them))
             waiting |= {job.name: job for job in found}
     for record in also:
         if record.is_queued and record.job_name not in waiting:
             waiting[record.job_name] = record.waiting()
     # A reservation stays with its job wherever that is in the queue, so the snapshot needs the job.
     owed = {each.job_name for each in ledger.reservations} | {each.freed_for for each in allocations if each.freed_for}
-    for name in sorted(owed - waiting.keys()):
-        owner = find_job(table, name)
+    for name in sorted(owed - waiting.keys() - set(passed_over)):
+        try:
+            owner = find_job(table, name)
+        except UnreadableRecord as error:
+            note_unreadable(error)
+            continue
         if owner is not None and owner.is_queued:
             waiting[name] = owner.waiting()
     # The ledger is read before the queues: a job that moves from one to the other in between is in both. It counts as
@@ -162,13 +173,12 @@ def read_queues(
     return QueuesRead(snapshot=snapshot, cut=tuple(cut))
 
 
-def _behind(table: Table, unread: UnreadJobsRecord | None) -> list[WaitingJob]:
-    """The jobs that were found behind the first ones of a queue, and are still there."""
+def _behind(table: Table, unread: UnreadJobsRecord | None) -> Sequence[Item]:
+    """The entries of jobs that were found behind the first ones of a queue, and are still there."""
     if unread is None or not unread.found:
         return []
     partition = QueueEntry.partition(unread.pool, unread.team)
-    items = table.get_all([Key(partition, each) for each in unread.found])
-    return [QueueEntry.parse(item).waiting() for item in items]
+    return table.get_all([Key(partition, each) for each in unread.found])
 
 
 def _afresh(waiting: Iterable[WaitingJob], ledger: Ledger, sizes: Demand) -> Iterator[WaitingJob]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from headway.lifecycle import AttemptState
 from headway_service.checkpoints.looks import CheckpointLooks
-from headway_service.errors import Conflict, ListingExpired, OutcomeUnknown, RetryLater
+from headway_service.errors import Conflict, ListingExpired, OutcomeUnknown, RetryLater, UnreadableRecord
 from headway_service.observability.logging import logger
 from headway_service.observability.steps import Step
 from headway_service.ports.messaging import Wake
@@ -125,7 +125,7 @@ def reconcile(
         try:
             outcome = observer.refresh(attempt.attempt_name, training_jobs, clock())
             ended += outcome is StatusOutcome.TICK_DUE
-        except (OutcomeUnknown, RetryLater, Conflict) as error:
+        except (OutcomeUnknown, RetryLater, Conflict, UnreadableRecord) as error:
             logger.warning("not reconciled now", extra={"attempt": attempt.attempt_name, "error": str(error)})
     if ledger.warm_pools:
         with step("warm pools"):

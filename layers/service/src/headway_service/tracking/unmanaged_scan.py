@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headway_service.errors import Conflict, OutcomeUnknown, RetryLater
+from headway_service.errors import Conflict, OutcomeUnknown, RetryLater, UnreadableRecord
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import find_applied
 from headway_service.ports.messaging import Wake
@@ -77,6 +77,8 @@ def scan_unmanaged_jobs(
 
     due = sorted(filter(is_due, ledger.rogues), key=order)
     known = {each.attempt_name for each in ledger.attempts} | {each.training_job_name for each in ledger.rogues}
+    # What cannot be read is known nevertheless: it is charged, and neither charged again nor stopped.
+    known |= ledger.names_of_unreadable("attempt") | ledger.names_of_unreadable("rogue")
     # Some unknown training jobs are checked even if many are due.
     all(run.refresh(rogue.training_job_name) for rogue in due[: MAX_LOOKS // 2])
     try:
@@ -129,7 +131,7 @@ class _Run:
         self.looks += 1
         try:
             self.changed |= self._rogues.refresh(name, self._clock())
-        except (OutcomeUnknown, RetryLater) as error:
+        except (OutcomeUnknown, RetryLater, UnreadableRecord) as error:
             logger.warning("not looked at now", extra={"rogue": name, "error": str(error)})
             if self._restored is not None:
                 # Nothing is launched until every training job was checked, so the next run begins with this page.

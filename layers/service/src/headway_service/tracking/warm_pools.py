@@ -13,7 +13,7 @@ from typing import Any
 
 from headway.vectors import minus, overlap, plus, positive, total
 from headway_service.config.warm_pools import KeptWarmPools
-from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
+from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown, UnreadableRecord
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import TrainingJobs, TrainingJobStatus
@@ -104,13 +104,21 @@ class WarmPoolTracker:
         #: Those that this invocation has described.
         self._looked: set[str] = set()
 
-    def settle(self, pools: Iterable[WarmPoolRecord], now_ms: int, *, soon_gone: bool = False) -> bool:
+    def settle(
+        self,
+        pools: Iterable[WarmPoolRecord],
+        now_ms: int,
+        *,
+        soon_gone: bool = False,
+        has_time: Callable[[], bool] = lambda: True,
+    ) -> bool:
         """Ask SageMaker about warm pools, each once in an invocation, and send the releases that were decided.
 
         Args:
             pools: all warm pools.
             now_ms: the training time, ms.
             soon_gone: only those that are being released, and those that a started attempt may be using.
+            has_time: whether there is time for another one.
 
         Returns:
             Whether instances came free, so that another decision is due.
@@ -127,10 +135,12 @@ class WarmPoolTracker:
         chosen = self._in_turn(due)[: MAX_LOOKS - len(self._looked)]
         # An attempt may be using another warm pool than the one that it was started in.
         for name in sorted((each.attempt_name for each in chosen), key=self._is_claimed):
+            if not has_time():
+                break
             self._looked.add(name)
             try:
                 freed |= self._look(self._known[name], now_ms)
-            except (Conflict, OutcomeUnknown) as error:
+            except (Conflict, OutcomeUnknown, UnreadableRecord) as error:
                 logger.warning("the warm pool is not settled now", extra={"attempt": name, "error": str(error)})
         return freed
 

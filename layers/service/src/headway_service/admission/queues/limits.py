@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from headway_service.admission.queues.counts import QueueCounts
 from headway_service.config.document import Limits
-from headway_service.errors import QueueFull
+from headway_service.errors import QueueFull, UnreadableRecord
 from headway_service.ports.table import Table
 from headway_service.store.queue_tail import QueueTail, read_queue_tail
 from headway_service.store.records.array import OpenArrayRecord
@@ -85,7 +85,11 @@ class QueueLimits:
         """By pool, the members of other arrays of the team that are no jobs yet: all, and those of the owner."""
         found: dict[str, tuple[int, int]] = {}
         for item in self._table.query(LEDGER, prefix=OpenArrayRecord.key("").sk, limit=MAX_OPEN_ARRAYS):
-            array = find_job(self._table, OpenArrayRecord.parse(item).job_name)
+            try:
+                array = find_job(self._table, OpenArrayRecord.parse(item).job_name)
+            except UnreadableRecord:
+                # It is left alone by ticks, so it makes no further members.
+                continue
             if array is None or array.array is None or array.team != job.team or array.ending is not None:
                 continue
             if array.job_name == job.job_name:

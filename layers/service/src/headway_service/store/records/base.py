@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from headway.reasons import Reason, ReasonCode
+from headway_service.errors import UnreadableRecord
 from headway_service.ports.table import Item
-from headway_service.store.schema_version import stamp, upgrade
+from headway_service.store.schema_version import name_of, stamp, upgrade
 
 LEDGER = "ledger"
 
@@ -33,8 +34,21 @@ class Record(BaseModel):
 
     @classmethod
     def parse(cls, item: Item) -> Self:
-        """The record in an item."""
-        return cls.model_validate(upgrade(item))
+        """The record in an item.
+
+        Raises:
+            UnreadableRecord: the item is damaged, or of another schema version.
+        """
+        try:
+            return cls.model_validate(cls.unfolded(upgrade(item)))
+        except ValidationError as error:
+            wrong = ", ".join(sorted({".".join(map(str, each["loc"])) for each in error.errors()}))
+            raise UnreadableRecord(f"{name_of(item)} is damaged: {wrong}") from error
+
+    @classmethod
+    def unfolded(cls, item: Item) -> Item:
+        """The attributes of an item, where they are not stored as they are."""
+        return item
 
     def fields(self) -> dict[str, Any]:
         """The attributes of the item without keys, omitting attributes equal to their defaults.

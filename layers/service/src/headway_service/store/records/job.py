@@ -16,7 +16,8 @@ from headway.model import WaitingJob
 from headway.pool_names import billed_pool
 from headway.reasons import ReasonCode
 from headway.refusals import FailedLaunches
-from headway.sweeps import Sweep
+from headway.sweeps import InvalidSweep, Sweep
+from headway_service.errors import UnreadableRecord
 from headway_service.ports.table import Equals, Item, Key, Put
 from headway_service.sagemaker_api.alternatives import with_members
 from headway_service.sagemaker_api.sweeps import member_alternative, member_request
@@ -26,7 +27,7 @@ from headway_service.store.records.dependency import EndedJobRecord, RecheckReco
 from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.listed_job import SUMMARY, ListedJob
 from headway_service.store.records.queue_entry import QueueEntry, owner_hash, waiting_of
-from headway_service.store.schema_version import stamp, upgrade
+from headway_service.store.schema_version import name_of, stamp, upgrade
 
 MAX_HISTORY = 50
 """Steps of a job's history that are kept; of a longer one the first and the newest."""
@@ -402,13 +403,20 @@ class StoredRequest:
 
     @classmethod
     def parse(cls, item: Item) -> StoredRequest:
-        """The request in an item."""
-        return cls(
-            first=request_in(item),
-            alternatives=tuple(json.loads(item.get("alternatives", "[]"))),
-            sweep=Sweep.parse(json.loads(item["sweep"])) if "sweep" in item else None,
-            accepted_ms=item.get("acceptedMs", 0),
-        )
+        """The request in an item.
+
+        Raises:
+            UnreadableRecord: the item is damaged, of another schema version, or has a sweep that newer code wrote.
+        """
+        try:
+            return cls(
+                first=request_in(item),
+                alternatives=tuple(json.loads(item.get("alternatives", "[]"))),
+                sweep=Sweep.parse(json.loads(item["sweep"])) if "sweep" in item else None,
+                accepted_ms=item.get("acceptedMs", 0),
+            )
+        except (KeyError, TypeError, ValueError, InvalidSweep) as error:
+            raise UnreadableRecord(f"{name_of(item)} is damaged: {type(error).__name__}") from error
 
     def of_member(self, name: str, index: int) -> StoredRequest:
         """The request of a member of an array, from that of the array.
@@ -416,8 +424,14 @@ class StoredRequest:
         Args:
             name: the name of the member.
             index: which one it is.
+
+        Raises:
+            UnreadableRecord: its sweep has no such member.
         """
-        parameters = self.sweep.values(index) if self.sweep is not None else {}
+        try:
+            parameters = self.sweep.values(index) if self.sweep is not None else {}
+        except IndexError as error:
+            raise UnreadableRecord(f"the sweep of `{name}` has no member {index}") from error
         return StoredRequest(
             first=member_request(self.first, parameters, name),
             alternatives=tuple(member_alternative(each, parameters) for each in self.alternatives),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 from pydantic import Field
 
 from headway.dependencies import Condition
@@ -18,7 +16,6 @@ from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.queue_entry import rank_of, waiting_of
 from headway_service.store.records.reuse import ReuseRecord
-from headway_service.store.schema_version import upgrade
 
 
 class Usage(Record):
@@ -120,11 +117,10 @@ class ListedJob(Record):
     ended_ms: int | None = None
 
     @classmethod
-    def parse(cls, item: Item) -> Self:
-        """The record in an item."""
-        item = upgrade(item)
+    def unfolded(cls, item: Item) -> Item:
+        """The attributes of an item, with those of its summary."""
         summary = item.get("summary", {})
-        return cls.model_validate({**item, **summary, "usage": summary})
+        return {**item, **summary, "usage": summary}
 
     @staticmethod
     def key(job: str) -> Key:
