@@ -134,15 +134,15 @@ class PoolBackoff:
             self._write(pool, backoff_until_ms=until_ms, backoff_since_ms=0, answered_ms=now_ms, unclear_job="")
         return bool(ended)
 
-    def has_accepted_since(self, demand: Demand, since_ms: int) -> bool:
-        """Whether SageMaker has accepted another launch in one of these pools after one had no clear answer.
+    def has_accepted(self, demand: Demand, from_ms: int, until_ms: int) -> bool:
+        """Whether SageMaker has accepted another launch in one of these pools after one without a clear answer.
 
         Args:
             demand: the instances per pool of that one.
-            since_ms: when its answer was missing at the latest, ms.
+            from_ms: when its first answer was missing, ms.
+            until_ms: when its last one was, ms.
         """
-        pools = [self._pools[name] for name in demand if name in self._pools]
-        return any(not pool.backoff_since_ms or pool.backoff_since_ms > since_ms for pool in pools)
+        return any(from_ms < self._pools[name].answered_ms <= until_ms for name in demand if name in self._pools)
 
     def _found(self, demand: Demand) -> list[PoolRecord]:
         """The pools as they are stored now: another invocation may have changed them."""

@@ -71,9 +71,6 @@ MAX_UNANSWERED = 2
 """After so many calls without a clear answer a launch is only asked about. If SageMaker does not show it, its job waits
 again, as after any launch without instances."""
 
-FIRST_ANSWER_MS = 35_000
-"""So long after its intent the first call of a launch has ended: the function's timeout, and a margin for clocks."""
-
 _PREEMPTED = (JobTrigger.PREEMPTED_ENDED, ReasonCode.RETURNED_TO_LINE)
 
 _CANCELED: Mapping[StopCause | None, tuple[JobTrigger, ReasonCode]] = {
@@ -375,8 +372,9 @@ class Launcher:
                 "launch not shown; its job waits again",
                 extra={"job": attempt.job_name, "attempt": attempt.attempt_name},
             )
-            # If SageMaker has accepted no other launch meanwhile, it may be an outage, and not about its request.
-            is_own = self.backoff.has_accepted_since(attempt.demand, attempt.seen_ms + FIRST_ANSWER_MS)
+            # If SageMaker has accepted no other launch between its own, it may be an outage, and not about its request.
+            last_ms = attempt.seen_ms if attempt.unanswered_ms is None else attempt.unanswered_ms
+            is_own = self.backoff.has_accepted(attempt.demand, attempt.seen_ms, last_ms)
             launch = NoInstances(
                 cause=Cause.UNANSWERED,
                 launched_ms=attempt.since_ms if is_own else now_ms,
