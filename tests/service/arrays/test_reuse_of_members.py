@@ -16,7 +16,7 @@ from headway_service.arrays.advance import ArrayAdvancer
 from headway_service.config.authorization import Caller
 from headway_service.errors import Conflict, ObjectsUnreadable
 from headway_service.jobs.position import JobView
-from headway_service.ports.table import Delete, Put
+from headway_service.ports.table import Delete, Key, Put
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.array import ArrayRecord, MembersRecord
 from headway_service.store.records.job import JobRecord, request_key
@@ -525,11 +525,12 @@ def test_an_array_that_cannot_be_read_is_left_alone_and_all_others_go_on(world: 
     if about == "missing":
         world.table.write([Delete(key=request_key("broken"))])
     else:
-        key, changes = {
+        damages: dict[str, tuple[Key, dict[str, Any]]] = {
             "unreadable request": (request_key("broken"), {"jobDetails": "{"}),
             "newer sweep": (request_key("broken"), {"sweep": json.dumps({"bayes": {}})}),
             "newer array": (JobRecord.key("broken"), {"schemaVersion": 99}),
-        }[about]
+        }
+        key, changes = damages[about]
         world.table.write([Put(item={**(world.table.get(key) or {}), **changes})])
     report = world.tick()
     assert set(report.started) == {"alone", "other_0"}

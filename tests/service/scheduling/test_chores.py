@@ -151,6 +151,20 @@ def test_dependants_are_notified_by_and_by(world: World) -> None:
     assert len([each for each in read_ledger(world.table).attempts if each.job_name.startswith("after")]) == 90
 
 
+def test_arrays_go_on_while_many_dependants_are_notified(world: World) -> None:
+    world.submit("before")
+    for number in range(90):
+        world.submitter.submit(Submission(request=request(f"after-{number}"), depends_on=[{"job": "before"}]), ROOT)
+    world.tick()
+    world.pass_time(1000, tick=False)
+    grid = {"list": [{"seed": each} for each in range(3)]}
+    world.submitter.submit(Submission(request=request("array"), sweep=grid), ROOT)
+    with slow(world, DependantNotifier, "_try_to_notify"):
+        world.tick()
+    # One share for dependants, and one for arrays.
+    assert waited_s(world, "array_0") <= 2 * LATE_S
+
+
 def test_drained_attempts_are_stopped_by_and_by(world: World) -> None:
     for number in range(100):
         world.submit(f"job-{number}")
@@ -188,6 +202,6 @@ def test_an_ordinary_tick_makes_one_decision_of_one_round(world: World) -> None:
         world.now_s += LATE_S
         return real(name, body, now=now)
 
-    world.fleet.call = call  # type: ignore[method-assign]
+    world.fleet.call = call  # type: ignore[method-assign,assignment]
     report = world.tick()
     assert (report.rounds, report.decisions, report.started) == (1, 1, ["urgent"])

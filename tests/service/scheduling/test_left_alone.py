@@ -15,12 +15,18 @@ from headway_service.scheduling import executor
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.array import OpenArrayRecord
 from headway_service.store.records.base import LEDGER
-from headway_service.store.records.capacity.ledger import CalendarRecord, PauseRecord, PoolRecord, ReservationRecord
+from headway_service.store.records.capacity.ledger import (
+    CalendarRecord,
+    PauseRecord,
+    PoolRecord,
+    ReservationRecord,
+    TeamRecord,
+)
 from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.repository import get_job
-from tests.service.world import P5, ROOT, World, on, request
+from tests.service.world import DAY_S, P5, ROOT, World, on, request
 
 G5 = "ml.g5.xlarge"
 JOB_S = 1000
@@ -77,7 +83,7 @@ def test_what_an_attempt_holds_that_cannot_be_read_is_given_to_no_other_job(worl
     assert report.failed == ["attempt#lost"]
     assert free(world) == 0
     assert world.fleet.in_use()[P5] == 4
-    world.patrol()
+    assert world.patrol() == 0, "it is no unknown training job"
     assert read_ledger(world.table).rogues == ()
     assert world.called("StopTrainingJob") == []
 
@@ -103,6 +109,36 @@ def test_the_limit_of_a_team_counts_an_attempt_that_cannot_be_read(world: World)
     for name, team in (("one", "red"), ("two", "red"), ("other", "blue")):
         world.submit(name, Tags=[{"Key": "team", "Value": team}])
     assert sorted(world.tick().started) == ["one", "other"]
+
+
+def test_a_removed_team_stays_while_an_attempt_cannot_be_read(world: World) -> None:
+    """It may be of this team, and its job may return to the queue of it."""
+    pools = {P5: {"size": 4}}
+    world.configuration.write(json.dumps({"pools": pools, "teams": {"red": {}}}))
+    world.submit("lost", Tags=[{"Key": "team", "Value": "red"}])
+    world.tick()
+    damaged(world, attempt_key(world, "lost"), schemaVersion=99)
+    for size in (5, 6):
+        pools = {P5: {"size": size}}
+        world.configuration.write(json.dumps({"pools": pools}))
+        world.tick()
+        world.now_s += 2 * DAY_S
+    assert [each.team for each in read_ledger(world.table).teams] == ["red"]
+
+
+@damages
+def test_a_team_whose_record_cannot_be_read_stops_no_other(world: World, damage: str) -> None:
+    teams: dict[str, Any] = {"blue": {}, "red": {"limit": {P5: 2}}}
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": teams}))
+    for team in teams:
+        world.submit(team, Tags=[{"Key": "team", "Value": team}])
+    damaged(world, TeamRecord.key("red"), **DAMAGES[damage], team=7)
+    report = world.tick()
+    assert (report.started, report.failed, report.rejected) == (["blue"], ["team#red"], 0)
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 5}}, "teams": {**teams, "white": {}}}))
+    world.tick()
+    world.submit("white", Tags=[{"Key": "team", "Value": "white"}])
+    assert world.tick().started == ["white"]
 
 
 def test_no_instance_is_kept_when_the_pool_says_that_all_are_free(world: World) -> None:
