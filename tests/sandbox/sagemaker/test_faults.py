@@ -116,6 +116,9 @@ def test_increasing_one_fault_does_not_change_another():
         {"event_delay_s": -1},
         {"quotas": {"ml.p5.48xlarge": -1}},
         {"spot_quotas": {"ml.p5.48xlarge": -1}},
+        {"account_limits": {"Number of instances across all training jobs": -1}},
+        {"account_limits": {"Number of dreams": 1}},
+        {"denials": {"all": {}}},
         {"quota_lag_s": -1},
         {"rates": {"StopTrainingJob": {"per_s": 1}}},
         {"no_such": 1},
@@ -129,6 +132,8 @@ def test_an_invalid_switch_is_refused(changes):
 def test_switches_survive_as_a_document():
     faults = Faults(
         quotas={"ml.p5.48xlarge": 2},
+        account_limits={"Longest run time for a training job": 432_000},
+        denials={"eve": {"name_prefix": "eve-"}},
         throttle={"StopTrainingJob": 1},
         rates={"ListTags": {"per_s": 1, "burst": 1}},
         event_drop=0.5,

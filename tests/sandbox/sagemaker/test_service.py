@@ -245,7 +245,7 @@ def test_instance_groups_count_each_type(fleet):
 
 
 def test_lack_of_capacity_shows_later_as_a_failed_job(fleet):
-    fleet.faults = Faults(capacity={P5: 1})
+    fleet.faults = Faults(capacity={P5: 1}, capacity_wait_s=0.0)
     fleet.create(request("a"), now=0.0)
     fleet.create(request("b"), now=1.0)
     events = play(fleet, until=200.0)
@@ -253,6 +253,18 @@ def test_lack_of_capacity_shows_later_as_a_failed_job(fleet):
     assert status(fleet, "b", now=200.0) == ("Failed", "Failed")
     (failed,) = [event for event in events if event["TrainingJobStatus"] == "Failed"]
     assert failed["FailureReason"].startswith("CapacityError: Unable to provision requested ML compute capacity.")
+
+
+def test_by_default_a_job_without_instances_is_pending_for_a_quarter_of_an_hour_again_and_again(fleet):
+    fleet.faults = Faults(capacity={P5: 3})
+    for number in range(8):  # two hours of them
+        name, now = f"big-{number}", number * 900.0
+        fleet.create(request(name, ResourceConfig=on(P5, 4)), now=now)
+        assert status(fleet, name, now=now + 899.0) == ("InProgress", "Pending")
+        assert status(fleet, name, now=now + 900.0) == ("Failed", "Failed")
+        answer = fleet.describe(name, now=now + 900.0)
+        assert answer["FailureReason"].startswith("CapacityError: ")
+        assert answer.get("BillableTimeInSeconds") is None
 
 
 HOUR_S = 3600

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from headway_sandbox.errors import AwsError
+from headway_sandbox.sagemaker.api.denials import Denial
 from headway_sandbox.sagemaker.raw_answers import BODIES, RawAnswer
+from headway_sandbox.sagemaker.service_facts import QUOTA_UNITS
 from headway_sandbox.sagemaker.token_bucket import Rate
 
 _CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -17,6 +20,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "warm_pool_choice": ("oldest", "any", "none"),
 }
 """The values of switches that select one of some words."""
+_QUOTAS = ("quotas", "spot_quotas", "warm_pool_quotas", "account_limits")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +34,19 @@ class Faults:
     """Quota of instances per type in training jobs. Types not named are not limited."""
     spot_quotas: Mapping[str, int] = field(default_factory=dict)
     """The same for managed spot training, which has separate quotas."""
+    account_limits: Mapping[str, int] = field(default_factory=dict)
+    """Quotas that are not of one instance type, by AWS's name (`service_facts.QUOTA_UNITS`). A new account has
+    `{"Longest run time for a training job": 432000, "Number of instances across all processing jobs": 4}`. Each rule of
+    the debugger and the profiler takes one instance of the processing jobs. Those not named do not limit, as in an
+    account whose quotas were raised."""
     quota_lag_s: float = 0.0
     """How long an ended job's instances still count against its quota."""
     capacity: Mapping[str, int] = field(default_factory=dict)
     """Existing instances per type: jobs beyond that are accepted, wait as pending, and end if none become free."""
-    capacity_wait_s: float = 0.0
-    """How long a job without an effective MaxPendingTimeInSeconds is pending before it fails with a capacity error."""
+    capacity_wait_s: float = 900.0
+    """How long a job without an effective MaxPendingTimeInSeconds is pending before it fails with a capacity error. AWS
+    does not document it. In issue aws/sagemaker-pytorch-training-toolkit#171 two jobs failed so one after the other, of
+    which the second was created 19 minutes after the first."""
     pending_expiry: str = "Stopped"
     """Status of a job at the end of its MaxPendingTimeInSeconds: `Stopped` or `Failed`. AWS does not document it."""
     warm_pool_quotas: Mapping[str, int] = field(default_factory=dict)
@@ -65,6 +76,10 @@ class Faults:
     """Whether instances of a training plan also count against the quota of training jobs."""
     plan_counts_while_scheduled: bool = True
     """Whether a training plan shows available instances before and between its blocks."""
+    denials: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Policies that deny some CreateTrainingJob requests for as long as they are set, each under a name of its own:
+    `{"no VPC": {"absent": "VpcConfig"}, "eve": {"name_prefix": "eve-", "policy": "boundary"}}`. The conditions and
+    policies are those of `headway_sandbox.sagemaker.api.denials.Denial`."""
     throttle: Mapping[str, int] = field(default_factory=dict)
     """Per operation (`CreateTrainingJob`): number of next calls that fail with "Rate exceeded"."""
     rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -118,9 +133,14 @@ class Faults:
         self._check_numbers()
 
     def _check_numbers(self) -> None:
-        for name in ("quotas", "spot_quotas", "warm_pool_quotas", "capacity", "throttle", "lose_answer", "kill_caller"):
+        for name in (*_QUOTAS, "capacity", "throttle", "lose_answer", "kill_caller"):
             if any(count < 0 for count in getattr(self, name).values()):
                 raise ValueError(f"{name} has a negative number.")
+        unknown = sorted(set(self.account_limits) - set(QUOTA_UNITS))
+        if unknown:
+            raise ValueError(f"account_limits: no such quota: {unknown}. Quotas: {', '.join(sorted(QUOTA_UNITS))}.")
+        for name, given in self.denials.items():
+            Denial.read(name, given)
         for operation, raw in self.raw_answers.items():
             _check_raw(operation, raw)
 
@@ -136,6 +156,16 @@ class Faults:
         if set(given) != {"per_s", "burst"}:
             raise ValueError(f"rates: {operation} needs per_s and burst, not {sorted(given)}.")
         return Rate(per_s=float(given["per_s"]), burst=int(given["burst"]))
+
+    def denial(self, request: Mapping[str, Any], *, arn: str) -> AwsError | None:
+        """Return the error of the first of the policies in `denials` that denies a request; None if none does.
+
+        Args:
+            request: A CreateTrainingJob request, which may be malformed.
+            arn: The ARN of the training job that it would create.
+        """
+        read = (Denial.read(name, given) for name, given in self.denials.items())
+        return next((denial.error(request, arn=arn) for denial in read if denial.applies(request)), None)
 
     def consume(self, switch: str, operation: str) -> tuple[bool, Faults]:
         """Count down a switch for one call.

@@ -81,12 +81,21 @@ class FakeSageMaker(JobControls):
         called_s = self.settings.clock.machine_time(now)
         if throttled or not self._throttle.admits(operation, called_s, rate=self.faults.rate(operation)):
             raise service_facts.throttled()
+        self._authorize(operation, request)
         request_validation.check(operation, request)
         answer = handler(request, now)
         lost, self.faults = self.faults.consume("lose_answer", operation)
         if lost:
             raise service_facts.answer_lost()
         return answer
+
+    def _authorize(self, operation: str, request: Mapping[str, Any]) -> None:
+        """Policies are evaluated before the request: a name that is in use is denied as well."""
+        if operation != "CreateTrainingJob":
+            return
+        denied = self.faults.denial(request, arn=self.arn(str(request.get("TrainingJobName", ""))))
+        if denied is not None:
+            raise denied
 
     def create(self, request: Mapping[str, Any], *, now: float) -> Document:
         """Call CreateTrainingJob; the request includes the tags.

@@ -20,6 +20,21 @@ DEFAULT_MAX_RUNTIME_S = 86_400
 STOP_GRACE_S = 120.0
 # Reported for ListTrainingJobs: about 2 calls per second and account, not adjustable; the burst is not documented.
 RATES: Mapping[str, Rate] = {"ListTrainingJobs": Rate(per_s=2, burst=10)}
+LONGEST_RUN = "Longest run time for a training job"
+LARGEST_JOB = "Maximum number of instances per training job"
+ALL_TRAINING = "Number of instances across all training jobs"
+ALL_SPOT_TRAINING = "Number of instances across all spot training jobs"
+ALL_PROCESSING = "Number of instances across all processing jobs"
+QUOTA_UNITS: Mapping[str, str] = {
+    LONGEST_RUN: "Seconds",
+    LARGEST_JOB: "Instances",
+    ALL_TRAINING: "Instances",
+    ALL_SPOT_TRAINING: "Instances",
+    ALL_PROCESSING: "Instances",
+}
+"""The account's quotas that are not of one instance type, and what they count. Source: AWS General Reference, "Amazon
+SageMaker endpoints and quotas". A new account has 432,000 s, 20 and 4 instances (the same, and the guide's page of
+training limits)."""
 LIST_DEFAULT_RESULTS = 10  # ListTrainingJobs.MaxResults (model: default 10, at most 100)
 TAGS_MAX = 50  # model: TagList
 
@@ -111,19 +126,26 @@ def unknown_operation(service: str, operation: str, known: Iterable[str]) -> Aws
     )
 
 
-def quota_exceeded(*, limit: str, size: int, in_use: int, wanted: int) -> AwsError:
-    """Return the error for an exceeded quota. The first sentence is seen verbatim; the second varies over the years.
+def quota_exceeded(*, limit: str, size: int, in_use: int, wanted: int, unit: str = "Instances") -> AwsError:
+    """Return the error for an exceeded quota.
+
+    Seen for training jobs, spot training jobs and "Number of instances across all processing jobs" (issues
+    data-science-on-aws/data-science-on-aws#200, gabehollombe-aws/jupyter-notebooks#1 and
+    aws/amazon-sagemaker-examples#1543, with a utilization above the limit). The first sentence is always the same.
+    Until about 2021 the second was "Please contact AWS support to request an increase for this limit." Other units are
+    seen for pipelines and trial components ("is 50 Trial Components, ..."); for seconds the unit is assumed.
 
     Args:
         limit: Name of the quota.
-        size: The quota, in instances.
-        in_use: Used instances.
-        wanted: Requested instances.
+        size: The quota.
+        in_use: What is used of it.
+        wanted: What the request would use in addition.
+        unit: What the quota counts.
     """
     return AwsError(
         "ResourceLimitExceeded",
-        f"The account-level service limit '{limit}' is {size} Instances, with current utilization of "
-        f"{in_use} Instances and a request delta of {wanted} Instances. Please use AWS Service Quotas to "
+        f"The account-level service limit '{limit}' is {size} {unit}, with current utilization of "
+        f"{in_use} {unit} and a request delta of {wanted} {unit}. Please use AWS Service Quotas to "
         "request an increase for this quota. If AWS Service Quotas is not available, contact AWS support to "
         "request an increase for this quota.",
     )

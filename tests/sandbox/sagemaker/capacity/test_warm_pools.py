@@ -142,7 +142,7 @@ def test_spot_jobs_do_not_share_their_quota_with_pools():
 
 
 def test_no_other_job_gets_the_instances_of_a_pool():
-    fleet = fleet_with(capacity={P5: 1})
+    fleet = fleet_with(capacity={P5: 1}, capacity_wait_s=0.0)
     fleet.create(warm(), now=0.0)
     fleet.create(request("b", EnableNetworkIsolation=True), now=END_S)
     play(fleet)
@@ -150,7 +150,7 @@ def test_no_other_job_gets_the_instances_of_a_pool():
 
 
 def test_no_other_job_gets_the_instances_of_a_pool_that_a_job_has_taken():
-    fleet = fleet_with(capacity={P5: 1})
+    fleet = fleet_with(capacity={P5: 1}, capacity_wait_s=0.0)
     fleet.create(warm(), now=0.0)
     # Its provisioning ends while `b` is on its way into the pool.
     fleet.create(request("c", EnableNetworkIsolation=True), now=END_S - 170)

@@ -67,7 +67,7 @@ def permissions(operation: str, request: Mapping[str, Any], *, arn_prefix: str) 
                     context={"iam:PassedToService": "sagemaker.amazonaws.com"},
                 )
             )
-            needed += _volume_key(request, arn_prefix=arn_prefix)
+            needed += volume_key(request, arn_prefix=arn_prefix)
         return needed
     if operation == "DescribeTrainingPlan":
         # Guide, IAM permissions of training plans: on the plan's ARN, also for a request by name.
@@ -120,7 +120,13 @@ def _plan_arns(request: Mapping[str, Any]) -> list[str]:
     return [arn for arn in (alone, *arns) if isinstance(arn, str) and arn]
 
 
-def _volume_key(request: Mapping[str, Any], *, arn_prefix: str) -> list[Permission]:
+def volume_key(request: Mapping[str, Any], *, arn_prefix: str) -> list[Permission]:
+    """Return the permission on the key for a training job's volumes, if it has one.
+
+    Args:
+        request: A CreateTrainingJob request.
+        arn_prefix: A training job's ARN without its name.
+    """
     key = _member(request, "ResourceConfig", "VolumeKmsKeyId")
     if not key:
         return []
@@ -151,6 +157,17 @@ def denied(permission: Permission, *, principal: str, explicit: bool) -> AwsErro
         if explicit
         else f"because no identity-based policy allows the {permission.action} action"
     )
+    return not_authorized(permission, principal=principal, why=why)
+
+
+def not_authorized(permission: Permission, *, principal: str, why: str) -> AwsError:
+    """Return SageMaker's error for a call without permission, with AWS's words for what denies it.
+
+    Args:
+        permission: The missing permission.
+        principal: ARN of the caller.
+        why: The end of the sentence.
+    """
     return AwsError(
         "AccessDeniedException",
         f"User: {principal} is not authorized to perform: {permission.action} on resource: {permission.resource} {why}",

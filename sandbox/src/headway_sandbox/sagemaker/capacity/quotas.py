@@ -2,6 +2,7 @@
 
 An instance type has two separate quotas: `ml.p5.48xlarge for training job usage`, and for managed spot training
 `ml.p5.48xlarge for spot training job usage`. Source: AWS General Reference, "Amazon SageMaker endpoints and quotas".
+Those of all types together are in `account_limits`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker import requested_instances, service_facts
+from headway_sandbox.sagemaker.capacity import account_limits
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.requested_instances import Choice
 from headway_sandbox.sagemaker.training_job import TrainingJob
@@ -41,7 +43,9 @@ def check(
     in_use = used(jobs, faults, spot=spot, warm=warm, now=now)
     for choice in requested_instances.choices(request):
         # Guide: of InstancePreferences each one has to fit, "even when the types ahead of it would have succeeded".
-        error = exceeded(choice, in_use, faults, spot=spot)
+        error = exceeded(choice, in_use, faults, spot=spot) or account_limits.exceeded(
+            request, choice, in_use, _counting(jobs, faults, now=now), faults
+        )
         if error is not None:
             raise error
 
@@ -59,13 +63,16 @@ def used(
         now: The time, s.
     """
     total: Counter[str] = Counter() if spot else Counter(warm)
-    for job in jobs:
-        # A job is last modified when it ends. If it has left a warm pool, its instances count for that.
-        trails = job.warm_pool is None and now < job.modified + faults.quota_lag_s
-        if job.spot == spot and (not job.ended or trails):
+    for job in _counting(jobs, faults, now=now):
+        if job.spot == spot:
             for choice in _counted(job, faults):
                 total.update(_charged(choice, faults))
     return total
+
+
+def _counting(jobs: Iterable[TrainingJob], faults: Faults, *, now: float) -> list[TrainingJob]:
+    # A job is last modified when it ends. If it has left a warm pool, its instances count for that.
+    return [job for job in jobs if not job.ended or (job.warm_pool is None and now < job.modified + faults.quota_lag_s)]
 
 
 def exceeded(choice: Choice, in_use: Mapping[str, int], faults: Faults, *, spot: bool) -> AwsError | None:
