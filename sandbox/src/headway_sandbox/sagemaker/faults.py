@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -39,6 +39,8 @@ class Faults:
     `{"Longest run time for a training job": 432000, "Number of instances across all processing jobs": 4}`. Each rule of
     the debugger and the profiler takes one instance of the processing jobs. Those not named do not limit, as in an
     account whose quotas were raised."""
+    unavailable_types: Sequence[str] = field(default_factory=list)
+    """Instance types that the region does not have for training jobs."""
     quota_lag_s: float = 0.0
     """How long an ended job's instances still count against its quota."""
     capacity: Mapping[str, int] = field(default_factory=dict)

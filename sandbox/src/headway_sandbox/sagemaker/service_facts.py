@@ -151,6 +151,16 @@ def quota_exceeded(*, limit: str, size: int, in_use: int, wanted: int, unit: str
     )
 
 
+def type_not_available(kind: str) -> AwsError:
+    """Return the error for a type that the region does not have (seen: issue aws/amazon-sagemaker-examples#1001).
+
+    A type that the service does not know at all is a ValidationException.
+    """
+    return AwsError(
+        "ResourceLimitExceeded", f"The requested resource training-job/{kind} is not available in this region"
+    )
+
+
 def throttled() -> AwsError:
     """Return the throttling error common to AWS's JSON services; botocore's standard retry mode retries it."""
     return AwsError("ThrottlingException", "Rate exceeded")

@@ -10,7 +10,7 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import P5
 from headway_sandbox.sagemaker.service import FakeSageMaker
-from tests.sandbox.fleets import request, spot
+from tests.sandbox.fleets import on, request, spot
 
 
 def refusal(fleet: FakeSageMaker, document: dict[str, Any], now: float = 0.0) -> str:
@@ -49,6 +49,15 @@ def test_an_ended_job_counts_for_a_while_if_usage_lags_its_end(ends):
     ended = next(now for now in range(1000) if (job := fleet.find("a", now=now)) and job.ended)
     assert "current utilization of 1 Instances" in refusal(fleet, request("b"), now=ended + 89.0)
     assert refusal(fleet, request("b"), now=ended + 90.0) == ""
+
+
+def test_a_type_that_the_region_does_not_have_is_refused_whatever_the_quota():
+    fleet = FakeSageMaker(faults=Faults(quotas={P5: 9}, unavailable_types=[P5]))
+    assert refusal(fleet, request("a")) == (
+        "ResourceLimitExceeded: The requested resource training-job/ml.p5.48xlarge is not available in this region"
+    )
+    assert refusal(fleet, request("a", ResourceConfig=on("ml.c5.xlarge"))) == ""
+    assert Faults(**fleet.faults.to_document()) == fleet.faults
 
 
 def test_by_default_an_ended_job_does_not_count():

@@ -42,6 +42,9 @@ def check(
     spot = bool(request.get("EnableManagedSpotTraining"))
     in_use = used(jobs, faults, spot=spot, warm=warm, now=now)
     for choice in requested_instances.choices(request):
+        for kind in choice.instances:
+            if kind in faults.unavailable_types:
+                raise service_facts.type_not_available(kind)
         # Guide: of InstancePreferences each one has to fit, "even when the types ahead of it would have succeeded".
         error = exceeded(choice, in_use, faults, spot=spot) or account_limits.exceeded(
             request, choice, in_use, _counting(jobs, faults, now=now), faults
