@@ -244,6 +244,9 @@ class SimulatedDeployment(Generic[TableT]):
         """SNS: takes all messages."""
         return {"Failed": []}
 
+    def tick_ended(self, report: TickReport) -> None:
+        """Called with the report of a tick that did not fail."""
+
     def tick_failed(self, error: Exception) -> None:
         """Called with the exception of a failed tick, which its handler only logs.
 
@@ -333,7 +336,9 @@ class SimulatedContainer(AllFunctions):
     def tick(self, remaining_ms: int) -> TickReport:
         """See :class:`AllFunctions`."""
         try:
-            return super().tick(remaining_ms)
+            report = super().tick(remaining_ms)
         except Exception as error:
             self._deployment.tick_failed(error)
             raise
+        self._deployment.tick_ended(report)
+        return report

@@ -62,6 +62,8 @@ class TickReport:
     rejected: int = 0
     unclear: int = 0
     rounds: int = 0
+    #: How many of these have made a decision: none if all of them had other work to do first.
+    decisions: int = 0
     waiting: int = 0
 
 

@@ -125,6 +125,7 @@ class Scheduler:
                 now_ms, machine_ms = self._clock(), self._machine_clock()
                 at_now = ledger.in_training_time(now_ms, machine_ms)
                 snapshot, plan = decide(self._table, at_now, now_ms, policy=policy)
+                report.decisions += 1
                 _check_ledger(ledger, snapshot)
                 check_plan(snapshot, plan)
                 report.waiting = len(snapshot.waiting)
@@ -153,6 +154,7 @@ class Scheduler:
                 "rejected": report.rejected,
                 "unclear": report.unclear,
                 "rounds": report.rounds,
+                "decisions": report.decisions,
                 "waiting": report.waiting,
             },
         )
