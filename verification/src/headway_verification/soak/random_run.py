@@ -25,20 +25,17 @@ from headway_service.store import transitions
 from headway_service.store.ledger import read_pools
 from headway_service.store.records.feed import FeedHead
 from headway_service.store.records.queue_entry import owner_hash
+from headway_verification.soak.calm_phase import stay_calm
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults import tempers
 from headway_verification.soak.faults.plan import Fault, FaultPlan, FaultRates
+from headway_verification.soak.faults.refusals import LastingRefusals
 from headway_verification.soak.training_plan import INSTANCES, PLAN_POOL, SoldPlan
 from headway_verification.soak.violations import Violated
-from headway_verification.soak.workload import (
-    ACTS,
-    G5_SPOT,
-    SCRIPTS,
-    WAITING_FOR_CHECKPOINTS,
-    Workload,
-    document_of,
-    priority_of,
-)
+from headway_verification.soak.workload.configurations import WAITING_FOR_CHECKPOINTS, document_of, priority_of
+from headway_verification.soak.workload.people import ACTS, G5_SPOT
+from headway_verification.soak.workload.requests import SCRIPTS
+from headway_verification.soak.workload.users import Workload
 
 POOLS = {P5: 2, G5: 3}
 
@@ -90,7 +87,12 @@ def drawn_order(seed: int) -> tuple[Order, bool]:
 
 
 def make_run(
-    seed: int, only: Collection[int] | None = None, order: Order | None = None, *, predicts: bool = False
+    seed: int,
+    only: Collection[int] | None = None,
+    order: Order | None = None,
+    *,
+    predicts: bool = False,
+    checks_liveness: bool = False,
 ) -> Outcome:
     """Make a run.
 
@@ -100,6 +102,7 @@ def make_run(
         order: the order among equals; the users change it now and then if it is not the default. None for the one that
             the seed gives.
         predicts: whether predictions count in the given order.
+        checks_liveness: whether the queue has to go on while SageMaker refuses launches.
     """
     if order is None:
         order, predicts = drawn_order(seed)
@@ -107,7 +110,10 @@ def make_run(
     # Separate sources, so that leaving out a happening changes others as little as possible.
     faults = FaultPlan(Random(f"accidents {seed}"), FaultRates.draw(random), only=only)
     sizes = random.choice([POOLS, ALL_POOLS])
-    queue = Deployment(random, sizes, faults)
+    refused = Random(f"refusals {seed}")
+    refusals = LastingRefusals.draw(refused, sizes, START_S)
+    queue = Deployment(random, sizes, faults, refusals)
+    queue.checks_liveness = checks_liveness
     queue.set_temper(tempers.draw(Random(f"temper {seed}")))
     if seed % 2:
         keep_warm_pools(queue, sizes)
@@ -129,6 +135,9 @@ def make_run(
     violation = None
     try:
         _run(queue, people, random)
+        # A launch that SageMaker shows too late is given up, and made again.
+        if refusals is not None and checks_liveness and queue.invariants.too_late_s is None:
+            stay_calm(queue, people, refused, drain)
         rest(queue, ALL_POOLS, plan)
     except Violated as error:
         violation = str(error)
@@ -159,7 +168,7 @@ def keep_warm_pools(queue: Deployment, sizes: Mapping[str, int]) -> None:
         sizes: the sizes of the pools.
     """
     queue.store.write(json.dumps(document_of(sizes, {}, warmPools={})))
-    queue.fleet.faults = queue.fleet.faults.with_changes({"warm_pool_quotas": dict.fromkeys(sizes, 9)})
+    queue.set_account(queue.fleet.faults.with_changes({"warm_pool_quotas": dict.fromkeys(sizes, 9)}))
 
 
 def begin_an_hour_later(queue: Deployment, sizes: Mapping[str, int]) -> None:
@@ -250,7 +259,8 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS, plan: SoldPlan | N
         Violated: an invariant does not hold.
     """
     queue.faults.rates = FaultRates()
-    queue.fleet.faults = Faults(warm_pool_quotas=queue.fleet.faults.warm_pool_quotas)
+    queue.end_refusals()
+    queue.set_account(Faults(warm_pool_quotas=queue.fleet.faults.warm_pool_quotas))
     queue.store.lag_s = 0.0
     drain(queue)
     # Without this an unmanaged training job could hold its instances for a month.
