@@ -19,7 +19,7 @@ STEP_S = 120
 STEPS = 75
 """... and how often."""
 
-ACT_SHARE = 0.2
+ACT_SHARE = 0.4
 """How often users act."""
 
 ASKED_EVERY = 3

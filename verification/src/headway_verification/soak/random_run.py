@@ -76,8 +76,9 @@ class Outcome:
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
     answers: Counter[int] = field(default_factory=Counter)
     acts: Counter[str] = field(default_factory=Counter)
-    #: Accepted jobs, and alarms that remain at the end.
+    #: Accepted jobs, those of which two launches in a row got no instances, and alarms that remain at the end.
     jobs: int = 0
+    refused_again: int = 0
     alarms: int = 0
 
 
@@ -137,6 +138,8 @@ def make_run(
         _run(queue, people, random)
         # A launch that SageMaker shows too late is given up, and made again.
         if refusals is not None and checks_liveness and queue.invariants.too_late_s is None:
+            queue.faults.rates = FaultRates()
+            _open_pools(queue, plan)
             stay_calm(queue, people, refused, drain)
         rest(queue, ALL_POOLS, plan)
     except Violated as error:
@@ -156,6 +159,7 @@ def make_run(
         answers=queue.answers,
         acts=people.acts,
         jobs=len(queue.accepted),
+        refused_again=len(queue.liveness.launches.refused_again),
         alarms=len(queue.cloudwatch.describe()),
     )
 
@@ -267,8 +271,7 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS, plan: SoldPlan | N
     sizes = {**pools, PLAN_POOL: INSTANCES} if plan is not None else pools
     ending = {"rogues": {"action": "stop"}, "warmPools": queue.store.document.get("warmPools", "leaveOut")}
     queue.store.write(json.dumps(document_of(sizes, {}, _members(plan), **ending)))
-    for pool in sorted(queue.invariants.paused()):
-        queue.finish(queue.ask("POST", "/resume" if pool == "*" else f"/pools/{pool}/resume"))
+    _resume_all(queue)
     for name in sorted(queue.invariants.held()):
         queue.finish(queue.ask("POST", f"/jobs/{name}/release"))
     if plan is not None:
@@ -292,6 +295,20 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS, plan: SoldPlan | N
     queue.consumers.check_end()
     queue.table.check_idle()
     queue.table.check_versions()
+
+
+def _open_pools(queue: Deployment, plan: SoldPlan | None) -> None:
+    """Give the pools their sizes and resume them, so that something can start while SageMaker refuses some launches."""
+    sizes = {**ALL_POOLS, PLAN_POOL: INSTANCES} if plan is not None else ALL_POOLS
+    pools = document_of(sizes, {}, _members(plan))["pools"]
+    queue.store.write(json.dumps({**queue.store.document, "pools": pools, "rogues": {"action": "stop"}}))
+    queue.liveness.launches.begin_again()
+    _resume_all(queue)
+
+
+def _resume_all(queue: Deployment) -> None:
+    for pool in sorted(queue.invariants.paused()):
+        queue.finish(queue.ask("POST", "/resume" if pool == "*" else f"/pools/{pool}/resume"))
 
 
 def _end_plan(queue: Deployment, plan: SoldPlan) -> None:

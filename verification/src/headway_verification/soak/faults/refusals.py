@@ -13,7 +13,7 @@ from headway_sandbox.sagemaker.service_facts import ALL_TRAINING, LARGEST_JOB
 FIRST_S = (0.0, 600.0, 1800.0, 3600.0)
 """How long after the beginning of a run refusals begin, s ..."""
 
-LASTS_S = (3600.0, 7200.0, 14_400.0)
+LASTS_S = (5400.0, 9000.0, 14_400.0)
 """... and for how long they last, s."""
 
 FOR_EVER_S = 1_000_000.0

@@ -48,9 +48,14 @@ class _Launch:
 
 
 class LaunchHistory:
-    """Follows the launches of a queue."""
+    """Follows the launches of a queue.
+
+    Attributes:
+        refused_again: the jobs of which two launches in a row got no instances.
+    """
 
     def __init__(self) -> None:
+        self.refused_again: set[str] = set()
         self._failed: dict[tuple[str, frozenset[str]], FailedLaunches] = {}
         #: The last launch of each attempt of which the outcome is not known or not in the table yet.
         self._open: dict[str, _Launch] = {}
@@ -110,6 +115,8 @@ class LaunchHistory:
     def _fail(self, launch: _Launch, now_s: float) -> None:
         key = launch.job, frozenset(launch.demand)
         before = self._failed.get(key)
+        if before is not None:
+            self.refused_again.add(launch.job)
         self._failed[key] = FailedLaunches(
             job=launch.job,
             pools=key[1],
