@@ -93,7 +93,7 @@ def make_run(
     order: Order | None = None,
     *,
     predicts: bool = False,
-    checks_liveness: bool = False,
+    checks_liveness: bool = True,
 ) -> Outcome:
     """Make a run.
 
