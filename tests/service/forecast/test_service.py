@@ -15,6 +15,7 @@ from headway.model import STOP_MS
 from headway.reasons import ReasonCode
 from headway.reasons.remedies import remedy_for
 from headway_sandbox.inprocess.deployment import START_S
+from headway_service.admission.queues.limits import QueueLimits
 from headway_service.admission.submission import Submission
 from headway_service.errors import (
     ImpossibleDemand,
@@ -26,6 +27,7 @@ from headway_service.errors import (
 )
 from headway_service.forecast import service, snapshot
 from headway_service.forecast.service import Edit, SubmitRequest
+from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on, request
 
@@ -126,6 +128,21 @@ def test_a_dry_run_refuses_what_a_submission_refuses(changes: dict[str, Any], er
 def test_a_dry_run_refuses_a_name_in_use_even_by_the_same_request(full: World) -> None:
     with pytest.raises(NameInUse, match="`early`"):
         full.forecast_service.dry_run(request("early", 5, StoppingCondition=limited(1)), ROOT)
+
+
+def test_a_dry_run_refuses_a_name_under_which_another_request_enters_meanwhile(
+    full: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = QueueLimits.require
+
+    def require(limits: QueueLimits, job: JobRecord) -> None:
+        monkeypatch.undo()
+        real(limits, job)
+        full.submit("mine", 5, StoppingCondition=limited(1))
+
+    monkeypatch.setattr(QueueLimits, "require", require)
+    with pytest.raises(NameInUse, match="`mine`"):
+        full.forecast_service.dry_run(request("mine"), ROOT)
 
 
 def test_the_number_of_delays_is_limited(full: World, monkeypatch: pytest.MonkeyPatch) -> None:

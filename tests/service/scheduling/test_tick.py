@@ -26,6 +26,7 @@ from headway_service.scheduling.tick import MAX_ROUNDS
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import PoolRecord
 from headway_service.store.records.job import JobRecord
+from headway_service.store.repository import get_job
 from tests.service.scheduling.test_backoff import break_sagemaker
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on
 
@@ -35,6 +36,18 @@ G5 = "ml.g5.xlarge"
 @pytest.fixture
 def world() -> World:
     return World(pools={P5: 4, G5: 2})
+
+
+def test_a_job_starts_though_the_attempt_of_another_job_has_its_next_name(world: World) -> None:
+    other = attempt_name("a", 2)
+    world.submit(other)
+    world.tick()
+    world.submit("a")
+    job = get_job(world.table, "a")
+    world.table.write([job.model_copy(update={"attempt_count": 1, "version": job.version + 1}).put(was=job.version)])
+    report = world.tick()
+    assert (report.started, report.rejected) == (["a"], 0)
+    assert {each.attempt_name for each in read_ledger(world.table).attempts} == {other, attempt_name("a", 3)}
 
 
 def reject(world: World, times: int, about: str) -> None:

@@ -245,6 +245,9 @@ class SimulatedDeployment(Generic[TableT]):
         """SNS: takes all messages."""
         return {"Failed": []}
 
+    def tick_ended(self, report: TickReport) -> None:
+        """Called with the report of a tick that did not fail."""
+
     def tick_failed(self, error: Exception) -> None:
         """Called with the exception of a failed tick, or of a record that a tick left alone, which are only logged.
 
@@ -342,4 +345,5 @@ class SimulatedContainer(AllFunctions):
             # A record that others have changed each time is no failure.
             if not isinstance(each, Conflict | RetryLater):
                 self._deployment.tick_failed(each)
+        self._deployment.tick_ended(report)
         return report

@@ -121,7 +121,7 @@ def _soak(pool: ProcessPoolExecutor, seeds: range, run: partial[Outcome]) -> int
     failures: Counter[tuple[str, str]] = Counter()
     answers: Counter[int] = Counter()
     states: set[str] = set()
-    jobs = alarms = 0
+    jobs = refused = alarms = 0
     broken: list[Outcome] = []
     needed: list[Counter[tuple[str, str]]] = []
     for outcome in pool.map(run, seeds, chunksize=8):
@@ -132,6 +132,7 @@ def _soak(pool: ProcessPoolExecutor, seeds: range, run: partial[Outcome]) -> int
         answers += outcome.answers
         states |= outcome.states
         jobs += outcome.jobs
+        refused += outcome.refused_again
         alarms += outcome.alarms
         needed.append(outcome.needed)
         if outcome.violation:
@@ -148,7 +149,8 @@ def _soak(pool: ProcessPoolExecutor, seeds: range, run: partial[Outcome]) -> int
     print(f"failures of invocations: {', '.join(causes)}")
     print(f"API responses: {', '.join(f'{status} {count}' for status, count in sorted(answers.items()))}")
     print(f"states: {', '.join(sorted(states))}")
-    print(f"jobs accepted: {jobs}; alarms created: {calls['PutMetricAlarm']}; alarms at the end: {alarms}")
+    print(f"jobs accepted: {jobs}; of these SageMaker refused again and again: {refused}")
+    print(f"alarms created: {calls['PutMetricAlarm']}; alarms at the end: {alarms}")
     print(
         f"{len(seeds)} runs (seeds {seeds.start} to {seeds.stop - 1}) in {took_s:.1f} s, "
         f"{len(seeds) / took_s:.1f} per second; {faults.total()} faults; {len(broken)} violations"

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from random import Random
 from typing import Any
@@ -24,6 +24,7 @@ from headway_sandbox.inprocess.deployment import (
 from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
 from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_sandbox.inprocess.stub_client import stub_client
+from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
@@ -39,6 +40,7 @@ from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.scheduling.executor import TickReport
 from headway_verification.soak.cooperative_scheduler import (
     CooperativeCalls,
     CooperativeScheduler,
@@ -49,10 +51,12 @@ from headway_verification.soak.faults.configuration import FaultyConfiguration
 from headway_verification.soak.faults.injection import FaultInjector, FaultyCloudWatch, FaultySqs
 from headway_verification.soak.faults.objects import OUTPUTS, FaultyObjects
 from headway_verification.soak.faults.plan import FaultPlan
+from headway_verification.soak.faults.refusals import LastingRefusals
 from headway_verification.soak.faults.sagemaker import FaultySageMaker
 from headway_verification.soak.faults.table import FaultyTable
 from headway_verification.soak.faults.tempers import Temper
 from headway_verification.soak.invariants.idle import IdleWatchedTable
+from headway_verification.soak.invariants.liveness.queue import Liveness
 from headway_verification.soak.invariants.queue import Invariants
 from headway_verification.soak.stream_consumers import Batch, StreamConsumers
 from headway_verification.soak.violations import Violated
@@ -98,15 +102,24 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         random: determines everything that the faults do not.
         pools: the number of instances of each pool.
         faults: selects the fault of each call; None for a plan from ``random``.
+        refusals: what SageMaker refuses for hours; None for nothing.
 
     Attributes:
+        liveness: checks that the queue goes on, and what the API says of it.
+        checks_liveness: whether it does so after each step.
         log: what happened: time, subject, description.
         accepted: the names of jobs whose submission was on_answer.
         failures: exceptions that left a handler or made a tick fail, by function and kind.
         answers: status codes of the API.
     """
 
-    def __init__(self, random: Random, pools: Mapping[str, int], faults: FaultPlan | None = None) -> None:
+    def __init__(
+        self,
+        random: Random,
+        pools: Mapping[str, int],
+        faults: FaultPlan | None = None,
+        refusals: LastingRefusals | None = None,
+    ) -> None:
         document = {"pools": {pool: {"size": size} for pool, size in pools.items()}}
         super().__init__(
             IdleWatchedTable(),
@@ -121,13 +134,25 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         self.accepted: set[str] = set()
         self.failures: Counter[tuple[str, str]] = Counter()
         self._failed_tick: Exception | None = None
+        self._broken_tick: Violated | None = None
         self.answers: Counter[int] = Counter()
         self.faults = faults or FaultPlan(random)
         self.processes = CooperativeScheduler(random, self.faults.rates.switch)
         self.invariants = Invariants(self.table, self.fleet, self.cloudwatch)
+        self.liveness = Liveness(self.table, self.fleet)
+        self.checks_liveness = False
+        self._refusals = refusals
+        #: The account without what it refuses for hours.
+        self._account = self.fleet.faults
         self._edge = edge = FaultInjector(self.faults, self.note, lambda: self.now_s)
         self.store = FaultyConfiguration(document, edge, lambda: self.now_s)
-        _current["sagemaker"] = FaultySageMaker(self.fleet, edge, lambda: self.now_s, random)
+        _current["sagemaker"] = FaultySageMaker(
+            self.fleet,
+            edge,
+            lambda: self.now_s,
+            random,
+            answered=lambda name, code: self.liveness.launches.answered(name, code, self.now_s),
+        )
         _current["cloudwatch"] = FaultyCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
         self.consumers = StreamConsumers(self.table, edge, self.faults, Random(random.random()), self.clock)
         self.s3 = FaultyObjects(self.fleet, edge, lambda: self.now_s)
@@ -191,10 +216,32 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
     def set_temper(self, temper: Temper) -> None:
         """Set the behavior of SageMaker that AWS does not document."""
         self.temper = temper
+        self._account = self._account.with_changes(temper)
         self.fleet.faults = self.fleet.faults.with_changes(temper)
         lag_s = float(temper.get("describe_lag_s", 0.0))
         if lag_s > VISIBLE_AFTER_S:
             self.invariants.too_late_s = lag_s
+
+    def set_account(self, faults: Faults) -> None:
+        """Set the quotas, the capacity and the faults of the account, beside what it refuses for hours."""
+        self._account = faults
+        self._refuse()
+
+    def end_refusals(self) -> None:
+        """End what SageMaker refuses for hours."""
+        self._refusals = None
+        self._refuse()
+
+    def _refuse(self) -> None:
+        before = self.fleet.faults
+        refusals = self._refusals
+        self.fleet.faults = refusals.over(self._account, self.now_s) if refusals is not None else self._account
+        if _quotas(before) != _quotas(self.fleet.faults):
+            self.liveness.launches.begin_again()
+
+    def set_lags(self, *, lags: bool) -> None:
+        """Set whether eventually consistent reads may be outdated."""
+        self._edge_table.replica.lags = lags
 
     def write_by_hand(self, writes: Sequence[Write]) -> None:
         """Write to the table directly, bypassing the functions."""
@@ -271,13 +318,26 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
                 raise Violated(f"{method} {path} returned {status}: {document}")
             if (method, path, status) == ("PUT", "/config", HTTPStatus.OK) and "version" in body:
                 self._check_successor(body)
+            self._note_change(method, path)
             if then is not None:
                 then(status, document)
 
+        self._note_change(method, path)
         if path.endswith("/resume"):
             self.invariants.pauses.resume_requested("*" if path == "/resume" else path.split("/")[2], self.now_s)
         payload = http_event(method, path, None if body is None else json.dumps(body), query, headers)
         return self.begin("api", payload, name=f"{method} {path}", then=on_answer)
+
+    def _note_change(self, method: str, path: str) -> None:
+        """A change by users may let jobs be tried at once that got no instances, and ends what was promised."""
+        if method == "GET" or path in {"/what-if"}:
+            return
+        self.liveness.truth.changed()
+        part, _, rest = path.removeprefix("/").partition("/")
+        if part == "jobs" and rest:
+            self.liveness.launches.begin_again(rest.partition("/")[0])
+        elif part in {"pools", "config"}:
+            self.liveness.launches.begin_again()
 
     def _check_successor(self, document: Mapping[str, Any]) -> None:
         """An accepted configuration directly follows the version that it was made from."""
@@ -313,7 +373,7 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
             results = document["results"] if status == HTTPStatus.OK else []
             for request, result in zip(requests, results, strict=bool(results)):
                 if result["status"] in {HTTPStatus.CREATED, HTTPStatus.OK}:
-                    self.accepted.add(request["TrainingJobName"])
+                    self.accepted.add(request.get("jobDetails", request)["TrainingJobName"])
 
         return self.ask("POST", "/job-batches", {"requests": list(requests)}, then=on_answer)
 
@@ -322,12 +382,26 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         for function in EVERY_MINUTE:
             self.begin(function, event(function))
 
+    def tick_ended(self, report: TickReport) -> None:
+        """See :class:`SimulatedDeployment`."""
+        if self.checks_liveness:
+            self._count_tick(partial(self.liveness.decisions.ended, report.decisions))
+
     def tick_failed(self, error: Exception) -> None:
         """See :class:`SimulatedDeployment`. A tick may only fail with :class:`RetryLater`."""
         self.failures["schedule", type(error).__name__] += 1
+        if self.checks_liveness:
+            self._count_tick(self.liveness.decisions.failed)
         if not isinstance(error, RetryLater):
             # The handler logs all errors of a tick, so it is raised when its invocation has ended.
             self._failed_tick = error
+
+    def _count_tick(self, count: Callable[[], None]) -> None:
+        """Count a tick. Its handler catches all errors, so a violation is raised when its invocation has ended."""
+        try:
+            count()
+        except Violated as error:
+            self._broken_tick = error
 
     # ----------------------------------------------------------------------------------------------- what drives it
 
@@ -339,6 +413,11 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
             what: what happened.
         """
         self.log.append((self.now_s - START_S, who, what))
+
+    @property
+    def passed_s(self) -> float:
+        """The virtual time since the beginning, s."""
+        return self.now_s - START_S
 
     @property
     def needed(self) -> Counter[tuple[str, str]]:
@@ -379,6 +458,10 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
     def _settle(self, process: Process) -> None:
         what = "is killed" if process.killed else f"fails: {process.error!r}" if process.error else "ends"
         self.note(process.name, what)
+        if process.killed and process.function == "schedule" and self.checks_liveness:
+            self._count_tick(self.liveness.decisions.failed)
+        if self._broken_tick is not None:
+            raise self._broken_tick
         if self._failed_tick is not None:
             raise Violated(f"a tick failed: {self._failed_tick!r}") from self._failed_tick
         if isinstance(process.error, Violated):
@@ -400,6 +483,8 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
             self._edge.changed = False
             self.invariants.check(self.accepted, self.now_s)
             self.consumers.follower.read()
+            if self.checks_liveness:
+                self.liveness.step(self.now_s)
 
     def pass_time(self, seconds: float) -> None:
         """Advance the time: kill overdue invocations, as Lambda would, and deliver what is due."""
@@ -413,6 +498,8 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
     def let_pass(self, seconds: float) -> None:
         """Advance the time as :meth:`pass_time` does, without starting the functions that run every minute."""
         self.now_s += seconds
+        if self._refusals is not None:
+            self._refuse()
         due_s = self.fleet.next_due()
         if due_s is not None and due_s <= self.now_s:
             self._edge.changed = True
@@ -522,3 +609,7 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
             return
         delivery.due_s = self.now_s + self.random.choice([1.0, 60.0])
         heapq.heappush(self._events, delivery)
+
+
+def _quotas(faults: Faults) -> tuple[Mapping[str, int], ...]:
+    return faults.quotas, faults.spot_quotas, faults.account_limits

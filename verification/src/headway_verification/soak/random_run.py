@@ -25,20 +25,17 @@ from headway_service.store import transitions
 from headway_service.store.ledger import read_pools
 from headway_service.store.records.feed import FeedHead
 from headway_service.store.records.queue_entry import owner_hash
+from headway_verification.soak.calm_phase import stay_calm
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults import tempers
 from headway_verification.soak.faults.plan import Fault, FaultPlan, FaultRates
+from headway_verification.soak.faults.refusals import LastingRefusals
 from headway_verification.soak.training_plan import INSTANCES, PLAN_POOL, SoldPlan
 from headway_verification.soak.violations import Violated
-from headway_verification.soak.workload import (
-    ACTS,
-    G5_SPOT,
-    SCRIPTS,
-    WAITING_FOR_CHECKPOINTS,
-    Workload,
-    document_of,
-    priority_of,
-)
+from headway_verification.soak.workload.configurations import WAITING_FOR_CHECKPOINTS, document_of, priority_of
+from headway_verification.soak.workload.people import ACTS, G5_SPOT
+from headway_verification.soak.workload.requests import SCRIPTS
+from headway_verification.soak.workload.users import Workload
 
 POOLS = {P5: 2, G5: 3}
 
@@ -79,8 +76,9 @@ class Outcome:
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
     answers: Counter[int] = field(default_factory=Counter)
     acts: Counter[str] = field(default_factory=Counter)
-    #: Accepted jobs, and alarms that remain at the end.
+    #: Accepted jobs, those of which two launches in a row got no instances, and alarms that remain at the end.
     jobs: int = 0
+    refused_again: int = 0
     alarms: int = 0
 
 
@@ -90,7 +88,12 @@ def drawn_order(seed: int) -> tuple[Order, bool]:
 
 
 def make_run(
-    seed: int, only: Collection[int] | None = None, order: Order | None = None, *, predicts: bool = False
+    seed: int,
+    only: Collection[int] | None = None,
+    order: Order | None = None,
+    *,
+    predicts: bool = False,
+    checks_liveness: bool = True,
 ) -> Outcome:
     """Make a run.
 
@@ -100,6 +103,7 @@ def make_run(
         order: the order among equals; the users change it now and then if it is not the default. None for the one that
             the seed gives.
         predicts: whether predictions count in the given order.
+        checks_liveness: whether the queue has to go on while SageMaker refuses launches.
     """
     if order is None:
         order, predicts = drawn_order(seed)
@@ -107,7 +111,10 @@ def make_run(
     # Separate sources, so that leaving out a happening changes others as little as possible.
     faults = FaultPlan(Random(f"accidents {seed}"), FaultRates.draw(random), only=only)
     sizes = random.choice([POOLS, ALL_POOLS])
-    queue = Deployment(random, sizes, faults)
+    refused = Random(f"refusals {seed}")
+    refusals = LastingRefusals.draw(refused, sizes, START_S)
+    queue = Deployment(random, sizes, faults, refusals)
+    queue.checks_liveness = checks_liveness
     queue.set_temper(tempers.draw(Random(f"temper {seed}")))
     if seed % 2:
         keep_warm_pools(queue, sizes)
@@ -129,6 +136,11 @@ def make_run(
     violation = None
     try:
         _run(queue, people, random)
+        # A launch that SageMaker shows too late is given up, and made again.
+        if refusals is not None and checks_liveness and queue.invariants.too_late_s is None:
+            queue.faults.rates = FaultRates()
+            _open_pools(queue, plan)
+            stay_calm(queue, people, refused, drain)
         rest(queue, ALL_POOLS, plan)
     except Violated as error:
         violation = str(error)
@@ -147,6 +159,7 @@ def make_run(
         answers=queue.answers,
         acts=people.acts,
         jobs=len(queue.accepted),
+        refused_again=len(queue.liveness.launches.refused_again),
         alarms=len(queue.cloudwatch.describe()),
     )
 
@@ -159,7 +172,7 @@ def keep_warm_pools(queue: Deployment, sizes: Mapping[str, int]) -> None:
         sizes: the sizes of the pools.
     """
     queue.store.write(json.dumps(document_of(sizes, {}, warmPools={})))
-    queue.fleet.faults = queue.fleet.faults.with_changes({"warm_pool_quotas": dict.fromkeys(sizes, 9)})
+    queue.set_account(queue.fleet.faults.with_changes({"warm_pool_quotas": dict.fromkeys(sizes, 9)}))
 
 
 def begin_an_hour_later(queue: Deployment, sizes: Mapping[str, int]) -> None:
@@ -250,15 +263,15 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS, plan: SoldPlan | N
         Violated: an invariant does not hold.
     """
     queue.faults.rates = FaultRates()
-    queue.fleet.faults = Faults(warm_pool_quotas=queue.fleet.faults.warm_pool_quotas)
+    queue.end_refusals()
+    queue.set_account(Faults(warm_pool_quotas=queue.fleet.faults.warm_pool_quotas))
     queue.store.lag_s = 0.0
     drain(queue)
     # Without this an unmanaged training job could hold its instances for a month.
     sizes = {**pools, PLAN_POOL: INSTANCES} if plan is not None else pools
     ending = {"rogues": {"action": "stop"}, "warmPools": queue.store.document.get("warmPools", "leaveOut")}
     queue.store.write(json.dumps(document_of(sizes, {}, _members(plan), **ending)))
-    for pool in sorted(queue.invariants.paused()):
-        queue.finish(queue.ask("POST", "/resume" if pool == "*" else f"/pools/{pool}/resume"))
+    _resume_all(queue)
     for name in sorted(queue.invariants.held()):
         queue.finish(queue.ask("POST", f"/jobs/{name}/release"))
     if plan is not None:
@@ -282,6 +295,20 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS, plan: SoldPlan | N
     queue.consumers.check_end()
     queue.table.check_idle()
     queue.table.check_versions()
+
+
+def _open_pools(queue: Deployment, plan: SoldPlan | None) -> None:
+    """Give the pools their sizes and resume them, so that something can start while SageMaker refuses some launches."""
+    sizes = {**ALL_POOLS, PLAN_POOL: INSTANCES} if plan is not None else ALL_POOLS
+    pools = document_of(sizes, {}, _members(plan))["pools"]
+    queue.store.write(json.dumps({**queue.store.document, "pools": pools, "rogues": {"action": "stop"}}))
+    queue.liveness.launches.begin_again()
+    _resume_all(queue)
+
+
+def _resume_all(queue: Deployment) -> None:
+    for pool in sorted(queue.invariants.paused()):
+        queue.finish(queue.ask("POST", "/resume" if pool == "*" else f"/pools/{pool}/resume"))
 
 
 def _end_plan(queue: Deployment, plan: SoldPlan) -> None:

@@ -118,7 +118,11 @@ class ForecastService:
             seen = self._explainer.explain([job])[0]
             return DryRun(seen=seen, expected_start_ms=None, preempts=[], releases=[], delays=[], note=_after(job))
         queue = self._snapshot(job.entry_time, configuration.policy())
-        result = queue.what_if([Submit(job=job.waiting())])
+        try:
+            result = queue.what_if([Submit(job=job.waiting())])
+        except UnknownEdit:
+            # Another request has entered under that name since it was looked up.
+            raise _name_in_use(job.job_name) from None
         told = reasons_from_plan(result.plan, [job.waiting()]).get(job.job_name)
         place = self._explainer.places([job], read=room.tails)[job.job_name]
         waiting_names = {each.name for each in queue.snapshot.waiting}
@@ -287,10 +291,7 @@ class ForecastService:
         """Check a request as a submission that makes a new job."""
         admitted = admit(request, configuration, caller)
         if find_job(self._table, admitted.name) is not None:
-            raise NameInUse(
-                f"a request is in the queue as `{admitted.name}` already: choose a new name",
-                [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
-            )
+            raise _name_in_use(admitted.name)
         return admitted
 
     def _changeable(self, change: Cancel | Reprioritize, configuration: Configuration) -> JobRecord:
@@ -440,3 +441,10 @@ def _plus(start_ms: int | None, limit_ms: int | None) -> int | None:
 def _last(time_ms: int | None) -> tuple[bool, int]:
     """Sort key that puts an unknown time last."""
     return (time_ms is None, time_ms or 0)
+
+
+def _name_in_use(name: str) -> NameInUse:
+    return NameInUse(
+        f"a request is in the queue as `{name}` already: choose a new name",
+        [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
+    )

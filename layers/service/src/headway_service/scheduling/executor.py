@@ -369,7 +369,9 @@ class Executor:
                 return None
             case Start():
                 job = _existing(jobs.take(action.job))
-                attempt = self._attempt(job.in_pools(action.demand), now_ms, on_leftovers=action.on_leftovers)
+                attempt = self._attempt(
+                    _before_free_name(job.in_pools(action.demand), ledger), now_ms, on_leftovers=action.on_leftovers
+                )
                 self._table.write(self._start(job, attempt, action, decision, now_ms))
                 self._started[job.team] += 1
                 self._started_in.update(attempt.demand.keys())
@@ -480,6 +482,14 @@ class Executor:
         if attempt is None:
             raise Conflict([0])
         return transitions.stop_for_size(_existing(jobs.take(action.job)), attempt, action, now_ms)
+
+
+def _before_free_name(job: JobRecord, ledger: Ledger) -> JobRecord:
+    """The job, as if it had had the attempts whose names attempts of other jobs have: those may run for days."""
+    used = {each.attempt_name for each in ledger.attempts}
+    while attempt_name(job.job_name, job.attempt_count + 1) in used:
+        job = job.model_copy(update={"attempt_count": job.attempt_count + 1})
+    return job
 
 
 def _existing(job: JobRecord | None) -> JobRecord:

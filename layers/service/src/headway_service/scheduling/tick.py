@@ -150,6 +150,7 @@ class Scheduler:
                 "rejected": report.rejected,
                 "unclear": report.unclear,
                 "rounds": report.rounds,
+                "decisions": report.decisions,
                 "waiting": report.waiting,
             },
         )

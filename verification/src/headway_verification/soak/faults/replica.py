@@ -22,6 +22,8 @@ class Replica:
 
     def __init__(self, random: Random) -> None:
         self._random = random
+        #: Whether it lags at all.
+        self.lags = True
         self._table = MemoryTable()
         #: Writes that the copy lacks, in order.
         self._missing: deque[Sequence[Write]] = deque()
@@ -32,7 +34,7 @@ class Replica:
 
     def read(self) -> MemoryTable:
         """Return the copy as of a random lag; it never moves backwards."""
-        missing = self._random.randint(0, min(MAX_LAG, len(self._missing)))
+        missing = self._random.randint(0, min(MAX_LAG, len(self._missing))) if self.lags else 0
         while len(self._missing) > missing:
             self._table.write(self._missing.popleft())
         return self._table

@@ -28,13 +28,24 @@ class FaultySageMaker:
         edge: the fault injector.
         clock_s: the virtual time, s.
         random: determines the age of listings.
+        answered: called with the name of a training job and the code of the error, or "", that a launch is answered
+            with.
     """
 
-    def __init__(self, fleet: FakeSageMaker, edge: FaultInjector, clock_s: Callable[[], float], random: Random) -> None:
+    def __init__(
+        self,
+        fleet: FakeSageMaker,
+        edge: FaultInjector,
+        clock_s: Callable[[], float],
+        random: Random,
+        *,
+        answered: Callable[[str, str], None],
+    ) -> None:
         self._fleet = fleet
         self._edge = edge
         self._clock_s = clock_s
         self._random = random
+        self._answered = answered
         #: The previous answer of a listing, by starting point.
         self._listed: dict[str, Mapping[str, Any]] = {}
         #: How often each training job was created, by name.
@@ -60,11 +71,11 @@ class FaultySageMaker:
         def work() -> Mapping[str, Any]:
             if operation == "StopTrainingJob" and process is not None and process.function == "patrol":
                 self._require_allowed(str(request["TrainingJobName"]))
+            if operation == "CreateTrainingJob":
+                return self._create(request)
             answer = self._fleet.call(operation, request, now=self._clock_s())
             if operation == "ListTrainingJobs":
                 return self._maybe_old(str(request.get("NextToken", "")), answer)
-            if operation == "CreateTrainingJob":
-                self.created[request["TrainingJobName"]] = self.created.get(request["TrainingJobName"], 0) + 1
             return answer
 
         return self._edge.call(
@@ -78,6 +89,17 @@ class FaultySageMaker:
             again=None if operation == "CreateTrainingJob" else work,
             raw=lambda answer: answer,
         )
+
+    def _create(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        name = str(request["TrainingJobName"])
+        try:
+            answer = self._fleet.call("CreateTrainingJob", request, now=self._clock_s())
+        except AwsError as error:
+            self._answered(name, error.code)
+            raise
+        self._answered(name, "")
+        self.created[name] = self.created.get(name, 0) + 1
+        return answer
 
     def _maybe_old(self, place: str, page: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the page as it is, or the previous answer: listings are not documented as consistent."""

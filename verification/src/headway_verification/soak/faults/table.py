@@ -40,7 +40,7 @@ class FaultyTable:
         self._edge = edge
         #: DynamoDB's pages end at 1 MB. Runs have too few items for that.
         self._page = random.choice([3, 1000])
-        self._replica = Replica(random)
+        self.replica = Replica(random)
 
     def get(self, key: Key) -> Item | None:
         """See :class:`headway_service.ports.table.Table`."""
@@ -72,31 +72,31 @@ class FaultyTable:
     def query_for_display(self, pk: str, *, prefix: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
         return self._edge.call(
-            "Query", lambda: self._replica.read().query(pk, prefix=prefix, limit=limit), refused=busy_error
+            "Query", lambda: self.replica.read().query(pk, prefix=prefix, limit=limit), refused=busy_error
         )
 
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.table.Table`."""
         return self._edge.call(
-            "Query", lambda: self._replica.read().count_before(pk, sk, limit=limit), refused=busy_error
+            "Query", lambda: self.replica.read().count_before(pk, sk, limit=limit), refused=busy_error
         )
 
     def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
         """See :class:`headway_service.ports.table.Table`."""
         return self._edge.call(
-            "Query", lambda: self._replica.read().keys_before(pk, sk, limit=limit), refused=busy_error
+            "Query", lambda: self.replica.read().keys_before(pk, sk, limit=limit), refused=busy_error
         )
 
     def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
         """See :class:`headway_service.ports.table.Table`."""
         return self._edge.call(
-            "Query", lambda: self._replica.read().tail(pk, attribute, limit=limit), refused=busy_error
+            "Query", lambda: self.replica.read().tail(pk, attribute, limit=limit), refused=busy_error
         )
 
     def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
         """See :class:`headway_service.ports.table.Table`."""
         return self._edge.call(
-            "Query", lambda: self._replica.read().tally(pk, where, before=before, limit=limit), refused=busy_error
+            "Query", lambda: self.replica.read().tally(pk, where, before=before, limit=limit), refused=busy_error
         )
 
     def listing(
@@ -112,13 +112,13 @@ class FaultyTable:
 
         def work() -> ListingPage:
             page = min(limit, self._page)
-            return self._replica.read().listing(name, where=where, after=after, limit=page, descending=descending)
+            return self.replica.read().listing(name, where=where, after=after, limit=page, descending=descending)
 
         return self._edge.call("Query", work, refused=busy_error)
 
     def get_listed(self, keys: Sequence[Key]) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
-        return self._edge.call("BatchGetItem", lambda: self._replica.read().get_listed(keys), refused=busy_error)
+        return self._edge.call("BatchGetItem", lambda: self.replica.read().get_listed(keys), refused=busy_error)
 
     def scan(self, sort_keys: Sequence[str], *, after: Key | None, limit: int) -> ScanPage:
         """See :class:`headway_service.ports.table.Table`."""
@@ -137,7 +137,7 @@ class FaultyTable:
 
         def work() -> None:
             self._table.write(writes)
-            self._replica.note(writes)
+            self.replica.note(writes)
 
         operation, again = ("PutItem", work) if len(writes) == 1 else ("TransactWriteItems", None)
         # A transaction also needs the permission of each item's operation.

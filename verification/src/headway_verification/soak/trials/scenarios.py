@@ -78,7 +78,8 @@ from headway_verification.soak.trials.steps import (
     watch,
     write_input,
 )
-from headway_verification.soak.workload import DAYS, EARLY_STOPPING
+from headway_verification.soak.workload.configurations import DAYS
+from headway_verification.soak.workload.requests import EARLY_STOPPING
 
 LEASE_S = TIMEOUT_S["schedule"] + LEASE_MARGIN_MS // 1000 + 1
 """After this time the next tick may settle an unfinished launch, which SageMaker may not show yet."""

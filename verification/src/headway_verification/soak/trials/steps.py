@@ -26,7 +26,8 @@ from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.plan import Fault
 from headway_verification.soak.stream_consumers import Batch
 from headway_verification.soak.training_plan import INSTANCES, NAME
-from headway_verification.soak.workload import REUSED_INPUT, document_of
+from headway_verification.soak.workload.configurations import document_of
+from headway_verification.soak.workload.requests import REUSED_INPUT
 
 P4 = "ml.p4d.24xlarge"
 POOLS = {P5: 2, G5: 2}

@@ -1,0 +1,107 @@
+"""What has become of launches: counted as SageMaker answers them, and known once the table shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headway_sandbox.sagemaker.training_job import TrainingJob
+from headway_verification.soak.invariants.liveness.launches import TOO_LONG_S, LaunchHistory
+
+ATTEMPTS = {"a": {"jobName": "a", "demand": {"p5": 2}}}
+
+
+def training_job(**given: Any) -> TrainingJob:
+    """The training job of the attempt, without instances."""
+    return TrainingJob(**{"name": "a", "arn": "", "request": {}, "tags": {}, "created": 0.0, "script": None, **given})
+
+
+def refused(times: int, history: LaunchHistory | None = None, code: str = "ResourceLimitExceeded") -> LaunchHistory:
+    """A job whose launches SageMaker has refused, one a minute."""
+    history = history or LaunchHistory()
+    for minute in range(times):
+        history.update(ATTEMPTS, (), minute * 60)
+        history.answered("a", code, minute * 60)
+        history.update({}, (), minute * 60 + 1)
+    return history
+
+
+@pytest.mark.parametrize("times", [1, 2, 5])
+def test_refusals_in_a_row_are_counted(times: int) -> None:
+    (failed,) = refused(times).failed("a")
+    assert (failed.count, failed.pools, failed.demand) == (times, frozenset({"p5"}), {"p5": 2})
+    assert (failed.first_s, failed.known_s) == (0, (times - 1) * 60 + 1)
+
+
+def test_a_refusal_counts_once_the_table_shows_it() -> None:
+    history = LaunchHistory()
+    history.update(ATTEMPTS, (), 0)
+    history.answered("a", "AccessDeniedException", 0)
+    history.update(ATTEMPTS, (), 1)
+    assert not history.all_failed
+    history.update({}, (), 2)
+    assert history.all_failed
+
+
+@pytest.mark.parametrize("code", ["ValidationException", "ThrottlingException", "ResourceInUse"])
+def test_other_errors_are_no_refusals(code: str) -> None:
+    assert not refused(2, code=code).all_failed
+
+
+def test_a_refusal_of_a_launch_that_was_accepted_before_is_none() -> None:
+    history = LaunchHistory()
+    history.update(ATTEMPTS, (), 0)
+    history.answered("a", "ResourceLimitExceeded", 60)
+    history.update({}, [training_job(allocated_at=30.0)], 61)
+    assert not history.all_failed
+
+
+@pytest.mark.parametrize(
+    "got", [{"allocated_at": 500.0}, {"held_s": 5.0, "status": "Stopped"}, {"training_started": 500.0}]
+)
+def test_a_launch_that_got_instances_ends_the_row(got: dict[str, Any]) -> None:
+    history = refused(3)
+    history.update(ATTEMPTS, (), 400)
+    history.answered("a", "", 400)
+    history.update(ATTEMPTS, [training_job(created=400.0, **got)], 600)
+    assert not history.all_failed
+
+
+@pytest.mark.parametrize(
+    ("ended", "counts"),
+    [
+        ({"modified": TOO_LONG_S}, True),
+        ({"modified": TOO_LONG_S - 1}, False),
+        ({"modified": 10.0, "failure_reason": "CapacityError: no instances"}, True),
+    ],
+)
+def test_an_accepted_launch_counts_if_it_had_no_instances_for_long(ended: dict[str, Any], counts: bool) -> None:
+    history = LaunchHistory()
+    history.update(ATTEMPTS, (), 0)
+    history.answered("a", "", 0)
+    history.update({}, [training_job(status="Stopped", **ended)], 2000)
+    assert bool(history.all_failed) is counts
+
+
+@pytest.mark.parametrize(("now_s", "found"), [(TOO_LONG_S - 1, set()), (TOO_LONG_S, {"a"})])
+def test_an_attempt_without_instances_is_seen_after_ten_minutes(now_s: int, found: set[str]) -> None:
+    history = LaunchHistory()
+    history.update(ATTEMPTS, (), 0)
+    history.answered("a", "", 0)
+    assert history.without_instances(ATTEMPTS, [training_job(secondary="Pending")], now_s) == found
+
+
+def test_one_of_a_job_that_was_refused_before_is_seen_at_once() -> None:
+    history = refused(1)
+    history.update(ATTEMPTS, (), 100)
+    history.answered("a", "", 100)
+    pending = training_job(created=100.0, secondary="Pending")
+    assert history.without_instances(ATTEMPTS, [pending], 101) == {"a"}
+
+
+@pytest.mark.parametrize(("job", "is_left"), [("a", False), ("b", True), (None, False)])
+def test_users_who_change_a_job_let_it_be_tried_again(job: str | None, is_left: bool) -> None:
+    history = refused(2)
+    history.begin_again(job)
+    assert bool(history.all_failed) is is_left

@@ -1,0 +1,173 @@
+"""What SageMaker has made of the launches of each job, as it has answered them, without the code under test."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headway_sandbox.sagemaker.training_job import TrainingJob
+
+REFUSED = frozenset({"ResourceLimitExceeded", "AccessDeniedException"})
+"""The codes with which SageMaker refuses a launch that the queue tries again."""
+
+TOO_LONG_S = 600
+"""An accepted launch that has no instances for this long counts as one without instances."""
+
+_Items = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedLaunches:
+    """The launches in a row of a job on one of its alternatives that got no instances.
+
+    Attributes:
+        job: the job.
+        pools: the pools of the alternative.
+        demand: the instances of the alternative.
+        count: how many there were.
+        first_s: when SageMaker answered the first one, s.
+        known_s: since when the table shows the last one, s.
+    """
+
+    job: str
+    pools: frozenset[str]
+    demand: Mapping[str, int]
+    count: int
+    first_s: float
+    known_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Launch:
+    job: str
+    demand: Mapping[str, int]
+    at_s: float
+    #: Whether SageMaker has refused it; otherwise it has accepted it.
+    is_refused: bool
+
+
+class LaunchHistory:
+    """Follows the launches of a queue.
+
+    Attributes:
+        refused_again: the jobs of which two launches in a row got no instances.
+    """
+
+    def __init__(self) -> None:
+        self.refused_again: set[str] = set()
+        self._failed: dict[tuple[str, frozenset[str]], FailedLaunches] = {}
+        #: The last launch of each attempt of which the outcome is not known or not in the table yet.
+        self._open: dict[str, _Launch] = {}
+        #: The job and the demand of each attempt, of the last one of its name.
+        self._attempts: dict[str, tuple[str, Mapping[str, int]]] = {}
+
+    def answered(self, attempt: str, code: str, now_s: float) -> None:
+        """Record what SageMaker answers to a launch.
+
+        Args:
+            attempt: the name of the training job.
+            code: the code of its error; empty if it has accepted the launch.
+            now_s: the time, s.
+        """
+        known = self._attempts.get(attempt)
+        if known is not None and (not code or code in REFUSED):
+            job, demand = known
+            self._open[attempt] = _Launch(job=job, demand=demand, at_s=now_s, is_refused=bool(code))
+
+    def begin_again(self, job: str | None = None) -> None:
+        """Forget what failed, as users have changed the job, or all jobs may get what they did not get before.
+
+        Args:
+            job: the job; None for all.
+        """
+        self._failed = {} if job is None else {key: each for key, each in self._failed.items() if key[0] != job}
+
+    def update(self, attempts: _Items, training_jobs: Iterable[TrainingJob], now_s: float) -> None:
+        """Record what has become of launches.
+
+        Args:
+            attempts: the attempts in the ledger, by name.
+            training_jobs: the training jobs of the queue.
+            now_s: the time, s.
+        """
+        self._attempts.update((name, (each["jobName"], each["demand"])) for name, each in attempts.items())
+        if not self._open:
+            return
+        shown = {each.name: each for each in training_jobs}
+        for attempt, launch in list(self._open.items()):
+            training_job = shown.get(attempt)
+            if launch.is_refused:
+                if training_job is not None and training_job.created < launch.at_s:
+                    # It was launched before, and the answer to that was lost.
+                    del self._open[attempt]
+                elif attempt not in attempts:
+                    self._fail(launch, now_s)
+                    del self._open[attempt]
+            elif training_job is None or _got_instances(training_job):
+                self._failed.pop((launch.job, frozenset(launch.demand)), None)
+                del self._open[attempt]
+            elif training_job.ended and attempt not in attempts:
+                if lacks_instances(training_job, now_s):
+                    self._fail(launch, now_s)
+                del self._open[attempt]
+
+    def _fail(self, launch: _Launch, now_s: float) -> None:
+        key = launch.job, frozenset(launch.demand)
+        before = self._failed.get(key)
+        if before is not None:
+            self.refused_again.add(launch.job)
+        self._failed[key] = FailedLaunches(
+            job=launch.job,
+            pools=key[1],
+            demand=launch.demand,
+            count=before.count + 1 if before else 1,
+            first_s=before.first_s if before else launch.at_s,
+            known_s=now_s,
+        )
+
+    def failed(self, job: str) -> Iterator[FailedLaunches]:
+        """Return the launches of a job without instances, of each alternative with any since it got some."""
+        return (each for each in self._failed.values() if each.job == job)
+
+    @property
+    def all_failed(self) -> Collection[FailedLaunches]:
+        """Those of all jobs."""
+        return self._failed.values()
+
+    def without_instances(
+        self, attempts: Collection[str], training_jobs: Iterable[TrainingJob], now_s: float
+    ) -> set[str]:
+        """Return the attempts that SageMaker has accepted and gives no instances, of jobs that had none before either.
+
+        Args:
+            attempts: the attempts in the ledger.
+            training_jobs: the training jobs of the queue.
+            now_s: the time, s.
+        """
+        found = set()
+        for each in training_jobs:
+            launch = self._open.get(each.name)
+            if launch is None or each.name not in attempts or _got_instances(each):
+                continue
+            again = (launch.job, frozenset(launch.demand)) in self._failed
+            if lacks_instances(each, now_s) or (again and each.secondary == "Pending"):
+                found.add(each.name)
+        return found
+
+
+def lacks_instances(training_job: TrainingJob, now_s: float) -> bool:
+    """Return whether SageMaker has no instances for a training job, or had none until it ended.
+
+    Args:
+        training_job: the training job.
+        now_s: the time, s.
+    """
+    ended_s = training_job.modified if training_job.ended else now_s
+    no_capacity = "apacity" in (training_job.failure_reason or "")
+    return not _got_instances(training_job) and (no_capacity or ended_s - training_job.created >= TOO_LONG_S)
+
+
+def _got_instances(training_job: TrainingJob) -> bool:
+    allocated = training_job.allocated_at is not None or training_job.held_s > 0
+    return allocated or training_job.training_started is not None
