@@ -43,6 +43,7 @@ def row(count: int, cause: Cause, **more: Any) -> FailedLaunches:
         # These have taken minutes already.
         (row(1, Cause.CAPACITY), 0, True),
         (row(1, Cause.UNANSWERED), 0, True),
+        (row(1, Cause.UNREADABLE), 0, True),
     ],
 )
 def test_a_job_is_unlaunchable_after_minutes_or_once_more_launches_cannot_help(

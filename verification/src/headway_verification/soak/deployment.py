@@ -40,7 +40,7 @@ from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.scheduling.executor import TickReport
+from headway_service.scheduling.report import TickReport
 from headway_verification.soak.cooperative_scheduler import (
     CooperativeCalls,
     CooperativeScheduler,

@@ -260,6 +260,10 @@ _UNLAUNCHABLE = {
         "SageMaker does not accept the queue's credentials",
         "an operator of the queue can repair them",
     ),
+    Cause.UNREADABLE: (
+        "the queue cannot read its request",
+        "an operator of the queue finds why in its log; submit the job again under another name",
+    ),
     Cause.CAPACITY: ("SageMaker had none", "other instance types (alternatives) may be available"),
     Cause.UNANSWERED: ("SageMaker gave no clear answer", "an operator of the queue finds the answers in its log"),
 }

@@ -18,6 +18,8 @@ class Cause(StrEnum):
     DENIED = "denied"
     #: The queue itself could not be authenticated.
     CREDENTIALS = "credentials"
+    #: The queue cannot read the request that it keeps.
+    UNREADABLE = "unreadable"
     #: SageMaker had no instances.
     CAPACITY = "capacity"
     #: SageMaker gave no clear answer, and shows no training job.

@@ -23,7 +23,7 @@ MAX_RETRY_MS = 600_000
 PROBES_APART_MS = 10_000
 """In one pool, so long after a launch of an unlaunchable job failed none is tried."""
 
-_LONG = frozenset({Cause.CAPACITY, Cause.UNANSWERED})
+_AT_ONCE = frozenset({Cause.CAPACITY, Cause.UNANSWERED, Cause.UNREADABLE})
 
 FIRST_GRACE_MS = 420_000
 """An attempt may hold instances for so long before SageMaker provides them; then it gives way to others that can use
@@ -37,8 +37,8 @@ MAX_GRACE_MS = 3_600_000
 def is_unlaunchable(failed: FailedLaunches | None, now_ms: int) -> bool:
     """Whether a job is unlaunchable on the alternative that these launches were on.
 
-    A launch that SageMaker had no instances for, or about which it gave no clear answers, has taken minutes, so one of
-    these suffices.
+    One launch suffices that SageMaker had no instances for, or about which it gave no clear answers, as that has taken
+    minutes; and one whose request cannot be read.
 
     Args:
         failed: the launches without instances in a row; None for none.
@@ -46,7 +46,7 @@ def is_unlaunchable(failed: FailedLaunches | None, now_ms: int) -> bool:
     """
     if failed is None:
         return False
-    if failed.cause in _LONG or now_ms - failed.since_ms >= UNLAUNCHABLE_AFTER_MS:
+    if failed.cause in _AT_ONCE or now_ms - failed.since_ms >= UNLAUNCHABLE_AFTER_MS:
         return True
     return failed.by_request_since_ms is not None and failed.count >= UNLAUNCHABLE_AFTER
 

@@ -574,9 +574,10 @@ class Launcher:
         try:
             stored = find_request_of(self._table, attempt)
         except UnreadableRecord as error:
-            raise LaunchPostponed("RequestUnreadable", f"the queue cannot read its request: {error}") from error
+            raise LaunchPostponed("RequestUnreadable", str(error), cause=Cause.UNREADABLE) from error
         if stored is None:
-            raise LaunchPostponed("RequestMissing", "its request is missing from the table of the queue")
+            told = "its request is missing from the table of the queue"
+            raise LaunchPostponed("RequestMissing", told, cause=Cause.UNREADABLE)
         request = stored if attempt.keep_s else without_warm_pool(stored)
         marks = [{"Key": JOB_TAG, "Value": attempt.job_name}, {"Key": ATTEMPT_TAG, "Value": attempt.mark}]
         if attempt.on_demand:

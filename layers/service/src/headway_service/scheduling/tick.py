@@ -150,7 +150,6 @@ class Scheduler:
                 "rejected": report.rejected,
                 "unclear": report.unclear,
                 "rounds": report.rounds,
-                "decisions": report.decisions,
                 "waiting": report.waiting,
             },
         )
