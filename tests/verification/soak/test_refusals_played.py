@@ -140,6 +140,7 @@ def test_each_tick_makes_a_decision_though_an_array_has_no_request() -> None:
     request = training_request("array", [(P5, 1)], run_s=LONG_S)
     queue.finish(queue.submit(request, **terms))
     queue.write_by_hand([Delete(key=request_key("array"))])
+    queue.is_damaged = True
     go_on(queue, 10)
     submit(queue, "other")
     go_on(queue, 10)

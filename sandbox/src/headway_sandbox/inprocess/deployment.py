@@ -248,8 +248,12 @@ class SimulatedDeployment(Generic[TableT]):
     def tick_ended(self, report: TickReport) -> None:
         """Called with the report of a tick that did not fail."""
 
+    def left_alone(self, error: Exception) -> None:
+        """Called with the exception for which a tick has left a record alone, which it only logs."""
+        self.tick_failed(error)
+
     def tick_failed(self, error: Exception) -> None:
-        """Called with the exception of a failed tick, or of a record that a tick left alone, which are only logged.
+        """Called with the exception of a failed tick, which its handler only logs.
 
         Raises:
             RuntimeError: always; a subclass may expect failures.
@@ -344,6 +348,6 @@ class SimulatedContainer(AllFunctions):
         for each in report.errors:
             # A record that others have changed each time is no failure.
             if not isinstance(each, Conflict | RetryLater):
-                self._deployment.tick_failed(each)
+                self._deployment.left_alone(each)
         self._deployment.tick_ended(report)
         return report

@@ -30,7 +30,7 @@ from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
-from headway_service.errors import RetryLater
+from headway_service.errors import RetryLater, UnreadableRecord
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
@@ -134,6 +134,8 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         self.accepted: set[str] = set()
         self.failures: Counter[tuple[str, str]] = Counter()
         self._failed_tick: Exception | None = None
+        #: Whether a test has damaged records.
+        self.is_damaged = False
         self._broken_tick: Violated | None = None
         self.answers: Counter[int] = Counter()
         self.faults = faults or FaultPlan(random)
@@ -394,6 +396,11 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
             self._count_tick(self.liveness.decisions.failed)
         if not isinstance(error, RetryLater):
             # The handler logs all errors of a tick, so it is raised when its invocation has ended.
+            self._failed_tick = error
+
+    def left_alone(self, error: Exception) -> None:
+        """See :class:`SimulatedDeployment`. Only records that a test has damaged may be left alone."""
+        if not (self.is_damaged and isinstance(error, UnreadableRecord)):
             self._failed_tick = error
 
     def _count_tick(self, count: Callable[[], None]) -> None:
