@@ -150,6 +150,13 @@ def test_the_next_try_of_a_job_is_on_the_alternative_that_was_not_tried_for_long
     assert started_on(schedule(shot)) == [{G5: 1}]
 
 
+def test_an_alternative_that_is_unlikely_to_get_spot_instances_is_tried_rather_than_one_that_is_refused() -> None:
+    flexible = replace(refused("a", ago_ms=0), alternatives=(Alternative(demand={f"{G5}.spot": 1}),))
+    shot = snapshot(flexible, pools={P5: 1, f"{G5}.spot": 1}, policy=Policy(min_spot_score=5))
+    shot = replace(shot, spot_scores={(f"{G5}.spot", 1): 1})
+    assert started_on(schedule(shot)) == [{f"{G5}.spot": 1}]
+
+
 def test_a_forecast_is_made_without_it() -> None:
     flexible = replace(refused("f"), alternatives=(Alternative(demand={G5: 1}), Alternative(demand={"c": 1})))
     shot = launchable(snapshot(refused("a"), job("b"), flexible, pools={P5: 1, G5: 1, "c": 1}))

@@ -29,6 +29,7 @@ class Probes:
     def __init__(self, snapshot: Snapshot) -> None:
         self._now_ms = snapshot.now_ms
         self._sizes = snapshot.pools
+        self._pauses = snapshot.pauses
         self._percent = snapshot.policy.probe_percent
         tried = [
             (each.failed, each)
@@ -48,7 +49,7 @@ class Probes:
         for _, name, demand in sorted(
             (failed.last_ms, each.name, tuple(each.demand))
             for failed, each in tried
-            if self._is_due(failed) and self._budget_ms(each) >= 0
+            if self._is_due(failed) and self._fits(each) and self._budget_ms(each) >= 0
         ):
             for pool in demand:
                 self._first.setdefault(pool, name)
@@ -98,6 +99,10 @@ class Probes:
         if job.failed is None or start_ms is None or not self._taken.isdisjoint(job.demand):
             return False
         return start_ms - self._now_ms <= self._budget_ms(job)
+
+    def _fits(self, job: WaitingJob) -> bool:
+        """Whether it could start if all instances were free. One that could not keeps its place from no other."""
+        return all(count <= self._sizes.get(pool, 0) and pool not in self._pauses for pool, count in job.demand.items())
 
     def _is_due(self, failed: FailedLaunches) -> bool:
         return retry_ms(failed) <= self._now_ms

@@ -242,11 +242,11 @@ class _Pass:
     def _consider_alternatives(self, job: WaitingJob) -> None:
         """Consider a job on one of its alternatives. Nothing is reserved or being freed for it on another one."""
         # The first preference is the job itself: from here on its alternatives have no effect.
-        among = self._without_unlikely_spot([job, *(self._as_ranked(job, each) for each in others(job))])
-        among, barred = self._apart_from_barred(among)
+        among, barred = self._apart_from_barred([job, *(self._as_ranked(job, each) for each in others(job))])
         if not among:
             self._probe(barred[0], self.explainer.ahead_of(job))
             return
+        among = self._without_unlikely_spot(among)
         if not any(map(self._starts_now, among)) and any(map(self._start_to_probe, barred)):
             return
         hopeful = [each for each in among if self._hopeless(each) is None and self._is_usable(each)]

@@ -381,6 +381,9 @@ class Executor:
             case Preempt():
                 attempt, writes = self._preempt(action, decision, jobs, now_ms)
                 self._table.write(writes)
+                if attempt.lacks_instances:
+                    self.report.gave_way.append(action.job)
+                    return attempt
                 self.report.preempted.append(action.job)
                 lost_ms = work_lost_ms(attempt.allocation(), now_ms, self._policy)
                 self.figures.append(metrics.WORK_LOST.of(lost_ms / 1000))

@@ -13,6 +13,8 @@ class TickReport:
     started: list[str] = field(default_factory=list)
     launched: list[str] = field(default_factory=list)
     preempted: list[str] = field(default_factory=list)
+    #: Jobs whose attempts SageMaker had provided no instances for, and that others can use.
+    gave_way: list[str] = field(default_factory=list)
     #: Waiting jobs for which the last round preempts nothing yet, as a checkpoint is due soon.
     delayed: list[str] = field(default_factory=list)
     released: list[str] = field(default_factory=list)

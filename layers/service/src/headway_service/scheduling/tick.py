@@ -139,6 +139,7 @@ class Scheduler:
                 "decisions": report.decisions,
                 "started": report.started,
                 "preempted": report.preempted,
+                "gave_way": report.gave_way,
                 "delayed": report.delayed,
                 "released": report.released,
                 "drained": report.drained,
