@@ -27,6 +27,7 @@ def summary(outcome: Outcome) -> str:
         f"jobs when the sandbox was restarted: {_listed(outcome.at_restart) or 'not restarted'}",
         _table(outcome.people.asked, "people"),
         _table(outcome.faults.counted, "fault"),
+        f"idle after the last fault while a waiting job fitted, at most: {_idle(outcome.idle_s)}",
         f"{outcome.looks} observations of the table and SageMaker, in {outcome.took_s:.0f} s",
     ]
     if outcome.people.unanswered:
@@ -71,6 +72,10 @@ def _log_lines(sandbox: Sandbox, name: str) -> Iterator[str]:
 
 def _table(counted: Counter[str], title: str) -> str:
     return tabulate(sorted((+counted).items()), headers=[title, "count"])
+
+
+def _idle(longest_s: Counter[str]) -> str:
+    return ", ".join(f"{pool} {seconds} s" for pool, seconds in sorted(longest_s.items())) or "never"
 
 
 def _listed(counted: Counter[str]) -> str:

@@ -18,6 +18,7 @@ from headway_sandbox.local.sandbox import Sandbox
 from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_verification.chaos.faults import FaultPlan
+from headway_verification.chaos.idle import IdleTimes
 from headway_verification.chaos.invariants import Invariants, Violation
 from headway_verification.chaos.lambda_invoker import RECONCILE, SCHEDULE, Functions
 from headway_verification.chaos.raw_state import FINAL, WAITING, RawState, StateReader
@@ -67,6 +68,8 @@ class Outcome:
     violations: list[Violation]
     at_restart: Counter[str]
     """Jobs by state when the sandbox was restarted; empty if it was not."""
+    idle_s: Counter[str]
+    """For how long each pool idled after the last fault at most, s."""
 
 
 class Run:
@@ -97,6 +100,8 @@ class Run:
         self._at_restart: Counter[str] = Counter()
         self._states: Counter[str] = Counter()
         self._over = threading.Event()
+        self._no_more_faults = threading.Event()
+        self._idle = IdleTimes()
 
     def play(self) -> Outcome:
         """Run until all jobs have ended, or the time limit is reached."""
@@ -128,6 +133,7 @@ class Run:
             looks=self._invariants.looks,
             violations=self._invariants.violations,
             at_restart=self._at_restart,
+            idle_s=self._idle.longest_s,
         )
 
     def _prepare(self) -> None:
@@ -151,6 +157,7 @@ class Run:
         if not self._at_restart:
             self._restart(self._reader.look())
         self._faults.clear()
+        self._no_more_faults.set()
 
     def _restart_under_load(self) -> None:
         """Restart the sandbox if jobs are waiting, running and stopping; stop a running one first."""
@@ -181,6 +188,8 @@ class Run:
         look = self._reader.look()
         self._invariants.check(look, accepted)
         self._states = look.states
+        if self._no_more_faults.is_set():
+            self._idle.look(look, time.monotonic())
 
     @property
     def _ended(self) -> int:
