@@ -32,6 +32,11 @@ def test_a_document_without_rules_gets_the_default_policy() -> None:
     assert validate(GOOD).policy() == Policy()
 
 
+def test_what_probes_may_cost_reaches_the_policy_and_a_job_is_given_up_after_three_days_by_default() -> None:
+    assert validate({**GOOD, "launches": {"probePercent": 50, "giveUpSeconds": 60}}).policy() == Policy(probe_percent=50)
+    assert validate(GOOD).give_up_ms == 3 * 86_400_000
+
+
 @pytest.mark.parametrize("order", list(Order))
 def test_an_order_and_its_bound_reach_the_policy(order: Order) -> None:
     configuration = validate({**GOOD, "priority": {"order": str(order), "waitBound": 7}})
@@ -292,6 +297,9 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("ageing without a cap", {**GOOD, "ageing": {"intervalSeconds": 60}}, "ageing.cap", "required"),
     ("ageing without time", {**GOOD, "ageing": {"intervalSeconds": 0, "cap": 1}}, "ageing.intervalSeconds", "must be"),
     ("a short pending time", {**GOOD, "maxPendingSeconds": 599}, "maxPendingSeconds", "at least 600"),
+    ("no time for probes", {**GOOD, "launches": {"probePercent": 0}}, "launches.probePercent", "at least 1"),
+    ("much time for probes", {**GOOD, "launches": {"probePercent": 51}}, "launches.probePercent", "at most 50"),
+    ("a short time to give up", {**GOOD, "launches": {"giveUpSeconds": 59}}, "launches.giveUpSeconds", "at least 60"),
     ("a long pending time", {**GOOD, "maxPendingSeconds": 28 * 86_400 + 1}, "maxPendingSeconds", "at most 2419200"),
     ("a negative overhead", {**GOOD, "overheadSeconds": -1}, "overheadSeconds", "at least 0"),
     ("a list", [], "(the document)", "must be an object"),
