@@ -1,4 +1,7 @@
-"""Does the work on each of several records by itself, so that one that cannot be processed stops no other."""
+"""Does the work on each of several records by itself, so that one that cannot be processed stops no other.
+
+Decision 107 has the reasons.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Chores come before a decision, as it depends on them, and many take calls to SageMaker or S3. So they have a share of
 the tick. When it is used up, the decision does not wait for the rest of them, which goes on after it with another
-share. Each record is processed by itself: one that cannot be is left alone until the next tick, and reported.
+share. Each record is processed by itself: one that cannot be is left alone until the next tick, and reported
+(decision 107).
 """
 
 from __future__ import annotations

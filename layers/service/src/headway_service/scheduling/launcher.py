@@ -189,7 +189,7 @@ class Launcher:
     def _is_asked(self, attempt: AttemptRecord) -> bool:
         """Whether SageMaker is asked about a launch without a clear answer: a call more would not tell more.
 
-        While its pools back off, the question is the probe that ends that.
+        While its pools back off, an answer to the question ends that.
         """
         unanswered = attempt.unanswered + (attempt.lease_holder not in {NOBODY, self.holder})
         return bool(unanswered) and (unanswered >= MAX_UNANSWERED or self.is_backing_off(attempt.demand))

@@ -2,7 +2,7 @@
 
 The counter of a pool is changed in the transaction of each item that holds instances. So what it says is held, and no
 item that can be read explains, is held by those that cannot: no decision gives it to a job. The other instances of the
-pool are used as ever.
+pool are used as ever (decision 107).
 """
 
 from __future__ import annotations
