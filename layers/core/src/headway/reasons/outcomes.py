@@ -337,7 +337,7 @@ def given_up(failed: FailedLaunches, after_ms: int) -> Reason:
         after_ms: for how long it was tried, ms.
     """
     message = (
-        f"SageMaker has refused this request for {after_ms // 3_600_000} h, {failed.count} times in a row: "
+        f"SageMaker has refused this request for {_duration(after_ms)}, {failed.count} times in a row: "
         f"{failed.answer}; correct it, or have an administrator of the account allow it, and submit it under a new name"
     )
     return Reason(code=ReasonCode.LAUNCH_REFUSED, message=message)
@@ -492,3 +492,12 @@ def stopping_for_underuse(found: str) -> Reason:
 
 def _because(cause: str | None) -> str:
     return f": {cause}" if cause else ""
+
+
+def _duration(time_ms: int) -> str:
+    """A time in the largest unit that it is a multiple of."""
+    seconds = time_ms // 1000
+    for unit, length_s in (("h", 3600), ("min", 60)):
+        if seconds and not seconds % length_s:
+            return f"{seconds // length_s} {unit}"
+    return f"{seconds} s"

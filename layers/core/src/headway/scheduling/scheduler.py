@@ -292,7 +292,8 @@ class _Pass:
         takes = positive(self.state.charged(job))
         if self._never_fits(job) is None and paused_pool(job, self.snapshot) is None:
             patient = replace(job, preempts=False)
-            if self.probes.may_reserve(job, self._reserved_start_ms(patient)):
+            # While it may not be tried, what is free is not kept for it.
+            if self.probes.may_start(job) and self.probes.may_reserve(job, self._reserved_start_ms(patient)):
                 start = self._reserve(patient, takes, _combination(job.demand))
         self._explain_barred((job,), ahead, start)
 
