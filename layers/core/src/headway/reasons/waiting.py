@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from headway.model import Allocation, Demand, Pause, SizeChange, WaitingJob
 from headway.policy import Policy
 from headway.reasons.codes import Reason, ReasonCode
-from headway.refusals import Cause
+from headway.refusals import Cause, is_unlaunchable
 from headway.vectors import describe, total
 
 _MAX_NAMED_JOBS = 3
@@ -98,6 +98,16 @@ def exceeds_limit(job: WaitingJob, limit: Demand) -> Reason:
     )
 
 
+TRIED_AGAIN = "it is tried again, as its last launches got no instances"
+"""What is said of an unlaunchable job that others wait for, which they do for a small part of the time."""
+
+
+def _head(job: WaitingJob, now_ms: int) -> str:
+    """A job that others wait for."""
+    again = f"; {TRIED_AGAIN}" if is_unlaunchable(job.failed, now_ms) else ""
+    return f"`{job.name}` (priority {job.priority}{again})"
+
+
 def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int) -> Reason:
     """The job fits now, but a job ahead of it would have to wait for it.
 
@@ -106,7 +116,7 @@ def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int) -> Reaso
         start_by_ms: the reserved start of that job, ms; None if unknown.
         now_ms: the current time, ms.
     """
-    name = f"`{head.name}` (priority {head.priority})"
+    name = _head(head, now_ms)
     if start_by_ms is None:
         message = f"waits behind {name}, which waits for jobs without a time limit, so what it needs is kept for it"
     else:
@@ -198,7 +208,7 @@ def waits_behind(head: WaitingJob, pools: tuple[str, ...], start_by_ms: int | No
     start = f", which can start by {clock_time(start_by_ms, now_ms)}" if start_by_ms is not None else ""
     return Reason(
         code=ReasonCode.WAITS_BEHIND,
-        message=f"waits for {' and '.join(pools)} behind `{head.name}` (priority {head.priority}){start}",
+        message=f"waits for {' and '.join(pools)} behind {_head(head, now_ms)}{start}",
         jobs=(head.name,),
     )
 

@@ -11,8 +11,8 @@ from headway_sandbox.sagemaker.training_job import TrainingJob
 REFUSED = frozenset({"ResourceLimitExceeded", "AccessDeniedException"})
 """The codes with which SageMaker refuses a launch that the queue tries again."""
 
-TOO_LONG_S = 600
-"""An accepted launch that has no instances for this long counts as one without instances."""
+TOO_LONG_S = 420.0
+"""SageMaker has no instances for a training job that has none for so long; the first time, as that is doubled."""
 
 _Items = Mapping[str, Mapping[str, Any]]
 
