@@ -338,8 +338,6 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         part, _, rest = path.removeprefix("/").partition("/")
         if part == "jobs" and rest:
             self.liveness.launches.begin_again(rest.partition("/")[0])
-        elif part in {"pools", "config"}:
-            self.liveness.launches.begin_again()
 
     def _check_successor(self, document: Mapping[str, Any]) -> None:
         """An accepted configuration directly follows the version that it was made from."""

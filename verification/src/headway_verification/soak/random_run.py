@@ -302,7 +302,6 @@ def _open_pools(queue: Deployment, plan: SoldPlan | None) -> None:
     sizes = {**ALL_POOLS, PLAN_POOL: INSTANCES} if plan is not None else ALL_POOLS
     pools = document_of(sizes, {}, _members(plan))["pools"]
     queue.store.write(json.dumps({**queue.store.document, "pools": pools, "rogues": {"action": "stop"}}))
-    queue.liveness.launches.begin_again()
     _resume_all(queue)
 
 

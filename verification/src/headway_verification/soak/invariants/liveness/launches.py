@@ -59,6 +59,7 @@ class LaunchHistory:
         self._failed: dict[tuple[str, frozenset[str]], FailedLaunches] = {}
         #: The last launch of each attempt of which the outcome is not known or not in the table yet.
         self._open: dict[str, _Launch] = {}
+        self._sizes: dict[str, int] = {}
         #: The job and the demand of each attempt, of the last one of its name.
         self._attempts: dict[str, tuple[str, Mapping[str, int]]] = {}
 
@@ -82,6 +83,16 @@ class LaunchHistory:
             job: the job; None for all.
         """
         self._failed = {} if job is None else {key: each for key, each in self._failed.items() if key[0] != job}
+
+    def resized(self, sizes: Mapping[str, int]) -> None:
+        """Forget what failed in pools that have another size than before: it tells nothing about a launch now.
+
+        Args:
+            sizes: the size of each pool.
+        """
+        changed = {pool for pool, size in sizes.items() if self._sizes.get(pool, size) != size}
+        self._sizes.update(sizes)
+        self._failed = {key: each for key, each in self._failed.items() if changed.isdisjoint(key[1])}
 
     def update(self, attempts: _Items, training_jobs: Iterable[TrainingJob], now_s: float) -> None:
         """Record what has become of launches.

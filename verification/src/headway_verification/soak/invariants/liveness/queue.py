@@ -80,6 +80,7 @@ class Liveness:
             Violated: somebody is preempted for a job that gets nothing.
         """
         attempts = self._ledger("attempt#")
+        self.launches.resized({pool: each["size"] for pool, each in self._ledger("pool#").items()})
         self.launches.update(attempts, filter(is_own, self._fleet.jobs(now=now_s)), now_s)
         self._preemptions.check(attempts, now_s)
 
