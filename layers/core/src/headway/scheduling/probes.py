@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 from headway.model import Snapshot, WaitingJob
 from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
@@ -30,30 +31,47 @@ class Probes:
         self._now_ms = snapshot.now_ms
         self._sizes = snapshot.pools
         self._percent = snapshot.policy.probe_percent
-        tried = [
+        self._waiting = snapshot.waiting
+        #: Pools in which this decision tries one.
+        self._taken: set[str] = set()
+
+    @cached_property
+    def _tried(self) -> list[tuple[FailedLaunches, WaitingJob]]:
+        """The unlaunchable jobs on their alternatives. Most decisions meet none, and do not look at all jobs for it."""
+        return [
             (each.failed, each)
-            for job in snapshot.waiting
-            if job.failed is not None or any(each.failed is not None for each in job.alternatives)
+            for job in self._waiting
+            if _has_failed(job)
             for each in choices(job)
             if each.failed is not None and self.is_barred(each)
         ]
-        #: By pool: how many jobs are unlaunchable there, and when the last launch of one of them failed, ms.
-        self._counts = Counter(pool for _, each in tried for pool in each.demand)
-        self._last_ms: dict[str, int] = {}
-        for failed, each in tried:
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        """How many jobs are unlaunchable, by pool."""
+        return Counter(pool for _, each in self._tried for pool in each.demand)
+
+    @cached_property
+    def _last_ms(self) -> dict[str, int]:
+        """When the last launch of one of them failed, ms, by pool."""
+        found: dict[str, int] = {}
+        for failed, each in self._tried:
             for pool in each.demand:
-                self._last_ms[pool] = max(failed.last_ms, self._last_ms.get(pool, _NEVER_MS))
-        #: By pool, the job that has its place in the queue.
-        self._first: dict[str, str] = {}
+                found[pool] = max(failed.last_ms, found.get(pool, _NEVER_MS))
+        return found
+
+    @cached_property
+    def _first(self) -> dict[str, str]:
+        """The job that has its place in the queue, by pool."""
+        found: dict[str, str] = {}
         for _, name, demand in sorted(
             (failed.last_ms, each.name, tuple(each.demand))
-            for failed, each in tried
+            for failed, each in self._tried
             if self._is_due(failed) and self._budget_ms(each) >= 0
         ):
             for pool in demand:
-                self._first.setdefault(pool, name)
-        #: Pools in which this decision tries one.
-        self._taken: set[str] = set()
+                found.setdefault(pool, name)
+        return found
 
     def is_barred(self, job: WaitingJob) -> bool:
         """Whether a job is unlaunchable, of one with alternatives on its first preference."""
@@ -61,7 +79,7 @@ class Probes:
 
     def is_last(self, job: WaitingJob) -> bool:
         """Whether a job comes after all others: unlaunchable on all its alternatives, with its place on none."""
-        if not self._counts or not self.is_barred(job):
+        if not self.is_barred(job):
             return False
         return all(self.is_barred(each) and not self.has_place(each) for each in choices(job))
 
@@ -127,10 +145,15 @@ def launchable(snapshot: Snapshot) -> Snapshot:
     A job stays with the alternatives on which it is not unlaunchable, if there are any.
     """
     now_ms = snapshot.now_ms
-    if not any(_is_barred_somewhere(job, now_ms) for job in snapshot.waiting):
+    if not any(_has_failed(job) and _is_barred_somewhere(job, now_ms) for job in snapshot.waiting):
         return snapshot
-    left = (_without_barred(job, now_ms) for job in snapshot.waiting)
+    left = (_without_barred(job, now_ms) if _has_failed(job) else job for job in snapshot.waiting)
     return replace(snapshot, waiting=tuple(job for job in left if job is not None))
+
+
+def _has_failed(job: WaitingJob) -> bool:
+    """Whether the last launch on any of its alternatives got no instances."""
+    return job.failed is not None or (bool(job.alternatives) and any(each.failed for each in job.alternatives))
 
 
 def _is_barred_somewhere(job: WaitingJob, now_ms: int) -> bool:

@@ -119,7 +119,10 @@ class _Pass:
                     continue
             if not self.explain and not owed and self._is_spent(job):
                 break
-            self._consider_in_turn(job)
+            if job.failed is None and not job.alternatives:
+                self._consider(job)
+            else:
+                self._consider_in_turn(job)
             considered += 1
             state.mark_considered(job)
             owed.discard(job.name)
@@ -247,7 +250,7 @@ class _Pass:
         if not among:
             self._probe(barred[0], self.explainer.ahead_of(job))
             return
-        if not any(map(self._starts_now, among)) and any(map(self._start_to_probe, barred)):
+        if barred and not any(map(self._starts_now, among)) and any(map(self._start_to_probe, barred)):
             return
         hopeful = [each for each in among if self._hopeless(each) is None and self._is_usable(each)]
         if not hopeful:
@@ -278,9 +281,9 @@ class _Pass:
 
     def _apart_from_barred(self, among: list[WaitingJob]) -> tuple[list[WaitingJob], list[WaitingJob]]:
         """The choices on which the job is not unlaunchable, and the others that have its place in the queue."""
+        if all(each.failed is None for each in among):
+            return among, []
         barred = [replace(each, alternatives=()) for each in among if self.probes.is_barred(each)]
-        if not barred:
-            return among, barred
         left = [each for each in among if not self.probes.is_barred(each)]
         return left, in_order_of_tries(filter(self.probes.has_place, barred))
 
