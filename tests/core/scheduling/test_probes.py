@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headway.model import Alternative, Reservation, Snapshot, WaitingJob
+from headway.model import Alternative, Pause, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import Policy, Team
 from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
@@ -126,6 +126,29 @@ def test_what_its_last_try_kept_idle_counts_and_unlaunchable_jobs_share() -> Non
     assert not has_place(refused("a", count=2, idled_ms=HOUR_MS + 1, ago_ms=20 * HOUR_MS))
     assert has_place(refused("a", count=1, idled_ms=2 * HOUR_MS, ago_ms=20 * HOUR_MS)), "half of the pool"
     assert not has_place(refused("a", count=2, idled_ms=HOUR_MS, ago_ms=20 * HOUR_MS), refused("b", ago_ms=0))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        refused("other", 1, ago_ms=20 * HOUR_MS, count=9),
+        refused("other", 1, ago_ms=20 * HOUR_MS, count=2, team="limited"),
+        refused("other", 1, ago_ms=2 * HOUR_MS, count=2),
+        refused("other", 1, ago_ms=20 * HOUR_MS, ml_p4d_24xlarge=1),
+    ],
+    ids=["too large", "a limit of its team", "a start that is too far away", "a pool that is paused"],
+)
+def test_nobody_waits_for_the_turn_of_one_that_cannot_be_tried(other: WaitingJob) -> None:
+    paused = "ml.p4d.24xlarge"
+    shot = snapshot(
+        held("x", ends_in_s=5 * 86_400),
+        other,
+        refused("fits", 9, ago_ms=HOUR_MS),
+        job("b", 5),
+        pools={P5: 2, paused: 1},
+        policy=Policy(teams={"limited": Team(limit={P5: 1})}),
+    )
+    assert starts(schedule(replace(shot, pauses={paused: Pause(by="a", since_ms=0, reason="")}))) == ["fits"]
 
 
 def test_a_launch_without_an_answer_is_repeated_at_others_expense_only_as_far_as_it_may() -> None:

@@ -1,8 +1,8 @@
 """Which unlaunchable jobs a decision tries again, and what others may lose by that.
 
 An unlaunchable job is tried on instances that no other job can use now. That alone could keep a large job waiting for
-ever in a busy pool, so one job of each pool, the one that was not tried for the longest time, has its place in the
-queue as well: it may take free instances before others, and gets a reserved start. What that keeps idle, and what the
+ever in a busy pool, so one job of each pool, the one that was not tried for the longest time of those that can use it,
+has its place in the queue as well: it may take free instances before others, and gets a reserved start. What that keeps idle, and what the
 last try has kept, is at most a small part of the time since then, which all unlaunchable jobs of the pool share.
 """
 
@@ -12,10 +12,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
+from math import inf
 
-from headway.model import Snapshot, WaitingJob
+from headway.model import Allocation, Snapshot, WaitingJob
 from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
 from headway.scheduling.alternatives import choices
+from headway.scheduling.capacity_state import paused_pool
 
 _NEVER_MS = -(1 << 62)
 
@@ -31,7 +33,7 @@ class Probes:
         self._now_ms = snapshot.now_ms
         self._sizes = snapshot.pools
         self._percent = snapshot.policy.probe_percent
-        self._waiting = snapshot.waiting
+        self._snapshot = snapshot
         #: Pools in which this decision tries one.
         self._taken: set[str] = set()
 
@@ -40,7 +42,7 @@ class Probes:
         """The unlaunchable jobs on their alternatives. Most decisions meet none, and do not look at all jobs for it."""
         return [
             (each.failed, each)
-            for job in self._waiting
+            for job in self._snapshot.waiting
             if _has_failed(job)
             for each in choices(job)
             if each.failed is not None and self.is_barred(each)
@@ -67,7 +69,7 @@ class Probes:
         for _, name, demand in sorted(
             (failed.last_ms, each.name, tuple(each.demand))
             for failed, each in self._tried
-            if self._is_due(failed) and self._budget_ms(each) >= 0
+            if self._is_due(failed) and self._can_use_place(each)
         ):
             for pool in demand:
                 found.setdefault(pool, name)
@@ -116,6 +118,54 @@ class Probes:
         if job.failed is None or start_ms is None or not self._taken.isdisjoint(job.demand):
             return False
         return start_ms - self._now_ms <= self._budget_ms(job)
+
+    def _can_use_place(self, job: WaitingJob) -> bool:
+        """Whether a job could start or get a reserved start with its place. If not, others must not wait for it."""
+        budget_ms = self._budget_ms(job)
+        if budget_ms < 0 or paused_pool(job, self._snapshot) is not None:
+            return False
+        limit = self._snapshot.policy.team(job.team).limit
+        return all(
+            self._free_in_ms(pool, count) <= budget_ms
+            and (pool not in limit or self._free_in_ms(pool, count, limit[pool], job.team) <= budget_ms)
+            for pool, count in job.demand.items()
+        )
+
+    def _free_in_ms(self, pool: str, count: int, limit: int | None = None, team: str = "") -> float:
+        """In what time so many instances can be free at the earliest, ms, as far as limits of run times tell.
+
+        Args:
+            pool: the pool.
+            count: the instances.
+            limit: the limit of the team; None for those of all teams.
+            team: the team.
+        """
+        size = self._sizes.get(pool, 0) if limit is None else limit
+        growth = self._snapshot.calendars.get(pool) if limit is None else None
+        times_ms: list[float] = []
+        if growth is not None:
+            times_ms += [each.at_ms for each in growth.changes if each.size >= count]
+        held = [
+            each
+            for each in self._snapshot.allocations
+            # In a warm pool it may start.
+            if pool in each.demand and not each.warm and (limit is None or each.team == team)
+        ]
+        free = size - sum(each.demand[pool] for each in held)
+        if size >= count:
+            for end_ms, freed in [(self._now_ms, 0), *sorted((self._end_ms(each), each.demand[pool]) for each in held)]:
+                free += freed
+                if free >= count:
+                    times_ms.append(end_ms)
+                    break
+        return max(0, min(times_ms) - self._now_ms) if times_ms else inf
+
+    def _end_ms(self, attempt: Allocation) -> float:
+        """When an attempt ends at the latest, ms; infinite if that is not known, as of one that is beyond its limit."""
+        if attempt.stopping:
+            return self._now_ms
+        end_ms = inf if attempt.limit_ms is None else attempt.since_ms + attempt.limit_ms
+        return end_ms if end_ms >= self._now_ms else inf
 
     def _is_due(self, failed: FailedLaunches) -> bool:
         return retry_ms(failed) <= self._now_ms
