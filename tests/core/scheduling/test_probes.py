@@ -80,6 +80,15 @@ def test_jobs_behind_it_start_and_are_not_told_to_wait_for_it() -> None:
     assert waits["c"].ahead == 0
 
 
+def test_jobs_that_are_unlaunchable_take_no_part_of_the_backfill_window() -> None:
+    hidden = [refused(f"u{number}", 8, ago_ms=0) for number in range(3)]
+    running, head = held("x", 9, count=3, ends_in_s=3600), job("head", 9, count=4, limit_s=60)
+    shot = snapshot(running, head, *hidden, job("small", 1, limit_s=60), size=4, policy=Policy(backfill_window=2))
+    assert starts(schedule(shot)) == ["small"]
+    plan = schedule(replace(shot, policy=Policy(backfill_window=1)))
+    assert {wait.job for wait in plan.waits} >= {each.name for each in hidden}, "each has a reason nevertheless"
+
+
 def test_its_reason_has_the_answer_the_next_try_and_who_can_change_it() -> None:
     plan = schedule(snapshot(refused("a", ago_ms=1000), size=1))
     assert reason_of(plan, "a") == (

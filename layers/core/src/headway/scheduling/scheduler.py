@@ -109,6 +109,11 @@ class _Pass:
                 self.explainer.add(job, partial(reasons.paused, paused, snapshot.pauses[paused], self.now_ms))
                 considered += 1
                 continue
+            if job.failed is not None and self.probes.is_last(job):
+                # It is tried at the end and passes nobody, so it takes no part of the window from others.
+                self.last.append((job, self.explainer.ahead_of(job)))
+                considered += 1
+                continue
             if self.reserved_starts:
                 past_head += 1
             # A decision has to end in time under any policy. A job that is not considered passes no other job.
@@ -136,9 +141,7 @@ class _Pass:
         )
 
     def _consider_in_turn(self, job: WaitingJob) -> None:
-        if self.probes.is_last(job):
-            self.last.append((job, self.explainer.ahead_of(job)))
-        elif job.alternatives:
+        if job.alternatives:
             self._consider_alternatives(job)
         elif self.probes.is_barred(job):
             self._probe(job, self.explainer.ahead_of(job))
