@@ -578,6 +578,8 @@ class World:
                 keep_ms=attempt.keep_ms,
                 stops_for_size=attempt.stops_for_size,
             )
+            if attempt.lacks_instances:
+                self.waiting[name] = self._failed(name, attempt, Cause.CAPACITY)
         elif attempt.keep_ms and not attempt.stopping:
             self.unwanted.add(name)
             self.held[name] = replace(
@@ -609,9 +611,17 @@ class World:
 
     def fails(self, name: str, cause: Cause, *, by_request: bool = False) -> None:
         """The launch of a job got no instances: it waits again, with that."""
-        job, attempt = self.pending[name], self.held[name]
-        most_ms = self._grace_ms(name, job, attempt) + STOP_MS
+        attempt = self.held[name]
+        self.end(name)
+        self.waiting[name] = self._failed(name, attempt, cause, by_request=by_request)
+
+    def _failed(self, name: str, attempt: Allocation, cause: Cause, *, by_request: bool = False) -> WaitingJob:
+        """The job as it waited before, with the end of its launch."""
+        # An attempt that is there from the beginning has lost its job.
+        job = self.pending.pop(name) if name in self.pending else self.waiting[name]
         idled_ms = 0 if cause in {Cause.DENIED, Cause.QUOTA} else self.now_ms - attempt.since_ms
+        most_ms = self._grace_ms(name, job, attempt) + STOP_MS
+        self.on_leftovers.discard(name)
         launch = NoInstances(
             cause=cause,
             launched_ms=attempt.since_ms,
@@ -621,20 +631,13 @@ class World:
             text="no",
             by_request=by_request,
         )
-        self.end(name)
-        del self.pending[name]
-        self.on_leftovers.discard(name)
         if job.demand == attempt.demand:
-            job = replace(job, failed=add(job.failed, launch))
-        else:
-            job = replace(
-                job,
-                alternatives=tuple(
-                    replace(each, failed=add(each.failed, launch)) if each.demand == attempt.demand else each
-                    for each in job.alternatives
-                ),
-            )
-        self.waiting[name] = job
+            return replace(job, failed=add(job.failed, launch))
+        alternatives = (
+            replace(each, failed=add(each.failed, launch)) if each.demand == attempt.demand else each
+            for each in job.alternatives
+        )
+        return replace(job, alternatives=tuple(alternatives))
 
     def end_all_stopping(self) -> None:
         """Whatever is stopping has ended."""

@@ -127,6 +127,13 @@ def test_it_gets_a_reserved_start_once_that_is_a_small_part_of_its_wait(ago_ms: 
     assert starts(schedule(shot)) == ([] if reserves else ["b"])
 
 
+@pytest.mark.parametrize(("ago_ms", "reserves"), [(MAX_RETRY_MS, False), (40 * 60_000, True)])
+def test_nothing_is_kept_for_the_next_try_right_after_another_one(ago_ms: int, reserves: bool) -> None:
+    failed = refused("failed", ago_ms=PROBES_APART_MS - 1)
+    shot = snapshot(failed, refused("a", 9, ago_ms=ago_ms), job("b"), size=1)
+    assert starts(schedule(shot)) == ([] if reserves else ["b"])
+
+
 def test_what_its_last_try_kept_idle_counts_and_unlaunchable_jobs_share() -> None:
     def has_place(*jobs: WaitingJob) -> bool:
         return Probes(snapshot(*jobs, size=2)).has_place(jobs[0])
@@ -200,6 +207,16 @@ def test_an_attempt_without_instances_gives_way_to_each_job_that_can_use_them() 
     assert action.reason.code == "NoInstances"
     assert not schedule(snapshot(lacking, refused("a", 9), size=2)).actions, "that would only change who has none"
     assert not schedule(snapshot(lacking, job("large", 9, count=3), size=2)).actions
+
+
+def test_attempts_without_instances_give_way_in_both_pools_of_a_job_of_which_one_is_selected() -> None:
+    lacking = [replace(held(f"x{pool}", pool=pool), lacks_instances=True) for pool in (P5, G5)]
+    shot = snapshot(*lacking, job("a", one_of=True, ml_g5_xlarge=1), pools={P5: 1, G5: 1})
+    plan = schedule(shot)
+    check_plan(shot, plan)
+    assert {victim for victim, _ in preemptions(plan)} == {each.job for each in lacking}
+    used = [replace(each, lacks_instances=False) for each in lacking]
+    assert not schedule(replace(shot, allocations=tuple(used))).actions, "running ones do not"
 
 
 rows = st.builds(

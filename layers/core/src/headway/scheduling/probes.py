@@ -21,6 +21,9 @@ from headway.scheduling.capacity_state import paused_pool
 
 _NEVER_MS = -(1 << 62)
 
+_DECISIONS_APART_MS = 60_000
+"""A decision comes at least so often."""
+
 
 class Probes:
     """The unlaunchable jobs of one decision.
@@ -117,7 +120,9 @@ class Probes:
         """
         if job.failed is None or start_ms is None or not self._taken.isdisjoint(job.demand):
             return False
-        return start_ms - self._now_ms <= self._budget_ms(job)
+        # Where another one has just been tried, the start is no earlier than the next decision.
+        soonest_ms = self._now_ms + (_DECISIONS_APART_MS if self.next_ms(job) > self._now_ms else 0)
+        return max(start_ms, soonest_ms) - self._now_ms <= self._budget_ms(job)
 
     def _can_use_place(self, job: WaitingJob) -> bool:
         """Whether a job could start or get a reserved start with its place. If not, others must not wait for it."""
