@@ -4,7 +4,8 @@ Hypothesis searches for small and unusual snapshots; this draws ordinary ones, w
 very many of them. Each is simulated twice, once with ends of stopping attempts only, and once to the end of all jobs:
 
 - **It comes to rest.** After a bounded number of decisions and stops no action is left.
-- **Every job starts.** If running jobs end in some order and no job arrives, each job that fits starts.
+- **Every job starts.** If running jobs end in some order and no job arrives, each job that fits starts, also if its
+  launches before got no instances.
 - Each plan passes the verification.
 
 It also counts how often a job took back instances that were freed for another one. That is not a fault: the job may
@@ -29,12 +30,18 @@ from headway.errors import InvariantViolation
 from headway.model import Allocation, Alternative, Calendar, Reservation, SizeChange, Snapshot, WaitingJob
 from headway.plan import Preempt, Release, Start
 from headway.policy import Ageing, Policy, Team
+from headway.refusals import Cause, FailedLaunches
+from headway.scheduling.alternatives import choices
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from tests.core.strategies import World, can_ever_start
 
 NOW_MS = 10_000_000
 STEP_MS = 60_000
+HOUR_MS = 3_600_000
+MAX_TRIES = 100
+"""Hours in which a job is tried again whose launches got no instances: after 9 minutes without an answer, which six
+jobs share of which each may have one per cent."""
 CHUNK = 500
 """Snapshots that one process simulates at a time."""
 
@@ -49,7 +56,41 @@ def random_snapshot(rng: Random) -> Snapshot:
     snapshot = replace(snapshot, waiting=waiting, calendars=_calendars(rng, snapshot) if rng.random() < 0.3 else {})
     if rng.random() < 0.3:
         snapshot = _with_checkpoints(rng, snapshot)
-    return with_warm_pools(snapshot, rng) if rng.random() < 0.4 else snapshot
+    if rng.random() < 0.4:
+        snapshot = with_warm_pools(snapshot, rng)
+    return _with_refusals(rng, snapshot) if rng.random() < 0.4 else snapshot
+
+
+def _with_refusals(rng: Random, snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot in which launches got no instances: of waiting jobs, and of attempts that give way now."""
+    waiting = tuple(
+        replace(
+            job,
+            failed=_failed(rng),
+            alternatives=tuple(replace(each, failed=_failed(rng)) for each in job.alternatives),
+        )
+        for job in snapshot.waiting
+    )
+    allocations = tuple(
+        replace(each, lacks_instances=not each.warm and not each.stopping and rng.random() < 0.2)
+        for each in snapshot.allocations
+    )
+    policy = replace(snapshot.policy, probe_percent=rng.choice((1, 5, 50)))
+    return replace(snapshot, waiting=waiting, allocations=allocations, policy=policy)
+
+
+def _failed(rng: Random) -> FailedLaunches | None:
+    if rng.random() < 0.5:
+        return None
+    ago_ms = STEP_MS * rng.choice((0, 1, 5, 60))
+    return FailedLaunches(
+        count=rng.choice((1, 2, 4, 9)),
+        since_ms=NOW_MS - ago_ms - STEP_MS * rng.choice((0, 4, 90)),
+        last_ms=NOW_MS - ago_ms,
+        idled_ms=STEP_MS * rng.choice((0, 0, 9)),
+        cause=rng.choice(tuple(Cause)),
+        by_request_since_ms=rng.choice((None, NOW_MS - ago_ms)),
+    )
 
 
 def _with_checkpoints(rng: Random, snapshot: Snapshot) -> Snapshot:
@@ -334,16 +375,17 @@ def everybody_is_served(snapshot: Snapshot, rng: Random) -> int:
     player = _Player(snapshot, snapshot.policy, rng)
     world = player.world
     waits: list[str] = []
-    for _ in range(6 * (len(world.waiting) + len(world.held)) + 20):
+    failed = sum(each.failed is not None for job in world.waiting.values() for each in choices(job))
+    for _ in range(6 * (len(world.waiting) + len(world.held)) + 20 + MAX_TRIES * failed):
         player.settle()
         queue = world.snapshot()
         waits = sorted(job.name for job in queue.waiting if can_ever_start(job, queue))
         if not waits:
             return player.undone
         is_settled = all(change.at_ms <= world.now_ms for each in world.calendars.values() for change in each.changes)
-        if not world.held and is_settled:
+        if not world.held and is_settled and not failed:
             break
-        world.advance(world.now_ms + STEP_MS)
+        world.advance(world.now_ms + (STEP_MS if world.held else HOUR_MS))
         if world.held:
             world.end(rng.choice(sorted(world.held)))
     raise _Wrong(f"leaves {waits} unserved")

@@ -8,9 +8,21 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from headway.model import Allocation, Calendar, Demand, Reservation, SizeChange, Snapshot, WaitingJob
+from headway.model import (
+    STOP_MS,
+    Allocation,
+    Alternative,
+    Calendar,
+    Demand,
+    Reservation,
+    SizeChange,
+    Snapshot,
+    WaitingJob,
+)
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.policy import Ageing, Order, Policy, Team
+from headway.refusals import UNLAUNCHABLE_AFTER_MS, Cause, FailedLaunches, NoInstances, add, grace_ms
+from headway.refusals.probing import MAX_RETRY_MS
 from headway.scheduling.alternatives import choices, chosen
 from headway.scheduling.equals.attained import attained_handicap_ms
 from headway.scheduling.scheduler import schedule
@@ -241,6 +253,53 @@ def sharing(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
     return replace(snapshot, waiting=tuple(waiting), allocations=tuple(allocations), policy=policy)
 
 
+failed_launches = st.builds(
+    FailedLaunches,
+    count=st.integers(1, 9),
+    since_ms=st.sampled_from([0, NOW_MS - UNLAUNCHABLE_AFTER_MS, NOW_MS - STEP_MS]),
+    last_ms=st.sampled_from([NOW_MS - 9_000_000, NOW_MS - MAX_RETRY_MS, NOW_MS - 2 * STEP_MS, NOW_MS - 5000]),
+    idled_ms=st.sampled_from([0, 0, STEP_MS, HOUR_MS]),
+    cause=st.sampled_from(Cause),
+    code=st.just("AccessDenied"),
+    text=st.just("no"),
+    by_request_since_ms=st.none() | st.just(0),
+)
+
+
+@st.composite
+def refusing(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
+    """The same, where SageMaker gave instances to some launches of waiting jobs, and to some attempts, not at all.
+
+    Some jobs can run on another alternative, on which they may have failed as well.
+    """
+    snapshot = draw(of)
+    rows, waiting = st.none() | failed_launches, []
+    for job in snapshot.waiting:
+        left = sorted(set(POOLS) - job.demand.keys())
+        others = [{left[0]: draw(st.integers(1, 3))}] if left and bool(draw(st.integers(0, 1))) else []
+        waiting.append(
+            replace(
+                job,
+                failed=draw(rows),
+                alternatives=tuple(
+                    Alternative(demand=each, limit_ms=draw(limits), failed=draw(rows)) for each in others
+                ),
+                wait_at_most_ms=draw(st.sampled_from([0, 5 * STEP_MS])) if others else 0,
+            )
+        )
+    lacking = st.sampled_from([False, False, True])
+    allocations = tuple(
+        replace(each, lacks_instances=not (each.warm or each.stopping) and draw(lacking))
+        for each in snapshot.allocations
+    )
+    policy = replace(
+        snapshot.policy,
+        backfill_window=draw(st.sampled_from([1000, 1000, 2])),
+        probe_percent=draw(st.sampled_from([1, 5, 50])),
+    )
+    return replace(snapshot, waiting=tuple(waiting), allocations=allocations, policy=policy)
+
+
 def _attained(attained_ms: int | None, most_ms: int, handicap_ms: int) -> dict[str, Any]:
     if attained_ms is not None:
         handicap_ms = attained_handicap_ms(attained_ms, most_ms)
@@ -409,6 +468,10 @@ class World:
     stopping_since_ms: dict[str, int] = field(default_factory=dict)
     #: Whether preempted jobs are requeued.
     victims_return: bool = True
+    #: Attempts whose launches were accepted and that have no instances yet, each with its job as it waited.
+    pending: dict[str, WaitingJob] = field(default_factory=dict)
+    #: Those of them that were started on what all others left, and give way to others at once.
+    on_leftovers: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, snapshot: Snapshot, policy: Policy | None = None) -> World:
@@ -456,6 +519,9 @@ class World:
                 case Release():
                     del self.reserved[action.job]
                 case Start():
+                    self.pending[action.job] = self.waiting[action.job]
+                    if action.on_leftovers:
+                        self.on_leftovers.add(action.job)
                     self._start(action.job, action.demand)
                     if isinstance(action, StartWarm):
                         self.held[action.warm] = replace(self.held[action.warm], stopping=True, claimed_by=action.job)
@@ -522,6 +588,8 @@ class World:
                 keep_ms=attempt.keep_ms,
                 stops_for_size=attempt.stops_for_size,
             )
+            if attempt.lacks_instances:
+                self.waiting[name] = self._failed(name, attempt, Cause.CAPACITY)
         elif attempt.keep_ms and not attempt.stopping:
             self.unwanted.add(name)
             self.held[name] = replace(
@@ -533,6 +601,53 @@ class World:
                 left_ms=None,
                 attained_ms=None,
             )
+
+    def gets_instances(self, name: str) -> None:
+        """SageMaker has provided the instances of an attempt: launches before it count no more."""
+        self.pending.pop(name, None)
+        self.on_leftovers.discard(name)
+        self.held[name] = replace(self.held[name], lacks_instances=False)
+
+    def pends(self) -> None:
+        """Attempts without instances give way to others once they have held them for long enough."""
+        for name, job in self.pending.items():
+            attempt = self.held[name]
+            if not attempt.stopping and self.now_ms - attempt.since_ms >= self._grace_ms(name, job, attempt):
+                self.held[name] = replace(attempt, lacks_instances=True)
+
+    def _grace_ms(self, name: str, job: WaitingJob, attempt: Allocation) -> int:
+        failed = chosen(job, attempt.demand).failed
+        return 0 if name in self.on_leftovers else grace_ms(0 if failed is None else failed.count)
+
+    def fails(self, name: str, cause: Cause, *, by_request: bool = False) -> None:
+        """The launch of a job got no instances: it waits again, with that."""
+        attempt = self.held[name]
+        self.end(name)
+        self.waiting[name] = self._failed(name, attempt, cause, by_request=by_request)
+
+    def _failed(self, name: str, attempt: Allocation, cause: Cause, *, by_request: bool = False) -> WaitingJob:
+        """The job as it waited before, with the end of its launch."""
+        # An attempt that is there from the beginning has lost its job.
+        job = self.pending.pop(name) if name in self.pending else self.waiting[name]
+        idled_ms = 0 if cause in {Cause.DENIED, Cause.QUOTA} else self.now_ms - attempt.since_ms
+        most_ms = self._grace_ms(name, job, attempt) + STOP_MS
+        self.on_leftovers.discard(name)
+        launch = NoInstances(
+            cause=cause,
+            launched_ms=attempt.since_ms,
+            known_ms=self.now_ms,
+            idled_ms=min(idled_ms, most_ms) if cause is Cause.CAPACITY else idled_ms,
+            code="AccessDenied",
+            text="no",
+            by_request=by_request,
+        )
+        if job.demand == attempt.demand:
+            return replace(job, failed=add(job.failed, launch))
+        alternatives = (
+            replace(each, failed=add(each.failed, launch)) if each.demand == attempt.demand else each
+            for each in job.alternatives
+        )
+        return replace(job, alternatives=tuple(alternatives))
 
     def end_all_stopping(self) -> None:
         """Whatever is stopping has ended."""

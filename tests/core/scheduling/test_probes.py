@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headway.model import Alternative, Reservation, Snapshot, WaitingJob
+from headway.model import Alternative, Pause, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import Policy, Team
 from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
@@ -80,6 +80,15 @@ def test_jobs_behind_it_start_and_are_not_told_to_wait_for_it() -> None:
     assert waits["c"].ahead == 0
 
 
+def test_jobs_that_are_unlaunchable_take_no_part_of_the_backfill_window() -> None:
+    hidden = [refused(f"u{number}", 8, ago_ms=0) for number in range(3)]
+    running, head = held("x", 9, count=3, ends_in_s=3600), job("head", 9, count=4, limit_s=60)
+    shot = snapshot(running, head, *hidden, job("small", 1, limit_s=60), size=4, policy=Policy(backfill_window=2))
+    assert starts(schedule(shot)) == ["small"]
+    plan = schedule(replace(shot, policy=Policy(backfill_window=1)))
+    assert {wait.job for wait in plan.waits} >= {each.name for each in hidden}, "each has a reason nevertheless"
+
+
 def test_its_reason_has_the_answer_the_next_try_and_who_can_change_it() -> None:
     plan = schedule(snapshot(refused("a", ago_ms=1000), size=1))
     assert reason_of(plan, "a") == (
@@ -118,6 +127,18 @@ def test_it_gets_a_reserved_start_once_that_is_a_small_part_of_its_wait(ago_ms: 
     assert starts(schedule(shot)) == ([] if reserves else ["b"])
 
 
+@pytest.mark.parametrize(("ago_ms", "reserves"), [(PROBES_APART_MS - 1, False), (PROBES_APART_MS, True)])
+def test_nothing_is_kept_for_the_next_try_right_after_another_one(ago_ms: int, reserves: bool) -> None:
+    shot = snapshot(
+        held("x", ends_in_s=3600),
+        refused("other", ago_ms=ago_ms),
+        refused("big", 9, count=2, ago_ms=40 * HOUR_MS),
+        job("b", limit_s=7200),
+        size=2,
+    )
+    assert starts(schedule(shot)) == ([] if reserves else ["b"])
+
+
 def test_what_its_last_try_kept_idle_counts_and_unlaunchable_jobs_share() -> None:
     def has_place(*jobs: WaitingJob) -> bool:
         return Probes(snapshot(*jobs, size=2)).has_place(jobs[0])
@@ -126,6 +147,29 @@ def test_what_its_last_try_kept_idle_counts_and_unlaunchable_jobs_share() -> Non
     assert not has_place(refused("a", count=2, idled_ms=HOUR_MS + 1, ago_ms=20 * HOUR_MS))
     assert has_place(refused("a", count=1, idled_ms=2 * HOUR_MS, ago_ms=20 * HOUR_MS)), "half of the pool"
     assert not has_place(refused("a", count=2, idled_ms=HOUR_MS, ago_ms=20 * HOUR_MS), refused("b", ago_ms=0))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        refused("other", 1, ago_ms=20 * HOUR_MS, count=9),
+        refused("other", 1, ago_ms=20 * HOUR_MS, count=2, team="limited"),
+        refused("other", 1, ago_ms=2 * HOUR_MS, count=2),
+        refused("other", 1, ago_ms=20 * HOUR_MS, ml_p4d_24xlarge=1),
+    ],
+    ids=["too large", "a limit of its team", "a start that is too far away", "a pool that is paused"],
+)
+def test_nobody_waits_for_the_turn_of_one_that_cannot_be_tried(other: WaitingJob) -> None:
+    paused = "ml.p4d.24xlarge"
+    shot = snapshot(
+        held("x", ends_in_s=5 * 86_400),
+        other,
+        refused("fits", 9, ago_ms=HOUR_MS),
+        job("b", 5),
+        pools={P5: 2, paused: 1},
+        policy=Policy(teams={"limited": Team(limit={P5: 1})}),
+    )
+    assert starts(schedule(replace(shot, pauses={paused: Pause(by="a", since_ms=0, reason="")}))) == ["fits"]
 
 
 def test_a_launch_without_an_answer_is_repeated_at_others_expense_only_as_far_as_it_may() -> None:
@@ -175,6 +219,16 @@ def test_an_attempt_without_instances_gives_way_to_each_job_that_can_use_them() 
     assert action.reason.code == "NoInstances"
     assert not schedule(snapshot(lacking, refused("a", 9), size=2)).actions, "that would only change who has none"
     assert not schedule(snapshot(lacking, job("large", 9, count=3), size=2)).actions
+
+
+def test_attempts_without_instances_give_way_in_both_pools_of_a_job_of_which_one_is_selected() -> None:
+    lacking = [replace(held(f"x{pool}", pool=pool), lacks_instances=True) for pool in (P5, G5)]
+    shot = snapshot(*lacking, job("a", one_of=True, ml_g5_xlarge=1), pools={P5: 1, G5: 1})
+    plan = schedule(shot)
+    check_plan(shot, plan)
+    assert {victim for victim, _ in preemptions(plan)} == {each.job for each in lacking}
+    used = [replace(each, lacks_instances=False) for each in lacking]
+    assert not schedule(replace(shot, allocations=tuple(used))).actions, "running ones do not"
 
 
 rows = st.builds(

@@ -36,6 +36,9 @@ def _digest(snapshot: Snapshot) -> str:
     # A member that only a later feature fills is left out where it is empty, so that it cannot hide another change.
     if not plan["delayed"]:
         del plan["delayed"]
+    for action in plan["actions"]:
+        if "on_leftovers" in action and not action["on_leftovers"]:
+            del action["on_leftovers"]
     return sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -1,9 +1,10 @@
 """Which unlaunchable jobs a decision tries again, and what others may lose by that.
 
 An unlaunchable job is tried on instances that no other job can use now. That alone could keep a large job waiting for
-ever in a busy pool, so one job of each pool, the one that was not tried for the longest time, has its place in the
-queue as well: it may take free instances before others, and gets a reserved start. What that keeps idle, and what the
-last try has kept, is at most a small part of the time since then, which all unlaunchable jobs of the pool share.
+ever in a busy pool, so one job of each pool, the one that was not tried for the longest time of those that can use it,
+has its place in the queue as well: it may take free instances before others, and gets a reserved start. What that keeps
+idle, and what the last try has kept, is at most a small part of the time since then, which all unlaunchable jobs of the
+pool share.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
+from math import inf
 
-from headway.model import Snapshot, WaitingJob
+from headway.model import Allocation, Snapshot, WaitingJob
 from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
 from headway.scheduling.alternatives import choices
+from headway.scheduling.capacity_state import paused_pool
 
 _NEVER_MS = -(1 << 62)
 
@@ -29,32 +33,48 @@ class Probes:
     def __init__(self, snapshot: Snapshot) -> None:
         self._now_ms = snapshot.now_ms
         self._sizes = snapshot.pools
-        self._pauses = snapshot.pauses
         self._percent = snapshot.policy.probe_percent
-        tried = [
+        self._snapshot = snapshot
+        #: Pools in which this decision tries one.
+        self._taken: set[str] = set()
+
+    @cached_property
+    def _tried(self) -> list[tuple[FailedLaunches, WaitingJob]]:
+        """The unlaunchable jobs on their alternatives. Most decisions meet none, and do not look at all jobs for it."""
+        return [
             (each.failed, each)
-            for job in snapshot.waiting
-            if job.failed is not None or any(each.failed is not None for each in job.alternatives)
+            for job in self._snapshot.waiting
+            if _has_failed(job)
             for each in choices(job)
             if each.failed is not None and self.is_barred(each)
         ]
-        #: By pool: how many jobs are unlaunchable there, and when the last launch of one of them failed, ms.
-        self._counts = Counter(pool for _, each in tried for pool in each.demand)
-        self._last_ms: dict[str, int] = {}
-        for failed, each in tried:
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        """How many jobs are unlaunchable, by pool."""
+        return Counter(pool for _, each in self._tried for pool in each.demand)
+
+    @cached_property
+    def _last_ms(self) -> dict[str, int]:
+        """When the last launch of one of them failed, ms, by pool."""
+        found: dict[str, int] = {}
+        for failed, each in self._tried:
             for pool in each.demand:
-                self._last_ms[pool] = max(failed.last_ms, self._last_ms.get(pool, _NEVER_MS))
-        #: By pool, the job that has its place in the queue.
-        self._first: dict[str, str] = {}
+                found[pool] = max(failed.last_ms, found.get(pool, _NEVER_MS))
+        return found
+
+    @cached_property
+    def _first(self) -> dict[str, str]:
+        """The job that has its place in the queue, by pool."""
+        found: dict[str, str] = {}
         for _, name, demand in sorted(
             (failed.last_ms, each.name, tuple(each.demand))
-            for failed, each in tried
-            if self._is_due(failed) and self._fits(each) and self._budget_ms(each) >= 0
+            for failed, each in self._tried
+            if self._is_due(failed) and self._can_use_place(each)
         ):
             for pool in demand:
-                self._first.setdefault(pool, name)
-        #: Pools in which this decision tries one.
-        self._taken: set[str] = set()
+                found.setdefault(pool, name)
+        return found
 
     def is_barred(self, job: WaitingJob) -> bool:
         """Whether a job is unlaunchable, of one with alternatives on its first preference."""
@@ -62,7 +82,7 @@ class Probes:
 
     def is_last(self, job: WaitingJob) -> bool:
         """Whether a job comes after all others: unlaunchable on all its alternatives, with its place on none."""
-        if not self._counts or not self.is_barred(job):
+        if not self.is_barred(job):
             return False
         return all(self.is_barred(each) and not self.has_place(each) for each in choices(job))
 
@@ -96,13 +116,56 @@ class Probes:
             job: the job, which has its place in the queue.
             start_ms: the start, ms; None if it is not known.
         """
-        if job.failed is None or start_ms is None or not self._taken.isdisjoint(job.demand):
-            return False
-        return start_ms - self._now_ms <= self._budget_ms(job)
+        # While it may not be tried, what is free is not kept for it.
+        return start_ms is not None and self.may_start(job) and start_ms - self._now_ms <= self._budget_ms(job)
 
-    def _fits(self, job: WaitingJob) -> bool:
-        """Whether it could start if all instances were free. One that could not keeps its place from no other."""
-        return all(count <= self._sizes.get(pool, 0) and pool not in self._pauses for pool, count in job.demand.items())
+    def _can_use_place(self, job: WaitingJob) -> bool:
+        """Whether a job could start or get a reserved start with its place. If not, others must not wait for it."""
+        budget_ms = self._budget_ms(job)
+        if budget_ms < 0 or paused_pool(job, self._snapshot) is not None:
+            return False
+        limit = self._snapshot.policy.team(job.team).limit
+        return all(
+            self._free_in_ms(pool, count) <= budget_ms
+            and (pool not in limit or self._free_in_ms(pool, count, limit[pool], job.team) <= budget_ms)
+            for pool, count in job.demand.items()
+        )
+
+    def _free_in_ms(self, pool: str, count: int, limit: int | None = None, team: str = "") -> float:
+        """In what time so many instances can be free at the earliest, ms, as far as limits of run times tell.
+
+        Args:
+            pool: the pool.
+            count: the instances.
+            limit: the limit of the team; None for those of all teams.
+            team: the team.
+        """
+        size = self._sizes.get(pool, 0) if limit is None else limit
+        growth = self._snapshot.calendars.get(pool) if limit is None else None
+        times_ms: list[float] = []
+        if growth is not None:
+            times_ms += [each.at_ms for each in growth.changes if each.size >= count]
+        held = [
+            each
+            for each in self._snapshot.allocations
+            # In a warm pool it may start.
+            if pool in each.demand and not each.warm and (limit is None or each.team == team)
+        ]
+        free = size - sum(each.demand[pool] for each in held)
+        if size >= count:
+            for end_ms, freed in [(self._now_ms, 0), *sorted((self._end_ms(each), each.demand[pool]) for each in held)]:
+                free += freed
+                if free >= count:
+                    times_ms.append(end_ms)
+                    break
+        return max(0, min(times_ms) - self._now_ms) if times_ms else inf
+
+    def _end_ms(self, attempt: Allocation) -> float:
+        """When an attempt ends at the latest, ms; infinite if that is not known, as of one that is beyond its limit."""
+        if attempt.stopping:
+            return self._now_ms
+        end_ms = inf if attempt.limit_ms is None else attempt.since_ms + attempt.limit_ms
+        return end_ms if end_ms >= self._now_ms else inf
 
     def _is_due(self, failed: FailedLaunches) -> bool:
         return retry_ms(failed) <= self._now_ms
@@ -132,10 +195,15 @@ def launchable(snapshot: Snapshot) -> Snapshot:
     A job stays with the alternatives on which it is not unlaunchable, if there are any.
     """
     now_ms = snapshot.now_ms
-    if not any(_is_barred_somewhere(job, now_ms) for job in snapshot.waiting):
+    if not any(_has_failed(job) and _is_barred_somewhere(job, now_ms) for job in snapshot.waiting):
         return snapshot
-    left = (_without_barred(job, now_ms) for job in snapshot.waiting)
+    left = (_without_barred(job, now_ms) if _has_failed(job) else job for job in snapshot.waiting)
     return replace(snapshot, waiting=tuple(job for job in left if job is not None))
+
+
+def _has_failed(job: WaitingJob) -> bool:
+    """Whether the last launch on any of its alternatives got no instances."""
+    return job.failed is not None or (bool(job.alternatives) and any(each.failed for each in job.alternatives))
 
 
 def _is_barred_somewhere(job: WaitingJob, now_ms: int) -> bool:

@@ -109,6 +109,11 @@ class _Pass:
                 self.explainer.add(job, partial(reasons.paused, paused, snapshot.pauses[paused], self.now_ms))
                 considered += 1
                 continue
+            if job.failed is not None and self.probes.is_last(job):
+                # It is tried at the end and passes nobody, so it takes no part of the window from others.
+                self.last.append((job, self.explainer.ahead_of(job)))
+                considered += 1
+                continue
             if self.reserved_starts:
                 past_head += 1
             # A decision has to end in time under any policy. A job that is not considered passes no other job.
@@ -119,7 +124,10 @@ class _Pass:
                     continue
             if not self.explain and not owed and self._is_spent(job):
                 break
-            self._consider_in_turn(job)
+            if job.failed is None and not job.alternatives:
+                self._consider(job)
+            else:
+                self._consider_in_turn(job)
             considered += 1
             state.mark_considered(job)
             owed.discard(job.name)
@@ -133,9 +141,7 @@ class _Pass:
         )
 
     def _consider_in_turn(self, job: WaitingJob) -> None:
-        if self.probes.is_last(job):
-            self.last.append((job, self.explainer.ahead_of(job)))
-        elif job.alternatives:
+        if job.alternatives:
             self._consider_alternatives(job)
         elif self.probes.is_barred(job):
             self._probe(job, self.explainer.ahead_of(job))
@@ -247,7 +253,7 @@ class _Pass:
             self._probe(barred[0], self.explainer.ahead_of(job))
             return
         among = self._without_unlikely_spot(among)
-        if not any(map(self._starts_now, among)) and any(map(self._start_to_probe, barred)):
+        if barred and not any(map(self._starts_now, among)) and any(map(self._start_to_probe, barred)):
             return
         hopeful = [each for each in among if self._hopeless(each) is None and self._is_usable(each)]
         if not hopeful:
@@ -278,9 +284,9 @@ class _Pass:
 
     def _apart_from_barred(self, among: list[WaitingJob]) -> tuple[list[WaitingJob], list[WaitingJob]]:
         """The choices on which the job is not unlaunchable, and the others that have its place in the queue."""
+        if all(each.failed is None for each in among):
+            return among, []
         barred = [replace(each, alternatives=()) for each in among if self.probes.is_barred(each)]
-        if not barred:
-            return among, barred
         left = [each for each in among if not self.probes.is_barred(each)]
         return left, in_order_of_tries(filter(self.probes.has_place, barred))
 
@@ -292,8 +298,7 @@ class _Pass:
         takes = positive(self.state.charged(job))
         if self._never_fits(job) is None and paused_pool(job, self.snapshot) is None:
             patient = replace(job, preempts=False)
-            # While it may not be tried, what is free is not kept for it.
-            if self.probes.may_start(job) and self.probes.may_reserve(job, self._reserved_start_ms(patient)):
+            if self.probes.may_reserve(job, self._reserved_start_ms(patient)):
                 start = self._reserve(patient, takes, _combination(job.demand))
         self._explain_barred((job,), ahead, start)
 
