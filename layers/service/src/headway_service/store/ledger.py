@@ -103,6 +103,14 @@ class Ledger:
         """The teams that have queues, beginning with the empty name for jobs without a team."""
         return ("", *(team.team for team in self.teams))
 
+    def sizes_at(self, now_ms: int) -> dict[str, int]:
+        """The size of each pool. One that is due and not applied yet counts if it is the smaller one."""
+        calendars = {each.pool: each for each in self.calendars}
+        return {
+            pool.pool: min(pool.size, calendars[pool.pool].size_at(now_ms)) if pool.pool in calendars else pool.size
+            for pool in self.pools
+        }
+
     def calendar_of(self, pool: str) -> CalendarRecord | None:
         """The calendar of a pool; None if it has neither a schedule nor a plan."""
         return next((each for each in self.calendars if each.pool == pool), None)
