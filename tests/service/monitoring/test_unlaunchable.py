@@ -177,6 +177,24 @@ def test_launches_that_failed_with_another_size_of_the_pool_do_not_count() -> No
     assert counted(world) == {}
 
 
+@pytest.mark.parametrize(("minutes", "counts"), [(0, True), (20, False)])
+def test_a_job_that_is_due_for_a_further_try_could_start_only_if_it_is_not_unlaunchable(
+    minutes: int, counts: bool
+) -> None:
+    world = refusing()
+    world.submit("big", ResourceConfig=on(2))
+    world.tick()
+    ticks(world, minutes)
+    world.pass_time(11 * MINUTE_S if minutes else 30)
+    assert world.seen("big").job.is_unlaunchable(world.clock()) is not counts
+    assert measured(world).get((metrics.STARTABLE, ""), 0) == counts
+    world.submit("small", ResourceConfig=on(1))
+    assert measured(world)[metrics.STARTABLE, ""] == 1 + counts
+    launched = len(world.called("CreateTrainingJob"))
+    world.tick()
+    assert len(world.called("CreateTrainingJob")) == launched + 2
+
+
 def test_unlaunchable_jobs_are_named_with_their_codes(caplog: pytest.LogCaptureFixture) -> None:
     world = refusing()
     world.submit("big", ResourceConfig=on(2))

@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterable, Iterator
 
 from headway.lifecycle import AttemptState
 from headway.plan import Start
+from headway.refusals import is_unlaunchable
+from headway.scheduling.alternatives import chosen
 from headway.vectors import total
 from headway_service.errors import RetryLater
 from headway_service.monitoring.queue_depth import Backlog, backlogs
@@ -142,6 +144,9 @@ def unlaunchable_figures(jobs: Collection[UnlaunchableJob]) -> Iterator[MetricVa
 def startable_jobs(table: Table, ledger: Ledger, queues: Collection[Backlog], now_ms: int) -> list[str]:
     """Waiting jobs that a decision would start now. The next tick should start them.
 
+    Those that are unlaunchable do not count: of many, one is due for a further try in most minutes, so that
+    nothing stands.
+
     This runs the decision itself, with pauses, back-offs, team limits and reserved starts. It reads nothing if no job
     waits for a pool with free or reserved instances.
 
@@ -156,7 +161,9 @@ def startable_jobs(table: Table, ledger: Ledger, queues: Collection[Backlog], no
     if force is None:
         return []
     decided = decide(table, ledger, now_ms, policy=force.configuration.policy())
-    return [action.job for action in decided.plan.actions if isinstance(action, Start)]
+    waiting = {job.name: job for job in decided.snapshot.waiting}
+    starts = [action for action in decided.plan.actions if isinstance(action, Start)]
+    return [each.job for each in starts if not is_unlaunchable(chosen(waiting[each.job], each.demand).failed, now_ms)]
 
 
 def stuck_attempts(attempts: Iterable[AttemptRecord], now_ms: int, machine_ms: int) -> list[AttemptRecord]:
