@@ -18,7 +18,6 @@ from headway.scheduling.alternatives import choices
 from headway_service.errors import UnreadableRecord
 from headway_service.monitoring.queue_depth import Backlog
 from headway_service.ports.table import Table
-from headway_service.sagemaker_api.status import PROVISIONED
 from headway_service.store.known_failures import afresh
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.job import JobRecord
@@ -67,7 +66,7 @@ def unlaunchable_jobs(table: Table, ledger: Ledger, queues: Iterable[Backlog], n
 
 def _tried_again(table: Table, ledger: Ledger) -> Iterator[WaitingJob]:
     """Jobs whose attempts have no instances yet, and are not their first ones without any."""
-    attempts = (each for each in ledger.attempts if each.failed_before and each.secondary_status not in PROVISIONED)
+    attempts = (each for each in ledger.attempts if each.failed_before and not each.is_provisioned)
     names = sorted({each.job_name for each in attempts})[:MAX_TRIED_AGAIN]
     for item in find_job_items(table, names).values() if names else ():
         with suppress(UnreadableRecord):

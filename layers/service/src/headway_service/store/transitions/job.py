@@ -42,6 +42,7 @@ from headway_service.store.transitions.shared import (
     keep_team,
     leave_queue,
     move_job,
+    note_launches,
     note_step,
     require_not_paused,
     return_instances,
@@ -180,6 +181,7 @@ def defer_launch(
         attempt.delete(),
         *return_instances(attempt.demand),
         *(entry.put() for entry in moved.queue_entries()),
+        *note_launches(job, moved),
         *_give_up(attempt, now_ms, machine_ms),
     ]
 
@@ -219,6 +221,7 @@ def release(
         moved.put(was=job.version),
         *moved.recheck(),
         *(entry.put() for entry in moved.queue_entries()),
+        *note_launches(job, moved),
         *(keep_team(job.team, team, machine_ms) if job.team else []),
     ]
 
@@ -240,6 +243,7 @@ def give_up(
         moved.put(was=job.version),
         *leave_queue(job),
         *(free(reservation) if reservation else []),
+        *note_launches(job, moved),
         *moved.ended(),
     ]
 
@@ -271,6 +275,7 @@ def stop_waiting(
         *(free(reservation) if reservation else []),
         # That of a job is, when it is in the sums of usage. An array never is.
         *(expire_request(job, expires_at) if job.array is not None else []),
+        *note_launches(job, moved),
         *moved.ended(),
     ]
 
@@ -362,6 +367,7 @@ def end(
         *(return_instances(minus(attempt.demand, kept)) if warm is None else [warm.put()]),
         *(entry.put() for entry in moved.queue_entries()),
         *reserves,
+        *note_launches(job, moved),
         *moved.ended(),
     ]
     if vanished or sighting is None:
