@@ -10,7 +10,6 @@ from itertools import accumulate, islice
 
 from headway.model import Allocation, Alternative, Demand, Snapshot, WaitingJob
 from headway.policy import DEFAULT_POLICY, Policy
-from headway.refusals import is_unlaunchable
 from headway.scheduling.alternatives import pools_of
 from headway.scheduling.equals.current import current_turn_ms
 from headway.scheduling.equals.victims import least_measure, may_give_way, measure, takes_part
@@ -131,7 +130,7 @@ def read_queues(
             queue = QueueScan(table, pool, team, now_ms, policy, passed_over, note_unreadable)
             limit = policy.team(team).limit
             most = {each: min(count, limit.get(each, count)) for each, count in startable.items()}
-            bounds = QueueBounds(pool=pool, team=team, most=most, unused=unused[team])
+            bounds = QueueBounds(pool=pool, team=team, now_ms=now_ms, most=most, unused=unused[team])
             reach = min(size, startable[pool])
             found, rest = _candidates(queue, bounds, reach, reachable, share=behind, heads=heads)
             if rest is not None:
@@ -342,10 +341,8 @@ def _candidates(
         return list(islice(queue.jobs(), heads)), None
     enough = False
     for job in queue.jobs():
-        demand = bounds.demand(job)
-        # One that is unlaunchable must not hide those behind it, either: nobody waits for it.
-        fits = bounds.fits(demand) and not is_unlaunchable(job.failed, queue.now_ms)
-        is_covered = fits and bounds.covers(demand)
+        demand = bounds.here(job).demand
+        fits, is_covered = bounds.fits(job), bounds.covers(job)
         if is_covered:
             covered += demand[pool]
             if all(count <= left[each] for each, count in demand.items()):

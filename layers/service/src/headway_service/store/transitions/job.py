@@ -182,6 +182,7 @@ def defer_launch(
         *return_instances(attempt.demand),
         *(entry.put() for entry in moved.queue_entries()),
         *note_launches(job, moved),
+        *_recheck(job, moved, now_ms),
         *_give_up(attempt, now_ms, machine_ms),
     ]
 
@@ -368,11 +369,24 @@ def end(
         *(entry.put() for entry in moved.queue_entries()),
         *reserves,
         *note_launches(job, moved),
+        *_recheck(job, moved, now_ms),
         *moved.ended(),
     ]
     if vanished or sighting is None:
         writes += _give_up(attempt, now_ms, machine_ms, vanished=vanished)
     return writes
+
+
+def _recheck(job: JobRecord, moved: JobRecord, now_ms: int) -> list[Put]:
+    """An equal job that waits for one that is unlaunchable from now on may start before it.
+
+    Args:
+        job: the job before the end of a launch.
+        moved: the job after it.
+        now_ms: now.
+    """
+    was_before = job.failed is not None and job.is_unlaunchable(job.failed.last_ms)
+    return moved.recheck() if moved.is_unlaunchable(now_ms) and not was_before else []
 
 
 def _standing_after(attempt: AttemptRecord, sighting: TrainingJobStatus | None, lost_ms: int, now_ms: int) -> Standing:
