@@ -99,6 +99,19 @@ def test_a_denied_array_of_many_members_makes_only_so_many_of_them(monkeypatch: 
     assert len(noted(world)) == 2 + 5
 
 
+def test_the_members_of_one_array_leave_no_places_to_another_one() -> None:
+    world = denying(0, 1, pools={P5: 4})
+    sweep(world)
+    other = Submission(
+        request=request("other", Environment=LONG), sweep={"list": [{"seed": each} for each in range(9)]}, at_once=2
+    )
+    world.submitter.submit(other, ROOT)
+    minutes(world, 15)
+    made = get_job(world.table, "other").array
+    assert made is not None
+    assert (numbers(world).made, made.made) == (4, 2)
+
+
 def test_a_member_that_is_refused_for_a_moment_keeps_its_place() -> None:
     world = denying(0, 1)
     sweep(world)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -12,6 +13,7 @@ from headway.pool_names import SPOT_SUFFIX
 from headway.reasons import ReasonCode
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.admission.submission import Submission
+from headway_service.ports.table import Put
 from headway_service.store.ledger import read_ledger
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.reuse.test_reuse import (
@@ -138,11 +140,14 @@ def test_when_a_job_becomes_unlaunchable_an_equal_one_computes_once(world: World
     for name in ("first", "second", "third"):
         submit(world, name)
     computes: list[str] = []
-    for _ in range(60):
-        world.tick()
-        computes += [item["jobName"] for item in computed(world)]
-        world.pass_time(30)
-        world.check()
+    with mock.patch.object(MemoryTable, "write", autospec=True, side_effect=MemoryTable.write) as write:
+        for _ in range(60):
+            world.tick()
+            computes += [item["jobName"] for item in computed(world)]
+            world.pass_time(30)
+            world.check()
+    puts = [each for call in write.call_args_list for each in call.args[1] if isinstance(each, Put)]
+    assert [each.key.sk for each in puts if each.key.sk.startswith("recheck#")] == ["recheck#first", "recheck#second"]
     assert computes == sorted(computes)
     assert set(computes) == {"first", "second"}
     assert {name: job(world, name).twin for name in ("first", "second", "third")} == {
