@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.refusals import UNLAUNCHABLE_AFTER_MS, Cause, FailedLaunches, grace_ms, is_unlaunchable, retry_ms
+from headway.refusals import (
+    UNLAUNCHABLE_AFTER_MS,
+    Cause,
+    FailedLaunches,
+    grace_ms,
+    is_unlaunchable,
+    retry_ms,
+    unlaunchable_from_ms,
+)
 from headway.refusals.giving_up import gives_up
 from headway.refusals.probing import FIRST_GRACE_MS, FIRST_RETRY_MS, MAX_GRACE_MS, MAX_RETRY_MS, MAX_SOON_MS
 
@@ -58,6 +66,27 @@ def test_what_is_unlaunchable_stays_so_until_a_launch_gets_instances(
 ) -> None:
     if is_unlaunchable(failed, now_ms):
         assert is_unlaunchable(failed, now_ms + later_ms)
+
+
+@pytest.mark.parametrize(
+    ("failed", "from_ms"),
+    [
+        (row(1, Cause.QUOTA), 1000 + UNLAUNCHABLE_AFTER_MS),
+        (row(9, Cause.QUOTA, last_ms=10**7), 1000 + UNLAUNCHABLE_AFTER_MS),
+        (row(1, Cause.DENIED, by_request_since_ms=1000), 1000 + UNLAUNCHABLE_AFTER_MS),
+        (row(2, Cause.DENIED, by_request_since_ms=1000), 2000),
+        (row(3, Cause.DENIED, by_request_since_ms=1000, last_ms=10**7), 1000 + UNLAUNCHABLE_AFTER_MS),
+        (row(1, Cause.CAPACITY, last_ms=10**7), 10**7),
+        (row(2, Cause.CAPACITY, last_ms=10**7), 1000 + UNLAUNCHABLE_AFTER_MS),
+    ],
+)
+def test_it_is_known_from_when_on_a_job_is_unlaunchable(failed: FailedLaunches, from_ms: int) -> None:
+    assert unlaunchable_from_ms(failed) == from_ms
+
+
+@given(rows)
+def test_a_job_is_unlaunchable_from_then_on(failed: FailedLaunches) -> None:
+    assert is_unlaunchable(failed, max(failed.last_ms, unlaunchable_from_ms(failed)))
 
 
 @given(rows)

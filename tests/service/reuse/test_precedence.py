@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from headway.lifecycle import JobState
 from headway.pool_names import SPOT_SUFFIX
 from headway.reasons import ReasonCode
+from headway_sandbox.sagemaker.faults import Faults
 from headway_service.admission.submission import Submission
+from headway_service.ports.table import Put
 from headway_service.store.ledger import read_ledger
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.reuse.test_reuse import (
@@ -97,7 +100,18 @@ def in_a_held_array(world: World) -> dict[str, Any]:
     return {"HyperParameters": {"seed": "1"}}
 
 
-@pytest.mark.parametrize("state", [held, behind, paused])
+def denied(world: World, launches: int = 2) -> dict[str, Any]:
+    submit(world, "first")
+    world.fleet.faults = Faults(quotas={P5: 0})
+    for _ in range(launches):
+        world.tick()
+        world.pass_time(30)
+    assert job(world, "first").is_unlaunchable(world.clock()) is (launches > 1)
+    world.fleet.faults = Faults()
+    return {}
+
+
+@pytest.mark.parametrize("state", [held, behind, paused, denied])
 def test_an_equal_job_that_can_start_first_computes_and_the_other_one_gets_its_outputs(
     world: World, state: Callable[[World], dict[str, Any]]
 ):
@@ -108,11 +122,40 @@ def test_an_equal_job_that_can_start_first_computes_and_the_other_one_gets_its_o
     assert [item["jobName"] for item in computed(world)] == ["second"]
     assert not job(world, "first").computes_for_others
     world.check()
+    launched = world.called("CreateTrainingJob").count("first")
     world.tick()
     pass_hours(world, "second")
     found = job(world, "first")
     assert (found.job_state, found.held, found.reused_from) == (JobState.COMPLETED, False, "second")
-    assert "first" not in world.called("CreateTrainingJob")
+    assert world.called("CreateTrainingJob").count("first") == launched
+
+
+def test_a_job_that_was_refused_once_computes_for_an_equal_one(world: World):
+    submit(world, "second", **denied(world, launches=1))
+    assert job(world, "second").twin == "first"
+
+
+def test_when_a_job_becomes_unlaunchable_an_equal_one_computes_once(world: World):
+    world.fleet.faults = Faults(quotas={P5: 0})
+    for name in ("first", "second", "third"):
+        submit(world, name)
+    computes: list[str] = []
+    with mock.patch.object(MemoryTable, "write", autospec=True, side_effect=MemoryTable.write) as write:
+        for _ in range(60):
+            world.tick()
+            computes += [item["jobName"] for item in computed(world)]
+            world.pass_time(30)
+            world.check()
+    puts = [each for call in write.call_args_list for each in call.args[1] if isinstance(each, Put)]
+    assert [each.key.sk for each in puts if each.key.sk.startswith("recheck#")] == ["recheck#first", "recheck#second"]
+    assert computes == sorted(computes)
+    assert set(computes) == {"first", "second"}
+    assert {name: job(world, name).twin for name in ("first", "second", "third")} == {
+        "first": "second", "second": "", "third": "first",
+    }  # fmt: skip
+    world.fleet.faults = Faults()
+    pass_hours(world, "second")
+    assert [job(world, name).reused_from for name in ("first", "third")] == ["second", "second"]
 
 
 def test_an_urgent_job_is_not_kept_by_an_equal_one_whose_array_is_held(world: World):

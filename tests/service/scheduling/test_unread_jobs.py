@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headway.refusals import Cause, FailedLaunches
 from headway_service.errors import RetryLater
 from headway_service.ports.table import Item
 from headway_service.scheduling import unread_jobs
@@ -20,6 +21,7 @@ from headway_service.store.queue_scan import MAX_QUEUE_READS
 from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.base import LEDGER
 from headway_service.store.records.capacity.unread_jobs import UnreadJobsRecord
+from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.scheduling.test_teams import tags
 from tests.service.store.queues import G5, enqueue, waiting_job
@@ -67,12 +69,22 @@ def counted(world: World) -> Counted:
     return world.table
 
 
-def stuck(world: World, number: int, *, team: str = "", begin: int = 0, priority: int = 9, **demand: int) -> None:
-    """Queue jobs that demand more than there will be."""
+def stuck(
+    world: World,
+    number: int,
+    *,
+    team: str = "",
+    begin: int = 0,
+    priority: int = 9,
+    failed: FailedLaunchesRecord | None = None,
+    **demand: int,
+) -> None:
+    """Queue jobs that demand more than there will be, or that SageMaker has refused."""
     pools = {{"p5": P5, "g5": G5}[pool]: count for pool, count in (demand or {"p5": 4}).items()}
     for each in range(begin, begin + number):
         job = waiting_job(f"stuck{each:05d}", priority, pools)
-        enqueue(counted(world), job.model_copy(update={"entry_time": world.clock() - 100_000 + each, "team": team}))
+        changes = {"entry_time": world.clock() - 100_000 + each, "team": team, "failed": failed}
+        enqueue(counted(world), job.model_copy(update=changes))
 
 
 def unread(world: World) -> list[UnreadJobsRecord]:
@@ -136,7 +148,16 @@ def larger_than_the_guarantee(number: int) -> World:
     return world
 
 
-STATES = [smaller_pool, other_pool_paused, lower_limit, alternatives_too_large]
+def unlaunchable(number: int) -> World:
+    """They were tried just now."""
+    world = world_of()
+    failed = FailedLaunches(count=9, since_ms=0, last_ms=world.clock(), cause=Cause.CAPACITY)
+    stuck(world, number, p5=1, failed=FailedLaunchesRecord.of(failed))
+    world.submit("small", 0)
+    return world
+
+
+STATES = [smaller_pool, other_pool_paused, lower_limit, alternatives_too_large, unlaunchable]
 
 
 @pytest.mark.parametrize("state", STATES)

@@ -18,6 +18,9 @@ STORIES = [
     ("LineStandsAlarm", [3, None] * 15, False),
     # The reconciler may skip a minute while the queue is stalled.
     ("LineStandsAlarm", [3] * 6 + [None] + [3] * 6, True),
+    ("UnlaunchableJobsAlarm", [1] * 4, False),
+    ("UnlaunchableJobsAlarm", [1] * 5, True),
+    ("UnlaunchableJobsAlarm", [1] * 5 + [None] * 3, False),
     ("StuckAttemptsAlarm", [1] * 4, False),
     ("StuckAttemptsAlarm", [1] * 5, True),
     ("StuckAttemptsAlarm", [1] * 5 + [None] * 3, False),

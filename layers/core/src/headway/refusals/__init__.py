@@ -16,6 +16,7 @@ from headway.refusals.probing import (
     grace_ms,
     is_unlaunchable,
     retry_ms,
+    unlaunchable_from_ms,
 )
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "grace_ms",
     "is_unlaunchable",
     "retry_ms",
+    "unlaunchable_from_ms",
 ]

@@ -46,9 +46,23 @@ def is_unlaunchable(failed: FailedLaunches | None, now_ms: int) -> bool:
     """
     if failed is None:
         return False
-    if failed.cause in _AT_ONCE or now_ms - failed.since_ms >= UNLAUNCHABLE_AFTER_MS:
-        return True
-    return failed.by_request_since_ms is not None and failed.count >= UNLAUNCHABLE_AFTER
+    return _is_lasting(failed) or now_ms - failed.since_ms >= UNLAUNCHABLE_AFTER_MS
+
+
+def unlaunchable_from_ms(failed: FailedLaunches) -> int:
+    """From when on a job is unlaunchable on the alternative that these launches were on, ms; it may be in the future.
+
+    As only the first and the last of them are kept, it may have been so for up to :data:`UNLAUNCHABLE_AFTER_MS` before.
+    """
+    after_ms = failed.since_ms + UNLAUNCHABLE_AFTER_MS
+    if not _is_lasting(failed):
+        return after_ms
+    return failed.last_ms if failed.count == 1 else min(failed.last_ms, after_ms)
+
+
+def _is_lasting(failed: FailedLaunches) -> bool:
+    """Whether no time has to pass before a job is unlaunchable."""
+    return failed.cause in _AT_ONCE or (failed.by_request_since_ms is not None and failed.count >= UNLAUNCHABLE_AFTER)
 
 
 def retry_ms(failed: FailedLaunches) -> int:

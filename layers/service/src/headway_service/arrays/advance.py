@@ -12,7 +12,7 @@ from headway.lifecycle import ACTIVE, TERMINAL, WAITING
 from headway.reasons import Reason
 from headway.sweeps import member_name
 from headway_service.arrays.comparing import ComparingMembers
-from headway_service.arrays.room import largest_sizes, wanted_members
+from headway_service.arrays.room import largest_sizes, unlaunchable_members, wanted_members
 from headway_service.arrays.turn import is_over, may_take_in, next_turn, stops
 from headway_service.config.authorization import Access
 from headway_service.errors import Conflict, UnreadableRecord
@@ -100,6 +100,9 @@ class ArrayAdvancer:
         changed, sizes = False, largest_sizes(ledger)
         self._comparing.begin_round()
         known = {each.job_name for each in ledger.arrays} | ledger.names_of_unreadable("array")
+        for noted in ledger.unlaunchable:
+            if noted.array not in known:
+                self._table.write([noted.forget()])
         for ended in ledger.ended:
             if ended.member_of and ended.member_of not in known:
                 # Another tick has counted it, and closed the array, since this one was written again.
@@ -137,7 +140,8 @@ class ArrayAdvancer:
         # Jobs that depend on a member are notified first, which leaves its record without them.
         ended = [each for each in ledger.ended if each.member_of == array.job_name and not each.dependants]
         ended = self._prepared(array, ended)
-        wanted = wanted_members(array, sizes, self._reserved_heads)
+        unlaunchable = unlaunchable_members(array, ledger, self._clock())
+        wanted = wanted_members(array, sizes, self._reserved_heads, unlaunchable)
         version, follows, held = array.version, 0, 0
         if array.members is not None and array.members.set_aside:
             # These come before members that are not made, in the places of those that have ended.

@@ -10,9 +10,12 @@ from collections.abc import Collection, Iterable, Iterator
 
 from headway.lifecycle import AttemptState
 from headway.plan import Start
+from headway.refusals import is_unlaunchable
+from headway.scheduling.alternatives import chosen
 from headway.vectors import total
 from headway_service.errors import RetryLater
 from headway_service.monitoring.queue_depth import Backlog, backlogs
+from headway_service.monitoring.unlaunchable import UnlaunchableJob, unlaunchable_jobs
 from headway_service.observability import metrics
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import MetricValue
@@ -52,9 +55,11 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, machine_ms: int, after_s: 
         machine_ms: the machine time, ms.
         after_s: the reconciler asks SageMaker about an attempt whose status was not confirmed for this long.
     """
+    in_training_time = ledger.in_training_time(now_ms, machine_ms)
     try:
         queues = list(backlogs(table, ledger))
-        startable = startable_jobs(table, ledger.in_training_time(now_ms, machine_ms), queues, now_ms)
+        startable = startable_jobs(table, in_training_time, queues, now_ms)
+        unlaunchable = unlaunchable_jobs(table, in_training_time, queues, now_ms)
     except RetryLater as error:
         logger.warning("no gauges this time", extra={"error": str(error)})
         return []
@@ -62,6 +67,7 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, machine_ms: int, after_s: 
     drift = drift_by_pool(ledger, machine_ms, after_s)
     for what, names in (
         ("jobs could start now", startable),
+        ("jobs are unlaunchable", [f"{each.name}: {each.code}" for each in unlaunchable]),
         ("attempts are stuck", [each.attempt_name for each in stuck]),
         ("the ledger and SageMaker differ", list(drift)),
     ):
@@ -70,6 +76,7 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, machine_ms: int, after_s: 
     return [
         *pool_figures(ledger, queues, now_ms),
         *team_figures(ledger, queues, now_ms),
+        *unlaunchable_figures(unlaunchable),
         metrics.STARTABLE.of(len(startable)),
         metrics.STUCK.of(len(stuck)),
         metrics.DRIFT.of(sum(drift.values())),
@@ -121,8 +128,24 @@ def team_figures(ledger: Ledger, queues: Iterable[Backlog], now_ms: int) -> Iter
         yield metrics.OLDEST_OF_TEAM.of(_longest_s(mine, now_ms), team.team)
 
 
+def unlaunchable_figures(jobs: Collection[UnlaunchableJob]) -> Iterator[MetricValue]:
+    """How many jobs are unlaunchable, for which pools and by which codes; one that could use two pools counts in both.
+
+    Args:
+        jobs: the jobs.
+    """
+    yield metrics.UNLAUNCHABLE.of(len(jobs))
+    for pool, count in sorted(Counter(pool for each in jobs for pool in each.pools).items()):
+        yield metrics.UNLAUNCHABLE_IN_POOL.of(count, pool)
+    for code, count in sorted(Counter(each.code for each in jobs).items()):
+        yield metrics.UNLAUNCHABLE_BY_CODE.of(count, code)
+
+
 def startable_jobs(table: Table, ledger: Ledger, queues: Collection[Backlog], now_ms: int) -> list[str]:
     """Waiting jobs that a decision would start now. The next tick should start them.
+
+    Those that are unlaunchable do not count: of many, one is due for a further try in most minutes, so that
+    nothing stands.
 
     This runs the decision itself, with pauses, back-offs, team limits and reserved starts. It reads nothing if no job
     waits for a pool with free or reserved instances.
@@ -138,7 +161,9 @@ def startable_jobs(table: Table, ledger: Ledger, queues: Collection[Backlog], no
     if force is None:
         return []
     decided = decide(table, ledger, now_ms, policy=force.configuration.policy())
-    return [action.job for action in decided.plan.actions if isinstance(action, Start)]
+    waiting = {job.name: job for job in decided.snapshot.waiting}
+    starts = [action for action in decided.plan.actions if isinstance(action, Start)]
+    return [each.job for each in starts if not is_unlaunchable(chosen(waiting[each.job], each.demand).failed, now_ms)]
 
 
 def stuck_attempts(attempts: Iterable[AttemptRecord], now_ms: int, machine_ms: int) -> list[AttemptRecord]:

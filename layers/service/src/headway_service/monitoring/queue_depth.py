@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from headway.model import WaitingJob
 from headway.scheduling.ordering import priority_in
 from headway_service.errors import UnreadableRecord
-from headway_service.ports.table import Table
+from headway_service.ports.table import Item, Table
 from headway_service.store.ledger import Ledger
 from headway_service.store.queue_scan import end_of_priority
 from headway_service.store.records.queue_entry import QueueEntry
 
 MAX_COUNTED = 1000
-"""Largest count of the jobs of one queue."""
+"""Largest count of the jobs of one queue; those that SageMaker has refused are looked for among as many first ones."""
 
 MAX_PRIORITIES = 20
 """Priorities of one queue whose first jobs are read to find the oldest, highest first."""
@@ -22,16 +23,22 @@ MAX_PRIORITIES = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Backlog:
-    """A queue that is not empty: the jobs of a team in a pool, and when the oldest of them was accepted, ms."""
+    """A queue that is not empty: the jobs of a team in a pool."""
 
     pool: str
     team: str
     waiting: int
+    #: When the oldest of them was accepted, ms.
     oldest_ms: int
+    #: Those whose last launch on their first preference got no instances.
+    failed: tuple[WaitingJob, ...] = ()
 
 
 def backlogs(table: Table, ledger: Ledger) -> Iterator[Backlog]:
     """The queues that are not empty.
+
+    To read entries costs as many calls and read units as to count them, so that jobs whose launches got no instances
+    are found without another read, wherever in these queues they are.
 
     Args:
         table: the table.
@@ -42,8 +49,21 @@ def backlogs(table: Table, ledger: Ledger) -> Iterator[Backlog]:
             partition = QueueEntry.partition(pool.pool, team)
             oldest_ms = _oldest_ms(table, partition)
             if oldest_ms is not None:
-                waiting = table.count_before(partition, "~", limit=MAX_COUNTED)
-                yield Backlog(pool=pool.pool, team=team, waiting=waiting, oldest_ms=oldest_ms)
+                entries = table.query_for_display(partition, limit=MAX_COUNTED)
+                yield Backlog(
+                    pool=pool.pool,
+                    team=team,
+                    waiting=len(entries),
+                    oldest_ms=oldest_ms,
+                    failed=tuple(_failed(entries)),
+                )
+
+
+def _failed(entries: Iterable[Item]) -> Iterator[WaitingJob]:
+    for entry in entries:
+        if entry.get("failed"):
+            with suppress(UnreadableRecord):
+                yield QueueEntry.parse(entry).waiting()
 
 
 def _oldest_ms(table: Table, partition: str) -> int | None:

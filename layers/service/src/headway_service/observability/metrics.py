@@ -33,7 +33,7 @@ class Metric:
 
     name: str
     unit: MetricUnit = MetricUnit.Count
-    by: Literal["", "pool", "team", "outcome"] = ""
+    by: Literal["", "pool", "team", "outcome", "code"] = ""
     noughts: bool = False
 
     def of(self, value: float, which: str = "") -> MetricValue:
@@ -72,6 +72,9 @@ ROGUE = Metric("Rogue", by="pool")
 FREE = Metric("Free", by="pool", noughts=True)
 UTILISATION = Metric("Utilisation", MetricUnit.Percent, "pool")
 STARTABLE = Metric("Startable")
+UNLAUNCHABLE = Metric("Unlaunchable")
+UNLAUNCHABLE_IN_POOL = Metric("Unlaunchable", by="pool")
+UNLAUNCHABLE_BY_CODE = Metric("Unlaunchable", by="code")
 STUCK = Metric("Stuck")
 DRIFT = Metric("Drift")
 UNHEARD = Metric("Unheard")

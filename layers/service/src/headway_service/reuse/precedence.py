@@ -18,20 +18,25 @@ class GivesUp(Enum):
     ALONE = auto()
 
 
-def goes_first(source: JobRecord, other: JobRecord, paused: Collection[str] = ()) -> bool:
+def goes_first(source: JobRecord, other: JobRecord, now_ms: int, paused: Collection[str] = ()) -> bool:
     """Whether a job that computes for equal ones holds instances, or is to start before another one that would enter.
 
     It is not if something keeps it out of its queues, if it ranks behind the other job, or if only the pools of the
-    other one are not paused.
+    other one are not paused. Nor if only it is unlaunchable: if both are, they do not change places again and again.
 
     Args:
         source: the job that computes; it has not ended.
         other: the job that would enter its queues.
+        now_ms: the training time, ms.
         paused: the pools of both that are paused.
     """
     if source.job_state not in WAITING or other.held:
         return True
-    if not source.is_queued or source.priority < other.priority:
+    if not source.is_queued:
+        return False
+    if source.is_unlaunchable(now_ms):
+        return other.is_unlaunchable(now_ms)
+    if source.priority < other.priority:
         return False
     return _may_start(source, paused) or not _may_start(other, paused)
 

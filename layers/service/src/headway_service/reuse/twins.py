@@ -192,7 +192,7 @@ class Twins:
         access: Access,
     ) -> Computes | None:
         """The job computes in the place of an equal one that has not started; None if that one goes first."""
-        if goes_first(source, job, self._paused(source, job)):
+        if goes_first(source, job, self._training_clock(), self._paused(source, job)):
             return None
         gives_up = how_it_gives_up(source)
         if gives_up is None:

@@ -12,7 +12,7 @@ from headway.model import Allocation
 from headway.vectors import positive, total
 from headway_service.errors import UnreadableRecord
 from headway_service.ports.table import Item, Table
-from headway_service.store.records.array import OpenArrayRecord
+from headway_service.store.records.array import OpenArrayRecord, UnlaunchableMemberRecord
 from headway_service.store.records.base import LEDGER, Record
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.capacity.idle import IdleRecord
@@ -51,6 +51,7 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "rogue": ("rogues", UnmanagedJobRecord),
     "scores": ("all_spot_scores", SpotScoresRecord),
     "team": ("teams", TeamRecord),
+    "unlaunchable": ("unlaunchable", UnlaunchableMemberRecord),
     "unread": ("unread", UnreadJobsRecord),
     "warm": ("warm_pools", WarmPoolRecord),
 }
@@ -84,6 +85,8 @@ class Ledger:
     rechecks: tuple[RecheckRecord, ...] = ()
     #: Arrays that have members left.
     arrays: tuple[OpenArrayRecord, ...] = ()
+    #: Members of arrays that SageMaker has not launched.
+    unlaunchable: tuple[UnlaunchableMemberRecord, ...] = ()
     #: Instances that are idle while jobs wait, as far as that is not counted.
     idle: tuple[IdleRecord, ...] = ()
     #: One item at most.
@@ -102,6 +105,14 @@ class Ledger:
     def queue_teams(self) -> tuple[str, ...]:
         """The teams that have queues, beginning with the empty name for jobs without a team."""
         return ("", *(team.team for team in self.teams))
+
+    def sizes_at(self, now_ms: int) -> dict[str, int]:
+        """The size of each pool. One that is due and not applied yet counts if it is the smaller one."""
+        calendars = {each.pool: each for each in self.calendars}
+        return {
+            pool.pool: min(pool.size, calendars[pool.pool].size_at(now_ms)) if pool.pool in calendars else pool.size
+            for pool in self.pools
+        }
 
     def calendar_of(self, pool: str) -> CalendarRecord | None:
         """The calendar of a pool; None if it has neither a schedule nor a plan."""

@@ -1,4 +1,7 @@
-"""Which jobs of a queue could start, as far as pools and limits decide it. Jobs that cannot must hide no others."""
+"""Which jobs of a queue could start, as far as pools, limits and their last launches decide it.
+
+Jobs that cannot must hide no others. Nor must those that are unlaunchable: nobody waits for them.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headway.model import Demand, WaitingJob
+from headway.refusals import is_unlaunchable, retry_ms
 from headway.scheduling.alternatives import in_pools
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueueBounds:
-    """What a job of one queue may demand.
+    """Which jobs of one queue may get instances.
 
     Attributes:
         pool: the pool of the queue.
@@ -19,24 +23,38 @@ class QueueBounds:
         most: the most that one job can get of each pool from now on, by its size and the limit of the team; 0 of a
             paused one.
         unused: the part of the team's guarantee that it does not hold, per pool.
+        now_ms: the time of the decision.
     """
 
     pool: str
     team: str
+    now_ms: int
     most: Mapping[str, int]
     unused: Mapping[str, int]
 
-    def demand(self, job: WaitingJob) -> Demand:
-        """What a job of this queue demands: in each queue it counts with the alternative that it is there for."""
-        return in_pools(job, (self.pool,)).demand if job.alternatives else job.demand
+    def here(self, job: WaitingJob) -> WaitingJob:
+        """A job of this queue on the alternative that it is there for."""
+        return in_pools(job, (self.pool,)) if job.alternatives else job
 
-    def fits(self, demand: Demand) -> bool:
-        """Whether a job with a demand could start."""
-        return all(count <= self.most.get(pool, 0) for pool, count in demand.items())
+    def fits(self, job: WaitingJob) -> bool:
+        """Whether a job could start, and others wait for it."""
+        here = self.here(job)
+        return not is_unlaunchable(here.failed, self.now_ms) and _is_within(here.demand, self.most)
 
-    def covers(self, demand: Demand) -> bool:
+    def covers(self, job: WaitingJob) -> bool:
         """Whether it could start, and the rest of the team's guarantee covers it."""
-        return self.fits(demand) and all(count <= self.unused.get(pool, 0) for pool, count in demand.items())
+        return self.fits(job) and _is_within(self.here(job).demand, self.unused)
+
+    def may_be_tried(self, job: WaitingJob) -> bool:
+        """Whether a job is unlaunchable, and a further launch is due."""
+        here = self.here(job)
+        if here.failed is None or not is_unlaunchable(here.failed, self.now_ms):
+            return False
+        return retry_ms(here.failed) <= self.now_ms and _is_within(here.demand, self.most)
+
+
+def _is_within(demand: Demand, limits: Mapping[str, int]) -> bool:
+    return all(count <= limits.get(pool, 0) for pool, count in demand.items())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +72,9 @@ class CutQueue:
     only_covered: bool
 
     def may_start(self, job: WaitingJob) -> bool:
-        """Whether a job behind the first ones could start."""
-        demand = self.bounds.demand(job)
-        return self.bounds.covers(demand) if self.only_covered else self.bounds.fits(demand)
+        """Whether a job behind the first ones could start.
+
+        One that is unlaunchable could as well, if a further launch is due: it would never be tried again otherwise.
+        """
+        fits = self.bounds.covers(job) if self.only_covered else self.bounds.fits(job)
+        return fits or self.bounds.may_be_tried(job)

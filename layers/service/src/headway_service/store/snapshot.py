@@ -10,7 +10,6 @@ from itertools import accumulate, islice
 
 from headway.model import Allocation, Alternative, Demand, Snapshot, WaitingJob
 from headway.policy import DEFAULT_POLICY, Policy
-from headway.refusals import Cause, FailedLaunches, is_unlaunchable
 from headway.scheduling.alternatives import pools_of
 from headway.scheduling.equals.current import current_turn_ms
 from headway.scheduling.equals.victims import least_measure, may_give_way, measure, takes_part
@@ -21,6 +20,7 @@ from headway.scheduling.ordering import (
 )
 from headway_service.errors import UnreadableRecord
 from headway_service.ports.table import Item, Key, Table
+from headway_service.store.known_failures import afresh
 from headway_service.store.ledger import Ledger
 from headway_service.store.queue_bounds import CutQueue, QueueBounds
 from headway_service.store.queue_scan import PAGE, WIDE_PAGE, QueueScan
@@ -102,11 +102,7 @@ def read_queues(
         note_unreadable: is told of each job that is left out as its record cannot be read.
     """
     calendars = {each.pool: each for each in ledger.calendars}
-    # A size that is due and not applied yet counts if it is the smaller one.
-    sizes = {
-        pool.pool: min(pool.size, calendars[pool.pool].size_at(now_ms)) if pool.pool in calendars else pool.size
-        for pool in ledger.pools
-    }
+    sizes = ledger.sizes_at(now_ms)
     waiting: dict[str, WaitingJob] = {}
     cut: list[CutQueue] = []
     share = -(-policy.backfill_window // (len(sizes) * len(ledger.queue_teams))) if policy.backfill and sizes else 0
@@ -134,7 +130,7 @@ def read_queues(
             queue = QueueScan(table, pool, team, now_ms, policy, passed_over, note_unreadable)
             limit = policy.team(team).limit
             most = {each: min(count, limit.get(each, count)) for each, count in startable.items()}
-            bounds = QueueBounds(pool=pool, team=team, most=most, unused=unused[team])
+            bounds = QueueBounds(pool=pool, team=team, now_ms=now_ms, most=most, unused=unused[team])
             reach = min(size, startable[pool])
             found, rest = _candidates(queue, bounds, reach, reachable, share=behind, heads=heads)
             if rest is not None:
@@ -164,7 +160,7 @@ def read_queues(
         pools=sizes,
         allocations=allocations,
         reservations=tuple(reservation.reservation() for reservation in ledger.reservations),
-        waiting=tuple(sorted(_held_back(_afresh(waiting.values(), ledger, sizes), ledger.pools, now_ms), key=rank)),
+        waiting=tuple(sorted(_held_back(afresh(waiting.values(), ledger, sizes), ledger.pools, now_ms), key=rank)),
         pauses=pauses,
         policy=policy,
         calendars={pool: calendar.calendar(now_ms) for pool, calendar in calendars.items() if pool in sizes},
@@ -179,31 +175,6 @@ def _behind(table: Table, unread: UnreadJobsRecord | None) -> Sequence[Item]:
         return []
     partition = QueueEntry.partition(unread.pool, unread.team)
     return table.get_all([Key(partition, each) for each in unread.found])
-
-
-def _afresh(waiting: Iterable[WaitingJob], ledger: Ledger, sizes: Demand) -> Iterator[WaitingJob]:
-    """The jobs; what failed when a pool had another size, or in an outage, tells nothing about a launch now."""
-    answered_ms = {pool.pool: pool.answered_ms for pool in ledger.pools}
-
-    def is_of_now(failed: FailedLaunches | None, demand: Demand) -> bool:
-        if failed is None:
-            return True
-        if failed.pools_size not in {0, sum(sizes.get(pool, 0) for pool in demand)}:
-            return False
-        # What an outage has kept from others is nobody's fault, and not counted.
-        in_outage = failed.cause is Cause.UNANSWERED and not failed.idled_ms
-        return not in_outage or all(failed.last_ms >= answered_ms.get(pool, 0) for pool in demand)
-
-    for job in waiting:
-        if job.failed is None and all(each.failed is None for each in job.alternatives):
-            yield job
-            continue
-        alternatives = tuple(
-            each if is_of_now(each.failed, each.demand) else replace(each, failed=None, not_before_ms=0)
-            for each in job.alternatives
-        )
-        afresh = replace(job, alternatives=alternatives)
-        yield afresh if is_of_now(job.failed, job.demand) else replace(afresh, failed=None, not_before_ms=0)
 
 
 def _held_back(waiting: Iterable[WaitingJob], pools: Iterable[PoolRecord], now_ms: int) -> Iterator[WaitingJob]:
@@ -370,10 +341,8 @@ def _candidates(
         return list(islice(queue.jobs(), heads)), None
     enough = False
     for job in queue.jobs():
-        demand = bounds.demand(job)
-        # One that is unlaunchable must not hide those behind it, either: nobody waits for it.
-        fits = bounds.fits(demand) and not is_unlaunchable(job.failed, queue.now_ms)
-        is_covered = fits and bounds.covers(demand)
+        demand = bounds.here(job).demand
+        fits, is_covered = bounds.fits(job), bounds.covers(job)
         if is_covered:
             covered += demand[pool]
             if all(count <= left[each] for each, count in demand.items()):

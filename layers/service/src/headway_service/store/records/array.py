@@ -116,6 +116,35 @@ class OpenArrayRecord(Record):
         return Delete(key=self.key(self.job_name))
 
 
+class UnlaunchableMemberRecord(Record):
+    """A member that SageMaker has not launched, for its array: each tick reads the ledger, so it finds it there.
+
+    It is written when a launch of the member got no instances, and removed when one has got some or none is tried any
+    more. So nothing is read or written for members that are launched, and there are no more of these than members that
+    could run at once, and :data:`headway_service.arrays.room.MAX_UNLAUNCHABLE_MEMBERS`.
+    """
+
+    job_name: str
+    array: str
+    index: int
+    #: From when on it is unlaunchable on each of its alternatives, ms.
+    from_ms: int
+
+    @staticmethod
+    def key(job: str) -> Key:
+        """Where it is kept."""
+        return Key(LEDGER, f"unlaunchable#{job}")
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        key = self.key(self.job_name)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+    def forget(self) -> Delete:
+        """The write that removes it."""
+        return Delete(key=self.key(self.job_name))
+
+
 class MemberResultRecord(Record):
     """What a member of an array has given, beside the array, so that one query reads those of many members."""
 

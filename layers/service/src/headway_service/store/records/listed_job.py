@@ -7,7 +7,7 @@ from pydantic import Field
 from headway.dependencies import Condition
 from headway.lifecycle import WAITING, JobState
 from headway.model import WaitingJob
-from headway.refusals import is_unlaunchable
+from headway.refusals import is_unlaunchable, unlaunchable_from_ms
 from headway_service.ports.table import LISTED, Item, Key
 from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.array import ArrayRecord
@@ -178,8 +178,18 @@ class ListedJob(Record):
 
     def is_unlaunchable(self, now_ms: int) -> bool:
         """Whether SageMaker does not launch it now, on any alternative that its next attempt may run on."""
-        tried = [each.failed for each in self.choices] if self.chooses else [self.failed]
-        return all(each is not None and is_unlaunchable(each.value(), now_ms) for each in tried)
+        return all(each is not None and is_unlaunchable(each.value(), now_ms) for each in self._tried)
+
+    @property
+    def unlaunchable_from_ms(self) -> int | None:
+        """From when on it is unlaunchable, ms; None if its launches show no such time."""
+        known = [unlaunchable_from_ms(each.value()) for each in self._tried if each is not None]
+        return max(known) if len(known) == len(self._tried) else None
+
+    @property
+    def _tried(self) -> list[FailedLaunchesRecord | None]:
+        """Its launches that got no instances, on each alternative that its next attempt may run on."""
+        return [each.failed for each in self.choices] if self.chooses else [self.failed]
 
     def waiting(self) -> WaitingJob:
         """The scheduler's view of it, if it is in its queues, without what it runs, on which no decision depends."""

@@ -42,6 +42,7 @@ from headway_service.store.transitions.shared import (
     keep_team,
     leave_queue,
     move_job,
+    note_launches,
     note_step,
     require_not_paused,
     return_instances,
@@ -180,6 +181,8 @@ def defer_launch(
         attempt.delete(),
         *return_instances(attempt.demand),
         *(entry.put() for entry in moved.queue_entries()),
+        *note_launches(job, moved),
+        *_recheck(job, moved, now_ms),
         *_give_up(attempt, now_ms, machine_ms),
     ]
 
@@ -219,6 +222,7 @@ def release(
         moved.put(was=job.version),
         *moved.recheck(),
         *(entry.put() for entry in moved.queue_entries()),
+        *note_launches(job, moved),
         *(keep_team(job.team, team, machine_ms) if job.team else []),
     ]
 
@@ -240,6 +244,7 @@ def give_up(
         moved.put(was=job.version),
         *leave_queue(job),
         *(free(reservation) if reservation else []),
+        *note_launches(job, moved),
         *moved.ended(),
     ]
 
@@ -271,6 +276,7 @@ def stop_waiting(
         *(free(reservation) if reservation else []),
         # That of a job is, when it is in the sums of usage. An array never is.
         *(expire_request(job, expires_at) if job.array is not None else []),
+        *note_launches(job, moved),
         *moved.ended(),
     ]
 
@@ -362,11 +368,25 @@ def end(
         *(return_instances(minus(attempt.demand, kept)) if warm is None else [warm.put()]),
         *(entry.put() for entry in moved.queue_entries()),
         *reserves,
+        *note_launches(job, moved),
+        *_recheck(job, moved, now_ms),
         *moved.ended(),
     ]
     if vanished or sighting is None:
         writes += _give_up(attempt, now_ms, machine_ms, vanished=vanished)
     return writes
+
+
+def _recheck(job: JobRecord, moved: JobRecord, now_ms: int) -> list[Put]:
+    """An equal job that waits for one that is unlaunchable from now on may start before it.
+
+    Args:
+        job: the job before the end of a launch.
+        moved: the job after it.
+        now_ms: now.
+    """
+    was_before = job.failed is not None and job.is_unlaunchable(job.failed.last_ms)
+    return moved.recheck() if moved.is_unlaunchable(now_ms) and not was_before else []
 
 
 def _standing_after(attempt: AttemptRecord, sighting: TrainingJobStatus | None, lost_ms: int, now_ms: int) -> Standing:

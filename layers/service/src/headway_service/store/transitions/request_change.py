@@ -11,7 +11,7 @@ from headway_service.ports.table import Delete, Put, Write
 from headway_service.store.records.capacity.ledger import ReservationRecord
 from headway_service.store.records.job import JobRecord, request_item
 from headway_service.store.transitions.ledger import free
-from headway_service.store.transitions.shared import note_step
+from headway_service.store.transitions.shared import note_launches, note_step
 
 
 def change_request(
@@ -56,4 +56,5 @@ def change_request(
         *(Delete(key=key) for key in sorted(left)),
         *(entry.put() for entry in entries),
         *(free(reservation) if reservation else []),
+        *note_launches(job, moved),
     ]

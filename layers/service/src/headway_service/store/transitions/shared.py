@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from headway.lifecycle import (
+    TERMINAL,
     JobState,
     JobTrigger,
     next_job_state,
@@ -17,6 +18,7 @@ from headway.model import Demand
 from headway.reasons import Reason
 from headway.vectors import minus, overlap, plus, positive
 from headway_service.ports.table import Absent, AllOf, AtLeast, Check, Delete, Equals, Update, Write
+from headway_service.store.records.array import UnlaunchableMemberRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
@@ -125,6 +127,22 @@ def require_not_paused(demand: Demand, counted: Collection[str] = ()) -> list[Wr
     """
     pools = sorted(demand.keys() - set(counted))
     return [Check(key=PauseRecord.key(pool), requires=Absent()) for pool in (*pools, PauseRecord.EVERYTHING) if pools]
+
+
+def note_launches(job: JobRecord, moved: JobRecord) -> list[Write]:
+    """Let the array of a member know from when on that is unlaunchable, or that it is not.
+
+    Args:
+        job: the job before a transition that may change its failed launches, or end it.
+        moved: the job after it.
+    """
+    from_ms = moved.unlaunchable_from_ms if moved.job_state not in TERMINAL else None
+    if not job.member_of or (from_ms is None and job.unlaunchable_from_ms is None):
+        return []
+    note = UnlaunchableMemberRecord(
+        job_name=job.job_name, array=job.member_of, index=job.index or 0, from_ms=from_ms or 0
+    )
+    return [note.forget() if from_ms is None else note.put()]
 
 
 def leave_queue(job: JobRecord) -> list[Write]:

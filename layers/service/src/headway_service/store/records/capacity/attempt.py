@@ -207,7 +207,12 @@ class AttemptRecord(Record):
             return False
         if self.spot or any(pool == SERVERLESS or is_of_plan(pool) for pool in self.demand):
             return False
-        return self.secondary_status not in PROVISIONED and now_ms - self.since_ms >= self._grace_ms
+        return not self.is_provisioned and now_ms - self.since_ms >= self._grace_ms
+
+    @property
+    def is_provisioned(self) -> bool:
+        """Whether its last known status shows that SageMaker has provided its instances."""
+        return self.secondary_status in PROVISIONED
 
     def idled_ms(self, until_ms: int) -> int:
         """For how long it may have kept its instances from others, if it got none, ms: later it would have given way.
