@@ -77,7 +77,10 @@ def play(stage: Stage, tags: Mapping[str, str]) -> None:
 
 
 def _expect_step(stage: Stage, name: str, code: ReasonCode, part: str, times: int = 1) -> None:
-    """Check that a step is in a job's history, and how often at least."""
+    """Check that a step is in a job's history, and how often at least.
+
+    There may be more refusals than two: ten seconds until the next try pass within one tick of an accelerated queue.
+    """
     steps = [step.reason for step in stage.api.get_job(name).history]
     found = [step.message for step in steps if step.code == code and part in step.message]
     if len(found) < times:
