@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.demo import preemption, stage
+from headway_sandbox.demo import preemption, refusal, stage
 from headway_sandbox.local import training_options
 from headway_sandbox.local.sandbox import Sandbox
 from headway_sandbox.sagemaker.request_builder import P5
@@ -94,6 +95,16 @@ def test_the_demo_fails_if_the_queue_behaves_differently(
     captured = capsys.readouterr()
     assert f"✗ SageMaker runs 3 {P5}, but there are 2" in captured.err
     assert "All jobs have ended" not in captured.out
+
+
+def test_a_quota_refuses_one_job_and_the_others_go_on(
+    sb: Sandbox, queue: QueueView, capsys: pytest.CaptureFixture[str]
+):
+    queue.api.put_config({"pools": {refusal.POOL: {"size": refusal.SIZE}}}, force=True)
+    refusal.play(stage.Stage(sb, {refusal.POOL: refusal.SIZE}), tags={})
+    told = capsys.readouterr().out
+    assert re.search(r"  Why       its last \d+ launches in a row on 4 ml\.g5\.xlarge got no instances: ", told)
+    assert "✓ small completed, next completed" in told
 
 
 def test_the_board_opens_on_a_busy_queue_and_ends_by_itself(tmp_path: Path):

@@ -5,8 +5,8 @@
 A job without required tags is refused, a job that bypasses the queue is stopped, and an idle job is stopped, while a
 job with one busy GPU of eight and a job on Trainium keep running. A job that fails by a service error after two hours
 resumes from its checkpoint; one that fails by its own error does not. A spot job with four interruptions continues on
-demand. At the end no alarm is left, and the event bus has published all events. A missing state ends the demo with exit
-code 1.
+demand. A quota refuses one job, and the others go on (`headway_sandbox.demo.refusal`). At the end no alarm is left, and
+the event bus has published all events. A missing state ends the demo with exit code 1.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway_client.errors import RefusedError
+from headway_sandbox.demo import refusal
 from headway_sandbox.demo.stage import Stage, StoryFailed, check, run, say
 from headway_sandbox.local.sandbox import Sandbox
 from headway_sandbox.sagemaker.request_builder import P5, training_request
 
 TRAINIUM = "ml.trn1.32xlarge"
-CAPACITY = {P5: 8, TRAINIUM: 1}
+CAPACITY = {P5: 8, TRAINIUM: 1, refusal.POOL: refusal.SIZE}
 SPEED = 600.0
 """Acceleration of training time: two hours take twelve seconds."""
 
@@ -48,7 +49,7 @@ POLICY: Mapping[str, Any] = {
 }
 
 _EXPECTED_CODES = {
-    *("Entered", "Started", "Failed", "Retried", "Completed"),
+    *("Entered", "Started", "Failed", "Retried", "Completed", "Preempted", "LaunchPostponed"),
     *("Underused", "StoppedByPolicy", "InterruptedTooOften", "OnDemand"),
 }
 """Codes that the event bus must publish."""
@@ -74,6 +75,8 @@ def play(stage: Stage) -> None:
     _interrupt(stage)
     _resume(stage)
     _stop_bypass(stage)
+    # The learner's alarm takes minutes anyway.
+    refusal.play(stage, tags={"project": "demo"})
     unaffected = dict.fromkeys(("one-gpu", "trainium", "spotty", "unlucky"), "running")
     stage.wait(
         "the learner goes idle, and its alarm fires",
