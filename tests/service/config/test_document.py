@@ -35,8 +35,6 @@ def test_a_document_without_rules_gets_the_default_policy() -> None:
 def test_what_probes_may_cost_reaches_the_policy_and_a_job_is_given_up_after_three_days_by_default() -> None:
     policy = validate({**GOOD, "launches": {"probePercent": 50, "giveUpSeconds": 60}}).policy()
     assert policy == Policy(probe_percent=50)
-        probe_percent=50
-    )
     assert validate(GOOD).give_up_ms == 3 * 86_400_000
 
 
