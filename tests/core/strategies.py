@@ -8,7 +8,17 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from headway.model import STOP_MS, Allocation, Alternative, Calendar, Demand, Reservation, SizeChange, Snapshot, WaitingJob
+from headway.model import (
+    STOP_MS,
+    Allocation,
+    Alternative,
+    Calendar,
+    Demand,
+    Reservation,
+    SizeChange,
+    Snapshot,
+    WaitingJob,
+)
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.policy import Ageing, Order, Policy, Team
 from headway.refusals import UNLAUNCHABLE_AFTER_MS, Cause, FailedLaunches, NoInstances, add, grace_ms
@@ -580,6 +590,10 @@ class World:
             )
             if attempt.lacks_instances:
                 self.waiting[name] = self._failed(name, attempt, Cause.CAPACITY)
+            elif name in self.pending:
+                # Whether it would have got instances is not known.
+                before = chosen(self.pending.pop(name), attempt.demand)
+                self.waiting[name] = replace(self.waiting[name], failed=before.failed)
         elif attempt.keep_ms and not attempt.stopping:
             self.unwanted.add(name)
             self.held[name] = replace(
@@ -611,8 +625,7 @@ class World:
 
     def fails(self, name: str, cause: Cause, *, by_request: bool = False) -> None:
         """The launch of a job got no instances: it waits again, with that."""
-        attempt = self.held[name]
-        self.end(name)
+        attempt = self.held.pop(name)
         self.waiting[name] = self._failed(name, attempt, cause, by_request=by_request)
 
     def _failed(self, name: str, attempt: Allocation, cause: Cause, *, by_request: bool = False) -> WaitingJob:

@@ -167,6 +167,15 @@ def test_nobody_waits_for_the_turn_of_one_that_cannot_be_tried(other: WaitingJob
     assert starts(schedule(replace(shot, pauses={paused: Pause(by="a", since_ms=0, reason="")}))) == ["fits"]
 
 
+def test_a_try_on_leftovers_pays_for_none_of_the_tries_before_it() -> None:
+    tried = refused("a", 9, idled_ms=0)
+    assert tried.failed is not None
+    since_ms = NOW_MS - 10 * HOUR_MS
+    for idled_ms, begins in ((HOUR_MS // 2, ["a"]), (HOUR_MS // 2 + 1, ["b"])):
+        failed = replace(tried.failed, since_ms=since_ms, idled_before_ms=idled_ms)
+        assert starts(schedule(snapshot(replace(tried, failed=failed), job("b"), size=1))) == begins
+
+
 def test_a_launch_without_an_answer_is_repeated_at_others_expense_only_as_far_as_it_may() -> None:
     row: dict[str, Any] = {"cause": Cause.UNANSWERED, "idled_ms": HOUR_MS}
     assert starts(schedule(snapshot(refused("a", **row), size=1))) == []

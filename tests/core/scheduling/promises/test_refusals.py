@@ -8,25 +8,28 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from headway.model import Snapshot, WaitingJob
+from headway.model import Snapshot
 from headway.plan import Preempt, Release, ReleaseWarm, Start
 from headway.refusals import is_unlaunchable, retry_ms
 from headway.scheduling.alternatives import choices, in_pools
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.probes import Probes
 from headway.scheduling.scheduler import schedule
-from tests.core.strategies import NOW_MS, among_equals, by_predictions, nothing_owed, refusing, sharing, snapshots
 from tests.core.scheduling.promises import test_promises as promises
+from tests.core.strategies import NOW_MS, among_equals, by_predictions, refusing, sharing, snapshots
 
 
 def barred_names(snapshot: Snapshot) -> set[str]:
     """The jobs that are unlaunchable on all their alternatives."""
-    return {
-        job.name for job in snapshot.waiting if all(is_unlaunchable(each.failed, NOW_MS) for each in choices(job))
-    }
+    return {job.name for job in snapshot.waiting if all(is_unlaunchable(each.failed, NOW_MS) for each in choices(job))}
 
 
-ANY = refusing(snapshots()) | refusing(among_equals(snapshots())) | refusing(by_predictions(snapshots())) | refusing(sharing(snapshots()))
+ANY = (
+    refusing(snapshots())
+    | refusing(among_equals(snapshots()))
+    | refusing(by_predictions(snapshots()))
+    | refusing(sharing(snapshots()))
+)
 
 
 def all_or_nothing(snapshot: Snapshot) -> None:
@@ -67,23 +70,29 @@ def one_is_tried_in_a_pool(snapshot: Snapshot) -> None:
 
 
 def others_are_decided_as_if_they_were_not_there(snapshot: Snapshot) -> None:
-    """Unlaunchable jobs without a place in the queue, which are tried on leftovers at most, change nothing for others."""
+    """Unlaunchable jobs without a place in the queue, tried on leftovers at most, change nothing for others."""
     barred, probes = barred_names(snapshot), Probes(snapshot)
-    if any(probes.has_place(each) for job in snapshot.waiting for each in choices(job) if is_unlaunchable(each.failed, NOW_MS)):
+    if any(
+        probes.has_place(each)
+        for job in snapshot.waiting
+        for each in choices(job)
+        if is_unlaunchable(each.failed, NOW_MS)
+    ):
         return
     without = replace(snapshot, waiting=tuple(job for job in snapshot.waiting if job.name not in barred))
 
     def acts(of: Snapshot) -> list[str]:
         actions = schedule(of).actions
-        return sorted(repr(a) for a in actions if getattr(a, "for_job", a.job) not in barred and not isinstance(a, Release))
+        return sorted(
+            repr(a) for a in actions if getattr(a, "for_job", a.job) not in barred and not isinstance(a, Release)
+        )
 
     assert acts(snapshot) == acts(without)
 
 
 def without_explanations_the_actions_are_the_same(snapshot: Snapshot) -> None:
-    plan = schedule(snapshot, explain=False)
-    full = schedule(snapshot)
-    assert [replace(a, reason=None) for a in plan.actions] == [replace(a, reason=None) for a in full.actions]  # type: ignore[arg-type]
+    """Without reasons of waiting jobs the same is done."""
+    assert schedule(snapshot, explain=False).actions == schedule(snapshot).actions
 
 
 def plan_is_verified(snapshot: Snapshot) -> None:
@@ -107,5 +116,7 @@ PROMISES: list[Callable[[Snapshot], None]] = [
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda each: each.__name__)
 @given(snapshot=ANY)
-def test_a_promise_is_kept_where_launches_got_no_instances(promise: Callable[[Snapshot], None], snapshot: Snapshot) -> None:
+def test_a_promise_is_kept_where_launches_got_no_instances(
+    promise: Callable[[Snapshot], None], snapshot: Snapshot
+) -> None:
     promise(snapshot)
