@@ -287,9 +287,8 @@ def refusing(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
                 wait_at_most_ms=draw(st.sampled_from([0, 5 * STEP_MS])) if others else 0,
             )
         )
-    lacking = st.sampled_from([False, False, True])
     allocations = tuple(
-        replace(each, lacks_instances=not (each.warm or each.stopping) and draw(lacking))
+        replace(each, lacks_instances=not (each.warm or each.stopping) and draw(st.integers(0, 2)) == 2)
         for each in snapshot.allocations
     )
     policy = replace(

@@ -1,9 +1,10 @@
 """Which unlaunchable jobs a decision tries again, and what others may lose by that.
 
 An unlaunchable job is tried on instances that no other job can use now. That alone could keep a large job waiting for
-ever in a busy pool, so one job of each pool, the one that was not tried for the longest time of those that can use it,
-has its place in the queue as well: it may take free instances before others, and gets a reserved start. What that keeps idle, and what the
-last try has kept, is at most a small part of the time since then, and of all tries since the first; which all unlaunchable jobs of the pool share.
+ever in a busy pool, so one job of each pool, of those that can use it the one that was not tried for the longest time,
+has its place in the queue as well: it may take free instances before others, and gets a reserved start. What that keeps
+idle, and what the last try has kept, is at most a small part of the time since then, and the same holds for all tries
+since the first. All unlaunchable jobs of the pool share that part.
 """
 
 from __future__ import annotations
