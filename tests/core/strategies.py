@@ -276,7 +276,7 @@ def refusing(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
     rows, waiting = st.none() | failed_launches, []
     for job in snapshot.waiting:
         left = sorted(set(POOLS) - job.demand.keys())
-        others = [{left[0]: draw(st.integers(1, 3))}] if left and draw(st.booleans()) else []
+        others = [{left[0]: draw(st.integers(1, 3))}] if draw(st.booleans()) and left else []
         waiting.append(
             replace(
                 job,

@@ -17,7 +17,7 @@ from headway.refusals.probing import MAX_RETRY_MS
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.probes import Probes, launchable
 from headway.scheduling.scheduler import schedule
-from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, snapshot, starts
+from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, snapshot, starts, warm
 from tests.core.strategies import snapshots
 
 HOUR_MS = 3_600_000
@@ -165,6 +165,21 @@ def test_nobody_waits_for_the_turn_of_one_that_cannot_be_tried(other: WaitingJob
         policy=Policy(teams={"limited": Team(limit={P5: 1})}),
     )
     assert starts(schedule(replace(shot, pauses={paused: Pause(by="a", since_ms=0, reason="")}))) == ["fits"]
+
+
+def test_only_a_job_whose_wait_is_over_has_a_place() -> None:
+    jobs = [refused("later", 9, tries=9, ago_ms=MAX_RETRY_MS - 1), refused("due", 9, ago_ms=MAX_RETRY_MS // 2)]
+    assert starts(schedule(snapshot(*jobs, job("b"), size=1))) == ["due"]
+
+
+def test_it_may_start_in_a_warm_pool_at_its_place() -> None:
+    shot = snapshot(warm("v", ends_in_s=36_000), refused("a", 9, warm_key="k"), job("b", warm_key="k"), size=1)
+    assert starts(schedule(shot)) == ["a"]
+
+
+def test_it_is_not_tried_while_its_pool_backs_off() -> None:
+    held_back = replace(refused("a"), not_before_ms=NOW_MS + 5000)
+    assert Probes(snapshot(held_back, size=1)).next_ms(held_back) == NOW_MS + 5000
 
 
 def test_a_try_on_leftovers_pays_for_none_of_the_tries_before_it() -> None:

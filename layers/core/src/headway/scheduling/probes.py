@@ -119,7 +119,7 @@ class Probes:
             job: the job, which has its place in the queue.
             start_ms: the start, ms; None if it is not known.
         """
-        if job.failed is None or start_ms is None or not self._taken.isdisjoint(job.demand):
+        if start_ms is None:
             return False
         # Where another one has just been tried, the start is no earlier than the next decision.
         soonest_ms = self._now_ms + (_DECISIONS_APART_MS if self.next_ms(job) > self._now_ms else 0)
@@ -128,7 +128,7 @@ class Probes:
     def _can_use_place(self, job: WaitingJob) -> bool:
         """Whether a job could start or get a reserved start with its place. If not, others must not wait for it."""
         budget_ms = self._budget_ms(job)
-        if budget_ms < 0 or paused_pool(job, self._snapshot) is not None:
+        if paused_pool(job, self._snapshot) is not None:
             return False
         limit = self._snapshot.policy.team(job.team).limit
         return all(
