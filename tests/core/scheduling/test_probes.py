@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headway.model import Alternative, Pause, Reservation, Snapshot, WaitingJob
+from headway.model import Allocation, Alternative, Calendar, Pause, Reservation, SizeChange, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import Policy, Team
 from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
@@ -172,6 +172,46 @@ def test_only_a_job_whose_wait_is_over_has_a_place() -> None:
     assert starts(schedule(snapshot(*jobs, job("b"), size=1))) == ["due"]
 
 
+@pytest.mark.parametrize(
+    ("running", "has_place"),
+    [
+        (held("x", ends_in_s=1800), True),
+        (held("x", ends_in_s=1801), False),
+        (held("x"), False),
+        (held("x", stopping=True), True),
+        (held("x", ends_in_s=-1), False),
+    ],
+    ids=["ends in time", "too late", "no limit", "is stopping", "beyond its limit"],
+)
+def test_it_has_a_place_if_what_it_needs_is_free_within_its_part_of_the_time(
+    running: Allocation, has_place: bool
+) -> None:
+    waits = refused("a", ago_ms=10 * HOUR_MS)
+    assert Probes(snapshot(running, waits, size=1)).has_place(waits) is has_place
+
+
+@pytest.mark.parametrize(("after_s", "has_place"), [(1800, True), (1801, False)])
+def test_it_has_a_place_if_its_pool_grows_in_time(after_s: int, has_place: bool) -> None:
+    waits = refused("a", ago_ms=10 * HOUR_MS)
+    grows = Calendar(changes=(SizeChange(at_ms=NOW_MS + after_s * 1000, size=2),))
+    shot = replace(snapshot(held("x"), waits, size=1), calendars={P5: grows})
+    assert Probes(shot).has_place(waits) is has_place
+
+
+def test_a_job_that_can_start_on_another_alternative_is_not_tried() -> None:
+    flexible = replace(refused("a"), alternatives=(Alternative(demand={G5: 1}),))
+    assert started_on(schedule(snapshot(flexible, pools={P5: 1, G5: 1}))) == [{G5: 1}]
+
+
+def test_on_leftovers_it_is_tried_where_it_may_be_first() -> None:
+    long_ago = refused("a", ago_ms=2 * MAX_RETRY_MS, idled_ms=10 * HOUR_MS, pool=G5)
+    flexible = refused("a", idled_ms=10 * HOUR_MS)
+    flexible = replace(flexible, alternatives=(Alternative(demand={G5: 1}, failed=long_ago.failed),))
+    plan = schedule(snapshot(flexible, pools={P5: 1, G5: 1}))
+    assert started_on(plan) == [{G5: 1}]
+    assert [each.on_leftovers for each in plan.actions if isinstance(each, Start)] == [True]
+
+
 def test_it_may_start_in_a_warm_pool_at_its_place() -> None:
     shot = snapshot(warm("v", ends_in_s=36_000), refused("a", 9, warm_key="k"), job("b", warm_key="k"), size=1)
     assert starts(schedule(shot)) == ["a"]
@@ -224,7 +264,9 @@ def test_a_forecast_is_made_without_it() -> None:
 
 def test_an_attempt_without_instances_gives_way_to_each_job_that_can_use_them() -> None:
     lacking = replace(held("big", count=2, priority=9), lacks_instances=True, preemptible=False)
-    plan = schedule(snapshot(lacking, job("small", 0), size=2))
+    shot = snapshot(lacking, job("small", 0), size=2)
+    plan = schedule(shot)
+    check_plan(shot, plan)
     assert preemptions(plan) == [("big", "small")]
     (action,) = plan.actions
     assert isinstance(action, Preempt)
