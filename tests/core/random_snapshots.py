@@ -40,8 +40,8 @@ NOW_MS = 10_000_000
 STEP_MS = 60_000
 HOUR_MS = 3_600_000
 MAX_TRIES = 100
-"""Hours in which a job is tried again whose launches got no instances: after 9 minutes without an answer, which six
-jobs share of which each may have one per cent."""
+"""Hours in which a job is tried again whose launches got no instances: six jobs share one per cent, and the last launch
+of one may have had no answer for nine minutes."""
 CHUNK = 500
 """Snapshots that one process simulates at a time."""
 

@@ -276,7 +276,7 @@ def refusing(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
     rows, waiting = st.none() | failed_launches, []
     for job in snapshot.waiting:
         left = sorted(set(POOLS) - job.demand.keys())
-        others = [{left[0]: draw(st.integers(1, 3))}] if left and bool(draw(st.integers(0, 1))) else []
+        others = [{left[0]: draw(st.integers(1, 3))}] if draw(st.booleans()) and left else []
         waiting.append(
             replace(
                 job,
@@ -287,9 +287,8 @@ def refusing(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
                 wait_at_most_ms=draw(st.sampled_from([0, 5 * STEP_MS])) if others else 0,
             )
         )
-    lacking = st.sampled_from([False, False, True])
     allocations = tuple(
-        replace(each, lacks_instances=not (each.warm or each.stopping) and draw(lacking))
+        replace(each, lacks_instances=not (each.warm or each.stopping) and draw(st.integers(0, 2)) == 2)
         for each in snapshot.allocations
     )
     policy = replace(
@@ -590,6 +589,10 @@ class World:
             )
             if attempt.lacks_instances:
                 self.waiting[name] = self._failed(name, attempt, Cause.CAPACITY)
+            elif name in self.pending:
+                # Whether it would have got instances is not known.
+                before = chosen(self.pending.pop(name), attempt.demand)
+                self.waiting[name] = replace(self.waiting[name], failed=before.failed)
         elif attempt.keep_ms and not attempt.stopping:
             self.unwanted.add(name)
             self.held[name] = replace(
@@ -621,8 +624,7 @@ class World:
 
     def fails(self, name: str, cause: Cause, *, by_request: bool = False) -> None:
         """The launch of a job got no instances: it waits again, with that."""
-        attempt = self.held[name]
-        self.end(name)
+        attempt = self.held.pop(name)
         self.waiting[name] = self._failed(name, attempt, cause, by_request=by_request)
 
     def _failed(self, name: str, attempt: Allocation, cause: Cause, *, by_request: bool = False) -> WaitingJob:

@@ -37,6 +37,10 @@ BREACHES = {
         "headway_service",
     ),
     "core": ("layers/core/src/headway/vectors.py", "headway.scheduling"),
+    "launches without instances": (
+        "layers/core/src/headway/refusals/failed_launches.py",
+        "headway.refusals.probing",
+    ),
     "sweeps": ("layers/core/src/headway/sweeps/problems.py", "headway.sweeps.sweep"),
     "prediction": ("layers/core/src/headway/prediction/kinds.py", "headway.prediction.run_times"),
     "early stopping": ("layers/core/src/headway/early_stopping/curve.py", "headway.early_stopping.settings"),
@@ -88,6 +92,10 @@ BREACHES = {
     ),
     "only the emulator imports ministack": ("sandbox/src/headway_sandbox/local/__init__.py", "ministack"),
     "training jobs that run": ("sandbox/src/headway_sandbox/training/errors.py", "headway_sandbox.training.settings"),
+    "refusals, played in a sandbox": (
+        "verification/src/headway_verification/refusals/figures.py",
+        "headway_verification.refusals.day",
+    ),
     "rehearsals": ("sandbox/src/headway_sandbox/rehearsal/errors.py", "headway_sandbox.rehearsal.cases"),
     "the judgement of a rehearsal is pure": (
         "sandbox/src/headway_sandbox/rehearsal/judgement.py",

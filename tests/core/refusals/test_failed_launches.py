@@ -44,6 +44,7 @@ def test_a_row_counts_its_launches_and_has_the_first_begin_and_the_last_answer(r
     )
     assert found.text == last.text[:MAX_TEXT_CHARS]
     assert found.pools_size == last.pools_size
+    assert found.idled_before_ms + found.idled_ms == sum(launch.idled_ms for launch in row)
 
 
 @given(st.lists(launches, min_size=1, max_size=6))

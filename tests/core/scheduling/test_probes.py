@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headway.model import Alternative, Pause, Reservation, Snapshot, WaitingJob
+from headway.model import Allocation, Alternative, Calendar, Pause, Reservation, SizeChange, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import Policy, Team
 from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
@@ -17,7 +17,7 @@ from headway.refusals.probing import MAX_RETRY_MS
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.probes import Probes, launchable
 from headway.scheduling.scheduler import schedule
-from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, snapshot, starts
+from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, snapshot, starts, warm
 from tests.core.strategies import snapshots
 
 HOUR_MS = 3_600_000
@@ -172,6 +172,70 @@ def test_nobody_waits_for_the_turn_of_one_that_cannot_be_tried(other: WaitingJob
     assert starts(schedule(replace(shot, pauses={paused: Pause(by="a", since_ms=0, reason="")}))) == ["fits"]
 
 
+def test_only_a_job_whose_wait_is_over_has_a_place() -> None:
+    jobs = [refused("later", 9, tries=9, ago_ms=MAX_RETRY_MS - 1), refused("due", 9, ago_ms=MAX_RETRY_MS // 2)]
+    assert starts(schedule(snapshot(*jobs, job("b"), size=1))) == ["due"]
+
+
+@pytest.mark.parametrize(
+    ("running", "has_place"),
+    [
+        (held("x", ends_in_s=1800), True),
+        (held("x", ends_in_s=1801), False),
+        (held("x"), False),
+        (held("x", stopping=True), True),
+        (held("x", ends_in_s=-1), False),
+    ],
+    ids=["ends in time", "too late", "no limit", "is stopping", "beyond its limit"],
+)
+def test_it_has_a_place_if_what_it_needs_is_free_within_its_part_of_the_time(
+    running: Allocation, has_place: bool
+) -> None:
+    waits = refused("a", ago_ms=10 * HOUR_MS)
+    assert Probes(snapshot(running, waits, size=1)).has_place(waits) is has_place
+
+
+@pytest.mark.parametrize(("after_s", "has_place"), [(1800, True), (1801, False)])
+def test_it_has_a_place_if_its_pool_grows_in_time(after_s: int, has_place: bool) -> None:
+    waits = refused("a", ago_ms=10 * HOUR_MS)
+    grows = Calendar(changes=(SizeChange(at_ms=NOW_MS + after_s * 1000, size=2),))
+    shot = replace(snapshot(held("x"), waits, size=1), calendars={P5: grows})
+    assert Probes(shot).has_place(waits) is has_place
+
+
+def test_a_job_that_can_start_on_another_alternative_is_not_tried() -> None:
+    flexible = replace(refused("a"), alternatives=(Alternative(demand={G5: 1}),))
+    assert started_on(schedule(snapshot(flexible, pools={P5: 1, G5: 1}))) == [{G5: 1}]
+
+
+def test_on_leftovers_it_is_tried_where_it_may_be_first() -> None:
+    long_ago = refused("a", ago_ms=2 * MAX_RETRY_MS, idled_ms=10 * HOUR_MS, pool=G5)
+    flexible = refused("a", idled_ms=10 * HOUR_MS)
+    flexible = replace(flexible, alternatives=(Alternative(demand={G5: 1}, failed=long_ago.failed),))
+    plan = schedule(snapshot(flexible, pools={P5: 1, G5: 1}))
+    assert started_on(plan) == [{G5: 1}]
+    assert [each.on_leftovers for each in plan.actions if isinstance(each, Start)] == [True]
+
+
+def test_it_may_start_in_a_warm_pool_at_its_place() -> None:
+    shot = snapshot(warm("v", ends_in_s=36_000), refused("a", 9, warm_key="k"), job("b", warm_key="k"), size=1)
+    assert starts(schedule(shot)) == ["a"]
+
+
+def test_it_is_not_tried_while_its_pool_backs_off() -> None:
+    held_back = replace(refused("a"), not_before_ms=NOW_MS + 5000)
+    assert Probes(snapshot(held_back, size=1)).next_ms(held_back) == NOW_MS + 5000
+
+
+def test_a_try_on_leftovers_pays_for_none_of_the_tries_before_it() -> None:
+    tried = refused("a", 9, idled_ms=0)
+    assert tried.failed is not None
+    since_ms = NOW_MS - 10 * HOUR_MS
+    for idled_ms, begins in ((HOUR_MS // 2, ["a"]), (HOUR_MS // 2 + 1, ["b"])):
+        failed = replace(tried.failed, since_ms=since_ms, idled_before_ms=idled_ms)
+        assert starts(schedule(snapshot(replace(tried, failed=failed), job("b"), size=1))) == begins
+
+
 def test_a_launch_without_an_answer_is_repeated_at_others_expense_only_as_far_as_it_may() -> None:
     row: dict[str, Any] = {"cause": Cause.UNANSWERED, "idled_ms": HOUR_MS}
     assert starts(schedule(snapshot(refused("a", **row), size=1))) == []
@@ -212,7 +276,9 @@ def test_a_forecast_is_made_without_it() -> None:
 
 def test_an_attempt_without_instances_gives_way_to_each_job_that_can_use_them() -> None:
     lacking = replace(held("big", count=2, priority=9), lacks_instances=True, preemptible=False)
-    plan = schedule(snapshot(lacking, job("small", 0), size=2))
+    shot = snapshot(lacking, job("small", 0), size=2)
+    plan = schedule(shot)
+    check_plan(shot, plan)
     assert preemptions(plan) == [("big", "small")]
     (action,) = plan.actions
     assert isinstance(action, Preempt)

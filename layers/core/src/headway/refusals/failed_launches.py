@@ -56,6 +56,8 @@ class FailedLaunches:
     #: When the end of the last one was known, ms, and for how long it may have kept its instances from others, ms.
     last_ms: int
     idled_ms: int = 0
+    #: The same of all before the last one together, ms.
+    idled_before_ms: int = 0
     #: Of the last one.
     cause: Cause
     code: str = ""
@@ -84,6 +86,7 @@ def add(before: FailedLaunches | None, launch: NoInstances) -> FailedLaunches:
         since_ms=launch.launched_ms if before is None else before.since_ms,
         last_ms=launch.known_ms,
         idled_ms=launch.idled_ms,
+        idled_before_ms=0 if before is None else before.idled_before_ms + before.idled_ms,
         cause=launch.cause,
         code=launch.code,
         text=launch.text[:MAX_TEXT_CHARS],

@@ -1,10 +1,10 @@
 """Which unlaunchable jobs a decision tries again, and what others may lose by that.
 
 An unlaunchable job is tried on instances that no other job can use now. That alone could keep a large job waiting for
-ever in a busy pool, so one job of each pool, the one that was not tried for the longest time of those that can use it,
+ever in a busy pool, so one job of each pool, of those that can use it the one that was not tried for the longest time,
 has its place in the queue as well: it may take free instances before others, and gets a reserved start. What that keeps
-idle, and what the last try has kept, is at most a small part of the time since then, which all unlaunchable jobs of the
-pool share.
+idle, and what the last try has kept, is at most a small part of the time since then, and the same holds for all tries
+since the first. All unlaunchable jobs of the pool share that part.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Probes:
     def _can_use_place(self, job: WaitingJob) -> bool:
         """Whether a job could start or get a reserved start with its place. If not, others must not wait for it."""
         budget_ms = self._budget_ms(job)
-        if budget_ms < 0 or paused_pool(job, self._snapshot) is not None:
+        if paused_pool(job, self._snapshot) is not None:
             return False
         limit = self._snapshot.policy.team(job.team).limit
         return all(
@@ -175,9 +175,17 @@ class Probes:
         failed, demand = job.failed, job.demand
         assert failed is not None  # noqa: S101 - an unlaunchable job has failed launches
         sharing = max(self._counts[pool] for pool in demand)
-        earned_ms = (self._now_ms - failed.last_ms) * self._percent // (100 * sharing)
         part = max(count / max(1, self._sizes.get(pool, 0), count) for pool, count in demand.items())
-        return earned_ms - int(failed.idled_ms * part)
+
+        def left_ms(since_ms: int, idled_ms: int) -> int:
+            earned_ms = (self._now_ms - since_ms) * self._percent // (100 * sharing)
+            return earned_ms - int(idled_ms * part)
+
+        # A last try that cost nothing, such as one on leftovers, pays for none before it.
+        in_row_ms = (
+            left_ms(failed.since_ms, failed.idled_before_ms + failed.idled_ms) if failed.idled_before_ms else inf
+        )
+        return int(min(left_ms(failed.last_ms, failed.idled_ms), in_row_ms))
 
 
 def in_order_of_tries(jobs: Iterable[WaitingJob]) -> list[WaitingJob]:

@@ -15,6 +15,7 @@ class FailedLaunchesRecord(Record):
     since_ms: int
     last_ms: int
     idled_ms: int = 0
+    idled_before_ms: int = 0
     cause: Cause
     code: str = ""
     text: str = ""

@@ -1,0 +1,100 @@
+"""Jobs that SageMaker refuses again and again, or has no instances for, on virtual time through real ticks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from headway.refusals import Cause
+from headway_sandbox.errors import AwsError
+from headway_sandbox.sagemaker.faults import Faults
+from headway_service.admission.submission import Submission
+from tests.service.world import P5, ROOT, World, request
+
+GIVE_UP_S = 3600
+DENIED = AwsError("AccessDeniedException", "User: x is not authorized to perform: kms:CreateGrant on resource: y")
+LONG: dict[str, Any] = {"Environment": {"SANDBOX_RUN_SECONDS": "36000"}}
+
+
+def world_of(size: int = 1, **launches: int) -> World:
+    world = World()
+    world.configuration.write(json.dumps({"pools": {P5: {"size": size}}, "launches": launches}))
+    return world
+
+
+def deny(world: World, name: str) -> None:
+    """SageMaker denies each launch of a job."""
+    real: Callable[..., Any] = world.fleet.call
+
+    def call(operation: str, asked: Mapping[str, Any], *, now: float) -> Any:
+        if operation == "CreateTrainingJob" and str(asked["TrainingJobName"]).partition("-")[0] == name:
+            raise DENIED
+        return real(operation, asked, now=now)
+
+    world.fleet.call = call  # type: ignore[method-assign,assignment]
+
+
+def minutes(world: World, count: int) -> None:
+    for _ in range(count):
+        world.pass_time(60)
+        world.reconcile()
+        world.tick()
+        world.check()
+
+
+def test_a_denied_job_ends_after_its_time_with_the_sentence_of_aws_and_so_do_its_dependants() -> None:
+    world = world_of(giveUpSeconds=GIVE_UP_S)
+    deny(world, "a")
+    world.submit("a", 9)
+    world.submitter.submit(Submission(request=request("after"), depends_on=[{"job": "a"}]), ROOT)
+    world.submit("other", 0)
+    world.tick()
+    minutes(world, 59)
+    assert world.seen("a").reason.code == "Unlaunchable"
+    minutes(world, 2)
+    assert world.states("a", "after", "other") == {"a": "failed", "after": "stopped", "other": "completed"}
+    step = world.seen("a").job.history[-1]
+    assert step.reason.code == "LaunchRefused"
+    assert "kms:CreateGrant" in step.reason.message
+    calls = world.called("CreateTrainingJob")
+    minutes(world, 20)
+    assert world.called("CreateTrainingJob") == calls, "it is not tried any more"
+
+
+@pytest.mark.parametrize("minute", [6, 8])
+def test_an_attempt_without_instances_gives_way_after_its_time_and_counts_as_a_launch_without_any(minute: int) -> None:
+    world = world_of()
+    world.fleet.faults = Faults(capacity={P5: 0}, capacity_wait_s=36_000)
+    world.submit("big", 9, **LONG)
+    world.tick()
+    world.submit("small", 0, **LONG)
+    minutes(world, minute)
+    if minute < 7:
+        assert world.states("big", "small") == {"big": "running", "small": "pending"}
+        return
+    minutes(world, 4)
+    big = world.seen("big")
+    assert (big.job.job_state, big.reason.code) == ("pending", "Unlaunchable")
+    assert big.job.failed is not None
+    assert (big.job.failed.cause, big.job.failed.count) == (Cause.CAPACITY, 1)
+    # Until it gave way, and while it stopped, others could not use them.
+    assert 7 * 60_000 <= big.job.failed.idled_ms <= 9 * 60_000
+    assert [step.reason.code for step in big.job.history if step.reason.code == "NoInstances"]
+
+
+def test_a_refused_job_is_tried_at_once_when_its_pool_has_another_size_and_only_then() -> None:
+    world = world_of()
+    deny(world, "a")
+    world.submit("a", 9, **LONG)
+    world.tick()
+    minutes(world, 12)
+    assert world.seen("a").reason.code == "Unlaunchable"
+    calls = len(world.called("CreateTrainingJob"))
+    world.tick()
+    assert len(world.called("CreateTrainingJob")) == calls
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}}))
+    world.tick()
+    assert len(world.called("CreateTrainingJob")) == calls + 1
