@@ -195,7 +195,7 @@ class Allocation:
         whenever its instances are needed, as nothing is lost and no other attempt has to stop.
         """
         return (
-            not self.is_unused and self.limit_ms is not None and 0 <= self.since_ms + self.limit_ms - now_ms <= STOP_MS
+            self.limit_ms is not None and 0 <= self.since_ms + self.limit_ms - now_ms <= STOP_MS and not self.is_unused
         )
 
 
