@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from headway.refusals import Cause, FailedLaunches
 from headway_sandbox.cloudwatch.embedded_metrics import points
 from headway_sandbox.inprocess.lambda_loader import Context, event
 from headway_service.monitoring.gauges import RESERVED_MS
 from headway_service.observability import emf, metrics
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import NAMESPACE, Metric
+from headway_service.ports.table import Table
+from headway_service.store.repository import get_job
 from tests.functions.conftest import Functions
 from tests.functions.test_tell import Bus
 from tests.service.world import P5, request
@@ -24,6 +27,12 @@ CATALOGUE = {(each.name, each.unit.value, each.by) for each in vars(metrics).val
 def tagged(name: str, priority: int) -> dict[str, Any]:
     tags = [{"Key": "priority", "Value": str(priority)}, {"Key": "team", "Value": "vision"}]
     return request(name, Tags=tags)
+
+
+def refuse(table: Table, name: str) -> None:
+    """Note that SageMaker has not launched a waiting job for long."""
+    failed = FailedLaunches(count=2, since_ms=0, last_ms=0, cause=Cause.DENIED, code="AccessDeniedException")
+    table.write([entry.put() for entry in get_job(table, name).with_failed(failed).queue_entries()])
 
 
 def test_the_functions_publish_all_metrics_of_the_catalogue_and_no_others(
@@ -39,6 +48,8 @@ def test_the_functions_publish_all_metrics_of_the_catalogue_and_no_others(
     functions.invoke("schedule", event("schedule"))
     stopped = {"TrainingJobName": "low", "TrainingJobStatus": "Stopped", "SecondaryStatus": "Stopped"}
     functions.invoke("observe", {**event("observe"), "detail": stopped})
+    functions.http("POST", "/jobs", tagged("refused", 0))
+    refuse(functions.module("reconcile").container.table, "refused")
     functions.invoke("reconcile", event("reconcile"))
     functions.invoke("watch", event("watch"))
     teller = functions.module("tell").container
@@ -53,7 +64,7 @@ def test_the_functions_publish_all_metrics_of_the_catalogue_and_no_others(
     assert published == CATALOGUE
     values = {(each.name, *sorted(set(each.dimensions.values()) - {"headway"})): each.value for each in found}
     assert values["Allocated", P5] == 0
-    assert (values["Reserved", P5], values["Waiting", P5], values["Waiting", "vision"]) == (1, 2, 2)
+    assert (values["Reserved", P5], values["Waiting", P5], values["Waiting", "vision"]) == (1, 3, 3)
     assert values["Ended", "preempted"] == 1
 
 
