@@ -127,15 +127,9 @@ def test_it_gets_a_reserved_start_once_that_is_a_small_part_of_its_wait(ago_ms: 
     assert starts(schedule(shot)) == ([] if reserves else ["b"])
 
 
-@pytest.mark.parametrize(("ago_ms", "reserves"), [(PROBES_APART_MS - 1, False), (PROBES_APART_MS, True)])
-def test_nothing_is_kept_for_the_next_try_right_after_another_one(ago_ms: int, reserves: bool) -> None:
-    shot = snapshot(
-        held("x", ends_in_s=3600),
-        refused("other", ago_ms=ago_ms),
-        refused("big", 9, count=2, ago_ms=40 * HOUR_MS),
-        job("b", limit_s=7200),
-        size=2,
-    )
+@pytest.mark.parametrize(("ago_ms", "reserves"), [(40 * PROBES_APART_MS - 1, False), (40 * PROBES_APART_MS, True)])
+def test_what_is_kept_until_it_may_be_tried_counts_after_another_try(ago_ms: int, reserves: bool) -> None:
+    shot = snapshot(refused("failed", ago_ms=0), refused("a", 9, ago_ms=ago_ms), job("b"), size=1)
     assert starts(schedule(shot)) == ([] if reserves else ["b"])
 
 

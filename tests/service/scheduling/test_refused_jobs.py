@@ -85,6 +85,23 @@ def test_an_attempt_without_instances_gives_way_after_its_time_and_counts_as_a_l
     assert [step.reason.code for step in big.job.history if step.reason.code == "NoInstances"]
 
 
+def test_the_time_of_an_attempt_without_instances_begins_when_sagemaker_has_accepted_it() -> None:
+    world = world_of()
+    world.fleet.faults = Faults(capacity={P5: 0}, capacity_wait_s=36_000)
+    world.submit("big", 9, **LONG)
+    world.tick()
+    world.submit("small", 0, **LONG)
+    (training_job,) = world.fleet.jobs(now=world.now_s)
+    training_job.created += 300
+    minutes(world, 9)
+    assert world.states("big", "small") == {"big": "running", "small": "pending"}
+    minutes(world, 7)
+    big = world.seen("big")
+    assert (big.job.job_state, big.reason.code) == ("pending", "Unlaunchable")
+    assert big.job.failed is not None
+    assert big.job.failed.text == "none in 7 min"
+
+
 def test_a_refused_job_is_tried_at_once_when_its_pool_has_another_size_and_only_then() -> None:
     world = world_of()
     deny(world, "a")

@@ -235,11 +235,8 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         self._refuse()
 
     def _refuse(self) -> None:
-        before = self.fleet.faults
         refusals = self._refusals
         self.fleet.faults = refusals.over(self._account, self.now_s) if refusals is not None else self._account
-        if _quotas(before) != _quotas(self.fleet.faults):
-            self.liveness.launches.begin_again()
 
     def set_lags(self, *, lags: bool) -> None:
         """Set whether eventually consistent reads may be outdated."""
@@ -337,7 +334,7 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         self.liveness.truth.changed()
         part, _, rest = path.removeprefix("/").partition("/")
         if part == "jobs" and rest:
-            self.liveness.launches.begin_again(rest.partition("/")[0])
+            self.liveness.changed.add(rest.partition("/")[0])
 
     def _check_successor(self, document: Mapping[str, Any]) -> None:
         """An accepted configuration directly follows the version that it was made from."""
@@ -614,7 +611,3 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
             return
         delivery.due_s = self.now_s + self.random.choice([1.0, 60.0])
         heapq.heappush(self._events, delivery)
-
-
-def _quotas(faults: Faults) -> tuple[Mapping[str, int], ...]:
-    return faults.quotas, faults.spot_quotas, faults.account_limits

@@ -116,8 +116,10 @@ class Probes:
             job: the job, which has its place in the queue.
             start_ms: the start, ms; None if it is not known.
         """
-        # While it may not be tried, what is free is not kept for it.
-        return start_ms is not None and self.may_start(job) and start_ms - self._now_ms <= self._budget_ms(job)
+        if start_ms is None or not self._taken.isdisjoint(job.demand):
+            return False
+        # What is free is kept for it until it may be tried, too.
+        return max(start_ms, self.next_ms(job)) - self._now_ms <= self._budget_ms(job)
 
     def _can_use_place(self, job: WaitingJob) -> bool:
         """Whether a job could start or get a reserved start with its place. If not, others must not wait for it."""

@@ -218,13 +218,15 @@ class Observer:
         self, job: JobRecord, attempt: AttemptRecord, sighting: TrainingJobStatus | None, now_ms: int
     ) -> FailedLaunches:
         """The launches of a job in a row that got no instances, with that of an attempt that had none to the end."""
-        said = sighting.failure_reason if sighting is not None else None
+        said, created_ms = (sighting.failure_reason, sighting.created_ms) if sighting is not None else (None, None)
+        # SageMaker may have accepted the launch long after the attempt took its instances.
+        launched_ms = attempt.since_ms if created_ms is None else max(attempt.since_ms, created_ms)
         launch = NoInstances(
             cause=Cause.CAPACITY,
-            launched_ms=attempt.since_ms,
+            launched_ms=launched_ms,
             known_ms=now_ms,
             idled_ms=attempt.idled_ms(now_ms),
-            text=said or f"none in {max(0, now_ms - attempt.since_ms) // 60_000} min",
+            text=said or f"none in {max(0, now_ms - launched_ms) // 60_000} min",
             pools_size=pools_size(self._table, attempt.demand),
         )
         return add(None if job.failed is None else job.failed.value(), launch)
@@ -288,7 +290,7 @@ class Observer:
             job = self._require_job(attempt)
             measure = self._measure(job, attempt, sighting)
         # An event may be old.
-        lacks_instances = attempt.lacks_instances or (asked and attempt.is_to_give_way(now_ms))
+        lacks_instances = attempt.lacks_instances or (asked and attempt.is_to_give_way(now_ms, sighting.created_ms))
         writes = transitions.record_status(
             attempt,
             sighting,

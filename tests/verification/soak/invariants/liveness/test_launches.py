@@ -100,8 +100,8 @@ def test_one_of_a_job_that_was_refused_before_is_seen_at_once() -> None:
     assert history.without_instances(ATTEMPTS, [pending], 101) == {"a"}
 
 
-@pytest.mark.parametrize(("job", "is_left"), [("a", False), ("b", True), (None, False)])
-def test_users_who_change_a_job_let_it_be_tried_again(job: str | None, is_left: bool) -> None:
+@pytest.mark.parametrize(("job", "is_left"), [("a", False), ("b", True)])
+def test_a_job_that_begins_again_has_no_failed_launches(job: str, is_left: bool) -> None:
     history = refused(2)
     history.begin_again(job)
     assert bool(history.all_failed) is is_left

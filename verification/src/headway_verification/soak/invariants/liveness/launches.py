@@ -76,13 +76,13 @@ class LaunchHistory:
             job, demand = known
             self._open[attempt] = _Launch(job=job, demand=demand, at_s=now_s, is_refused=bool(code))
 
-    def begin_again(self, job: str | None = None) -> None:
-        """Forget what failed, as users have changed the job, or all jobs may get what they did not get before.
+    def begin_again(self, job: str) -> None:
+        """Forget what failed of a job: it is launched as if it were new.
 
         Args:
-            job: the job; None for all.
+            job: the job.
         """
-        self._failed = {} if job is None else {key: each for key, each in self._failed.items() if key[0] != job}
+        self._failed = {key: each for key, each in self._failed.items() if key[0] != job}
 
     def resized(self, sizes: Mapping[str, int]) -> None:
         """Forget what failed in pools that have another size than before: it tells nothing about a launch now.

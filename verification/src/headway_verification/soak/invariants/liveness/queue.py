@@ -53,6 +53,7 @@ class Liveness:
     Attributes:
         checked: the promises that are checked while nothing is in progress.
         launches: what has become of the launches of each job.
+        changed: the jobs that users have asked to change.
         decisions: counts the ticks without a decision.
         truth: follows what the API says.
     """
@@ -62,6 +63,7 @@ class Liveness:
         self._fleet = fleet
         self.checked = frozenset(Promise)
         self.launches = LaunchHistory()
+        self.changed: set[str] = set()
         self.decisions = DecisionInvariants()
         self.truth = TruthInvariants()
         self._preemptions = PreemptionInvariants(self.launches)
@@ -82,7 +84,17 @@ class Liveness:
         attempts = self._ledger("attempt#")
         self.launches.resized({pool: each["size"] for pool, each in self._ledger("pool#").items()})
         self.launches.update(attempts, filter(is_own, self._fleet.jobs(now=now_s)), now_s)
+        self._let_changed_begin_again()
         self._preemptions.check(attempts, now_s)
+
+    def _let_changed_begin_again(self) -> None:
+        """Whether the change of a user was made is seen in the table: its answer may be lost, or it may be killed."""
+        if not self.changed:
+            return
+        jobs = self._ledger("job#")
+        for name in self.changed & jobs.keys():
+            if not any(each.get("failed") for each in (jobs[name], *jobs[name].get("choices", ()))):
+                self.launches.begin_again(name)
 
     def begin(self, now_s: float, outage_s: float) -> None:
         """No faults are injected from now on.

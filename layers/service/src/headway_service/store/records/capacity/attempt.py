@@ -195,19 +195,21 @@ class AttemptRecord(Record):
             return False
         return now_ms - self.since_ms >= self.pending_limit_s * 1000
 
-    def is_to_give_way(self, now_ms: int) -> bool:
+    def is_to_give_way(self, now_ms: int, launched_ms: int | None = None) -> bool:
         """Whether it gives way to others if it has no instances, which its last known status does not exclude.
 
         Spot instances have MaxWaitTimeInSeconds, a training plan has its own, and of a serverless job it is not known.
 
         Args:
             now_ms: the training time, ms.
+            launched_ms: since when SageMaker has the training job, ms; None if that is not known.
         """
         if self.lacks_instances or not self._may_lack_instances:
             return False
         if self.spot or any(pool == SERVERLESS or is_of_plan(pool) for pool in self.demand):
             return False
-        return not self.is_provisioned and now_ms - self.since_ms >= self._grace_ms
+        since_ms = self.since_ms if launched_ms is None else max(self.since_ms, launched_ms)
+        return not self.is_provisioned and now_ms - since_ms >= self._grace_ms
 
     @property
     def is_provisioned(self) -> bool:
