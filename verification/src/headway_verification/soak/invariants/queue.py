@@ -88,6 +88,8 @@ class Invariants:
         #: The number of starts counted for each team.
         self._starts: dict[str, int] = {}
         self.pauses = PauseInvariants()
+        #: The members of arrays of which a launch got no instances.
+        self._unlaunchable: set[str] = set()
         self._sizes = SizeInvariants()
         self._service = ServiceInvariants()
         self._expected = ExpectationInvariants()
@@ -108,7 +110,8 @@ class Invariants:
         """
         jobs, lines, ledger = self._read()
         check_dependencies(jobs)
-        check_arrays(jobs)
+        self._unlaunchable.update(name for kind, name in ledger if kind == "unlaunchable")
+        check_arrays(jobs, self._unlaunchable)
         self._service.check(jobs)
         self._expected.check(jobs)
         self.reuse.check(jobs, self._request_of)

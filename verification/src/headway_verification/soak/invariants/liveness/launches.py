@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway_sandbox.sagemaker.training_job import TrainingJob
+from headway_service.store.records.capacity.attempt import StopCause
 
 REFUSED = frozenset({"ResourceLimitExceeded", "AccessDeniedException"})
 """The codes with which SageMaker refuses a launch that the queue tries again."""
@@ -62,6 +63,8 @@ class LaunchHistory:
         self._sizes: dict[str, int] = {}
         #: The job and the demand of each attempt, of the last one of its name.
         self._attempts: dict[str, tuple[str, Mapping[str, int]]] = {}
+        #: The attempts that the queue has stopped for another reason: whether they would have got instances is open.
+        self._stopped: set[str] = set()
 
     def answered(self, attempt: str, code: str, now_s: float) -> None:
         """Record what SageMaker answers to a launch.
@@ -103,6 +106,10 @@ class LaunchHistory:
             now_s: the time, s.
         """
         self._attempts.update((name, (each["jobName"], each["demand"])) for name, each in attempts.items())
+        stopped = (
+            name for name, each in attempts.items() if each.get("stopCause") not in {None, StopCause.NO_INSTANCES}
+        )
+        self._stopped.update(stopped)
         if not self._open:
             return
         shown = {each.name: each for each in training_jobs}
@@ -119,7 +126,7 @@ class LaunchHistory:
                 self._failed.pop((launch.job, frozenset(launch.demand)), None)
                 del self._open[attempt]
             elif training_job.ended and attempt not in attempts:
-                if lacks_instances(training_job, now_s):
+                if attempt not in self._stopped and lacks_instances(training_job, now_s):
                     self._fail(launch, now_s)
                 del self._open[attempt]
 

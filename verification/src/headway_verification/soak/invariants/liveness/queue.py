@@ -89,12 +89,15 @@ class Liveness:
 
     def _let_changed_begin_again(self) -> None:
         """Whether the change of a user was made is seen in the table: its answer may be lost, or it may be killed."""
-        if not self.changed:
+        names = self.changed & {each.job for each in self.launches.all_failed}
+        if not names:
             return
-        jobs = self._ledger("job#")
-        for name in self.changed & jobs.keys():
-            if not any(each.get("failed") for each in (jobs[name], *jobs[name].get("choices", ()))):
-                self.launches.begin_again(name)
+        for item in self._table.items():
+            if item["sk"] != "job" or item["jobName"] not in names:
+                continue
+            job = JobRecord.parse(item)
+            if job.failed is None and all(each.failed is None for each in job.choices):
+                self.launches.begin_again(job.job_name)
 
     def begin(self, now_s: float, outage_s: float) -> None:
         """No faults are injected from now on.
