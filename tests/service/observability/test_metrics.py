@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -116,10 +118,18 @@ def test_the_starts_of_one_tick_are_one_line_per_pool(capsys: pytest.CaptureFixt
 def test_the_starts_of_a_tick_are_published_although_it_fails_later(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World(pools={P5: 1})
+    world = World(pools={P5: 2})
     world.submit("a", 1)
+    world.submit("b", 0)
     capsys.readouterr()
-    monkeypatch.setattr(world.training_jobs, "create", lambda _: 1 / 0)
+    create = world.training_jobs.create
+
+    def fails_later(request: Mapping[str, Any]) -> str:
+        if request["TrainingJobName"] == "b":
+            raise ZeroDivisionError
+        return create(request)
+
+    monkeypatch.setattr(world.training_jobs, "create", fails_later)
     with pytest.raises(ZeroDivisionError):
         world.tick()
     assert [value for _, value in of(published(capsys), "TimeToStart")] == [0]
