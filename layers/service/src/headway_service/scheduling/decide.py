@@ -47,7 +47,7 @@ def decide(
         now_ms: the moment of the decision.
         policy: the rules to decide under.
         passed_over: jobs that are not considered.
-        note_unreadable: is told of each job that is left out as its record cannot be read.
+        note_unreadable: called with the error of each job whose record cannot be read. Such a job is left out.
 
     Returns:
         The snapshot and the decision, without explanations for waiting jobs.

@@ -73,7 +73,7 @@ class Executor:
         deadline_ms: when this invocation ends, machine time, ms.
         policy: the policy in force.
         has_rules: whether the configuration has rules on jobs, which each new attempt is checked against.
-        report: is told of each action.
+        report: gets the name of the job of each action.
         isolation: does the work on each record by itself.
 
     Attributes:

@@ -50,7 +50,7 @@ class QueueScan:
         now_ms: the time of the decision.
         policy: the rules to decide by.
         passed_over: jobs that are not considered.
-        note_unreadable: is told of each entry that cannot be read, and is passed over.
+        note_unreadable: called with the error of each entry that cannot be read. Such an entry is passed over.
 
     Attributes:
         is_cut: whether the scan has come to its limit, so that jobs behind it were not read.

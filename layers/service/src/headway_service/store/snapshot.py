@@ -99,7 +99,7 @@ def read_queues(
         passing: pools in which jobs may pass those ahead of them, so that the window is read; None for all pools that
             are not full.
         passed_over: jobs that are not considered.
-        note_unreadable: is told of each job that is left out as its record cannot be read.
+        note_unreadable: called with the error of each job whose record cannot be read. Such a job is left out.
     """
     calendars = {each.pool: each for each in ledger.calendars}
     sizes = ledger.sizes_at(now_ms)
