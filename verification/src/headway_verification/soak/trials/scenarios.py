@@ -45,6 +45,7 @@ from headway_verification.soak.trials.steps import (
     deliver_changes,
     deliver_end,
     deliver_events,
+    deny_launches,
     drop_events,
     edit_pools,
     exhaust_capacity,
@@ -288,6 +289,16 @@ SITUATIONS: dict[str, Scenario] = {
         prepare=run_steps(
             *_started(submit_reusing("a")),
             *(submit_reusing("j"), submit_after("k", "j"), submit_reusing("l"), wait(900), deliver_events),
+        ),
+        begin=tick,
+    ),
+    "an equal job goes before one that is held": Scenario(
+        prepare=run_steps(submit_reusing("a"), submit_reusing("j"), ask("POST", "/jobs/a/hold")), begin=tick
+    ),
+    "a job that a policy denies is given up": Scenario(
+        prepare=run_steps(
+            *(configure(POOLS, launches={"giveUpSeconds": 300}), deny_launches, submit("j"), submit_after("k", "j")),
+            *(tick, wait(100), tick, wait(300)),
         ),
         begin=tick,
     ),

@@ -583,6 +583,12 @@ def raise_warm_pool_quota(lag_s: float = 0.0) -> Step:
     return act
 
 
+def deny_launches(queue: Deployment) -> None:
+    """Let a policy deny each launch, for good."""
+    denials = {"each": {"absent": "VpcConfig"}}
+    queue.fleet.faults = queue.fleet.faults.with_changes({"denials": denials})
+
+
 def exhaust_capacity(queue: Deployment) -> None:
     """Let SageMaker have no more instances than are in use: further training jobs wait for them."""
     held = {**dict.fromkeys((P5, G5), 0), **queue.fleet.in_use()}
