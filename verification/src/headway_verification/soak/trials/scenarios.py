@@ -292,6 +292,13 @@ SITUATIONS: dict[str, Scenario] = {
         ),
         begin=tick,
     ),
+    "an equal job of a team goes before one that is held": Scenario(
+        prepare=run_steps(
+            *(configure(POOLS, TEAMS), submit_reusing("a", "a"), submit_reusing("j", "a")),
+            ask("POST", "/jobs/a/hold"),
+        ),
+        begin=tick,
+    ),
     "an equal job goes before one that is held": Scenario(
         prepare=run_steps(submit_reusing("a"), submit_reusing("j"), ask("POST", "/jobs/a/hold")), begin=tick
     ),

@@ -287,13 +287,15 @@ def submit_sweep(name: str, count: int, *, run_s: int = 30, priority: int = 0, t
     return lambda queue: queue.submit(request, sweep={"grid": {"seed": [*range(count)]}}, **more)
 
 
-def submit_reusing(name: str) -> Begin:
+def submit_reusing(name: str, team: str = "") -> Begin:
     """Submit a job that may be answered by an equal one: all of these are equal.
 
     Args:
         name: the name of the job.
+        team: its team; empty without one.
     """
-    request = {**training_request(name, [(P5, 1)], run_s=30), "InputDataConfig": [REUSED_INPUT]}
+    tags = {"team": team} if team else {}
+    request = {**training_request(name, [(P5, 1)], run_s=30, tags=tags), "InputDataConfig": [REUSED_INPUT]}
 
     return lambda queue: queue.submit(request, reuse=True, reuseUnpinned=True)
 
