@@ -292,10 +292,10 @@ SITUATIONS: dict[str, Scenario] = {
         ),
         begin=tick,
     ),
-    "an equal job of a team goes before one that is held": Scenario(
+    "an equal job of a team that has left goes before one that is held": Scenario(
         prepare=run_steps(
             *(configure(POOLS, TEAMS), submit_reusing("a", "a"), submit_reusing("j", "a")),
-            ask("POST", "/jobs/a/hold"),
+            *(configure(POOLS), tick, ask("POST", "/jobs/a/hold")),
         ),
         begin=tick,
     ),
