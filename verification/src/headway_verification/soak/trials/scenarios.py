@@ -295,7 +295,7 @@ SITUATIONS: dict[str, Scenario] = {
     "an equal job of a team that has left goes before one that is held": Scenario(
         prepare=run_steps(
             *(configure(POOLS, TEAMS), submit_reusing("a", "a"), submit_reusing("j", "a")),
-            *(configure(POOLS), tick, ask("POST", "/jobs/a/hold")),
+            *(ask("POST", "/jobs/a/hold"), configure(POOLS)),
         ),
         begin=tick,
     ),
