@@ -299,6 +299,13 @@ SITUATIONS: dict[str, Scenario] = {
         ),
         begin=tick,
     ),
+    "an equal job goes before one that was preempted and is held": Scenario(
+        prepare=run_steps(
+            *(*_started(submit_reusing("a")), submit("high", (P5, 2), priority=9), tick, wait(100), deliver_events),
+            *(submit_reusing("j"), ask("POST", "/jobs/a/hold")),
+        ),
+        begin=tick,
+    ),
     "an equal job goes before one that is held": Scenario(
         prepare=run_steps(submit_reusing("a"), submit_reusing("j"), ask("POST", "/jobs/a/hold")), begin=tick
     ),
