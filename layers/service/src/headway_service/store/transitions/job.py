@@ -240,13 +240,7 @@ def give_up(
         expires_at: when the table may delete the job, s since the epoch.
     """
     moved = move_job(job, JobTrigger.GIVE_UP, reason, now_ms, ended_ms=now_ms, expires_at=expires_at)
-    return [
-        moved.put(was=job.version),
-        *leave_queue(job),
-        *(free(reservation) if reservation else []),
-        *note_launches(job, moved),
-        *moved.ended(),
-    ]
+    return _leave_for_good(job, moved, reservation)
 
 
 def stop_waiting(
@@ -270,12 +264,16 @@ def stop_waiting(
     moved = move_job(
         job, JobTrigger.STOP, reason, now_ms, held=False, ended_ms=now_ms, expires_at=expires_at, **changes
     )
+    # The request of a job expires when it is in the sums of usage. An array never is.
+    expired = expire_request(job, expires_at) if job.array is not None else []
+    return [*_leave_for_good(job, moved, reservation), *expired]
+
+
+def _leave_for_good(job: JobRecord, moved: JobRecord, reservation: ReservationRecord | None) -> list[Write]:
     return [
         moved.put(was=job.version),
         *leave_queue(job),
         *(free(reservation) if reservation else []),
-        # That of a job is, when it is in the sums of usage. An array never is.
-        *(expire_request(job, expires_at) if job.array is not None else []),
         *note_launches(job, moved),
         *moved.ended(),
     ]
