@@ -78,7 +78,7 @@ def test_a_job_that_depends_on_others_is_submitted_and_shown(api: HeadwayApi) ->
     assert (run.expected_start, run.job.reason.message) == (
         None,
         "waits until `train` has completed; then it enters the queue; `train` waits now, too: "
-        + "waits until `prepare` has completed; then it enters the queue",
+         "waits until `prepare` has completed; then it enters the queue",
     )
 
 
