@@ -75,10 +75,10 @@ def test_a_job_that_depends_on_others_is_submitted_and_shown(api: HeadwayApi) ->
     assert explanation.note.startswith("It is in no queue until these jobs have ended: `prepare`.")
     assert {each.job_name: each.after for each in api.forecast().jobs}["evaluate"] == ("train", "prepare")
     run = api.dry_run(with_dependencies(request("more"), "train"))
-    assert (run.expected_start, run.job.reason.message) == (
-        None,
+    assert run.expected_start is None
+    assert run.job.reason.message == (
         "waits until `train` has completed; then it enters the queue; `train` waits now, too: "
-         "waits until `prepare` has completed; then it enters the queue",
+        "waits until `prepare` has completed; then it enters the queue"
     )
 
 
