@@ -10,6 +10,7 @@ from __future__ import annotations
 from headway.refusals.failed_launches import Cause, FailedLaunches, NoInstances, add
 from headway.refusals.giving_up import gives_up
 from headway.refusals.probing import (
+    DECISION_EVERY_MS,
     PROBES_APART_MS,
     UNLAUNCHABLE_AFTER,
     UNLAUNCHABLE_AFTER_MS,
@@ -20,6 +21,7 @@ from headway.refusals.probing import (
 )
 
 __all__ = [
+    "DECISION_EVERY_MS",
     "PROBES_APART_MS",
     "UNLAUNCHABLE_AFTER",
     "UNLAUNCHABLE_AFTER_MS",

@@ -16,7 +16,7 @@ from functools import cached_property
 from math import inf
 
 from headway.model import Allocation, Snapshot, WaitingJob
-from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
+from headway.refusals import DECISION_EVERY_MS, PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
 from headway.scheduling.alternatives import choices
 from headway.scheduling.capacity_state import paused_pool
 
@@ -118,8 +118,11 @@ class Probes:
         """
         if start_ms is None or not self._taken.isdisjoint(job.demand):
             return False
-        # What is free is kept for it until it may be tried, too.
-        return max(start_ms, self.next_ms(job)) - self._now_ms <= self._budget_ms(job)
+        next_ms = self.next_ms(job)
+        if next_ms > self._now_ms:
+            # What is free is kept for it until then, and until the decision that tries it.
+            start_ms = max(start_ms, next_ms + DECISION_EVERY_MS)
+        return start_ms - self._now_ms <= self._budget_ms(job)
 
     def _can_use_place(self, job: WaitingJob) -> bool:
         """Whether a job could start or get a reserved start with its place. If not, others must not wait for it."""
