@@ -9,10 +9,20 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headway.model import Allocation, Alternative, Calendar, Pause, Reservation, SizeChange, Snapshot, WaitingJob
+from headway.model import (
+    LATE_MS,
+    Allocation,
+    Alternative,
+    Calendar,
+    Pause,
+    Reservation,
+    SizeChange,
+    Snapshot,
+    WaitingJob,
+)
 from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import Policy, Team
-from headway.refusals import DECISION_EVERY_MS, PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
+from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
 from headway.refusals.probing import MAX_RETRY_MS
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.probes import Probes, launchable
@@ -130,7 +140,7 @@ def test_it_gets_a_reserved_start_once_that_is_a_small_part_of_its_wait(ago_ms: 
 @pytest.mark.parametrize(("short_ms", "reserves"), [(1, False), (0, True)])
 def test_what_is_kept_until_the_decision_that_tries_it_counts_after_another_try(short_ms: int, reserves: bool) -> None:
     # Two share 5 % of the time.
-    ago_ms = 40 * (PROBES_APART_MS + DECISION_EVERY_MS) - short_ms
+    ago_ms = 40 * (PROBES_APART_MS + LATE_MS) - short_ms
     shot = snapshot(refused("failed", ago_ms=0), refused("a", 9, ago_ms=ago_ms), job("b"), size=1)
     assert starts(schedule(shot)) == ([] if reserves else ["b"])
 

@@ -49,9 +49,9 @@ PREEMPTING_SEEDS = {Order.SHORTEST_REMAINING: 4, Order.SHARED: 4}
 """Of runs in which jobs preempt equals."""
 PREDICTED_SEED = 0
 """Of a run in which jobs preempt equals by predicted run times, and outlive these."""
-WAITING_SEED = 18
+WAITING_SEED = 54
 """Of a run in which preemptions wait for checkpoints."""
-MOST_RUNS = 40
+MOST_RUNS = 80
 EVERY = 4
 """These tests try a quarter of the ways of each trial, or a half where these are few; `make trials` tries all."""
 PROCESSES = 2

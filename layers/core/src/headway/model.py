@@ -18,6 +18,9 @@ UNMANAGED_TEAM = "#outside"
 STOP_MS = 120_000
 """What a stop takes at most: SageMaker sends SIGTERM, and SIGKILL this much later (API reference, StopTrainingJob)."""
 
+LATE_MS = 60_000
+"""How late a decision comes at most, as one is made each minute if nothing asks for one before."""
+
 PREEMPTIONS_WITHIN_MS = 7 * 86_400_000
 """How long a cap on preemptions counts before it counts again, for jobs that are compared by what is left."""
 

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from headway.errors import InvalidPolicy
 from headway.forecasting.forecast import forecast
 from headway.forecasting.simulation import EventKind, Simulation
-from headway.model import STOP_MS, Allocation, Snapshot, WaitingJob
+from headway.model import LATE_MS, STOP_MS, Allocation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, ReleaseWarm
 from headway.policy import MAX_CHECKPOINT_WAIT_MS, Ageing, Order, Policy, Team
 from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.looks import Looks
 from headway.scheduling.lost_work.checkpoints import WRITTEN_MS
-from headway.scheduling.lost_work.moment import LATE_MS, MAX_MOMENTS, better_moment_ms
+from headway.scheduling.lost_work.moment import MAX_MOMENTS, better_moment_ms
 from headway.scheduling.ordering import waiting_victim_order
 from headway.scheduling.scheduler import _Pass, schedule
 from tests.core.builders import (

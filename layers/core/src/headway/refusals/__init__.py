@@ -10,7 +10,6 @@ from __future__ import annotations
 from headway.refusals.failed_launches import Cause, FailedLaunches, NoInstances, add
 from headway.refusals.giving_up import gives_up
 from headway.refusals.probing import (
-    DECISION_EVERY_MS,
     PROBES_APART_MS,
     UNLAUNCHABLE_AFTER,
     UNLAUNCHABLE_AFTER_MS,
@@ -21,7 +20,6 @@ from headway.refusals.probing import (
 )
 
 __all__ = [
-    "DECISION_EVERY_MS",
     "PROBES_APART_MS",
     "UNLAUNCHABLE_AFTER",
     "UNLAUNCHABLE_AFTER_MS",

@@ -23,10 +23,6 @@ MAX_RETRY_MS = 600_000
 PROBES_APART_MS = 10_000
 """In one pool, so long after a launch of an unlaunchable job failed none is tried."""
 
-DECISION_EVERY_MS = 60_000
-"""A decision is made so often if no event asks for one. So what may be tried from some time on may be tried so much
-later."""
-
 _AT_ONCE = frozenset({Cause.CAPACITY, Cause.UNANSWERED, Cause.UNREADABLE})
 
 FIRST_GRACE_MS = 420_000

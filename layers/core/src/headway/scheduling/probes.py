@@ -15,8 +15,8 @@ from dataclasses import replace
 from functools import cached_property
 from math import inf
 
-from headway.model import Allocation, Snapshot, WaitingJob
-from headway.refusals import DECISION_EVERY_MS, PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
+from headway.model import LATE_MS, Allocation, Snapshot, WaitingJob
+from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
 from headway.scheduling.alternatives import choices
 from headway.scheduling.capacity_state import paused_pool
 
@@ -121,7 +121,7 @@ class Probes:
         next_ms = self.next_ms(job)
         if next_ms > self._now_ms:
             # What is free is kept for it until then, and until the decision that tries it.
-            start_ms = max(start_ms, next_ms + DECISION_EVERY_MS)
+            start_ms = max(start_ms, next_ms + LATE_MS)
         return start_ms - self._now_ms <= self._budget_ms(job)
 
     def _can_use_place(self, job: WaitingJob) -> bool:

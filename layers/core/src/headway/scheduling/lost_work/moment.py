@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from heapq import nlargest
 
-from headway.model import Allocation, WaitingJob
+from headway.model import LATE_MS, Allocation, WaitingJob
 from headway.policy import Policy
 from headway.scheduling.lost_work.checkpoints import WRITTEN_MS, interval_ms, next_written_ms
 from headway.scheduling.lost_work.lost import work_lost_ms
-
-LATE_MS = 60_000
-"""How late a tick comes at most, as one runs each minute. A checkpoint that has been written for no longer is not worth
-another wait."""
 
 MAX_MOMENTS = 20
 """Times at which one preemption may be made, beside now: the next checkpoints of the attempts that would lose most."""
 
 _FRESH_MS = WRITTEN_MS + LATE_MS
+"""A checkpoint that has been written for no longer is not worth another wait: a decision may come so late."""
 
 
 def wait_ends_ms(job: WaitingJob, policy: Policy) -> int:
