@@ -177,7 +177,7 @@ def test_a_tick_that_fails_breaks_a_promise_though_its_handler_only_logs_it(monk
     def fail(*_: object) -> bool:
         raise TypeError("a fault")
 
-    monkeypatch.setattr(Executor, "recover", fail)
+    monkeypatch.setattr(Executor, "execute_left", fail)
     assert make_run(1).violation == "a tick failed: TypeError('a fault')"
 
 
