@@ -201,6 +201,22 @@ def test_it_has_a_place_if_what_it_needs_is_free_within_its_part_of_the_time(
     assert Probes(snapshot(running, waits, size=1)).has_place(waits) is has_place
 
 
+def test_it_has_a_place_only_if_its_turn_has_come_in_all_its_pools() -> None:
+    other, both = refused("other", ago_ms=20 * HOUR_MS), refused("both", ago_ms=10 * HOUR_MS, ml_g5_xlarge=1)
+    assert not Probes(snapshot(other, both, pools={P5: 2, G5: 1})).has_place(both)
+    assert Probes(snapshot(both, pools={P5: 2, G5: 1})).has_place(both)
+
+
+@pytest.mark.parametrize(("ends_in_s", "has_place"), [(1800, True), (1801, False)])
+def test_it_has_a_place_if_its_team_is_below_its_limit_in_time(ends_in_s: int, has_place: bool) -> None:
+    waits = refused("a", ago_ms=10 * HOUR_MS, team="limited")
+    policy = Policy(teams={"limited": Team(limit={P5: 1})})
+    shot = snapshot(held("x", ends_in_s=ends_in_s, team="limited"), waits, size=2, policy=policy)
+    assert Probes(shot).has_place(waits) is has_place
+    others = snapshot(held("x", ends_in_s=ends_in_s), waits, size=2, policy=policy)
+    assert Probes(others).has_place(waits)
+
+
 @pytest.mark.parametrize(("after_s", "has_place"), [(1800, True), (1801, False)])
 def test_it_has_a_place_if_its_pool_grows_in_time(after_s: int, has_place: bool) -> None:
     waits = refused("a", ago_ms=10 * HOUR_MS)

@@ -296,7 +296,7 @@ class _Pass:
             return
         start = None
         takes = positive(self.state.charged(job))
-        if self._never_fits(job) is None and paused_pool(job, self.snapshot) is None:
+        if self._is_usable(job):
             patient = replace(job, preempts=False)
             if self.probes.may_reserve(job, self._reserved_start_ms(patient)):
                 start = self._reserve(patient, takes, _combination(job.demand))
