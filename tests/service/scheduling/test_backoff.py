@@ -214,6 +214,20 @@ def test_an_accepted_launch_ends_the_row(world: World) -> None:
     assert (pool_record(world).unclear_job, pool_record(world).backoff_since_ms) == ("", 0)
 
 
+def test_a_launch_that_is_found_after_its_answer_was_lost_ends_the_row(world: World) -> None:
+    """Otherwise nobody could preempt in a full pool, where no other launch can end it."""
+    for name in ("a", "b"):
+        world.fleet.faults = world.fleet.faults.with_changes({"lose_answer": {"CreateTrainingJob": 1}})
+        world.submit(name, 1)
+        world.tick()
+    assert pool_record(world).unclear_job
+    world.submit("urgent", 9, ResourceConfig=on(2))
+    for _ in range(5):
+        world.now_s += 60
+        world.tick()
+    assert world.states("a", "b", "urgent") == {"a": "preempted", "b": "preempted", "urgent": "running"}
+
+
 def test_a_job_that_has_to_stop_is_settled_although_its_pool_backs_off(world: World) -> None:
     break_sagemaker(world, P5)
     world.submit("a")

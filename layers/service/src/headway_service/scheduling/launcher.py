@@ -350,6 +350,7 @@ class Launcher:
             attempt, writes = transitions.take_charge(attempt, rogue)
             self._table.write(writes)
         self._confirm(attempt, now_ms)
+        self.backoff.accepted(attempt.demand, self._machine_clock())
 
     def _ask_again(self, attempt: AttemptRecord) -> None:
         not_before_ms = self._machine_clock() + ASK_AGAIN_S * 1000
