@@ -222,10 +222,10 @@ def test_a_launch_that_is_found_after_its_answer_was_lost_ends_the_row(world: Wo
         world.tick()
     assert pool_record(world).unclear_job
     world.submit("urgent", 9, ResourceConfig=on(2))
-    for _ in range(5):
+    for _ in range(3):
         world.now_s += 60
         world.tick()
-    assert world.states("a", "b", "urgent") == {"a": "preempted", "b": "preempted", "urgent": "running"}
+    assert world.states("a", "b") == {"a": "stopping", "b": "stopping"}
 
 
 def test_a_job_that_has_to_stop_is_settled_although_its_pool_backs_off(world: World) -> None:
