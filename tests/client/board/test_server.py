@@ -489,7 +489,7 @@ def test_a_lost_connection_is_reported_and_the_last_picture_stays(
     assert status == 200
     assert picture["error"]
     assert picture["summary"]["waiting"]
-    clock.now_s += 10
+    clock.now_s += 20
     assert browser.get("/api/board")[1]["error"] == ""
 
 
