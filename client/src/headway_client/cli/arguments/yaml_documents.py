@@ -23,7 +23,7 @@ MAX_DEPTH = 20
 _MAX_DIGITS = 3_000
 """Python reads no whole numbers of more than 4,300 digits."""
 
-_MAX_PATH_CHARS = 20_000_000
+MAX_PATH_CHARS = 20_000_000
 """Of the paths of all values, which are kept for their lines: long keys around many values would fill the memory."""
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)", re.ASCII)
@@ -176,7 +176,7 @@ class _Reading:
 
     def _keep_line(self, path: str, line: int) -> None:
         self._path_chars += len(path)
-        if self._path_chars > _MAX_PATH_CHARS:
+        if self._path_chars > MAX_PATH_CHARS:
             raise self._wrong(line, "has too many values below long keys; use shorter keys")
         self.lines[path] = line
 
