@@ -12,6 +12,7 @@ import pytest
 
 from headway_client.board.web.link_file import LinkFile
 
+ROOT = Path(__file__).parents[3]
 URL = "http://127.0.0.1:8000/#token=abc"
 
 
@@ -61,3 +62,12 @@ def test_what_somebody_has_placed_there_is_not_written_to(monkeypatch: pytest.Mo
     with pytest.raises(FileExistsError):
         LinkFile(URL)
     assert (tmp_path / "target").read_text() == ""
+
+
+def test_no_browser_is_opened_but_with_this_file() -> None:
+    sources = [path for part in ("client", "sandbox") for path in (ROOT / part / "src").rglob("*.py")]
+    found = [path.name for path in sources if "webbrowser.open" in path.read_text(encoding="utf-8")]
+    # Both hand it to `BoardServer.open`.
+    assert found == ["board.py", "board.py"]
+    calls = [path for path in sources if "webbrowser.open(" in path.read_text(encoding="utf-8")]
+    assert calls == []

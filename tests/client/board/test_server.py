@@ -270,7 +270,7 @@ ELSEWHERE = [
     "/nothing", "/../board.py", "/api", "/api/config", "/api/capacity", "/api/dead-letters", "/api/jobs/..",
     "/api/jobs/a%2Fb", "/api/jobs/first/logs", "/api/jobs/first/figures?x=1", "/api/jobs/a%2Fb/figures", "/api/figures",
     "/api/jobs?owner=x", "/api/jobs/first?x=1", "/api/openapi.json", "/pages/board.js", "//evil.example", "//[",
-    "//[/api/jobs",
+    "//[/api/jobs", "http://[", "http://[/api/board",
 ]  # fmt: skip
 
 

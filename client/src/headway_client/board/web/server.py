@@ -97,16 +97,16 @@ class BoardServer:
         return self.gate.url
 
     def open(self, browse: Callable[[str], bool]) -> bool:
-        """Lead a browser to the board, and return whether there is one.
+        """Lead a browser to the board, and return whether one was opened.
 
         Args:
             browse: opens an address in a browser. Others may see the address: it is that of a file with the link, which
                 is there until the link is used.
-
-        Raises:
-            OSError: the file can't be written.
         """
-        self._link_file = LinkFile(self.url)
+        try:
+            self._link_file = LinkFile(self.url)
+        except OSError:
+            return False
         return browse(self._link_file.address)
 
     def _remove_link_file(self) -> None:

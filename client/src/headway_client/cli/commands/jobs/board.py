@@ -16,7 +16,6 @@ from headway_client.cli.interruption import UNCHANGED
 from headway_client.errors import UsageError
 
 if TYPE_CHECKING:
-    from headway_client.board.web.server import BoardServer
     from headway_client.http.api import HeadwayApi
 
 _READ_TIMEOUT_S = 15.0
@@ -61,18 +60,11 @@ def _serve(common: CommonOptions, *, port: int, allow_changes: bool, opens: bool
         raise UsageError(f"The board can't listen on port {port} of this machine: {error.strerror}.") from error
     print(f"The board is at {server.url}\nThe link works once. Ctrl-C ends the board.", flush=True)
     try:
-        if opens and not _is_opened(server):
+        if opens and not server.open(webbrowser.open):
             print("No browser was opened: open the link in one on this machine.", flush=True)
         server.serve()
     finally:
         server.close()
-
-
-def _is_opened(server: BoardServer) -> bool:
-    try:
-        return server.open(webbrowser.open)
-    except OSError:
-        return False
 
 
 def _show_in_terminal(common: CommonOptions) -> None:
