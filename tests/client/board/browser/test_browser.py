@@ -479,7 +479,7 @@ def test_another_browser_that_knows_the_address_or_the_used_link_reads_nothing(
     for address, told in ((board.url, "used already"), (origin_of(board), "Open the link")):
         other = context.new_page()
         answers: list[Response] = []
-        other.on("response", answers.append)
+        other.on("response", lambda each, kept=answers: kept.append(each))
         other.goto(address)
         expect(other.get_by_text(told).first).to_be_visible()
         expect(other.locator("#state")).to_contain_text("Open the link")
