@@ -49,7 +49,9 @@ class HeadwayExecutor(AsyncBaseExecutor):  # type: ignore[misc]  # Covalent has 
     Args:
         image: The training image; its Python has to be that of the workflow (3.11 for 3.11).
         role_arn: The role of the training jobs.
-        s3_uri: Where tasks and results are kept. Who may write there runs code where Covalent runs.
+        s3_uri: Where tasks and results are kept, as pickles that are not signed. Who may write there runs code where
+            Covalent runs, with its user's rights, and in the training jobs, with their role: let nobody write there but
+            this user and that role.
         instance_type: The type of the instance.
         volume_gb: The size of its volume, GB.
         max_runtime_s: The longest time of an attempt, s.

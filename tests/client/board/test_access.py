@@ -6,45 +6,67 @@ from collections.abc import Mapping
 
 import pytest
 
-from headway_client.board.web.access import CHANGE_HEADER, CHANGE_VALUE, Gate, Refused
+from headway_client.board.web.access import SECRET_HEADER, Gate, Refused
 
 OWN = {"Host": "127.0.0.1:8000"}
+PAGE = {**OWN, "Origin": "http://127.0.0.1:8000"}
+
+
+def token_of(gate: Gate) -> str:
+    return gate.url.partition("#token=")[2]
 
 
 def opened(*, allow_changes: bool = True) -> tuple[Gate, dict[str, str]]:
     """A gate, and the headers of a page that was opened by its link."""
     gate = Gate(8000, allow_changes=allow_changes)
-    cookie = gate.exchange(OWN, gate.url.partition("token=")[2])
-    headers = {**OWN, "Cookie": cookie.partition(";")[0]}
-    return gate, {**headers, "Origin": "http://127.0.0.1:8000", CHANGE_HEADER: CHANGE_VALUE}
+    return gate, {**PAGE, SECRET_HEADER: gate.exchange(PAGE, token_of(gate))}
 
 
-def test_the_cookie_is_strict_and_no_script_reads_it() -> None:
+def test_the_token_is_in_the_fragment_which_no_server_gets() -> None:
     gate = Gate(8000, allow_changes=False)
-    name, *attributes = gate.exchange(OWN, gate.url.partition("token=")[2]).split("; ")
-    assert set(attributes) == {"HttpOnly", "SameSite=Strict", "Path=/"}
-    assert gate.url.partition("token=")[2] not in name
+    assert gate.url.startswith("http://127.0.0.1:8000/#token=")
+    assert len(token_of(gate)) >= 43
 
 
 def test_a_token_works_once_and_a_wrong_one_uses_up_nothing() -> None:
-    gate = Gate(8000, allow_changes=False)
-    token = gate.url.partition("token=")[2]
-    for wrong in ("", "x", token + "x"):
+    exchanged: list[bool] = []
+    gate = Gate(8000, allow_changes=False, on_exchange=lambda: exchanged.append(True))
+    token = token_of(gate)
+    for wrong in ("", "x", token + "x", token[:-1], "\ud800", token[:-1] + "\u0661"):
         with pytest.raises(Refused):
-            gate.exchange(OWN, wrong)
-    assert gate.exchange(OWN, token)
+            gate.exchange(PAGE, wrong)
+    assert exchanged == []
+    assert gate.exchange(PAGE, token) not in gate.url
+    assert exchanged == [True]
     with pytest.raises(Refused, match="used already"):
-        gate.exchange(OWN, token)
+        gate.exchange(PAGE, token)
+    assert exchanged == [True]
 
 
-def test_two_boards_have_other_tokens_and_names_of_cookies() -> None:
-    assert Gate(8000, allow_changes=False).url != Gate(8000, allow_changes=False).url
-    names = []
-    for port in (8000, 8001):
-        gate = Gate(port, allow_changes=False)
-        cookie = gate.exchange({"Host": f"127.0.0.1:{port}"}, gate.url.partition("token=")[2])
-        names.append(cookie.partition("=")[0])
-    assert len(set(names)) == 2
+def test_two_boards_have_other_tokens_and_secrets() -> None:
+    (first, headers), (second, others) = opened(), opened()
+    assert first.url != second.url
+    assert headers[SECRET_HEADER] != others[SECRET_HEADER]
+    assert not _allows(first.require_reader, others)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"Host": "evil.example:8000"},
+        {"Origin": None},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:8001"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ],
+)
+def test_a_link_is_exchanged_for_the_boards_own_page_only(wrong: Mapping[str, str | None]) -> None:
+    gate = Gate(8000, allow_changes=True)
+    asked = {name: value for name, value in {**PAGE, **wrong}.items() if value is not None}
+    with pytest.raises(Refused):
+        gate.exchange(asked, token_of(gate))
+    assert gate.exchange(PAGE, token_of(gate))
 
 
 CHANGED: list[tuple[str, Mapping[str, str | None], bool, bool]] = [
@@ -61,12 +83,10 @@ CHANGED: list[tuple[str, Mapping[str, str | None], bool, bool]] = [
     ("another site", {"Sec-Fetch-Site": "cross-site"}, False, False),
     ("the same site", {"Sec-Fetch-Site": "same-site"}, False, False),
     ("the same origin", {"Sec-Fetch-Site": "same-origin"}, True, True),
-    ("no cookie", {"Cookie": None}, False, False),
-    ("a wrong cookie", {"Cookie": "headway-board-8000=x"}, False, False),
-    ("a cookie of another board", {"Cookie": "headway-board-8001=x"}, False, False),
-    ("a malformed cookie", {"Cookie": "\x00=;;=,"}, False, False),
-    ("no header of changes", {CHANGE_HEADER: None}, True, False),
-    ("a wrong header of changes", {CHANGE_HEADER: "x"}, True, False),
+    ("no secret", {SECRET_HEADER: None}, False, False),
+    ("an empty secret", {SECRET_HEADER: ""}, False, False),
+    ("a wrong secret", {SECRET_HEADER: "x"}, False, False),
+    ("a secret that is no ASCII", {SECRET_HEADER: "\xff"}, False, False),
 ]
 
 
@@ -85,16 +105,19 @@ def test_a_read_only_board_changes_nothing() -> None:
         gate.require_changer(headers)
 
 
-def test_the_token_of_the_link_is_no_cookie() -> None:
-    gate = Gate(8000, allow_changes=True)
-    token = gate.url.partition("token=")[2]
-    assert not _allows(gate.require_reader, {**OWN, "Cookie": f"headway-board-8000={token}"})
+def test_a_secret_is_no_cookie_and_the_token_is_no_secret() -> None:
+    gate, headers = opened()
+    secret = headers.pop(SECRET_HEADER)
+    for name in (SECRET_HEADER, "headway-board-8000"):
+        assert not _allows(gate.require_reader, {**headers, "Cookie": f"{name}={secret}"})
+    fresh = Gate(8000, allow_changes=True)
+    assert not _allows(fresh.require_reader, {**PAGE, SECRET_HEADER: token_of(fresh)})
 
 
-def test_a_link_is_not_exchanged_under_another_name_of_the_host() -> None:
-    gate = Gate(8000, allow_changes=True)
-    with pytest.raises(Refused):
-        gate.exchange({"Host": "evil.example:8000"}, gate.url.partition("token=")[2])
+def test_anything_but_the_host_matters_not_for_what_is_the_same_for_everybody() -> None:
+    gate = Gate(8000, allow_changes=False)
+    assert _allows(gate.require_own_host, {**OWN, "Sec-Fetch-Site": "cross-site"})
+    assert not _allows(gate.require_own_host, {"Host": "evil.example:8000"})
 
 
 def _allows(check: object, headers: Mapping[str, str]) -> bool:

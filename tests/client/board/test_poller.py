@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway_client.board.poller import MAX_BACKOFF_S, Poller
-from headway_client.errors import ClientError, NotReachableError
+from headway_client.errors import BusyError, ClientError, NotReachableError
 from headway_client.models import Summary
 from tests.client.board.builders import ScriptedQueue
 
@@ -114,7 +114,7 @@ def test_a_summary_that_is_known_is_kept_and_a_new_one_is_handed_on() -> None:
 
 def test_after_an_error_the_last_picture_stays_and_the_intervals_grow() -> None:
     queue, clock = ScriptedQueue(), Clock()
-    poller = Poller(queue, clock=clock)
+    poller = Poller(queue, clock=clock, jitter=lambda: 1.0)
     known = poller.poll().summary
     queue.error = NotReachableError("gone")
     times: list[float] = []
@@ -133,6 +133,47 @@ def test_after_an_error_the_last_picture_stays_and_the_intervals_grow() -> None:
     queue.error = None
     clock.now_s += MAX_BACKOFF_S
     assert (poller.poll().error, poller.poll().age_s) == ("", 0)
+
+
+@pytest.mark.parametrize(("jitter", "pauses"), [(0, [10, 20, 30, 30]), (0.5, [15, 30, 45, 45]), (1, [20, 40, 60, 60])])
+def test_boards_that_fail_together_call_again_at_different_times(jitter: float, pauses: list[float]) -> None:
+    queue, clock = ScriptedQueue(), Clock()
+    poller = Poller(queue, clock=clock, jitter=lambda: jitter)
+    queue.error = NotReachableError("gone")
+    times: list[float] = []
+    while len(times) <= len(pauses):
+        before = len(queue.calls)
+        poller.poll()
+        times += [clock.now_s] * (len(queue.calls) - before)
+        clock.now_s += 1
+    assert [later - earlier for earlier, later in itertools.pairwise(times)] == pauses
+
+
+@pytest.mark.parametrize(("jitter", "pause_s"), [(0.0, 60), (0.5, 90), (1.0, 120)])
+def test_forecasts_that_are_refused_together_are_asked_for_at_different_times(jitter: float, pause_s: float) -> None:
+    queue, clock = ScriptedQueue(), Clock()
+    poller = Poller(queue, clock=clock, jitter=lambda: jitter)
+    poller.poll()
+    queue.error = BusyError("too many", status=429)
+    poller.poll()
+    queue.error = None
+    while queue.calls.count("forecast") < 2:
+        clock.now_s += 1
+        poller.poll()
+    # A second later, as a summary is due then, too.
+    assert clock.now_s == pause_s + 1
+
+
+def test_a_board_survives_an_outage_of_days() -> None:
+    queue, clock = ScriptedQueue(), Clock()
+    poller = Poller(queue, clock=clock)
+    queue.error = NotReachableError("gone")
+    for _ in range(1100):
+        poller.poll()
+        clock.now_s += MAX_BACKOFF_S
+    assert len(queue.calls) == 1100
+    queue.error = None
+    assert poller.poll().error == ""
 
 
 def test_a_change_makes_the_next_summary_due() -> None:

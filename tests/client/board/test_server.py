@@ -10,11 +10,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from headway_client.board.web.access import CHANGE_HEADER, CHANGE_VALUE
+from headway_client.board.web.access import SECRET_HEADER
 from headway_client.board.web.server import AGE_HEADER, BoardServer
 from headway_client.errors import NotAllowedError
 from headway_client.http.api import HeadwayApi
@@ -23,7 +25,7 @@ from tests.client.fakes.server import ContractServer, Fault
 
 
 class Browser:
-    """A browser: keeps the cookie, and sends what browsers send.
+    """A browser: keeps the secret, and sends what browsers and pages send.
 
     Args:
         server: the board's server.
@@ -31,21 +33,21 @@ class Browser:
 
     def __init__(self, server: BoardServer) -> None:
         self.server = server
-        self.origin, _, self.link = server.url.partition("/?")
+        self.origin, _, self.token = server.url.partition("/#token=")
         self.host = self.origin.removeprefix("http://")
-        self.cookie = ""
+        self.secret: str | None = None
 
-    def open(self) -> http.client.HTTPResponse:
-        response, _ = self.send("GET", f"/?{self.link}")
-        self.cookie = (response.headers["Set-Cookie"] or "").partition(";")[0]
-        return response
+    def open(self) -> int:
+        status, answer = self.change("/api/session", {"token": self.token})
+        self.secret = answer.get("secret")
+        return status
 
     def send(
         self, method: str, path: str, body: bytes | None = None, /, **headers: Any
     ) -> tuple[http.client.HTTPResponse, bytes]:
         sent = {
             "Host": self.host,
-            "Cookie": self.cookie,
+            SECRET_HEADER: self.secret,
             **{name.replace("_", "-"): each for name, each in headers.items()},
         }
         connection = http.client.HTTPConnection(self.host, timeout=10)
@@ -70,7 +72,6 @@ class Browser:
         content = None if body is None else json.dumps(body).encode()
         own: dict[str, str | None] = {
             "Origin": self.origin,
-            CHANGE_HEADER: CHANGE_VALUE,
             "Content-Type": "application/json" if body is not None else None,
         }
         response, answer = self.send("POST", path, content, **{**own, **headers})
@@ -121,19 +122,68 @@ def browser(queue: ContractServer, api: HeadwayApi, clock: Clock) -> Iterator[Br
         yield opened
 
 
-def test_the_link_becomes_a_cookie_and_leaves_the_address(browser: Browser) -> None:
+def test_the_link_becomes_a_secret_once(browser: Browser) -> None:
     with serving(browser.server._calls._api) as other:  # type: ignore[arg-type]
-        response = other.open()
-        assert (response.status, response.headers["Location"]) == (303, "/")
-        assert "SameSite=Strict" in response.headers["Set-Cookie"]
-        assert "HttpOnly" in response.headers["Set-Cookie"]
-        assert other.open().status == 403
+        assert other.get("/api/board")[0] == 403
+        assert other.open() == 200
+        assert other.get("/api/board")[0] == 200
+        assert other.open() == 403
 
 
-def test_the_pages_and_the_picture_are_served(browser: Browser) -> None:
-    for path in ("/", "/board.css", "/board.js", "/dom.js", "/job.js", "/pages.js", "/timeline.js"):
-        response, content = browser.send("GET", path)
+def test_the_file_with_the_link_is_there_until_the_link_is_used(browser: Browser) -> None:
+    with serving(browser.server._calls._api) as other:  # type: ignore[arg-type]
+        addresses: list[str] = []
+
+        def browse(address: str) -> bool:
+            addresses.append(address)
+            return True
+
+        assert other.server.open(browse)
+        folder = Path(urlsplit(addresses[0]).path).parent
+        assert other.change("/api/session", {"token": "wrong"})[0] == 403
+        assert folder.exists()
+        assert other.open() == 200
+        assert not folder.exists()
+
+
+@pytest.mark.parametrize("body", [None, {}, {"token": 1}, {"token": None}, ["x"], {"token": "x", "more": 1}])
+def test_a_body_without_a_token_is_refused(browser: Browser, body: Any) -> None:
+    status, answer = browser.change("/api/session", body)
+    assert status == 400
+    assert "token" in answer["error"]
+
+
+PAGES = ("/", "/board.css", "/board.js", "/dom.js", "/job.js", "/pages.js", "/session.js", "/timeline.js")
+
+
+def test_the_pages_are_served_to_everybody_and_have_no_secret(browser: Browser) -> None:
+    assert browser.secret
+    for path in PAGES:
+        response, content = browser.send("GET", path, **{SECRET_HEADER: None, "Sec-Fetch-Site": "cross-site"})
         assert (response.status, bool(content)) == (200, True)
+        for secret in (browser.secret, browser.token):
+            assert secret.encode() not in content
+            assert secret not in str(response.headers)
+        assert browser.send("GET", path, Host="evil.example")[0].status == 421
+
+
+def test_no_response_sets_a_cookie_and_no_cookie_is_worth_anything(browser: Browser, queue: ContractServer) -> None:
+    with serving(browser.server._calls._api) as other:  # type: ignore[arg-type]
+        response, content = other.send(
+            "POST", "/api/session", json.dumps({"token": other.token}).encode(),
+            **{"Origin": other.origin, "Content-Type": "application/json"},
+        )  # fmt: skip
+        assert response.status == 200
+        assert response.headers["Set-Cookie"] is None
+        secret = json.loads(content)["secret"]
+        before = len(queue.received)
+        port = other.host.partition(":")[2]
+        for name in (f"headway-board-{port}", SECRET_HEADER, "secret"):
+            assert other.send("GET", "/api/board", Cookie=f"{name}={secret}")[0].status == 403
+        assert len(queue.received) == before
+
+
+def test_the_picture_is_served(browser: Browser) -> None:
     status, picture = browser.get("/api/board")
     assert status == 200
     assert [each["jobName"] for each in picture["summary"]["waiting"]] == ["first"]
@@ -156,15 +206,14 @@ def test_every_response_forbids_what_the_pages_do_not_need(browser: Browser) -> 
 WRONG = [
     ("another host", {"Host": "evil.example"}, 421),
     ("another origin", {"Origin": "http://evil.example"}, 403),
-    ("no cookie", {"Cookie": None}, 403),
-    ("a wrong cookie", {"Cookie": "headway-board=x"}, 403),
+    ("no secret", {SECRET_HEADER: None}, 403),
+    ("a wrong secret", {SECRET_HEADER: "x"}, 403),
+    ("a secret that is no ASCII", {SECRET_HEADER: "\xff"}, 403),
     ("another site", {"Sec-Fetch-Site": "cross-site"}, 403),
 ]
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/board.js", "/api/board", "/api/timeline", "/api/jobs/first", "/api/jobs/trains/figures"]
-)
+@pytest.mark.parametrize("path", ["/api/board", "/api/timeline", "/api/jobs/first", "/api/jobs/trains/figures"])
 @pytest.mark.parametrize(("headers", "status"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
 def test_a_stranger_reads_nothing_and_causes_no_call(
     browser: Browser, queue: ContractServer, path: str, headers: dict[str, str | None], status: int
@@ -194,8 +243,7 @@ def test_a_change_of_its_own_page_is_made_with_the_users_signature(
 STRANGE = [
     *WRONG,
     ("no origin", {"Origin": None}, 403),
-    ("no header of its own", {CHANGE_HEADER: None}, 403),
-    ("a form", {CHANGE_HEADER: None, "Content-Type": "application/x-www-form-urlencoded"}, 403),
+    ("a form", {SECRET_HEADER: None, "Content-Type": "application/x-www-form-urlencoded"}, 403),
 ]
 
 
@@ -221,7 +269,8 @@ def test_a_read_only_board_changes_nothing(queue: ContractServer, api: HeadwayAp
 ELSEWHERE = [
     "/nothing", "/../board.py", "/api", "/api/config", "/api/capacity", "/api/dead-letters", "/api/jobs/..",
     "/api/jobs/a%2Fb", "/api/jobs/first/logs", "/api/jobs/first/figures?x=1", "/api/jobs/a%2Fb/figures", "/api/figures",
-    "/api/jobs?owner=x", "/api/jobs/first?x=1", "/api/openapi.json", "/pages/board.js", "//evil.example",
+    "/api/jobs?owner=x", "/api/jobs/first?x=1", "/api/openapi.json", "/pages/board.js", "//evil.example", "//[",
+    "//[/api/jobs", "http://[", "http://[/api/board",
 ]  # fmt: skip
 
 
@@ -262,12 +311,37 @@ def test_no_other_method_is_answered(browser: Browser, queue: ContractServer, me
     assert len(queue.received) == before
 
 
-def test_a_body_that_is_no_json_is_refused(browser: Browser) -> None:
-    own: dict[str, str | None] = {"Origin": browser.origin, CHANGE_HEADER: CHANGE_VALUE}
-    wrong = [(b"{", "application/json", 400), (b"{}", "text/plain", 415)]
-    for body, kind, status in wrong:
-        response, _ = browser.send("POST", "/api/jobs/first/priority", body, **own, Content_Type=kind)
-        assert response.status == status
+NO_BODIES = [
+    (b"{", "application/json", 400, "is no JSON"),
+    (b"\xff", "application/json", 400, "is no JSON"),
+    (b"[" * 1000, "application/json", 400, "nested more than"),
+    (b'{"priority":' + b"[" * 400 + b"]" * 400 + b"}", "application/json", 400, "nested more than"),
+    (b'{"a":' * 199 + b"1" + b"}" * 4, "application/json", 400, "is no JSON"),
+    (b"1" * 1000, "application/json", 404, "no such change"),
+    (b"{}", "text/plain", 415, "has to be JSON"),
+]
+
+
+@pytest.mark.parametrize(("body", "kind", "status", "told"), NO_BODIES)
+@pytest.mark.parametrize("path", ["/api/jobs/first/priority", "/api/session"])
+def test_a_body_that_is_no_json_is_refused_without_a_traceback(
+    browser: Browser, capfd: pytest.CaptureFixture[str], path: str, body: bytes, kind: str, status: int, told: str
+) -> None:
+    if path == "/api/session" and status == 404:
+        status, told = 400, "token"
+    response, content = browser.send("POST", path, body, Origin=browser.origin, Content_Type=kind)
+    assert response.status == status
+    assert told in json.loads(content)["error"]
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "1e3", "x", "", "1001"])
+def test_a_length_that_is_none_or_too_large_is_refused_without_a_traceback(
+    browser: Browser, capfd: pytest.CaptureFixture[str], length: str
+) -> None:
+    response, _ = browser.send("POST", "/api/jobs/first/hold", Origin=browser.origin, Content_Length=length)
+    assert response.status == 413
+    assert capfd.readouterr().err == ""
 
 
 def test_all_tabs_share_one_poller_and_a_minute_has_few_calls(
@@ -415,7 +489,7 @@ def test_a_lost_connection_is_reported_and_the_last_picture_stays(
     assert status == 200
     assert picture["error"]
     assert picture["summary"]["waiting"]
-    clock.now_s += 10
+    clock.now_s += 20
     assert browser.get("/api/board")[1]["error"] == ""
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from botocore.exceptions import ParamValidationError
 
 from headway.attempt_digest import digest_of
+from headway_client.botocore_hooks import list_response
 from headway_client.botocore_hooks.attach import attach
 from headway_client.http.api import HeadwayApi
 from tests.client.fakes.aws_stub import AwsStub, training_job
@@ -139,6 +141,11 @@ def test_a_listing_requests_at_most_a_thousand_jobs(
 
     assert names(client.list_training_jobs()) == ["job0", "job1", "job2"]
     assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{", "5", "[1]"])
+def test_a_token_that_is_damaged_is_none(text: str):
+    assert list_response._read_token(f"headway:{base64.urlsafe_b64encode(text.encode()).decode()}") is None
 
 
 @pytest.mark.parametrize("parameters", [{"MaxResults": "x"}, {"CreationTimeAfter": "never"}, {"NextToken": 5}], ids=str)

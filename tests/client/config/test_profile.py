@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from headway_client.config import sandbox_state
-from headway_client.config.profile import Connection, is_loopback, resolve_connection
+from headway_client.config.loopback import is_loopback
+from headway_client.config.profile import Connection, resolve_connection
 from headway_client.errors import NotAllowedError, ProfileError, UsageError
 
 FILE = """
@@ -181,6 +182,9 @@ def test_an_invalid_endpoint_is_refused(endpoint: str, words: str):
     [
         ("\ndefault = prod", "not valid TOML: .*line 2, column 11"),
         ('defualt = "x"', "`defualt` is not a known key.*default, profiles"),
+        (f"x = {'[' * 10_000}", "not valid TOML"),
+        (f"x = {'9' * 5000}", "not valid TOML"),
+        (f"profiles.{'a.' * 2000}x = 1", "has to be a non-empty string|is not a known key|not valid TOML"),
         ("profiles = 5", "`profiles` has to be tables"),
         ("[profiles]\nprod = 5", r"\[profiles.prod\] has to be a table"),
         ('[profiles.prod]\nendpiont = "x"', r"\[profiles.prod\] `endpiont`.*endpoint, region"),
@@ -263,23 +267,55 @@ def test_a_profile_of_ones_own_may_be_called_sandbox(tmp_path: Path):
     assert resolve(folder=tmp_path, profile="sandbox").endpoint == "https://queue.example.com/v1"
 
 
-def test_a_sandbox_of_another_user_is_used_only_if_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    write_state(tmp_path)
+def test_a_sandbox_of_another_user_is_never_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = write_state(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
 
     with pytest.raises(UsageError, match="The endpoint of the queue is not configured"):
         resolve(folder=tmp_path)
-    assert resolve(folder=tmp_path, profile="sandbox").endpoint == STATE["endpoint"]
+    with pytest.raises(ProfileError, match=r"belongs to another user.*headway sandbox up") as caught:
+        resolve(folder=tmp_path, profile="sandbox")
+    assert str(path) in caught.value.message
 
 
-def test_a_sandbox_file_names_only_this_machine(tmp_path: Path):
-    write_state(tmp_path, endpoint="https://queue.example.com/v1")
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+@pytest.mark.parametrize("named", [None, "sandbox"])
+def test_a_sandbox_file_that_others_can_change_is_refused(tmp_path: Path, mode: int, named: str | None):
+    path = write_state(tmp_path)
+    path.chmod(mode)
 
-    with pytest.raises(ProfileError, match="accepted only for a sandbox"):
-        resolve(folder=tmp_path)
+    with pytest.raises(ProfileError, match=f"can be changed by other users.*chmod go-w {path}"):
+        resolve(folder=tmp_path, profile=named)
+    path.chmod(mode & 0o755)
+    assert resolve(folder=tmp_path, profile=named).endpoint == STATE["endpoint"]
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"endpoint": "http://127.0.0.1/v1"}', "\xff"])
+@pytest.mark.parametrize("key", ["endpoint", "aws_endpoint"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://queue.example.com/v1",
+        "http://10.0.0.1:4566",
+        "http://127.0.0.1@evil.example",
+        "http://127.0.0.1.evil.example",
+        "http://[",
+        "evil.example",
+        "http://0.0.0.0:4566",
+    ],
+)
+@pytest.mark.parametrize("named", [None, "sandbox"])
+def test_a_sandbox_file_names_only_this_machine(tmp_path: Path, key: str, url: str, named: str | None):
+    path = write_state(tmp_path, **{key: url})
+
+    with pytest.raises(ProfileError, match=f"`{key}` is .*a sandbox is on this machine") as caught:
+        resolve(folder=tmp_path, profile=named)
+    assert str(path) in caught.value.message
+    assert url in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{", '{"endpoint": "http://127.0.0.1/v1"}', "\xff", "[" * 100_000, " " * 2_000_000 + "{}"]
+)
 def test_a_broken_sandbox_file_is_reported_with_the_fix(tmp_path: Path, content: str):
     write_state(tmp_path).write_text(content, encoding="latin-1")
 

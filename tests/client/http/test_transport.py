@@ -295,12 +295,28 @@ def test_a_too_slow_answer_times_out(server: ContractServer):
     assert len(server.received) == 2
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b'{"pools"'])
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"\xff", b'{"pools"', b"[" * 100_000, b"[" * 500 + b"]" * 500, b"1" * 5000]
+)
 def test_an_answer_without_json_is_reported(api: HeadwayApi, server: ContractServer, body: bytes):
     server.fail(Fault(status=200, body=body))
 
-    with pytest.raises(ServerFaultError, match="no JSON"):
+    with pytest.raises(ServerFaultError, match=r"what it sent is (no JSON|nested more than)"):
         api.capacity()
+
+
+def test_a_refusal_that_is_nested_too_deeply_is_still_one(api: HeadwayApi, server: ContractServer):
+    server.fail(Fault(status=400, body=b"[" * 100_000))
+
+    with pytest.raises(NotReachableError, match="status 400, but not as Headway"):
+        api.capacity()
+
+
+@pytest.mark.parametrize(
+    "date", ["Mon, 01 Jan 99999999999999999999999 00:00:00 GMT", "Mon, 01 Jan 2020 00:00:00 +99999999999999999999", "x"]
+)
+def test_a_date_that_is_none_is_no_skew_of_the_clock(date: str):
+    assert transport._clock_skew_s(date) is None
 
 
 def test_a_closed_port_is_not_reachable():

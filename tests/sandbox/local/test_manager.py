@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import socket
 import subprocess
@@ -75,6 +76,22 @@ def test_only_the_user_can_enter_the_state_directory(tmp_path: Path, monkeypatch
     folder.mkdir(mode=0o755)
     start_without_server(folder, monkeypatch)
     assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o077])
+def test_nobody_else_can_read_or_change_the_state_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    info = manager.SandboxInfo(
+        endpoint="http://127.0.0.1:4566/v1", aws_endpoint="http://127.0.0.1:4566", port=4566, pid=42, region="r",
+        account="123456789012", access_key="test", secret_key="test", role_arn="", bucket="", speed=1.0, stack="s",
+    )  # fmt: skip
+    before = os.umask(umask)
+    try:
+        (tmp_path / "sandbox.json.tmp").write_text("left by a start that was killed")
+        manager._write(tmp_path, info)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "sandbox.json").stat().st_mode & 0o777 == 0o600
+    assert manager._read(tmp_path) == info
 
 
 @pytest.mark.parametrize("folder", [None, "calls"])

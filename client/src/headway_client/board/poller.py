@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +24,7 @@ FORECAST_EVERY_S = 60.0
 """Interval of forecasts while somebody looks. A forecast takes the queue about a second."""
 
 MAX_BACKOFF_S = 60.0
-"""Longest interval after errors, which doubles with each of them."""
+"""Longest interval after errors. It doubles with each of them, and a random part of up to a half is left out."""
 
 
 class Queue(Protocol):
@@ -64,6 +66,8 @@ class Poller:
         queue: the queue. One call should make one request: retries are the poller's own.
         clock: seconds that only increase.
         on_summary: called with each new summary and the queue's time.
+        jitter: a random number from 0 to 1. Boards that were refused together, as they all began to call at the same
+            time, call at different times from then on.
 
     Attributes:
         reads: limits all other reads of the board.
@@ -75,18 +79,21 @@ class Poller:
         *,
         clock: Callable[[], float] = time.monotonic,
         on_summary: Callable[[Summary, float], None] | None = None,
+        jitter: Callable[[], float] = random.random,
     ) -> None:
         self._queue = queue
         self._clock = clock
         self._budget = CallBudget(MAX_POLLS, clock=clock)
         self.reads = CallBudget(MAX_READS, clock=clock)
         self._on_summary = on_summary
+        self._jitter = jitter
         self._view = View()
         self._called_s: float | None = None
         self._answered_s: float | None = None
-        self._forecast_s: float | None = None
+        self._forecast_due_s = -math.inf
         self._is_refreshed = False
-        self._failures = 0
+        self._backoff_s = 0.0
+        self._pause_s = 0.0
         self._lock = threading.Lock()
 
     def poll(self, *, hidden: bool = False) -> View:
@@ -121,15 +128,13 @@ class Poller:
     def _is_due(self, *, hidden: bool) -> bool:
         if self._called_s is None or self._is_refreshed:
             return True
-        every_s = HIDDEN_EVERY_S if hidden else VISIBLE_EVERY_S
-        if self._failures:
-            every_s = max(every_s, min(MAX_BACKOFF_S, VISIBLE_EVERY_S * 2.0 ** (self._failures - 1)))
+        every_s = max(HIDDEN_EVERY_S if hidden else VISIBLE_EVERY_S, self._pause_s)
         return self._clock() - self._called_s >= every_s
 
     def _forecast_is_due(self, *, hidden: bool) -> bool:
-        if hidden or self._failures or self._view.summary is None or not self._view.summary.waiting:
+        if hidden or self._backoff_s or self._view.summary is None or not self._view.summary.waiting:
             return False
-        return self._forecast_s is None or self._clock() - self._forecast_s >= FORECAST_EVERY_S
+        return self._clock() >= self._forecast_due_s
 
     def _read(self) -> None:
         self._called_s = self._clock()
@@ -138,19 +143,24 @@ class Poller:
         try:
             found = self._queue.summary(known.version if known is not None else None)
         except ClientError as error:
-            self._failures += 1
+            self._backoff_s = min(MAX_BACKOFF_S, 2 * max(self._backoff_s, VISIBLE_EVERY_S))
+            self._pause_s = self._spread(self._backoff_s)
             self._view = replace(self._view, error=str(error))
             return
-        self._failures = 0
+        self._backoff_s = self._pause_s = 0.0
         self._answered_s = self._clock()
         self._view = replace(self._view, summary=found or known, read_s=self._queue.now_s(), error="")
         if found is not None and self._on_summary is not None:
             self._on_summary(found, self._view.read_s)
 
     def _read_forecast(self) -> None:
-        self._forecast_s = self._clock()
+        self._forecast_due_s = self._clock() + FORECAST_EVERY_S
         try:
             self._view = replace(self._view, forecast=self._queue.forecast())
         except ClientError as error:
+            self._forecast_due_s = self._clock() + self._spread(2 * FORECAST_EVERY_S)
             # A caller may have the right to see the summary only.
             self._view = replace(self._view, error="" if self._view.summary else str(error))
+
+    def _spread(self, pause_s: float) -> float:
+        return pause_s / 2 * (1 + self._jitter())

@@ -17,6 +17,7 @@ from typing import Any
 from botocore.utils import parse_to_aware_datetime
 
 from headway.attempt_digest import digest_in, digest_of
+from headway_client import json_text
 from headway_client.botocore_hooks import describe_response
 from headway_client.botocore_hooks.arns import arn_of
 from headway_client.models import Job
@@ -152,7 +153,7 @@ def _read_token(token: object) -> SortKey | None:
     if not isinstance(token, str) or not is_own_token(token):
         return None
     try:
-        value, name = json.loads(base64.urlsafe_b64decode(token.removeprefix(_MARK)))
+        value, name = json_text.decode(base64.urlsafe_b64decode(token.removeprefix(_MARK)))
     except (binascii.Error, ValueError, TypeError):
         return None
     return str(value), str(name)

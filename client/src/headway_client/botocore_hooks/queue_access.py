@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from botocore.exceptions import NoCredentialsError
 
 from headway_client.botocore_hooks.job_cache import QueueJobs
-from headway_client.config.profile import Connection, is_loopback
+from headway_client.config.loopback import is_loopback
+from headway_client.config.profile import Connection
 from headway_client.http.api import HeadwayApi
 from headway_client.ttl_cache import TtlCache
 

@@ -21,7 +21,8 @@ from requests.utils import get_environ_proxies, select_proxy
 
 from headway_client import __version__
 from headway_client.cli.exit_codes import EXIT_NOT_REACHABLE, EXIT_OK, exit_code_of
-from headway_client.config.profile import Connection, is_loopback, resolve_connection
+from headway_client.config.loopback import is_loopback
+from headway_client.config.profile import Connection, resolve_connection
 from headway_client.errors import ClientError
 from headway_client.http import transport
 from headway_client.http.api import HeadwayApi

@@ -14,7 +14,6 @@ the current checkout is used. The file is TOML, by default ``~/.config/headway/c
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 import tomllib
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from headway_client.config import sandbox_state
+from headway_client.config.loopback import is_loopback
 from headway_client.errors import NotAllowedError, ProfileError, UsageError
 
 if TYPE_CHECKING:
@@ -208,17 +208,6 @@ def resolve_connection(
     )
 
 
-def is_loopback(endpoint: str) -> bool:
-    """Return whether a URL's host is this machine."""
-    host = urlsplit(endpoint).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def read_profiles(path: Path) -> tuple[str | None, dict[str, Profile]]:
     """Read a profile file.
 
@@ -236,7 +225,8 @@ def read_profiles(path: Path) -> tuple[str | None, dict[str, Profile]]:
         document = tomllib.loads(content.decode())
     except OSError as error:
         raise ProfileError(f"{path} can't be read ({error.strerror}). Check its permissions.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
+        # Python's parser raises its own error for a syntax only, not for a number or a nesting that is too much for it.
         raise ProfileError(f"{path} is not valid TOML: {error}. Correct that file.") from error
     _refuse_unknown(document, _TOP_KEYS, f"{path}:")
     tables = document.get("profiles", {})

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
+import stat
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from headway_client import json_text
+from headway_client.config.loopback import is_loopback
 from headway_client.errors import ProfileError
 
 STATE_FILE = Path(".sandbox") / "sandbox.json"
@@ -34,7 +38,7 @@ def find(folder: Path, *, own_only: bool = False) -> SandboxState | None:
         own_only: see `locate`.
 
     Raises:
-        ProfileError: the file can't be read.
+        ProfileError: the file can't be read, another user can have written it, or it names another machine.
     """
     path = locate(folder, own_only=own_only)
     return _read(path) if path else None
@@ -56,25 +60,49 @@ def locate(folder: Path, *, own_only: bool = False) -> Path | None:
 
 
 def _is_own(path: Path) -> bool:
+    return _belongs_to_caller(path.stat())
+
+
+def _belongs_to_caller(found: os.stat_result) -> bool:
     # Windows has no user ids, and parent folders are not writable for other users.
-    return sys.platform == "win32" or path.stat().st_uid == os.geteuid()
+    return sys.platform == "win32" or found.st_uid == os.geteuid()
 
 
 def _read(path: Path) -> SandboxState:
     try:
         with path.open("rb") as file:
-            document = json.loads(file.read(_MAX_FILE_BYTES))
+            # Of the open file: the path may be another one's by now.
+            _require_trusted(path, os.fstat(file.fileno()))
+            document = json_text.decode(file.read(_MAX_FILE_BYTES))
         if not document["endpoint"]:
             raise ProfileError(f"The sandbox of {path} has no queue yet. Run `headway sandbox up`.")
         return SandboxState(
             path=path,
-            endpoint=str(document["endpoint"]),
+            endpoint=_local(path, document, "endpoint"),
             region=str(document["region"]),
             access_key_id=str(document["access_key"]),
             secret_access_key=str(document["secret_key"]),
-            aws_endpoint=str(document["aws_endpoint"]) if document.get("aws_endpoint") else None,
+            aws_endpoint=_local(path, document, "aws_endpoint") if document.get("aws_endpoint") else None,
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ProfileError(
             f"{path} can't be read ({type(error).__name__}). Run `headway sandbox down`, then `up`."
         ) from error
+
+
+def _require_trusted(path: Path, found: os.stat_result) -> None:
+    """Refuse a file that another user has written, or can: calls with their data would go where that user wants."""
+    if not _belongs_to_caller(found):
+        raise ProfileError(f"{path} belongs to another user. Start a sandbox of your own with `headway sandbox up`.")
+    if sys.platform != "win32" and found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ProfileError(f"{path} can be changed by other users. If none has, run `chmod go-w {path}`.")
+
+
+def _local(path: Path, document: Mapping[str, Any], key: str) -> str:
+    url = str(document[key])
+    if not is_loopback(url):
+        raise ProfileError(
+            f"{path}: `{key}` is {url}, but a sandbox is on this machine. Run `headway sandbox down`, then `up`; for "
+            "another endpoint use a profile or HEADWAY_ENDPOINT."
+        )
+    return url

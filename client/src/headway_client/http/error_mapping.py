@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import requests
 from urllib3.exceptions import NameResolutionError
 
-from headway_client import __version__
+from headway_client import __version__, json_text
 from headway_client.errors import (
     BusyError,
     ClientError,
@@ -207,8 +206,8 @@ def _not_allowed(endpoint: str, message: str) -> str:
 
 def _document(content: bytes) -> dict[str, Any]:
     try:
-        document = json.loads(content)
-    except ValueError:
+        document = json_text.decode(content)
+    except json_text.NotJson:
         return {}
     return document if isinstance(document, dict) else {}
 

@@ -21,7 +21,7 @@ from botocore.exceptions import BotoCoreError
 from urllib3.exceptions import HTTPError as Urllib3Error
 from urllib3.exceptions import NameResolutionError
 
-from headway_client import __version__
+from headway_client import __version__, json_text
 from headway_client.errors import NotAllowedError, ServerFaultError, UsageError
 from headway_client.http import error_mapping
 
@@ -245,11 +245,11 @@ class Transport:
 
     def _parse(self, response: requests.Response, content: bytes) -> Any:
         try:
-            return json.loads(content)
-        except ValueError as error:
+            return json_text.decode(content)
+        except json_text.NotJson as error:
             raise ServerFaultError(
-                f"{self.endpoint} responded with status {response.status_code} and no JSON. Check that the endpoint is "
-                "that of Headway's API, with its stage (such as /v1) at the end.",
+                f"{self.endpoint} responded with status {response.status_code}, but what it sent {error}. Check that "
+                "the endpoint is that of Headway's API, with its stage (such as /v1) at the end.",
                 status=response.status_code,
             ) from error
 
@@ -280,7 +280,7 @@ def _time_s(text: str | None) -> float | None:
 def _clock_skew_s(date: str | None) -> float | None:
     try:
         return None if date is None else parsedate_to_datetime(date).timestamp() - time.time()
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

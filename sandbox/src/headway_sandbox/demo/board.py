@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             thread.start()
         say(f"open {board.url}")
         if not options.no_browser:
-            webbrowser.open(board.url)
+            board.open(webbrowser.open)
         try:
             _wait(options.seconds)
             document, _ = board.picture(hidden=False)

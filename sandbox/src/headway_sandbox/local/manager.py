@@ -417,5 +417,8 @@ def _read(state_dir: Path) -> SandboxInfo | None:
 
 def _write(state_dir: Path, info: SandboxInfo) -> None:
     draft = state_dir / "sandbox.json.tmp"
+    # The client refuses one that others can change, as with a umask of 002.
+    draft.touch()
+    draft.chmod(0o600)
     draft.write_text(json.dumps(asdict(info), indent=2) + "\n", encoding="utf-8")
     draft.replace(state_dir / "sandbox.json")

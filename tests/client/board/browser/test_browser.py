@@ -8,17 +8,21 @@ import os
 import re
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.credentials import Credentials
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, Response, Route, expect
 
+from headway_client.board.web.access import Gate
 from headway_client.board.web.server import BoardServer
 from headway_client.http.api import HeadwayApi
 from headway_client.http.transport import Limits
+from tests.client.board.browser.conftest import CHROMIUM, FLAGS
 from tests.client.board.browser.pictures import picture
 from tests.client.board.fake_aws import Aws
 from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY
@@ -119,6 +123,16 @@ def page(chromium: Browser, board: BoardServer) -> Iterator[Page]:
     assert problems == []
 
 
+def origin_of(board: BoardServer) -> str:
+    return board.url.partition("/#")[0]
+
+
+def secret_of(page: Page) -> str:
+    found: str = page.evaluate("sessionStorage.getItem('headway-board')")
+    assert found
+    return found
+
+
 def look(page: Page, clock: Clock) -> None:
     """Let the board read the queue again: its next call is due, and the page asks within two seconds."""
     clock.now_s += 61
@@ -127,7 +141,7 @@ def look(page: Page, clock: Clock) -> None:
 
 def test_it_opens_without_the_token_in_its_address_and_shows_the_queue(page: Page, board: BoardServer) -> None:
     expect(page.get_by_role("region", name="Running")).to_contain_text("low")
-    assert page.url == board.url.partition("?")[0]
+    assert page.url == origin_of(board) + "/"
     assert page.evaluate("document.cookie") == ""
     expect(page.locator("#state")).to_contain_text("1 running")
 
@@ -417,7 +431,7 @@ def test_the_pages_load_nothing_from_elsewhere(chromium: Browser, board: BoardSe
         page.keyboard.press(key)
         page.wait_for_timeout(100)
     context.close()
-    origin = board.url.partition("/?")[0]
+    origin = origin_of(board)
     assert asked
     assert all(each.startswith(origin) for each in asked)
 
@@ -457,21 +471,195 @@ def test_colors_have_the_contrast_of_level_aa(chromium: Browser, board: BoardSer
     context.close()
 
 
-def test_another_browser_that_knows_the_address_or_the_used_link_is_refused(
+def test_another_browser_that_knows_the_address_or_the_used_link_reads_nothing(
     chromium: Browser, page: Page, board: BoardServer
 ) -> None:
     expect(page.locator("#state")).to_contain_text("running")
     context = chromium.new_context()
-    other = context.new_page()
-    for address in (board.url, board.url.partition("?")[0]):
-        response = other.goto(address)
-        assert response is not None
-        assert response.status == 403
+    for address, told in ((board.url, "used already"), (origin_of(board), "Open the link")):
+        other = context.new_page()
+        answers: list[Response] = []
+        other.on("response", lambda each, kept=answers: kept.append(each))
+        other.goto(address)
+        expect(other.get_by_text(told).first).to_be_visible()
+        expect(other.locator("#state")).to_contain_text("Open the link")
+        assert {each.status for each in answers if "/api/" in each.url} == {403}
+        other.close()
     context.close()
 
 
+def test_the_page_is_loaded_again_and_other_tabs_of_the_browser_see_the_queue(page: Page, board: BoardServer) -> None:
+    running = expect(page.get_by_role("region", name="Running"))
+    running.to_contain_text("low")
+    page.reload()
+    running.to_contain_text("low")
+    page.goto("about:blank")
+    page.goto(f"{origin_of(board)}/#jobs")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    other = page.context.new_page()
+    other.goto(origin_of(board))
+    expect(other.get_by_role("region", name="Running")).to_contain_text("low")
+    # It has it for itself now.
+    page.close()
+    other.reload()
+    expect(other.get_by_role("region", name="Running")).to_contain_text("low")
+    assert secret_of(other) not in other.url
+
+
+def test_a_board_that_was_started_again_is_opened_by_its_new_link_in_old_tabs_too(
+    page: Page, board: BoardServer
+) -> None:
+    state = expect(page.locator("#state"))
+    state.to_contain_text("1 running")
+    known = secret_of(page)
+    board.gate = Gate(int(origin_of(board).rpartition(":")[2]), allow_changes=True)
+    with page.expect_response(lambda each: each.status == 403):
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    state.to_contain_text("Open the link")
+    other = page.context.new_page()
+    other.goto(board.url)
+    expect(other.locator("#state")).to_contain_text("1 running")
+    state.to_contain_text("1 running")
+    assert secret_of(page) == secret_of(other) != known
+    # A link that is pasted into the address of an open tab changes its fragment only.
+    board.gate = Gate(int(origin_of(board).rpartition(":")[2]), allow_changes=True)
+    page.goto(board.url)
+    state.to_contain_text("1 running")
+    assert page.url == origin_of(board) + "/"
+
+
+class Neighbour:
+    """A server of another user of the machine, on another port, which keeps what it gets."""
+
+    def __init__(self, page: bytes) -> None:
+        self.got: list[str] = []
+        neighbour = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                neighbour.got.append(f"{self.path} {self.headers}")
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", str(len(page)))
+                self.end_headers()
+                self.wfile.write(page)
+
+            def log_message(self, *_: object) -> None:
+                """Log nothing."""
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._http.serve_forever)
+        self._thread.start()
+        self.origin = f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+
+TRIES = """async (origin) => {
+  const tried = async (options) => {
+    try { return `read ${(await fetch(`${origin}/api/board`, options)).status}`; } catch { return "blocked"; }
+  };
+  const later = (resolve) => setTimeout(resolve, 1000, "nothing");
+  const frame = document.createElement("iframe");
+  frame.src = origin;
+  const loaded = new Promise((resolve) => { frame.onload = resolve; later(resolve); });
+  document.body.append(frame);
+  await loaded;
+  let inside = "";
+  try { inside = frame.contentWindow.sessionStorage.length; } catch { inside = "blocked"; }
+  const tabs = new BroadcastChannel("headway-board");
+  const told = new Promise((resolve) => { tabs.onmessage = ({ data }) => resolve(data.secret); later(resolve); });
+  tabs.postMessage({});
+  return {
+    credentials: await tried({ credentials: "include" }),
+    header: await tried({ headers: { "X-Headway-Board": "x" } }),
+    simple: await tried({ method: "POST", body: "{}", credentials: "include" }),
+    opaque: await tried({ mode: "no-cors", credentials: "include" }),
+    inside, stored: sessionStorage.length + localStorage.length, cookie: document.cookie, told: await told,
+  };
+}"""
+"""What a page of another origin can try."""
+
+
+def test_another_server_of_this_machine_gets_no_secret_and_reads_nothing(page: Page, board: BoardServer) -> None:
+    expect(page.get_by_role("region", name="Running")).to_contain_text("low")
+    secret = secret_of(page)
+    neighbour = Neighbour(b"<!doctype html><body><p>neighbour")
+    try:
+        # As a link or a redirect does, in a tab of the board and in another one, while the board is open.
+        fresh, own = page.context.new_page(), page.context.new_page()
+        own.goto(origin_of(board))
+        expect(own.get_by_role("region", name="Running")).to_contain_text("low")
+        assert secret_of(own) == secret
+        for tab in (fresh, own):
+            tab.goto(neighbour.origin)
+            found = tab.evaluate(TRIES, origin_of(board))
+            assert {found[each] for each in ("credentials", "header", "simple")} == {"blocked"}
+            # What this one is answered, a page cannot see.
+            assert found["opaque"] in {"read 0", "blocked"}
+            assert found["inside"] == "blocked"
+            assert (found["stored"], found["cookie"], found["told"]) == (0, "", "nothing")
+        assert len(neighbour.got) >= 2
+        assert secret not in "".join(neighbour.got)
+        assert "cookie:" not in "".join(neighbour.got).lower()
+        own.goto(origin_of(board))
+        expect(own.get_by_role("region", name="Running")).to_contain_text("low")
+        assert secret_of(own) == secret
+    finally:
+        neighbour.close()
+
+
+def test_the_arguments_of_the_browser_have_no_token_and_it_shows_the_board(
+    board: BoardServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if CHROMIUM is None or not Path("/proc/self/cmdline").exists():
+        pytest.skip("the machine has no Chromium, or no /proc")
+    exchanged = threading.Event()
+    gate = board.gate
+    exchange = gate.exchange
+
+    def counted(headers: Mapping[str, str], token: str) -> str:
+        secret = exchange(headers, token)
+        exchanged.set()
+        return secret
+
+    monkeypatch.setattr(gate, "exchange", counted)
+    token = board.url.partition("#token=")[2]
+    flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else []), "--headless", f"--user-data-dir={tmp_path}"]
+    started: list[subprocess.Popen[bytes]] = []
+
+    def browse(address: str) -> bool:
+        command = [CHROMIUM, *flags, "--remote-debugging-port=0", address]
+        started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        return True
+
+    assert board.open(browse)
+    seen: set[bytes] = set()
+    try:
+        # What any user of the machine sees, until the browser has used the link.
+        while not exchanged.wait(0.01) and started[0].poll() is None:
+            seen |= arguments_of_all_processes()
+    finally:
+        started[0].terminate()
+        started[0].wait(timeout=30)
+    assert exchanged.is_set()
+    assert any(b"file:///" in each and str(tmp_path).encode() in each for each in seen)
+    assert not [each for each in seen if token.encode() in each]
+
+
+def arguments_of_all_processes() -> set[bytes]:
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.add(path.read_bytes())
+    return found
+
+
 def test_a_page_of_another_site_reads_and_changes_nothing(page: Page, board: BoardServer, chromium: Browser) -> None:
-    origin = board.url.partition("/?")[0]
+    origin = origin_of(board)
     foreign = page.context.new_page()
     foreign.route("http://evil.example/**", lambda route: route.fulfill(body="<p>evil", content_type="text/html"))
     foreign.goto("http://evil.example/")

@@ -52,6 +52,11 @@ def run(app: Board, act: Callable[[Any], Coroutine[Any, Any, None]], size: tuple
     asyncio.run(steps())
 
 
+async def all_is_read(pilot: Any, busy: ContractServer) -> None:
+    """Wait for the last call of a poller whose time stands still, so that the next one is the test's."""
+    await until(pilot, lambda: any("/forecast" in each.target for each in busy.received))
+
+
 async def until(pilot: Any, holds: Callable[[], bool]) -> None:
     """Wait for what threads do."""
     for _ in range(400):
@@ -174,9 +179,10 @@ def test_a_priority_that_is_none_is_refused_without_a_call(busy: ContractServer,
 
 
 def test_a_refused_change_is_reported_and_the_board_stays(busy: ContractServer, api: HeadwayApi) -> None:
-    app = board(api)
+    app = board(api, Poller(api, clock=lambda: 0.0))
 
     async def act(pilot: Any) -> None:
+        await all_is_read(pilot, busy)
         refusal = {"error": {"code": "NotAllowed", "message": "only its owner may", "fields": []}}
         busy.fail(Fault(status=403, body=json.dumps(refusal).encode()))
         await pilot.press("x", "y")
@@ -339,9 +345,10 @@ def test_a_page_that_waits_for_cloudwatch_is_not_read_again_and_can_be_closed(
 
 
 def test_a_page_of_a_job_that_cannot_be_read_again_stays_and_says_so(busy: ContractServer, api: HeadwayApi) -> None:
-    app = board(api)
+    app = board(api, Poller(api, clock=lambda: 0.0))
 
     async def act(pilot: Any) -> None:
+        await all_is_read(pilot, busy)
         await pilot.press("s")
         await until(pilot, lambda: "priority   5" in page(app))
         refusal = {"error": {"code": "NotAllowed", "message": "no longer yours", "fields": []}}
@@ -409,9 +416,10 @@ def test_a_lost_connection_is_shown_and_the_last_picture_stays_until_it_is_back(
     busy: ContractServer, api: HeadwayApi
 ) -> None:
     api._transport._limits = type(api._transport._limits)(tries=1)
-    app = board(api)
+    app = board(api, Poller(api, clock=lambda: 0.0))
 
     async def act(pilot: Any) -> None:
+        await all_is_read(pilot, busy)
         busy.fail(Fault(drop=True))
         await pilot.press("f5")
         await until(pilot, lambda: "NOT CONNECTED" in text(app, "head"))

@@ -29,9 +29,14 @@ def test_pairs_or_json_become_a_document(text: str, document: dict[str, Any]) ->
         ("loss", "has 'loss'; write MEMBER=VALUE"),
         ("metric=loss,", "has ''; write MEMBER=VALUE"),
         ("metric=loss,metric=accuracy", "has metric twice"),
-        ("{metric}", "is no valid JSON"),
+        ("{metric}", "is no JSON"),
+        ('{"metric":' * 100_000, "is nested more than"),
     ],
 )
 def test_what_is_neither_is_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse(text)
+
+
+def test_a_number_that_is_too_long_is_refused_as_what_it_is() -> None:
+    assert parse(f"minSteps={'9' * 5000}") == {"minSteps": "9" * 5000}

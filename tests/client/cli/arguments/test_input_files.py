@@ -26,7 +26,8 @@ from headway_client.errors import RequestFileError
         (b'{"a": 1, "b": {"c": 1, "c": 2}}', 'the key "c" appears twice'),
         (b'{"a": NaN}', "NaN is not a number"),
         (b'{"a": ' + b"9" * 5000 + b"}", "is not valid"),
-        (b"[" * 100_000, "nested too deeply"),
+        (b"[" * 100_000, "is nested more than 64 deep"),
+        (b'{"a": ' * 65 + b"1" + b"}" * 65, "is nested more than 64 deep"),
     ],
 )
 def test_a_file_without_a_json_object_is_reported_with_its_position(tmp_path: Path, content: bytes, words: str):

@@ -82,12 +82,19 @@ def test_an_override_without_key_and_value_is_refused(text: str):
         ("List.x=1", "not an index of that list"),
         ("List.-1=1", "not an index of that list"),
         ("List.²=1", "not an index of that list"),
+        pytest.param(f"List.{'9' * 5000}=1", "not an index of that list", id="many digits"),
         ("Tags.a=b", "Tags has to be a list"),
     ],
 )
 def test_an_unknown_path_is_refused(text: str, words: str):
     with pytest.raises(UsageError, match=words):
         changed({"Name": "a", "List": [1], "Tags": {}}, text)
+
+
+def test_a_value_that_is_nested_too_deeply_for_json_is_a_text():
+    for text in ("[" * 65 + "]" * 65, "[" * 100_000):
+        assert changed({}, f"A={text}") == {"A": text}
+    assert changed({}, f"A={'[' * 64 + ']' * 64}") != {"A": "[" * 64 + "]" * 64}
 
 
 @given(

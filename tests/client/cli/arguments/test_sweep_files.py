@@ -61,6 +61,10 @@ def test_a_sweep_is_read_from_the_argument_and_from_standard_input(monkeypatch: 
     assert read_sweep("-").count == 4
 
 
+LONG_KEYS = "{" + "".join(f'"{each * 1000}": {{' for each in "abcdef") + f'"z": [{"0," * 5000}0]' + "}" * 7
+"""Each of few values is kept with its path, which is as long as all keys around it."""
+
+
 @pytest.mark.parametrize(
     ("written", "value"),
     [
@@ -98,6 +102,7 @@ def test_names_are_text_as_they_are_written(path: Path) -> None:
         ("grid: {}\n---\ngrid: {}\n", "sweep.yaml, line 2 begins a second document; keep one."),
         ("grid:\n  lr: ['\x01']\n", "sweep.yaml is not YAML: line 2 has a control character; remove it."),
         (f"grid: {'[' * 500_000}", f"sweep.yaml, line 1 is nested too deeply; use up to {MAX_DEPTH} levels."),
+        (LONG_KEYS, "sweep.yaml, line 1 has too many values below long keys; use shorter keys."),
         (f"# {'x' * MAX_SWEEP_BYTES}", "sweep.yaml is larger than 1,000,000 bytes, the limit for a sweep."),
     ],
 )

@@ -11,12 +11,14 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any, ClassVar
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
+from headway_client import json_text
 from headway_client.board.job_page.reader import FigureReader
 from headway_client.board.poller import Poller
-from headway_client.board.web.access import HOST, TOKEN_PARAMETER, Gate, Refused
+from headway_client.board.web.access import HOST, SECRET_HEADER, Gate, Refused
 from headway_client.board.web.calls import BoardApi, Calls, status_of
+from headway_client.board.web.link_file import LinkFile
 from headway_client.board.web.past import Past
 from headway_client.board.web.timeline import Timeline
 from headway_client.errors import ClientError
@@ -37,6 +39,7 @@ _PAGES = {
     "/dom.js": ("dom.js", "text/javascript; charset=utf-8"),
     "/job.js": ("job.js", "text/javascript; charset=utf-8"),
     "/pages.js": ("pages.js", "text/javascript; charset=utf-8"),
+    "/session.js": ("session.js", "text/javascript; charset=utf-8"),
     "/timeline.js": ("timeline.js", "text/javascript; charset=utf-8"),
 }
 
@@ -85,12 +88,30 @@ class BoardServer:
         self._visible_s: float | None = None
         self.allows_changes = allow_changes
         self._http = _Http((HOST, port), _handler(self))
-        self.gate = Gate(self._http.server_address[1], allow_changes=allow_changes)
+        self._link_file: LinkFile | None = None
+        self.gate = Gate(self._http.server_address[1], allow_changes=allow_changes, on_exchange=self._remove_link_file)
 
     @property
     def url(self) -> str:
         """The link that opens the board, once."""
         return self.gate.url
+
+    def open(self, browse: Callable[[str], bool]) -> bool:
+        """Lead a browser to the board, and return whether one was opened.
+
+        Args:
+            browse: opens an address in a browser. Others may see the address: it is that of a file with the link, which
+                is there until the link is used.
+        """
+        try:
+            self._link_file = LinkFile(self.url)
+        except OSError:
+            return False
+        return browse(self._link_file.address)
+
+    def _remove_link_file(self) -> None:
+        if self._link_file is not None:
+            self._link_file.remove()
 
     def serve(self) -> None:
         """Answer requests until `stop` is called by another thread."""
@@ -101,8 +122,9 @@ class BoardServer:
         self._http.shutdown()
 
     def close(self) -> None:
-        """Close the port."""
+        """Close the port, and remove the file with the link."""
         self._http.server_close()
+        self._remove_link_file()
 
     def picture(self, *, hidden: bool) -> tuple[dict[str, Any], float]:
         """Return what all pages show, and its age in seconds.
@@ -189,17 +211,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_error(status_of(error), str(error))
 
     def _get(self) -> None:
-        parts = urlsplit(self.path)
+        parts = self._target()
         query = parse_qs(parts.query)
-        if parts.path == "/" and TOKEN_PARAMETER in query:
-            cookie = self.board.gate.exchange(self._headers(), query[TOKEN_PARAMETER][0])
-            self._send(HTTPStatus.SEE_OTHER, b"", {"Location": "/", "Set-Cookie": cookie})
-            return
-        self.board.gate.require_reader(self._headers())
         if parts.path in _PAGES:
+            # The same for everybody, and a browser that loads a page sends no header of ours.
+            self.board.gate.require_own_host(self._headers())
             name, kind = _PAGES[parts.path]
             self._send(HTTPStatus.OK, _page(name), {"Content-Type": kind})
             return
+        self.board.gate.require_reader(self._headers())
         segments = _segments(parts.path)
         if segments == ["board"]:
             document, age_s = self.board.picture(hidden=query.get("hidden") == ["1"])
@@ -210,25 +230,37 @@ class _Handler(BaseHTTPRequestHandler):
     def _post(self) -> None:
         # What is not read would be taken for the next request of the connection.
         self.close_connection = True
+        segments = _segments(self._target().path)
+        if segments == ["session"]:
+            self._send_json({"secret": self.board.gate.exchange(self._headers(), _token_in(self._body()))})
+            return
         self.board.gate.require_changer(self._headers())
-        self._send_json(self.board.change(_segments(urlsplit(self.path).path), self._body()))
+        self._send_json(self.board.change(segments, self._body()))
+
+    def _target(self) -> SplitResult:
+        try:
+            return urlsplit(self.path)
+        except ValueError:
+            raise Refused(HTTPStatus.NOT_FOUND, "The board has no such page.") from None
 
     def _body(self) -> Any:
         length = self.headers.get("Content-Length", "0")
-        if not length.isdecimal() or int(length) > MAX_BODY_BYTES or "Transfer-Encoding" in self.headers:
+        # Python reads no number of very many digits.
+        is_short = length.isdecimal() and len(length) <= 9 and int(length) <= MAX_BODY_BYTES
+        if not is_short or "Transfer-Encoding" in self.headers:
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too long.")
         if int(length) == 0:
             return None
         if self.headers.get_content_type() != "application/json":
             raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body has to be JSON.")
         try:
-            return json.loads(self.rfile.read(int(length)))
-        except ValueError:
-            raise Refused(HTTPStatus.BAD_REQUEST, "The body is not JSON.") from None
+            return json_text.decode(self.rfile.read(int(length)))
+        except json_text.NotJson as error:
+            raise Refused(HTTPStatus.BAD_REQUEST, f"The body {error}.") from None
 
     def _headers(self) -> dict[str, str]:
         """The headers by their usual names. One that is repeated counts as wrong, not as its first or last value."""
-        names = ("Host", "Origin", "Cookie", "Sec-Fetch-Site", "X-Headway-Board")
+        names = ("Host", "Origin", "Sec-Fetch-Site", SECRET_HEADER)
         found = {name: self.headers.get_all(name) or [] for name in names}
         return {name: ", ".join(values) for name, values in found.items() if values}
 
@@ -263,6 +295,14 @@ def _handler(server: BoardServer) -> type[_Handler]:
 
 def _page(name: str) -> bytes:
     return files("headway_client.board.web").joinpath("pages", name).read_bytes()
+
+
+def _token_in(body: Any) -> str:
+    match body:
+        case {"token": str(token), **others} if not others:
+            return token
+        case _:
+            raise Refused(HTTPStatus.BAD_REQUEST, 'The body has to be {"token": "..."}, with the token of the link.')
 
 
 def _segments(path: str) -> list[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from headway_client import json_text
 from headway_client.errors import UsageError
+
+_MAX_DIGITS = 18
+"""More than any limit has; Python reads no number of more than 4,300 digits."""
 
 _NUMBERS = ("minMembers", "minSteps", "minTrainingSeconds")
 
@@ -21,9 +24,9 @@ def parse(text: str) -> dict[str, Any]:
     """
     if text.lstrip().startswith("{"):
         try:
-            document: dict[str, Any] = json.loads(text)
-        except ValueError as error:
-            raise UsageError(f"--early-stopping is no valid JSON: {error}") from error
+            document: dict[str, Any] = json_text.decode(text)
+        except json_text.NotJson as error:
+            raise UsageError(f"--early-stopping {error}.") from error
         return document
     found: dict[str, Any] = {}
     for pair in text.split(","):
@@ -38,4 +41,4 @@ def parse(text: str) -> dict[str, Any]:
 
 def _number(text: str) -> int | str:
     """The number in a text; the text itself if it has none, which is refused as what it is."""
-    return int(text) if text.isascii() and text.isdigit() else text
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else text

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headway_client import json_text
 from headway_client.errors import RequestFileError
 
 STANDARD_INPUT = "-"
@@ -103,14 +104,15 @@ def _values_at(text: str, name: str) -> Iterator[tuple[Any, int]]:
         while position < len(text) or not text.strip():
             start = position
             value, position = decoder.raw_decode(text, start)
+            json_text.require_depth(value)
             yield value, start
             position = _after_spaces(text, position)
     except json.JSONDecodeError as error:
         raise RequestFileError(
             f"{name} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}."
         ) from error
-    except RecursionError as error:
-        raise RequestFileError(f"{name} is nested too deeply.") from error
+    except (RecursionError, json_text.NotJson) as error:
+        raise RequestFileError(f"{name} is nested more than {json_text.MAX_DEPTH} deep.") from error
     except ValueError as error:
         raise RequestFileError(f"{name} is not valid: {error}") from error
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headway_client import json_text
 from headway_client.errors import UsageError
 from headway_client.request_tags import PRIORITY_TAGS, with_tag
 from headway_client.sagemaker_sdk.submit_options import TEAM_TAGS
@@ -82,7 +83,7 @@ def _with(place: Any, path: Sequence[str], override: Override) -> Any:
         return {**place, name: _with(place.get(name), rest, override)}
     if isinstance(place, list):
         # The index after the last item appends.
-        if not (name.isascii() and name.isdigit() and int(name) <= len(place)):
+        if not (name.isascii() and name.isdigit() and len(name) <= 9 and int(name) <= len(place)):
             raise UsageError(
                 f"--set {'.'.join(override.path)}: {name!r} is not an index of that list; use 0 to {len(place)}."
             )
@@ -94,9 +95,11 @@ def _with(place: Any, path: Sequence[str], override: Override) -> Any:
 
 def _json_or_text(value: str) -> Any:
     try:
-        return json.loads(value, parse_constant=_as_text)
+        decoded = json.loads(value, parse_constant=_as_text)
+        json_text.require_depth(decoded)
     except (ValueError, RecursionError):
         return value
+    return decoded
 
 
 def _as_text(value: str) -> str:

@@ -23,6 +23,9 @@ MAX_DEPTH = 20
 _MAX_DIGITS = 3_000
 """Python reads no whole numbers of more than 4,300 digits."""
 
+MAX_PATH_CHARS = 20_000_000
+"""Of the paths of all values, which are kept for their lines: long keys around many values would fill the memory."""
+
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(?=[0-9.]*[.eE])(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _NO_NUMBER = re.compile(r"[-+]?(\.inf|\.Inf|\.INF|Infinity)|\.nan|\.NaN|\.NAN|NaN")
@@ -119,6 +122,7 @@ class _Reading:
         self._open: list[_Open] = []
         self.found: list[Any] = []
         self.lines: dict[str, int] = {}
+        self._path_chars = 0
 
     def take(self, event: yaml.Event) -> None:
         import yaml
@@ -144,7 +148,7 @@ class _Reading:
         inner = self._open[-1] if self._open else None
         text = event.value
         if inner is None or isinstance(inner.value, list) or inner.key is not None:
-            self.lines[self._path()] = line
+            self._keep_line(self._path(), line)
             # Only plain scalars are anything but text; the two parsers give their style as "" and as None.
             self._add(text if event.style else _plain(text))
             return
@@ -161,7 +165,7 @@ class _Reading:
         if len(self._open) >= MAX_DEPTH:
             raise self._wrong(line, f"is nested too deeply; use up to {MAX_DEPTH} levels")
         path = self._path()
-        self.lines[path] = line
+        self._keep_line(path, line)
         self._open.append(_Open(value, path))
 
     def _add(self, value: object) -> None:
@@ -169,6 +173,12 @@ class _Reading:
             self._open[-1].add(value)
         else:
             self.found.append(value)
+
+    def _keep_line(self, path: str, line: int) -> None:
+        self._path_chars += len(path)
+        if self._path_chars > MAX_PATH_CHARS:
+            raise self._wrong(line, "has too many values below long keys; use shorter keys")
+        self.lines[path] = line
 
     def _path(self) -> str:
         return self._open[-1].next_path() if self._open else ""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import re
 import socket
 import sys
+import tempfile
 import webbrowser
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -61,20 +65,51 @@ def test_a_port_that_is_in_use_is_reported(run: Any) -> None:
     assert "can't listen on port" in said
 
 
-def test_it_prints_its_link_opens_it_and_ends_with_ctrl_c(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def interrupt(_: BoardServer) -> None:
+    raise KeyboardInterrupt
+
+
+def test_it_prints_its_link_leads_a_browser_to_it_and_ends_with_ctrl_c(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", opened.append)
+    files: list[Path] = []
 
-    def interrupt(_: BoardServer) -> None:
-        raise KeyboardInterrupt
+    def browse(address: str) -> bool:
+        opened.append(address)
+        files.append(Path(urlsplit(address).path))
+        assert "http://127.0.0.1:" in files[0].read_text()
+        return True
 
+    monkeypatch.setattr(webbrowser, "open", browse)
     monkeypatch.setattr(BoardServer, "serve", interrupt)
     code, said, _ = run("board", "--web")
     assert code == 130
-    assert opened
-    assert opened[0] in said
+    link = re.search(r"http://\S+", said)
+    assert link is not None
+    token = link[0].partition("#token=")[2]
+    assert token
+    assert len(opened) == 1
+    assert opened[0].startswith("file:///")
+    assert token not in opened[0]
+    assert not files[0].parent.exists()
     run("board", "--web", "--no-browser")
     assert len(opened) == 1
+
+
+def test_without_a_browser_it_says_so(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webbrowser, "open", lambda _: False)
+    monkeypatch.setattr(BoardServer, "serve", interrupt)
+    assert "No browser was opened: open the link" in run("board", "--web")[1]
+
+
+def test_without_a_place_for_the_file_with_the_link_it_goes_on(
+    run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    monkeypatch.setattr(BoardServer, "serve", interrupt)
+    code, said, _ = run("board", "--web")
+    assert (code, "No browser was opened" in said) == (130, True)
 
 
 def test_it_has_no_other_output_than_the_screen(run: Any) -> None:

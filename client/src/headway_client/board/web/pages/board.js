@@ -3,6 +3,7 @@
 import { clock, el, safe } from "./dom.js";
 import { jobPage } from "./job.js";
 import { jobsPage, nowPage, teamsPage, workflowsPage } from "./pages.js";
+import { call, enter } from "./session.js";
 import { timelinePage } from "./timeline.js";
 
 const VISIBLE_MS = 2000, HIDDEN_MS = 30000, LIST_MS = 20000, LISTED = 100;
@@ -19,7 +20,7 @@ const main = document.getElementById("main");
 
 async function read(path) {
   const known = kept.get(path);
-  const answer = await fetch(path, { headers: known ? { "If-None-Match": etags.get(path) } : {}, credentials: "same-origin", cache: "no-store" });
+  const answer = await call(path, { headers: known ? { "If-None-Match": etags.get(path) } : {} });
   const age = Number(answer.headers.get("Headway-Board-Age") ?? 0);
   if (answer.status === 304) return { document: known, age };
   const document = await answer.json();
@@ -197,9 +198,9 @@ async function change(name, action) {
     if (!/^[0-9]{1,4}$/.test(text.trim())) return say("A priority is a whole number from 0 to 9999.");
     body = JSON.stringify({ priority: Number(text) });
   } else if (!(await ask(`${QUESTIONS[action]} ${name}?`))) return;
-  const headers = { "X-Headway-Board": "change", ...(body ? { "Content-Type": "application/json" } : {}) };
+  const headers = body ? { "Content-Type": "application/json" } : {};
   try {
-    const answer = await fetch(`/api/jobs/${encodeURIComponent(name)}/${action}`, { method: "POST", headers, body, credentials: "same-origin" });
+    const answer = await call(`/api/jobs/${encodeURIComponent(name)}/${action}`, { method: "POST", headers, body });
     const found = await answer.json();
     say(answer.ok ? `${found.jobName}: ${found.jobState}, ${found.reason.message}` : found.error);
   } catch {
@@ -262,5 +263,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 document.addEventListener("visibilitychange", () => { if (!document.hidden) poll(); });
-window.addEventListener("hashchange", draw);
+// A new link that somebody has pasted into the address changes its fragment only.
+window.addEventListener("hashchange", () => enter().then(draw, (error) => say(error.message)));
+await enter().catch((error) => say(error.message));
 poll();

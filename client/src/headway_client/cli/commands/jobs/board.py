@@ -59,9 +59,9 @@ def _serve(common: CommonOptions, *, port: int, allow_changes: bool, opens: bool
     except OSError as error:
         raise UsageError(f"The board can't listen on port {port} of this machine: {error.strerror}.") from error
     print(f"The board is at {server.url}\nThe link works once. Ctrl-C ends the board.", flush=True)
-    if opens:
-        webbrowser.open(server.url)
     try:
+        if opens and not server.open(webbrowser.open):
+            print("No browser was opened: open the link in one on this machine.", flush=True)
         server.serve()
     finally:
         server.close()
