@@ -153,7 +153,7 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
             edge,
             lambda: self.now_s,
             random,
-            answered=lambda name, code: self.liveness.launches.answered(name, code, self.now_s),
+            answered=lambda name, code, text: self.liveness.launches.answered(name, code, self.now_s, text),
         )
         _current["cloudwatch"] = FaultyCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
         self.consumers = StreamConsumers(self.table, edge, self.faults, Random(random.random()), self.clock)

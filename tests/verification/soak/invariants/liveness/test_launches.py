@@ -34,6 +34,23 @@ def test_refusals_in_a_row_are_counted(times: int) -> None:
     assert (failed.first_s, failed.known_s) == (0, (times - 1) * 60 + 1)
 
 
+@pytest.mark.parametrize(
+    ("delta", "times", "seconds", "lasts"),
+    [(3, 1, 300, False), (3, 1, 301, True), (3, 2, 61, True), (2, 2, 300, False), (2, 2, 301, True)],
+)
+def test_a_refusal_lasts_if_it_is_the_second_one_or_others_have_had_time_to_end(
+    delta: int, times: int, seconds: int, lasts: bool
+) -> None:
+    quota = f"The limit 'x' is 2 Instances, with current utilization of 1 Instances and a request delta of {delta} Inst"
+    history = LaunchHistory()
+    for minute in range(times):
+        history.update(ATTEMPTS, (), minute * 60)
+        history.answered("a", "ResourceLimitExceeded", minute * 60, quota)
+        history.update({}, (), minute * 60 + 1)
+    (failed,) = history.failed("a")
+    assert failed.is_lasting(seconds) is lasts
+
+
 def test_a_refusal_counts_once_the_table_shows_it() -> None:
     history = LaunchHistory()
     history.update(ATTEMPTS, (), 0)

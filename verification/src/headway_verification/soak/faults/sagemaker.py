@@ -28,8 +28,8 @@ class FaultySageMaker:
         edge: the fault injector.
         clock_s: the virtual time, s.
         random: determines the age of listings.
-        answered: called with the name of a training job and the code of the error, or "", that a launch is answered
-            with.
+        answered: called with the name of a training job, and the code and the text of the error that a launch is
+            answered with, or "".
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class FaultySageMaker:
         clock_s: Callable[[], float],
         random: Random,
         *,
-        answered: Callable[[str, str], None],
+        answered: Callable[[str, str, str], None],
     ) -> None:
         self._fleet = fleet
         self._edge = edge
@@ -95,9 +95,9 @@ class FaultySageMaker:
         try:
             answer = self._fleet.call("CreateTrainingJob", request, now=self._clock_s())
         except AwsError as error:
-            self._answered(name, error.code)
+            self._answered(name, error.code, error.message)
             raise
-        self._answered(name, "")
+        self._answered(name, "", "")
         self.created[name] = self.created.get(name, 0) + 1
         return answer
 

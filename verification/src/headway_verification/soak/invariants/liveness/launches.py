@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,15 @@ REFUSED = frozenset({"ResourceLimitExceeded", "AccessDeniedException"})
 
 TOO_LONG_S = 420.0
 """SageMaker has no instances for a training job that has none for so long; the first time, as that is doubled."""
+
+AGAIN = 2
+"""After so many launches in a row without instances the next one is in vain, too, ..."""
+
+LAG_S = 300
+"""... or so long after the first one, if the last one exceeded a quota together with others: these may end soon, and
+SageMaker counts for minutes what they had."""
+
+_QUOTA = re.compile(r" is (\d+) \D*utilization of \d+ \D*delta of (\d+)")
 
 _Items = Mapping[str, Mapping[str, Any]]
 
@@ -29,6 +39,7 @@ class FailedLaunches:
         count: how many there were.
         first_s: when SageMaker answered the first one, s.
         known_s: since when the table shows the last one, s.
+        may_lag: whether the last one would have got instances if others had none.
     """
 
     job: str
@@ -37,6 +48,15 @@ class FailedLaunches:
     count: int
     first_s: float
     known_s: float
+    may_lag: bool = False
+
+    def is_lasting(self, now_s: float) -> bool:
+        """Return whether the next one will be in vain, too.
+
+        Args:
+            now_s: the time, s.
+        """
+        return (self.count >= AGAIN and not self.may_lag) or now_s - self.first_s > LAG_S
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +66,8 @@ class _Launch:
     at_s: float
     #: Whether SageMaker has refused it; otherwise it has accepted it.
     is_refused: bool
+    #: Whether it was refused for what others have.
+    may_lag: bool
 
 
 class LaunchHistory:
@@ -66,18 +88,21 @@ class LaunchHistory:
         #: The attempts that the queue has stopped for another reason: whether they would have got instances is open.
         self._stopped: set[str] = set()
 
-    def answered(self, attempt: str, code: str, now_s: float) -> None:
+    def answered(self, attempt: str, code: str, now_s: float, message: str = "") -> None:
         """Record what SageMaker answers to a launch.
 
         Args:
             attempt: the name of the training job.
             code: the code of its error; empty if it has accepted the launch.
             now_s: the time, s.
+            message: the text of the error.
         """
         known = self._attempts.get(attempt)
         if known is not None and (not code or code in REFUSED):
             job, demand = known
-            self._open[attempt] = _Launch(job=job, demand=demand, at_s=now_s, is_refused=bool(code))
+            quota = _QUOTA.search(message)
+            may_lag = quota is not None and int(quota[2]) <= int(quota[1])
+            self._open[attempt] = _Launch(job=job, demand=demand, at_s=now_s, is_refused=bool(code), may_lag=may_lag)
 
     def begin_again(self, job: str) -> None:
         """Forget what failed of a job: it is launched as if it were new.
@@ -142,6 +167,7 @@ class LaunchHistory:
             count=before.count + 1 if before else 1,
             first_s=before.first_s if before else launch.at_s,
             known_s=now_s,
+            may_lag=launch.may_lag,
         )
 
     def failed(self, job: str) -> Iterator[FailedLaunches]:

@@ -11,9 +11,6 @@ from headway_verification.soak.violations import require
 DECIDED_BEFORE_S = 65
 """A decision may have been made this long before it is carried out: an invocation, and the clocks of two functions."""
 
-AGAIN = 2
-"""From so many launches in a row without instances on nobody is stopped for a job."""
-
 _Items = Mapping[str, Mapping[str, Any]]
 
 
@@ -42,7 +39,8 @@ class PreemptionInvariants:
         for name, preemptor in stopped - self._seen:
             freed = (attempts[name].get("freed") or attempts[name]["demand"]).keys()
             for failed in self._launches.failed(preemptor):
-                in_vain = failed.count >= AGAIN and now_s > failed.known_s + DECIDED_BEFORE_S
+                decided_s = now_s - DECIDED_BEFORE_S
+                in_vain = failed.is_lasting(decided_s) and decided_s > failed.known_s
                 require(
                     not (in_vain and failed.pools & freed),
                     f"{name} is preempted for {preemptor}, of which {failed.count} launches in a row got no instances",

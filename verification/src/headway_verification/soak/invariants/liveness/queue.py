@@ -19,13 +19,10 @@ from headway_verification.soak.invariants.liveness.backoffs import check_backoff
 from headway_verification.soak.invariants.liveness.decisions import DecisionInvariants
 from headway_verification.soak.invariants.liveness.kept_idle import KeptIdleInvariants
 from headway_verification.soak.invariants.liveness.launches import LaunchHistory
-from headway_verification.soak.invariants.liveness.preemptions import AGAIN, PreemptionInvariants
+from headway_verification.soak.invariants.liveness.preemptions import PreemptionInvariants
 from headway_verification.soak.invariants.liveness.starts import StartInvariants
 from headway_verification.soak.invariants.liveness.truth import Said, TruthInvariants
 from headway_verification.soak.invariants.queue import is_own
-
-FIRST_COUNTS_S = 300
-"""A job counts as refused this long after its first launch without instances, if there is no second one before."""
 
 _WAITING = frozenset({"pending", "preempted"})
 
@@ -176,11 +173,7 @@ class Liveness:
         found = set()
         for name in {each.job for each in self.launches.all_failed}:
             item = next((i for i in self._table.items() if i["sk"] == "job" and i["jobName"] == name), None)
-            failed = [
-                each
-                for each in self.launches.failed(name)
-                if each.count >= AGAIN or now_s - each.first_s > FIRST_COUNTS_S
-            ]
+            failed = [each for each in self.launches.failed(name) if each.is_lasting(now_s)]
             job = JobRecord.parse(item) if item is not None else None
             tried = {pool for each in failed for pool in each.pools}
             if job is not None and failed and tried >= set(job.pools):
