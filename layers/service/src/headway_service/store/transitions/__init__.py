@@ -78,7 +78,7 @@ from headway_service.store.transitions.reuse import (
     reuse,
 )
 from headway_service.store.transitions.selection import select_pool
-from headway_service.store.transitions.shared import expire_request
+from headway_service.store.transitions.shared import expire_request, open_array, wake_array
 from headway_service.store.transitions.unmanaged_job import (
     charge_unmanaged,
     forget_unmanaged,
@@ -139,6 +139,7 @@ __all__ = [
     "meet_dependency",
     "note_missing",
     "note_outputs",
+    "open_array",
     "pause",
     "preempt",
     "record_status",
@@ -173,4 +174,5 @@ __all__ = [
     "taken_over",
     "touch",
     "update_unmanaged",
+    "wake_array",
 ]
