@@ -12,10 +12,12 @@ from headway.lifecycle import JobState
 from headway_service.admission.queues import limits as queue_limits
 from headway_service.admission.queues import open_arrays
 from headway_service.admission.submission import Submission
+from headway_service.arrays import advance
 from headway_service.arrays.advance import MAX_RESTING_LOOKS
 from headway_service.config.authorization import Caller
 from headway_service.errors import QueueFull
 from headway_service.ports.table import Item, Key, Put, Write
+from headway_service.scheduling.chores import SHARE_MS
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.array import OpenArrayRecord
 from headway_service.store.records.job import JobRecord
@@ -116,6 +118,23 @@ def resting(world: World) -> list[str]:
     return [each.job_name for each in read_ledger(world.table).arrays if each.rests]
 
 
+def of_older_code(world: World, name: str) -> None:
+    key = OpenArrayRecord.key(name)
+    world.table.write([Put(item={"pk": key.pk, "sk": key.sk, "jobName": name, "schemaVersion": 1})])
+
+
+@pytest.fixture
+def patrolled() -> bool:
+    """Whether ticks look at some of the arrays that rest."""
+    return False
+
+
+@pytest.fixture(autouse=True)
+def _looks(monkeypatch: pytest.MonkeyPatch, *, patrolled: bool) -> None:
+    if not patrolled:
+        monkeypatch.setattr(advance, "MAX_RESTING_LOOKS", 0)
+
+
 # --- limits ---
 
 
@@ -143,12 +162,18 @@ def test_open_arrays_of_a_team_are_limited_for_all_owners(world: World) -> None:
 
 def test_an_array_that_has_ended_makes_room_at_once(world: World) -> None:
     for number in range(PER_OWNER):
-        at_rest(world, f"array-{number}")
+        sweep(world, f"array-{number}")
     refused(world, "late")
-    world.commands.stop("array-0_0", ADA)
     world.commands.stop("array-0", ADA)
-    world.tick()
     sweep(world, "late")
+
+
+def test_an_array_that_cannot_be_read_is_counted(world: World) -> None:
+    for number in range(PER_OWNER):
+        at_rest(world, f"array-{number}")
+    item = world.table.get(JobRecord.key("array-0"))
+    world.table.write([Put(item={**(item or {}), "schemaVersion": 99})])
+    assert "arraysPerOwner" in refused(world, "late")
 
 
 def test_a_batch_is_limited_as_single_submissions_are(world: World) -> None:
@@ -202,20 +227,23 @@ def test_what_cannot_be_counted_is_refused(world: World, monkeypatch: pytest.Mon
 
 
 def test_arrays_of_older_code_are_counted(world: World) -> None:
+    configure(world, teams=TEAMS)
+    at_rest(world, "other", ADA, **of_team("products"))
     for number in range(PER_OWNER):
-        at_rest(world, f"array-{number}")
-        item = world.table.get(OpenArrayRecord.key(f"array-{number}"))
-        assert item is not None
-        known = ("pk", "sk", "jobName", "schemaVersion")
-        world.table.write([Put(item={name: item[name] for name in known})])
-    assert "arraysPerOwner" in refused(world, "late")
+        at_rest(world, f"array-{number}", **of_team("research"))
+    for each in read_ledger(world.table).arrays:
+        of_older_code(world, each.job_name)
+    assert "arraysPerOwner" in refused(world, "late", **of_team("research"))
+    sweep(world, "late", **of_team("products"))
     world.tick()
-    assert "arraysPerOwner" in refused(world, "late")
+    assert "arraysPerOwner" in refused(world, "late-2", **of_team("research"))
+    sweep(world, "late-2", **of_team("products"))
 
 
 # --- arrays with nothing to do ---
 
 
+@pytest.mark.parametrize("patrolled", [True])
 def test_arrays_with_nothing_to_do_cost_a_tick_nothing(world: World, table: CountedTable) -> None:
     configure(world, per_team=10_000, per_owner=10_000)
     at_rest(world, "swept")
@@ -230,6 +258,12 @@ def test_arrays_with_nothing_to_do_cost_a_tick_nothing(world: World, table: Coun
     report = world.tick()
     assert report.decisions == 1
     assert len(table.calls) == with_few
+    # Further rounds of a tick do not look again.
+    world.submit("job")
+    world.commands.release("copy-00000_0", ADA)
+    table.calls.clear()
+    assert world.tick().rounds > 1
+    assert table.calls.count("get_all") <= 2 * MAX_RESTING_LOOKS
 
 
 def held(world: World) -> None:
@@ -340,6 +374,7 @@ def test_an_array_does_not_rest_by_what_was_read_before_a_member_was_released(
     assert len(world.called("CreateTrainingJob")) == 1
 
 
+@pytest.mark.parametrize("patrolled", [True])
 @pytest.mark.parametrize("of", ["swept", "swept_0"])
 def test_an_array_that_older_code_has_released_is_found_by_and_by(world: World, of: str) -> None:
     """That does not wake arrays."""
@@ -362,7 +397,7 @@ def test_an_array_that_older_code_has_released_is_found_by_and_by(world: World, 
 
 def test_an_array_of_older_code_rests_from_the_second_tick_on(world: World) -> None:
     at_rest(world, "swept")
-    world.table.write([Put(item={"pk": "ledger", "sk": "array#swept", "jobName": "swept", "schemaVersion": 1})])
+    of_older_code(world, "swept")
     for _ in range(2):
         world.tick()
     assert resting(world) == ["swept"]
@@ -375,3 +410,55 @@ def test_an_array_that_is_woken_after_it_was_closed_is_closed_again(world: World
     world.table.write([OpenArrayRecord.wake("swept")])
     assert world.tick().failed == []
     assert not read_ledger(world.table).arrays
+
+
+def slow_once(world: World, monkeypatch: pytest.MonkeyPatch, work: str) -> None:
+    """Let a step of an array take the whole share of chores, once."""
+    whole, left = getattr(advance.ArrayAdvancer, work), [SHARE_MS / 1000]
+
+    def slowly(*args: Any, **options: Any) -> Any:
+        world.now_s += left.pop() if left else 0
+        return whole(*args, **options)
+
+    monkeypatch.setattr(advance.ArrayAdvancer, work, slowly)
+
+
+def test_an_array_does_not_rest_before_its_members_have_its_priority(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members_held(world)
+    world.commands.hold("swept", ADA)
+    world.commands.set_priority("swept", 7, ADA)
+    slow_once(world, monkeypatch, "_take_turns")
+    world.tick()
+    assert [get_job(world.table, f"swept_{index}").priority for index in range(3)] == [7, 7, 7]
+    assert resting(world) == ["swept"]
+
+
+def test_an_array_does_not_rest_before_members_are_stopped_as_too_many_have_failed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails = {"SANDBOX_RUN_SECONDS": "60", "SANDBOX_OUTCOME": "AlgorithmError: broken"}
+    sweep(world, "swept", members=3, at_once=1, max_failures=0, Environment=fails)
+    for index in (1, 2):
+        world.commands.hold(f"swept_{index}", ADA)
+    world.tick()
+    world.pass_time(JOB_S, tick=False)
+    slow_once(world, monkeypatch, "_take_turns")
+    for _ in range(2):
+        world.tick()
+    assert get_job(world.table, "swept").job_state is JobState.FAILED
+    assert not read_ledger(world.table).arrays
+
+
+def test_an_array_does_not_rest_before_its_members_are_made(world: World, table: CountedTable) -> None:
+    sweep(world, "swept")
+
+    def take_time(what: str) -> None:
+        if what == "get_all":
+            world.now_s += SHARE_MS / 1000
+            table.before = lambda _: None
+
+    table.before = take_time
+    world.tick()
+    assert len(world.called("CreateTrainingJob")) == 1

@@ -11,14 +11,18 @@ import pytest
 
 from headway.lifecycle import JobState
 from headway_service.admission.submission import Submission
+from headway_service.arrays.advance import ArrayAdvancer
+from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Item, Key, Put, Write
 from headway_service.scheduling.chores import SHARE_MS
 from headway_service.scheduling.dependants import DependantNotifier
+from headway_service.scheduling.executor import Executor
 from headway_service.store.ledger import read_ledger
+from headway_service.store.records.dependency import RecheckRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import get_job
 from headway_service.testing.memory_table import MemoryTable
-from tests.service.world import ADA, P5, ROOT, World, on, request
+from tests.service.world import ADA, P5, ROOT, World, request
 
 READ_S, WRITE_S = 0.004, 0.01
 CHAIN = 450
@@ -174,43 +178,89 @@ def test_dependants_that_fail_keep_no_others_waiting(world: World, monkeypatch: 
     assert not any(get_job(world.table, f"fails-{number}").awaited for number in range(6))
 
 
-def test_jobs_of_which_many_wait_for_one_and_fail_keep_no_other_ends_waiting(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("a", "b"):
+FAILING = [f"fails-{number}" for number in range(6)]
+"""More than one tick comes to, if each takes the whole share of chores."""
+
+
+def fail_slowly(world: World, monkeypatch: pytest.MonkeyPatch, of: type, name: str) -> None:
+    """Let the work on records fail whose names begin so, and take the whole share."""
+    whole = getattr(of, name)
+
+    def work(self: Any, record: Any, *args: Any) -> Any:
+        if "fails" not in str(record):
+            return whole(self, record, *args)
+        world.now_s += SHARE_S
+        raise RuntimeError("S3 does not answer")
+
+    monkeypatch.setattr(of, name, work)
+
+
+def test_ends_whose_dependants_fail_keep_no_others_waiting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 7}}}))
+    for name in ("z-job", *FAILING):
         world.submit(name)
         after(world, f"after-{name}", name)
     world.tick()
     world.pass_time(1000, tick=False)
-    whole = DependantNotifier._notify_one
+    assert len(read_ledger(world.table).ended) == 7
+    fail_slowly(world, monkeypatch, DependantNotifier, "_notify_one")
+    for _ in range(3):
+        tick(world)
+    assert get_job(world.table, "after-z-job").usage.started_ms is not None
+
+
+def test_arrays_that_fail_keep_no_others_waiting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("z-array", *FAILING):
+        submission = Submission(request=request(name), sweep={"list": [{"seed": 1}]})
+        world.submitter.submit(submission, ADA)
+    fail_slowly(world, monkeypatch, ArrayAdvancer, "_advance")
+    for _ in range(3):
+        tick(world)
+    assert get_job(world.table, "z-array").job_state is JobState.RUNNING
+
+
+def test_equal_jobs_that_cannot_be_compared_keep_no_others_waiting(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("z-job", *FAILING):
+        world.table.write([RecheckRecord(job_name=name).put()])
+    fail_slowly(world, monkeypatch, DependantNotifier, "compare_again")
+    for _ in range(3):
+        tick(world)
+    assert [each.job_name for each in read_ledger(world.table).rechecks] == FAILING
+
+
+def test_drained_attempts_that_fail_keep_no_others_waiting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 7}}}))
+    for name in ("z-job", *FAILING):
+        world.submit(name)
+    for _ in range(2):
+        world.tick()
+    pools = PoolOperations(
+        table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
+    )
+    pools.pause(P5, "user/ada", "move out", stops=True)
+    fail_slowly(world, monkeypatch, Executor, "_drain")
+    for _ in range(3):
+        tick(world)
+    assert len(world.called("StopTrainingJob")) == 1
+
+
+def test_no_outputs_are_noted_of_ends_that_there_is_no_time_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.submit("first")
+    for number in range(10):
+        after(world, f"middle-{number}", "first")
+        after(world, f"last-{number}", f"middle-{number}")
+    world.commands.stop("first", ROOT)
+    whole, settled = DependantNotifier._notify_one, []
 
     def notify(notifier: DependantNotifier, name: str, *args: Any) -> bool:
-        if name == "after-b":
-            return whole(notifier, name, *args)
-        world.now_s += SHARE_S
-        raise RuntimeError("S3 does not answer")
+        world.now_s += SHARE_S if name == "middle-9" else 0
+        return whole(notifier, name, *args)
 
     monkeypatch.setattr(DependantNotifier, "_notify_one", notify)
-    for _ in range(2):
-        tick(world)
-    assert get_job(world.table, "after-b").usage.started_ms is not None
-
-
-def test_each_of_many_slow_arrays_has_its_turn(world: World) -> None:
-    """Also if each takes the whole share: they are not always the same ones."""
-    names = [f"array-{number:02}" for number in range(12)]
-    for name in names:
-        sweep = {"list": [{"seed": 1}]}
-        world.submitter.submit(Submission(request=request(name, ResourceConfig=on(1)), sweep=sweep), ADA)
-    whole = MemoryTable.write
-
-    def write(self: MemoryTable, writes: Sequence[Write]) -> None:
-        made = [each for each in writes if isinstance(each, Put) and str(each.item.get("memberOf", ""))]
-        world.now_s += SHARE_S if made else 0
-        whole(self, writes)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MemoryTable, "write", write)
-        for _ in range(len(names) + 1):
-            world.tick()
-    assert {get_job(world.table, name).job_state for name in names} == {JobState.RUNNING}
+    monkeypatch.setattr(DependantNotifier, "_settle", lambda _, ended: bool(settled.append(ended.job_name)))
+    report = world.tick()
+    assert report.decisions > 1
+    # Those of the others are noted when their dependants are notified.
+    assert len(settled) == len(set(settled)) == 11
