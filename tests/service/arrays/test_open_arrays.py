@@ -15,7 +15,7 @@ from headway_service.admission.submission import Submission
 from headway_service.arrays import advance
 from headway_service.arrays.advance import MAX_RESTING_LOOKS
 from headway_service.config.authorization import Caller
-from headway_service.errors import QueueFull
+from headway_service.errors import QueueFull, RetryLater
 from headway_service.ports.table import Item, Key, Put, Write
 from headway_service.scheduling.chores import SHARE_MS
 from headway_service.store.ledger import read_ledger
@@ -263,7 +263,7 @@ def test_arrays_with_nothing_to_do_cost_a_tick_nothing(world: World, table: Coun
     world.commands.release("copy-00000_0", ADA)
     table.calls.clear()
     assert world.tick().rounds > 1
-    assert table.calls.count("get_all") <= 2 * MAX_RESTING_LOOKS
+    assert table.calls.count("get_all") < 3 * MAX_RESTING_LOOKS
 
 
 def held(world: World) -> None:
@@ -462,3 +462,18 @@ def test_an_array_does_not_rest_before_its_members_are_made(world: World, table:
     table.before = take_time
     world.tick()
     assert len(world.called("CreateTrainingJob")) == 1
+
+
+def test_arrays_that_the_table_does_not_give_are_not_closed(world: World, table: CountedTable) -> None:
+    for name in ("a", "b", "c"):
+        sweep(world, name)
+    refusals = ["no answer", "no answer"]
+
+    def refuse(what: str) -> None:
+        if what == "get_all" and refusals:
+            raise RetryLater(refusals.pop())
+
+    table.before = refuse
+    world.tick()
+    assert not refusals
+    assert len(world.called("CreateTrainingJob")) == 3

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
 from typing import TypeVar
 
 from headway import reasons
@@ -114,7 +113,7 @@ class ArrayAdvancer:
         for member in ledger.ended:
             ended_of.setdefault(member.member_of, []).append(member)
         arrays = self._turns.ordered("array", self._with_something_to_do(ledger), _name)
-        items = _ItemsAhead(self._table, map(_name, arrays))
+        items = _ItemsAhead(self._table, [each.job_name for each in arrays])
         for number, each in enumerate(self._turns.in_turn("array", arrays, _name, self._has_any_time)):
             left_ms = self._left_ms()
             # One with many members to compare leaves time to the others.
@@ -166,7 +165,7 @@ class ArrayAdvancer:
         if array is None or array.is_over:
             self._table.write([open_array.close()])
             return False
-        if open_array.rests and not ended and self._may_rest(array):
+        if self._rests(open_array, array, ended):
             return False
         ended = self._prepared(array, ended)
         unlaunchable = unlaunchable_members(array, ledger, self._clock())
@@ -191,19 +190,20 @@ class ArrayAdvancer:
                 array = self._set_aside(array)
             if array.members is not None and array.members.is_reprioritized:
                 array = self._pass_on_priority(array)
-        self._let_rest(array, open_array)
         return array.version != version or follows > 0
 
-    def _let_rest(self, array: JobRecord, open_array: OpenArrayRecord) -> None:
-        """Have ticks leave an array alone if there is nothing to do for it, and no longer if there is again.
+    def _rests(self, open_array: OpenArrayRecord, array: JobRecord, ended: Sequence[EndedJobRecord]) -> bool:
+        """Whether there is nothing to do for an array. Then ticks leave it alone from now on, until there is again.
 
         Raises:
             Conflict: it was woken meanwhile.
         """
+        rests = not ended and self._may_rest(array)
         if not open_array.wakes:
             self._table.write([transitions.open_array(array)])
-        elif self._may_rest(array) is not open_array.rests:
-            self._table.write(transitions.wake_array(array) if open_array.rests else [open_array.rest()])
+        elif rests is not open_array.rests:
+            self._table.write([open_array.rest()] if rests else transitions.wake_array(array))
+        return rests
 
     def _may_rest(self, array: JobRecord) -> bool:
         """Whether there is nothing to do for an array, as far as there is time to read the members that are set aside.
@@ -432,19 +432,24 @@ class _ItemsAhead:
         names: the jobs, in the order in which they are asked for.
     """
 
-    def __init__(self, table: Table, names: Iterable[str]) -> None:
+    def __init__(self, table: Table, names: Sequence[str]) -> None:
         self._table = table
-        self._names = iter(names)
-        self._items: dict[str, Item] = {}
-        self._read: list[str] = []
+        self._names = names
+        self._next = 0
+        self._read: dict[str, Item | None] = {}
 
     def of(self, name: str) -> Item | None:
-        """The item of the next job; None if there is none.
+        """The item of the next job, or of a later one; None if there is none.
 
         Args:
             name: the job.
+
+        Raises:
+            RetryLater: the table does not answer. The job after it is asked for again.
         """
         if name not in self._read:
-            self._read = list(islice(self._names, _READ_TOGETHER))
-            self._items = find_job_items(self._table, self._read)
-        return self._items.get(name)
+            first = self._names.index(name, self._next)
+            ahead = self._names[first : first + _READ_TOGETHER]
+            self._read = dict.fromkeys(ahead) | find_job_items(self._table, ahead)
+            self._next = first + 1
+        return self._read[name]
