@@ -8,12 +8,13 @@ from http import HTTPStatus
 from itertools import pairwise
 from typing import Any
 
+from headway.sweeps import member_name
 from headway_service.store.ledger import read_ledger
 from headway_service.store.repository import find_job
 from headway_verification.crowds.deployment import CrowdedDeployment, Tick
 
-ONE, TEN, FIVE_HUNDRED = ({"list": [{"seed": seed} for seed in range(count)]} for count in (1, 10, 500))
-"""Sweeps of so many members."""
+MOST_MEMBERS = 500
+"""Members of an array each of which is held."""
 
 CHAIN = 450
 """The depth of a chain of dependencies."""
@@ -66,9 +67,13 @@ def accepted(limits: Mapping[str, int], most: int) -> int:
     return most
 
 
+def _sweep(members: int) -> dict[str, Any]:
+    return {"list": [{"seed": seed} for seed in range(members)]}
+
+
 def _hold_member(deployment: CrowdedDeployment, name: str, *, may_be_refused: bool = False) -> bool:
     """Submit an array of one member, and hold that. Returns whether it was accepted."""
-    answer = deployment.submit(name, sweep=ONE)
+    answer = deployment.submit(name, sweep=_sweep(1))
     if may_be_refused and answer[0] == HTTPStatus.CONFLICT:
         return False
     _require(answer, HTTPStatus.CREATED)
@@ -82,7 +87,7 @@ def _arrays_of_held_members(deployment: CrowdedDeployment, count: int) -> None:
 
 
 def _held_arrays(deployment: CrowdedDeployment, count: int) -> None:
-    _require(deployment.submit(NAME, sweep=TEN), HTTPStatus.CREATED)
+    _require(deployment.submit(NAME, sweep=_sweep(10)), HTTPStatus.CREATED)
     _require(deployment.ask("POST", f"/jobs/{NAME}/hold"), HTTPStatus.OK)
     deployment.copy(NAME, (f"copy-{number:05}" for number in range(count - 1)))
 
@@ -94,13 +99,13 @@ def _held_jobs(deployment: CrowdedDeployment, count: int) -> None:
 
 
 def _held_members(deployment: CrowdedDeployment, count: int) -> None:
-    """Hold each member of arrays of 500: one by one, so that each is a job."""
-    members = len(FIVE_HUNDRED["list"])
+    """Hold each member of arrays by itself, so that each is a job."""
+    members = min(MOST_MEMBERS, count)
     for number in range(0, count, members):
         name = f"array-{number}"
-        _require(deployment.submit(name, sweep=FIVE_HUNDRED), HTTPStatus.CREATED)
-        for index in range(min(members, count - number)):
-            _require(deployment.ask("POST", f"/jobs/{name}_{index}/hold"), HTTPStatus.OK)
+        _require(deployment.submit(name, sweep=_sweep(members)), HTTPStatus.CREATED)
+        for index in range(members):
+            _require(deployment.ask("POST", f"/jobs/{member_name(name, index, members)}/hold"), HTTPStatus.OK)
 
 
 def _chain(deployment: CrowdedDeployment, count: int) -> None:
@@ -149,7 +154,7 @@ CROWDS: Mapping[str, Crowd] = {
     "held-arrays": Crowd(what="arrays of ten members, held", make=_held_arrays, become=_arrays_become, count=10_000),
     "holds": Crowd(what="jobs, held", make=_held_jobs, become=_jobs_become, count=10_000),
     "held-members": Crowd(
-        what="members of arrays of 500, each held", make=_held_members, become=_arrays_become, count=10_000
+        what=f"members of arrays of {MOST_MEMBERS}, each held", make=_held_members, become=_arrays_become, count=10_000
     ),
     "chain": Crowd(
         what=f"jobs in chains of {CHAIN}, whose first one is stopped",
