@@ -199,8 +199,9 @@ class ArrayAdvancer:
             Conflict: it was woken meanwhile.
         """
         rests = not ended and self._may_rest(array)
-        if not open_array.wakes:
-            self._table.write([transitions.open_array(array)])
+        if rests and not open_array.wakes:
+            # Its wake-ups are counted from now on.
+            self._table.write(transitions.wake_array(array))
         elif rests is not open_array.rests:
             self._table.write([open_array.rest()] if rests else transitions.wake_array(array))
         return rests

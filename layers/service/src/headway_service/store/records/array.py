@@ -107,7 +107,7 @@ class OpenArrayRecord(Record):
     stops_early: bool = False
     #: Whether ticks leave it alone.
     rests: bool = False
-    #: How often it was woken, so that it does not rest by what was read before; 0 if that is not known.
+    #: How often it was woken, so that it does not rest by what was read before; 0 if that is not counted.
     wakes: int = 0
     #: The team that is charged, empty for none, and the mark of the owner; None if they are not known.
     team: str | None = None

@@ -78,7 +78,7 @@ from headway_service.store.transitions.reuse import (
     reuse,
 )
 from headway_service.store.transitions.selection import select_pool
-from headway_service.store.transitions.shared import expire_request, open_array, wake_array
+from headway_service.store.transitions.shared import expire_request, wake_array
 from headway_service.store.transitions.unmanaged_job import (
     charge_unmanaged,
     forget_unmanaged,
@@ -139,7 +139,6 @@ __all__ = [
     "meet_dependency",
     "note_missing",
     "note_outputs",
-    "open_array",
     "pause",
     "preempt",
     "record_status",
