@@ -214,6 +214,22 @@ def test_members_count_against_the_limits_of_queues_however_many_arrays_are_open
     assert len(table.calls) < 30
 
 
+def test_members_that_are_released_count_although_they_are_set_aside(world: World) -> None:
+    limits = {"waitingPerTeam": 100, "waitingPerOwner": 5}
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "limits": limits}))
+    for name in ("a", "b"):
+        sweep(world, name, members=5, at_once=1)
+        for index in range(5):
+            world.commands.hold(f"{name}_{index}", ADA)
+    for index in range(5):
+        world.commands.release(f"a_{index}", ADA)
+    with pytest.raises(QueueFull, match="5 of your jobs wait"):
+        world.commands.release("b_0", ADA)
+    # A place of one that has started is free again.
+    world.tick()
+    world.commands.release("b_0", ADA)
+
+
 def test_what_cannot_be_counted_is_refused(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(world, per_team=100, per_owner=100)
     at_rest(world, "swept")

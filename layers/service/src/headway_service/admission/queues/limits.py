@@ -19,9 +19,9 @@ class QueueLimits:
     """The limits of queues, and of arrays, for the jobs of one owner in one call.
 
     Each queue, and the arrays of each team, are read once, before the first job enters, and later jobs of the call are
-    added to that. A long queue
-    is not counted if its stored count (:class:`QueueCounts`) shows that it has room; a refusal always rests on a count
-    of the queue. Simultaneous calls may together exceed a limit by the number of their jobs.
+    added to that. A long queue is not counted if its stored count (:class:`QueueCounts`) shows that it has room; a
+    refusal always rests on a count of the queue. Simultaneous calls may together exceed a limit by the number of their
+    jobs.
 
     Args:
         table: the table.
@@ -58,9 +58,10 @@ class QueueLimits:
         to_come = self._arrays_beside(job).unmade(self._mark, beside=job.job_name) if job.array is not None else {}
         whose = f" of the team {job.team}" if job.team else ""
         for pool in job.pools:
-            # A job that waits for others enters the queue by itself later, so it has to fit in beside all that do. For
-            # others these are not read: most queues have none, and a submission would take another query.
-            if not job.awaited and job.array is None:
+            # A job that waits for others, or for its array, enters the queue by itself later. So it has to fit in beside
+            # all that do. For other jobs these are not read: most queues have none, and a submission would take
+            # another query.
+            if not job.awaited and job.array is None and not job.is_set_aside:
                 queue = QueueEntry.partition(pool, job.team)
                 if self._has_room(queue):
                     continue
