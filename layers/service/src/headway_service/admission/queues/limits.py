@@ -58,8 +58,8 @@ class QueueLimits:
         to_come = self._arrays_beside(job).unmade(self._mark, beside=job.job_name) if job.array is not None else {}
         whose = f" of the team {job.team}" if job.team else ""
         for pool in job.pools:
-            # A job that waits for others, or for its array, enters the queue by itself later. So it has to fit in beside
-            # all that do. For other jobs these are not read: most queues have none, and a submission would take
+            # A job that waits for others, or for its array, enters the queue by itself later, so it has to fit in
+            # beside all that do. For other jobs these are not read: most queues have none, and a submission would take
             # another query.
             if not job.awaited and job.array is None and not job.is_set_aside:
                 queue = QueueEntry.partition(pool, job.team)
