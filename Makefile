@@ -191,6 +191,10 @@ chaos: .venv/.made .envs/sandbox/.made .envs/sam/.made ## kill, repeat, lose and
 refusals: .venv/.made ## play each state in which AWS goes on saying no, and show what it costs; ONLY=key selects some
 	$(VENV)/python -m headway_verification.refusals $(if $(ONLY),--only "$(ONLY)")
 
+.PHONY: crowds
+crowds: .venv/.made ## make many of each thing that users may create, and show whether each tick decides, and its time; ONLY=key selects some
+	$(VENV)/python -m headway_verification.crowds $(if $(ONLY),--only "$(ONLY)")
+
 .PHONY: mutants
 mutants: .envs/mutants/.made ## mutate the code that keeps the promises, and report mutants that no test kills; MODULE=tick, MUTANTS=--report
 	.envs/mutants/bin/python -m tests.mutants.run $(MODULE) $(MUTANTS)

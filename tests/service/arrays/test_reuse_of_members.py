@@ -22,6 +22,7 @@ from headway_service.store.records.array import ArrayRecord, MembersRecord
 from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.records.reuse import ComputedRecord
 from headway_service.store.repository import find_job, get_job
+from headway_service.store.turns import Turns
 from headway_service.testing.memory_objects import MemoryObjects
 from tests.service.world import ADA, BOB, ROOT, World, isolation, on, request
 
@@ -276,6 +277,7 @@ def test_shared_inputs_are_read_again_in_the_next_round_of_a_tick(world: World):
         clock=world.clock,
         machine_clock=world.machine_clock,
         left_ms=lambda: 1000,
+        turns=Turns(world.table),
         retention_s=3600,
         reserved_heads=1,
         metrics_of=lambda _: {},

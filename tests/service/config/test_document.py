@@ -201,6 +201,9 @@ def ruled(**parts: Any) -> dict[str, Any]:
 
 
 BAD: list[tuple[str, Any, str, str]] = [
+    ("no array", {**GOOD, "limits": {"arraysPerTeam": 0}}, "limits.arraysPerTeam", "at least 1"),
+    ("arrays beyond counting", {**GOOD, "limits": {"arraysPerOwner": 10_001}}, "limits.arraysPerOwner", "10000"),
+    ("not a number of arrays", {**GOOD, "limits": {"arraysPerOwner": "5"}}, "limits.arraysPerOwner", "whole number"),
     ("no pools", {}, "pools", "required"),
     ("an empty map of pools", {"pools": {}}, "pools", "at least 1"),
     (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 from headway import reasons
 from headway.dependencies import Ending
@@ -13,12 +13,12 @@ from headway.reasons import Reason
 from headway.sweeps import member_name
 from headway_service.arrays.comparing import ComparingMembers
 from headway_service.arrays.room import largest_sizes, unlaunchable_members, wanted_members
-from headway_service.arrays.turn import is_over, may_take_in, next_turn, stops
+from headway_service.arrays.turn import may_rest, may_take_in, next_turn, stops
 from headway_service.config.authorization import Access
 from headway_service.errors import Conflict, UnreadableRecord
 from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
-from headway_service.ports.table import Table, Write
+from headway_service.ports.table import Item, Table, Write
 from headway_service.reuse.entry import ReuseEntry
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
@@ -27,12 +27,19 @@ from headway_service.store.records.capacity.attempt import StopCause
 from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_job_items, find_live_attempt, find_reservation, find_team
+from headway_service.store.turns import Turns
+
+_T = TypeVar("_T")
 
 MAX_SET_ASIDE_READS = 1000
 """Members that are set aside of which one step reads at most whether they may enter the queue. If there are more, the
 second half are others in each minute, so that members that may not do not hide the rest."""
 
 _READ_TOGETHER = 100
+
+MAX_RESTING_LOOKS = 5
+"""Arrays that rest of which one tick looks whether they still do, others in each minute: code of a time before arrays
+rested does not wake them."""
 
 
 class ArrayAdvancer:
@@ -43,6 +50,7 @@ class ArrayAdvancer:
         clock: the training time, ms.
         machine_clock: the machine time, ms.
         left_ms: how much time is left for arrays now, ms.
+        turns: whose turn it is.
         retention_s: how long an ended job is kept, s.
         reserved_heads: how many blocked jobs of a queue get a reserved start.
         metrics_of: gives the final metrics of an attempt, none if SageMaker gives none now.
@@ -58,6 +66,7 @@ class ArrayAdvancer:
         clock: Callable[[], int],
         machine_clock: Callable[[], int],
         left_ms: Callable[[], int],
+        turns: Turns,
         retention_s: int,
         reserved_heads: int,
         metrics_of: Callable[[str], Mapping[str, str]],
@@ -69,10 +78,10 @@ class ArrayAdvancer:
         self._clock = clock
         self._machine_clock = machine_clock
         self._left_ms = left_ms
+        self._turns = turns
         #: What the arrays after the present one are left of the time, ms.
         self._kept_ms = 0
-        #: The array that had its turn last; empty if there was none in this tick.
-        self._last = ""
+        self._has_looked_at_resting = False
         self._retention_s = retention_s
         self._reserved_heads = reserved_heads
         self._metrics_of = metrics_of
@@ -97,48 +106,67 @@ class ArrayAdvancer:
         Returns:
             Whether anything has changed, so that the ledger has to be read again.
         """
-        changed, sizes = False, largest_sizes(ledger)
         self._comparing.begin_round()
-        known = {each.job_name for each in ledger.arrays} | ledger.names_of_unreadable("array")
-        for noted in ledger.unlaunchable:
-            if noted.array not in known:
-                self._table.write([noted.forget()])
-        for ended in ledger.ended:
-            if ended.member_of and ended.member_of not in known:
-                # Another tick has counted it, and closed the array, since this one was written again.
-                self._table.write([ended.forget()])
-        arrays = self._in_turn(ledger.arrays)
-        for number, each in enumerate(arrays):
+        self._forget_unknown(ledger)
+        changed, sizes = False, largest_sizes(ledger)
+        ended_of: dict[str, list[EndedJobRecord]] = {}
+        for member in ledger.ended:
+            ended_of.setdefault(member.member_of, []).append(member)
+        arrays = self._turns.ordered("array", self._with_something_to_do(ledger), _name)
+        items = _ItemsAhead(self._table, [each.job_name for each in arrays])
+        for number, each in enumerate(self._turns.in_turn("array", arrays, _name, self._has_any_time)):
             left_ms = self._left_ms()
-            if left_ms <= 0:
-                break
             # One with many members to compare leaves time to the others.
             self._kept_ms = left_ms - -(-left_ms // (len(arrays) - number))
-            self._last = each.job_name
-            outcome = self._isolation.do("an array", each.job_name, partial(self._advance, each, ledger, sizes))
-            changed |= outcome.reads_again
+            # Jobs that depend on a member are notified first, which leaves its record without them.
+            ended = [member for member in ended_of.get(each.job_name, ()) if not member.dependants]
+            advance = partial(self._advance, each, items, ended, ledger, sizes)
+            changed |= self._isolation.do("an array", each.job_name, advance).reads_again
         return changed
 
-    def _in_turn(self, arrays: Sequence[OpenArrayRecord]) -> list[OpenArrayRecord]:
-        """The arrays, from the one after that which had its turn last; another one in each minute comes first."""
-        order = sorted(arrays, key=lambda each: each.job_name)
-        if self._last:
-            first = bisect_right(order, self._last, key=lambda each: each.job_name)
-        else:
-            first = self._machine_clock() // 60_000 % len(order) if order else 0
-        return [*order[first:], *order[:first]]
+    def _forget_unknown(self, ledger: Ledger) -> None:
+        """Forget what the ledger has of members whose array is over."""
+        known = {each.job_name for each in ledger.arrays} | ledger.names_of_unreadable("array")
+        unknown = [each.forget() for each in ledger.unlaunchable if each.array not in known]
+        # Another tick has counted a member, and closed its array, since that one was written again.
+        unknown += [each.forget() for each in ledger.ended if each.member_of and each.member_of not in known]
+        for forget in unknown:
+            if not self._has_any_time():
+                break
+            self._table.write([forget])
+
+    def _with_something_to_do(self, ledger: Ledger) -> list[OpenArrayRecord]:
+        """The arrays that do not rest, or of which a member has ended; and once in a tick a few of the others."""
+        due = {each.member_of for each in ledger.ended}
+        found = [each for each in ledger.arrays if not each.rests or each.job_name in due]
+        resting = [each for each in ledger.arrays if each.rests and each.job_name not in due]
+        if not resting or self._has_looked_at_resting:
+            return found
+        self._has_looked_at_resting = True
+        return [*found, *_some(resting, MAX_RESTING_LOOKS, self._machine_clock())]
+
+    def _has_any_time(self) -> bool:
+        return self._left_ms() > 0
 
     def _has_time(self) -> bool:
         """Whether there is time for another step of the present array."""
         return self._left_ms() > self._kept_ms
 
-    def _advance(self, open_array: OpenArrayRecord, ledger: Ledger, sizes: Mapping[str, int]) -> bool:
-        array = find_job(self._table, open_array.job_name)
-        if array is None or is_over(array):
+    def _advance(
+        self,
+        open_array: OpenArrayRecord,
+        items: _ItemsAhead,
+        ended: Sequence[EndedJobRecord],
+        ledger: Ledger,
+        sizes: Mapping[str, int],
+    ) -> bool:
+        item = items.of(open_array.job_name)
+        array = JobRecord.parse(item) if item is not None else None
+        if array is None or array.is_over:
             self._table.write([open_array.close()])
             return False
-        # Jobs that depend on a member are notified first, which leaves its record without them.
-        ended = [each for each in ledger.ended if each.member_of == array.job_name and not each.dependants]
+        if self._rests(open_array, array, ended):
+            return False
         ended = self._prepared(array, ended)
         unlaunchable = unlaunchable_members(array, ledger, self._clock())
         wanted = wanted_members(array, sizes, self._reserved_heads, unlaunchable)
@@ -163,6 +191,35 @@ class ArrayAdvancer:
             if array.members is not None and array.members.is_reprioritized:
                 array = self._pass_on_priority(array)
         return array.version != version or follows > 0
+
+    def _rests(self, open_array: OpenArrayRecord, array: JobRecord, ended: Sequence[EndedJobRecord]) -> bool:
+        """Whether there is nothing to do for an array. Then ticks leave it alone from now on, until there is again.
+
+        Raises:
+            Conflict: it was woken meanwhile.
+        """
+        rests = not ended and self._may_rest(array)
+        if rests and not open_array.wakes:
+            # Its wake-ups are counted from now on.
+            self._table.write(transitions.wake_array(array))
+        elif rests is not open_array.rests:
+            self._table.write([open_array.rest()] if rests else transitions.wake_array(array))
+        return rests
+
+    def _may_rest(self, array: JobRecord) -> bool:
+        """Whether there is nothing to do for an array, as far as there is time to read the members that are set aside.
+
+        Those that are held stay so until they are released, which wakes the array.
+        """
+        if not may_rest(array) or not may_take_in(array):
+            return may_rest(array)
+        names = [self._name_of(array, index) for index in (array.members or MembersRecord()).set_aside]
+        while names:
+            some, names = names[:_READ_TOGETHER], names[_READ_TOGETHER:]
+            found = self._readable(some) if self._has_time() else []
+            if len(found) < len(some) or not all(each.held for each in found):
+                return False
+        return True
 
     def _prepared(self, array: JobRecord, ended: Sequence[EndedJobRecord]) -> list[EndedJobRecord]:
         """The members that have ended with all that is kept of them, as many as there is time for."""
@@ -221,8 +278,10 @@ class ArrayAdvancer:
         room = wanted - members.active
         if room <= 0 or not may_take_in(array):
             return [], 0
-        count = array.array.count if array.array is not None else 0
-        names = [member_name(array.job_name, index, count) for index in self._some(members.set_aside)]
+        names = [
+            self._name_of(array, index)
+            for index in _some(members.set_aside, MAX_SET_ASIDE_READS, self._machine_clock())
+        ]
         free: list[JobRecord] = []
         held = 0
         # Those that are held must not hide the others.
@@ -232,13 +291,6 @@ class ArrayAdvancer:
             free += filter(_may_enter, found)
             held += sum(each.held or not each.twin for each in found)
         return sorted(free, key=JobRecord.rank)[:room], held
-
-    def _some(self, set_aside: Sequence[int]) -> Sequence[int]:
-        """As many of the members that are set aside as one step may read; of more, others in each minute."""
-        if len(set_aside) <= MAX_SET_ASIDE_READS:
-            return set_aside
-        first = self._machine_clock() // 60_000 * MAX_SET_ASIDE_READS % len(set_aside)
-        return [*set_aside[first:], *set_aside[:first]][:MAX_SET_ASIDE_READS]
 
     def _readable(self, names: Sequence[str]) -> list[JobRecord]:
         """The members of these names that exist, without those whose records cannot be read."""
@@ -324,8 +376,10 @@ class ArrayAdvancer:
             yield self._isolation.do("a member", f"{array.job_name} member {index}", partial(on_member, index))
 
     def _member(self, array: JobRecord, index: int) -> JobRecord | None:
-        count = array.array.count if array.array is not None else 0
-        return find_job(self._table, member_name(array.job_name, index, count))
+        return find_job(self._table, self._name_of(array, index))
+
+    def _name_of(self, array: JobRecord, index: int) -> str:
+        return member_name(array.job_name, index, array.array.count if array.array is not None else 0)
 
     def _why_stopped(self, array: JobRecord) -> Reason:
         numbers = array.array or ArrayRecord(count=0)
@@ -357,3 +411,46 @@ class ArrayAdvancer:
 def _may_enter(member: JobRecord) -> bool:
     """Whether a member is set aside, unless another tick has taken it in meanwhile, and nothing else keeps it back."""
     return member.is_set_aside and member.job_state in WAITING and not member.held and not member.awaited
+
+
+def _name(array: OpenArrayRecord) -> str:
+    return array.job_name
+
+
+def _some(found: Sequence[_T], most: int, machine_ms: int) -> Sequence[_T]:
+    """As many of these as one step may read; of more, others in each minute."""
+    if len(found) <= most:
+        return found
+    first = machine_ms // 60_000 * most % len(found)
+    return [*found[first:], *found[:first]][:most]
+
+
+class _ItemsAhead:
+    """The items of jobs, many of which are read with one call. One may have changed when its turn comes.
+
+    Args:
+        table: the table.
+        names: the jobs, in the order in which they are asked for.
+    """
+
+    def __init__(self, table: Table, names: Sequence[str]) -> None:
+        self._table = table
+        self._names = names
+        self._next = 0
+        self._read: dict[str, Item | None] = {}
+
+    def of(self, name: str) -> Item | None:
+        """The item of the next job, or of a later one; None if there is none.
+
+        Args:
+            name: the job.
+
+        Raises:
+            RetryLater: the table does not answer. The job after it is asked for again.
+        """
+        if name not in self._read:
+            first = self._names.index(name, self._next)
+            ahead = self._names[first : first + _READ_TOGETHER]
+            self._read = dict.fromkeys(ahead) | find_job_items(self._table, ahead)
+            self._next = first + 1
+        return self._read[name]

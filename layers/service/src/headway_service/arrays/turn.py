@@ -151,11 +151,6 @@ def answered_result(
     )
 
 
-def is_over(array: JobRecord) -> bool:
-    """Whether nothing of an array is left to do: it has ended, and so have its members."""
-    return array.ending is not None and not (array.members or MembersRecord()).live
-
-
 def stops(array: JobRecord) -> bool:
     """Whether all members of an array are to be stopped: it is stopping, or has ended before them."""
     return array.job_state is JobState.STOPPING or array.ending is not None
@@ -165,6 +160,20 @@ def may_take_in(array: JobRecord) -> bool:
     """Whether further members of an array may enter the queue."""
     is_open = array.job_state in {JobState.PENDING, JobState.RUNNING} and not array.awaited and not array.held
     return is_open and array.array is not None and not array.array.is_closed
+
+
+def may_rest(array: JobRecord) -> bool:
+    """Whether there is nothing to do for an array, unless one of the members that are set aside may enter the queue.
+
+    Then there is nothing to do until a member ends, or a command changes the array or releases a member.
+
+    Args:
+        array: the array.
+    """
+    numbers, members = _parts(array)
+    if stops(array) or numbers.is_closed or members.active or members.is_reprioritized:
+        return False
+    return not may_take_in(array) or not numbers.unmade
 
 
 def _counted(numbers: ArrayRecord, ended: Sequence[EndedJobRecord]) -> ArrayRecord:

@@ -298,12 +298,14 @@ class Rogues(ConfigModel):
 
 
 class Limits(ConfigModel):
-    """How many jobs may wait in one line: those of one team (or of no team) that demand one pool."""
+    """How much one team (or no team), and one owner in it, may have in the queue."""
 
-    #: All of them.
+    #: Jobs that wait in one line: those that demand one pool.
     waiting_per_team: int = Field(default=1000, ge=1, le=MAX_WAITING)
-    #: Those of one owner.
     waiting_per_owner: int = Field(default=500, ge=1, le=MAX_WAITING)
+    #: Arrays that have members left, also if none of these waits.
+    arrays_per_team: int = Field(default=1000, ge=1, le=MAX_WAITING)
+    arrays_per_owner: int = Field(default=500, ge=1, le=MAX_WAITING)
 
 
 class Ageing(ConfigModel):

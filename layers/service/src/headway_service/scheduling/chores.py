@@ -8,7 +8,7 @@ share. Each record is processed by itself: one that cannot be is left alone unti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from headway_service.arrays.advance import ArrayAdvancer
@@ -22,7 +22,9 @@ from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.scheduling.executor import Executor
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
+from headway_service.store.turns import Turns
 from headway_service.tracking.warm_pools import surplus
 
 SHARE_MS = 5_000
@@ -40,7 +42,7 @@ class Chores:
         in_force: the configuration in effect.
         executor: launches and stops attempts.
         dependants: notifies jobs of the ends of those that they depend on.
-        arrays: advances the arrays; given how much time of the share is left, ms.
+        arrays: advances the arrays; given how much time of the share is left, ms, and whose turn it is.
         warm_rules: the limits of the warm pools that are kept; None if none is.
         isolation: does the work on each record by itself.
         clock: the training time, ms.
@@ -57,7 +59,7 @@ class Chores:
         in_force: EffectiveConfig,
         executor: Executor,
         dependants: DependantNotifier,
-        arrays: Callable[[Callable[[], int]], ArrayAdvancer],
+        arrays: Callable[[Callable[[], int], Turns], ArrayAdvancer],
         warm_rules: KeptWarmPools | None,
         isolation: Isolation,
         clock: Callable[[], int],
@@ -67,7 +69,8 @@ class Chores:
         self._in_force = in_force
         self._executor = executor
         self._dependants = dependants
-        self._arrays = arrays(self._left_ms)
+        self._turns = Turns(table)
+        self._arrays = arrays(self._left_ms, self._turns)
         self._warm_rules = warm_rules
         self._isolation = isolation
         self._clock = clock
@@ -88,6 +91,7 @@ class Chores:
         Returns:
             Whether the ledger has to be read again before a decision.
         """
+        self._turns.begin(ledger.turns)
         self._until_ms = self._machine_clock() + self._share_ms
         self.are_cut_short = not self._share_rounds or not self._has_time()
         if self.are_cut_short:
@@ -105,6 +109,7 @@ class Chores:
     def go_on(self) -> None:
         """Begin another share, as a decision was made. It begins with those that the last one has kept waiting."""
         self._share_ms, self._share_rounds = SHARE_MS, SHARE_ROUNDS
+        self._isolation.do("turns", "turns", self._store_turns)
         if self.are_cut_short:
             self._arrays_first = not self._arrays_first
 
@@ -118,24 +123,30 @@ class Chores:
         notified = self._notify_dependants(ledger)
         execute = partial(self._executor.execute_left, ledger, self._has_time)
         executed = self._isolation.do("launches and stops", "attempts", execute).reads_again
-        drained = self._executor.drain(ledger, self._has_time)
+        drained = self._executor.drain(ledger, self._drained(ledger))
         return notified or executed or drained or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
 
     def _notify_dependants(self, ledger: Ledger) -> bool:
         """Notify the dependants of jobs that have ended, and compare equal jobs again. Returns whether any changed."""
         changed = False
-        for ended in (each for each in ledger.ended if each.dependants or not each.member_of):
-            if not self._has_time():
-                break
+        waited_for = (each for each in ledger.ended if each.dependants or not each.member_of)
+        for ended in self._turns.in_turn("ended", waited_for, lambda each: each.job_name, self._has_time):
             notify = partial(self._dependants.notify, ended, self._has_time)
             outcome = self._isolation.do("the dependants of a job", ended.job_name, notify)
             changed |= outcome.reads_again
-        for recheck in ledger.rechecks:
-            if not self._has_time():
-                break
+        for recheck in self._turns.in_turn("recheck", ledger.rechecks, lambda each: each.job_name, self._has_time):
             compare = partial(self._dependants.compare_again, recheck)
             changed |= self._isolation.do("equal jobs", recheck.job_name, compare).reads_again
         return changed
+
+    def _drained(self, ledger: Ledger) -> Iterator[AttemptRecord]:
+        """The attempts to stop because their pools are drained, while there is time."""
+        drained = (each for each in ledger.attempts if ledger.drained(each) is not None)
+        return self._turns.in_turn("drained", drained, lambda each: each.attempt_name, self._has_time)
+
+    def _store_turns(self) -> bool:
+        self._turns.store()
+        return False
 
     def _settle_warm_pools(self, ledger: Ledger) -> bool:
         """Release what the policy does not keep, and ask about what is soon gone. Returns whether any changed."""

@@ -6,6 +6,7 @@ the ledger, so whatever was interrupted, the next tick finishes it. To notify a 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 
@@ -59,9 +60,9 @@ class DependantNotifier:
         self._isolation = isolation
 
     def notify(self, ended: EndedJobRecord, has_time: Callable[[], bool]) -> bool:
-        """Notify all dependants of a job of its end, each by itself.
+        """Notify all dependants of a job of its end, each by itself, and the dependants of those that end by that.
 
-        The record of the end stays for the next tick with those that are not.
+        The record of an end stays for the next tick with those that are not. Those that could be come first then.
 
         Args:
             ended: the job.
@@ -70,19 +71,31 @@ class DependantNotifier:
         Returns:
             Whether anything has changed.
         """
+        changed, following = False, deque([ended])
+        while following and has_time():
+            changed |= self._notify_all(following.popleft(), following, has_time)
+        return changed
+
+    def _notify_all(
+        self, ended: EndedJobRecord, following: deque[EndedJobRecord], has_time: Callable[[], bool]
+    ) -> bool:
+        """Notify the dependants of one job. Those that end by that join ``following``. Returns whether any changed."""
         outputs = self._isolation.do("the outputs of a job", ended.job_name, partial(self._settle, ended))
         if outputs is Outcome.CONFLICT:
             return True
         done: set[str] = set()
+        failed: list[str] = []
         changed = False
         for name in ended.dependants:
             if not has_time():
                 break
-            outcome = self._isolation.do("a dependant", name, partial(self._notify_one, name, ended))
+            outcome = self._isolation.do("a dependant", name, partial(self._notify_one, name, ended, following))
             changed |= outcome.reads_again
             if outcome.is_done:
                 done.add(name)
-        left = tuple(name for name in ended.dependants if name not in done)
+            else:
+                failed.append(name)
+        left = (*(name for name in ended.dependants if name not in {*done, *failed}), *failed)
         if left == ended.dependants and left:
             return changed
         # Of a member, its array has to know, too.
@@ -124,15 +137,15 @@ class DependantNotifier:
         self._reuse.settle(ended)
         return False
 
-    def _notify_one(self, name: str, ended: EndedJobRecord) -> bool:
+    def _notify_one(self, name: str, ended: EndedJobRecord, following: deque[EndedJobRecord]) -> bool:
         """Notify one dependant. Returns whether it has changed, so not if it was notified before.
 
         Raises:
             Conflict: it keeps changing.
         """
-        return retry_on_conflict(partial(self._try_to_notify, name, ended), otherwise=Conflict([0]))
+        return retry_on_conflict(partial(self._try_to_notify, name, ended, following), otherwise=Conflict([0]))
 
-    def _try_to_notify(self, name: str, ended: EndedJobRecord) -> bool:
+    def _try_to_notify(self, name: str, ended: EndedJobRecord, following: deque[EndedJobRecord]) -> bool:
         job = find_job(self._table, name)
         if job is None or job.ending is not None:
             return False
@@ -144,6 +157,7 @@ class DependantNotifier:
             return False
         writes = self._continue(job, dependency, ended)
         self._table.write(writes)
+        following.extend(EndedJobRecord.written_by(writes))
         logger.info("a dependency ended", extra={"job": name, "dependency": ended.job_name, "ending": ended.ending})
         return True
 

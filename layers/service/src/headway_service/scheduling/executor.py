@@ -144,20 +144,20 @@ class Executor:
         self._settled(lambda: self._execute_all(due, has_time))
         return bool(due)
 
-    def drain(self, ledger: Ledger, has_time: Callable[[], bool]) -> bool:
+    def drain(self, ledger: Ledger, drained: Iterable[AttemptRecord]) -> bool:
         """Record that attempts have to stop because their pools are drained. The next round stops them in SageMaker.
 
         Args:
             ledger: the ledger.
-            has_time: whether there is time for another one.
+            drained: these attempts.
 
         Returns:
             Whether there was any, so that the ledger has to be read again.
         """
         changed = False
-        for attempt in ledger.attempts:
+        for attempt in drained:
             pause = ledger.drained(attempt)
-            if pause is not None and has_time():
+            if pause is not None:
                 outcome = self._isolation.do(
                     "a drained attempt", attempt.attempt_name, partial(self._drain, attempt, pause)
                 )

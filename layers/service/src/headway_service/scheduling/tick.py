@@ -34,6 +34,7 @@ from headway_service.scheduling.unread_jobs import search_unread
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.marks import Marks
 from headway_service.store.queue_bounds import CutQueue
+from headway_service.store.turns import Turns
 
 MAX_ROUNDS = 20
 """Rounds of a tick. Each applies a whole plan, so more than a few mean that others change the queue as fast."""
@@ -159,12 +160,13 @@ class Scheduler:
     def _chores(self, in_force: EffectiveConfig, executor: Executor, isolation: Isolation) -> Chores:
         configuration = in_force.configuration
 
-        def arrays(left_ms: Callable[[], int]) -> ArrayAdvancer:
+        def arrays(left_ms: Callable[[], int], turns: Turns) -> ArrayAdvancer:
             return ArrayAdvancer(
                 self._table,
                 clock=self._clock,
                 machine_clock=self._machine_clock,
                 left_ms=left_ms,
+                turns=turns,
                 retention_s=self._retention_s,
                 reserved_heads=configuration.policy().reserved_heads,
                 metrics_of=self._launcher.metrics_of,

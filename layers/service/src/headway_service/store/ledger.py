@@ -29,6 +29,7 @@ from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRec
 from headway_service.store.records.capacity.unread_jobs import UnreadJobsRecord
 from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.dependency import EndedJobRecord, RecheckRecord
+from headway_service.store.records.turn import TurnRecord
 from headway_service.store.unreadable import UNREADABLE_PAUSE, UnreadableItem, unreadable_allocations
 
 _R = TypeVar("_R", bound=Record)
@@ -51,6 +52,7 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "rogue": ("rogues", UnmanagedJobRecord),
     "scores": ("all_spot_scores", SpotScoresRecord),
     "team": ("teams", TeamRecord),
+    "turn": ("turns", TurnRecord),
     "unlaunchable": ("unlaunchable", UnlaunchableMemberRecord),
     "unread": ("unread", UnreadJobsRecord),
     "warm": ("warm_pools", WarmPoolRecord),
@@ -93,6 +95,8 @@ class Ledger:
     all_spot_scores: tuple[SpotScoresRecord, ...] = ()
     #: What is known of jobs behind the part of their queues that each decision reads.
     unread: tuple[UnreadJobsRecord, ...] = ()
+    #: Where work has stopped that earlier ticks had not enough time for.
+    turns: tuple[TurnRecord, ...] = ()
     #: Items that this code cannot read. They are left alone, and what they hold stays held.
     unreadable: tuple[UnreadableItem, ...] = ()
 

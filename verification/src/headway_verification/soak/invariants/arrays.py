@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from headway_verification.soak.invariants.dependencies import awaited
 from headway_verification.soak.violations import require
 
 _Jobs = Mapping[str, Mapping[str, Any]]
@@ -75,6 +76,29 @@ def _check_array(
         require(ended_well == numbers["count"], f"{name} is completed, but not all of its members are")
     if array["jobState"] == "failed":
         require(not live and numbers.get("failed", 0) > 0, f"{name} is failed, but no member is")
+
+
+def check_resting(jobs: _Jobs, resting: Collection[str]) -> None:
+    """Check that there is nothing to do for arrays that ticks leave alone.
+
+    Args:
+        jobs: the jobs, by name.
+        resting: the arrays that rest.
+
+    Raises:
+        Violated: there is.
+    """
+    for name in resting:
+        array = jobs[name]
+        state, members = array["jobState"], [each for each in jobs.values() if array_of(each) == name]
+        left = [each for each in members if each["jobState"] not in _ENDS]
+        require(state not in {*_ENDS, "stopping"}, f"{name} is {state}, and rests")
+        require(not any(map(_is_active, left)), f"{name} rests, and members are in the queue or run")
+        if array.get("held") or awaited(array):
+            continue
+        numbers = array["summary"]["array"]
+        require(numbers.get("made", 0) == numbers["count"], f"{name} rests, and has members that are not made")
+        require(all(each.get("held") for each in left), f"{name} rests, and members could enter the queue")
 
 
 def _is_active(member: Mapping[str, Any]) -> bool:

@@ -21,7 +21,7 @@ from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store.marks import KEY as MARK_KEY
 from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable
-from headway_verification.soak.invariants.arrays import check_arrays, is_array, is_set_aside
+from headway_verification.soak.invariants.arrays import check_arrays, check_resting, is_array, is_set_aside
 from headway_verification.soak.invariants.checkpoints import CheckpointInvariants
 from headway_verification.soak.invariants.dependencies import awaited, check_dependencies, check_inputs
 from headway_verification.soak.invariants.expected import ExpectationInvariants
@@ -112,6 +112,7 @@ class Invariants:
         check_dependencies(jobs)
         self._unlaunchable.update(name for kind, name in ledger if kind == "unlaunchable")
         check_arrays(jobs, self._unlaunchable)
+        check_resting(jobs, [name for (kind, name), item in ledger.items() if kind == "array" and item.get("rests")])
         self._service.check(jobs)
         self._expected.check(jobs)
         self.reuse.check(jobs, self._request_of)

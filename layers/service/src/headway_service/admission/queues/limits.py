@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headway_service.admission.queues.counts import QueueCounts
+from headway_service.admission.queues.open_arrays import MAX_OPEN_ARRAYS, OpenArrays, read_open_arrays
 from headway_service.config.document import Limits
-from headway_service.errors import QueueFull, UnreadableRecord
+from headway_service.errors import QueueFull
 from headway_service.ports.table import Table
 from headway_service.store.queue_tail import QueueTail, read_queue_tail
-from headway_service.store.records.array import OpenArrayRecord
-from headway_service.store.records.base import LEDGER
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_count import MAX_COUNTED_EACH_TIME
 from headway_service.store.records.queue_entry import QueueEntry, owner_hash
-from headway_service.store.repository import find_job
-
-MAX_OPEN_ARRAYS = 1000
-"""Most arrays whose members are counted when another one is submitted."""
 
 
 class QueueLimits:
-    """The limits of queues for the jobs of one owner in one call.
+    """The limits of queues, and of arrays, for the jobs of one owner in one call.
 
-    Each queue is read once, before the first job enters it, and later jobs of the call are added to that. A long queue
-    is not counted if its stored count (:class:`QueueCounts`) shows that it has room; a refusal always rests on a count
-    of the queue. Simultaneous calls may together exceed a limit by the number of their jobs.
+    Each queue, and the arrays of each team, are read once, before the first job enters, and later jobs of the call are
+    added to that. A long queue is not counted if its stored count (:class:`QueueCounts`) shows that it has room; a
+    refusal always rests on a count of the queue. Simultaneous calls may together exceed a limit by the number of their
+    jobs.
 
     Args:
         table: the table.
@@ -47,6 +43,7 @@ class QueueLimits:
         self._jobs = jobs
         self._counts = QueueCounts(table, self._mark, machine_clock)
         self._roomy: set[str] = set()
+        self._arrays: dict[str, OpenArrays] = {}
         self.tails: dict[str, QueueTail] = {}
 
     def require(self, job: JobRecord) -> None:
@@ -55,15 +52,16 @@ class QueueLimits:
         An array enters with its members that are no jobs yet. Those that are set aside are counted with the queues.
 
         Raises:
-            QueueFull: a queue is at its limit.
+            QueueFull: a queue is at its limit, there are as many arrays as may be, or they cannot be counted.
         """
         limits, entering = self._limits, job.array.unmade if job.array is not None else 1
-        to_come = self._unmade(job) if job.array is not None else {}
+        to_come = self._arrays_beside(job).unmade(self._mark, beside=job.job_name) if job.array is not None else {}
         whose = f" of the team {job.team}" if job.team else ""
         for pool in job.pools:
-            # A job that waits for others enters the queue by itself later, so it has to fit in beside all that do. For
-            # others these are not read: most queues have none, and a submission would take another query.
-            if not job.awaited and job.array is None:
+            # A job that waits for others, or for its array, enters the queue by itself later, so it has to fit in
+            # beside all that do. For other jobs these are not read: most queues have none, and a submission would take
+            # another query.
+            if not job.awaited and job.array is None and not job.is_set_aside:
                 queue = QueueEntry.partition(pool, job.team)
                 if self._has_room(queue):
                     continue
@@ -81,27 +79,33 @@ class QueueLimits:
                 who = f"{matching} of your jobs{whose}"
                 raise _full(who, pool, limits.waiting_per_owner, "waitingPerOwner", entering)
 
-    def _unmade(self, job: JobRecord) -> dict[str, tuple[int, int]]:
-        """By pool, the members of other arrays of the team that are no jobs yet: all, and those of the owner."""
-        found: dict[str, tuple[int, int]] = {}
-        for item in self._table.query(LEDGER, prefix=OpenArrayRecord.key("").sk, limit=MAX_OPEN_ARRAYS):
-            try:
-                array = find_job(self._table, OpenArrayRecord.parse(item).job_name)
-            except UnreadableRecord:
-                # It is left alone by ticks, so it makes no further members.
-                continue
-            if array is None or array.array is None or array.team != job.team or array.ending is not None:
-                continue
-            if array.job_name == job.job_name:
-                continue
-            unmade, own = array.array.unmade, owner_hash(array.owner) == self._mark
-            for pool in array.pools:
-                items, matching = found.get(pool, (0, 0))
-                found[pool] = (items + unmade, matching + unmade * own)
-        return found
+    def _arrays_beside(self, array: JobRecord) -> OpenArrays:
+        """The arrays of the team of an array, beside which it has to fit in if it is a new one.
+
+        Raises:
+            QueueFull: it does not, or they cannot be counted.
+        """
+        if array.team not in self._arrays:
+            self._arrays[array.team] = read_open_arrays(self._table, array.team)
+        arrays, limits = self._arrays[array.team], self._limits
+        is_new = array.job_name not in arrays
+        if arrays.of_all_teams > MAX_OPEN_ARRAYS - is_new:
+            raise QueueFull(
+                f"{MAX_OPEN_ARRAYS} arrays of all teams have members left, the most that are counted: try again when "
+                "some have ended, or stop some that are not needed"
+            )
+        whose = f" of the team {array.team}" if array.team else ""
+        if is_new and arrays.count() >= limits.arrays_per_team:
+            raise _many_arrays(f"{arrays.count()} arrays{whose}", limits.arrays_per_team, "arraysPerTeam")
+        if is_new and self._mark and arrays.count(self._mark) >= limits.arrays_per_owner:
+            who = f"{arrays.count(self._mark)} of your arrays{whose}"
+            raise _many_arrays(who, limits.arrays_per_owner, "arraysPerOwner")
+        return arrays
 
     def record(self, job: JobRecord) -> None:
-        """Count a job that has entered its queues, or waits to enter them."""
+        """Count a job that has entered its queues, or waits to enter them, or an array that was submitted."""
+        if job.array is not None and job.team in self._arrays:
+            self._arrays[job.team].join(job)
         for key in job.queue_keys():
             self._tail(key.pk).join(key.sk)
             self._counts.entered(key.pk)
@@ -145,4 +149,11 @@ def _full(who: str, pool: str, limit: int, rule: str, entering: int) -> QueueFul
     return QueueFull(
         f"{who} wait for {pool}, and {limit} may (limits.{rule}){more}: try again when some have started, stop some "
         "that are not needed, or have the limit raised"
+    )
+
+
+def _many_arrays(who: str, limit: int, rule: str) -> QueueFull:
+    return QueueFull(
+        f"{who} have members left, and {limit} may (limits.{rule}): try again when some have ended, stop some that are "
+        "not needed, or have the limit raised"
     )

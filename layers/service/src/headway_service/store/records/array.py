@@ -8,8 +8,9 @@ from pydantic import Field
 
 from headway.early_stopping import EarlyStopping, Goal
 from headway.lifecycle import JobState
-from headway_service.ports.table import Delete, Key, Put
+from headway_service.ports.table import AllEqual, Delete, Key, Put, Update
 from headway_service.store.records.base import LEDGER, Record
+from headway_service.store.schema_version import stamp
 
 
 class EarlyStoppingRecord(Record):
@@ -95,16 +96,46 @@ class MembersRecord(Record):
 
 
 class OpenArrayRecord(Record):
-    """An array of which a tick may have something to do: each tick reads the ledger, so it finds it there."""
+    """An array of which a tick may have something to do: each tick reads the ledger, so it finds it there.
+
+    One that rests has nothing to do until one of its members ends, or it is woken (decision 110). The items of a time
+    before the last four fields were kept lack them.
+    """
 
     job_name: str
     #: Whether its members may be stopped early.
     stops_early: bool = False
+    #: Whether ticks leave it alone.
+    rests: bool = False
+    #: How often it was woken, so that it does not rest by what was read before; 0 if that is not counted.
+    wakes: int = 0
+    #: The team that is charged, empty for none, and the mark of the owner; None if they are not known.
+    team: str | None = None
+    owned_by: str | None = None
 
     @staticmethod
     def key(job: str) -> Key:
         """Where it is kept."""
         return Key(LEDGER, f"array#{job}")
+
+    @staticmethod
+    def wake(job: str) -> Update:
+        """The write by which an array no longer rests.
+
+        If nothing of the array is left to do, this opens it again, and the next tick closes it.
+
+        Args:
+            job: the array.
+        """
+        return Update(key=OpenArrayRecord.key(job), sets=stamp({"jobName": job, "rests": False}), adds={"wakes": 1})
+
+    def rest(self) -> Update:
+        """The write by which it rests, unless it was woken since it was read."""
+        return Update(
+            key=self.key(self.job_name),
+            sets={"rests": True},
+            requires=AllEqual((("jobName", self.job_name), ("wakes", self.wakes))),
+        )
 
     def put(self) -> Put:
         """The write that stores it."""

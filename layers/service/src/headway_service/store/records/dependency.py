@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from headway.dependencies import Condition, Ending
-from headway_service.ports.table import Delete, Key, Put
+from headway_service.ports.table import Delete, Key, Put, Write
 from headway_service.store.records.base import LEDGER, Record
 
 
@@ -48,6 +50,18 @@ class EndedJobRecord(Record):
     def key(job: str) -> Key:
         """Where it is kept."""
         return Key(LEDGER, f"ended#{job}")
+
+    @classmethod
+    def written_by(cls, writes: Iterable[Write]) -> list[EndedJobRecord]:
+        """The ends that writes store of jobs that others depend on.
+
+        Args:
+            writes: the writes.
+        """
+        first = cls.key("")
+        ends = (each.item for each in writes if isinstance(each, Put) and each.key.pk == first.pk)
+        found = [cls.parse(item) for item in ends if item["sk"].startswith(first.sk)]
+        return [each for each in found if each.dependants]
 
     def put(self) -> Put:
         """The write that stores it."""

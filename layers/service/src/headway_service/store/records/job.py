@@ -220,6 +220,11 @@ class JobRecord(ListedJob):
         return self.attempts[-1].attempt_name if self.attempts else self.job_name
 
     @property
+    def is_over(self) -> bool:
+        """Whether nothing of it is left to do: it has ended, and so have its members if it is an array."""
+        return self.ending is not None and not (self.members or MembersRecord()).live
+
+    @property
     def is_made(self) -> bool:
         """Whether the table has it; a member of an array may only be described."""
         return self.version > 0

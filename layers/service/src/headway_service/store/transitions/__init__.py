@@ -78,7 +78,7 @@ from headway_service.store.transitions.reuse import (
     reuse,
 )
 from headway_service.store.transitions.selection import select_pool
-from headway_service.store.transitions.shared import expire_request
+from headway_service.store.transitions.shared import expire_request, wake_array
 from headway_service.store.transitions.unmanaged_job import (
     charge_unmanaged,
     forget_unmanaged,
@@ -173,4 +173,5 @@ __all__ = [
     "taken_over",
     "touch",
     "update_unmanaged",
+    "wake_array",
 ]

@@ -21,7 +21,14 @@ from headway_service.store.records.reuse import ReuseRecord
 from headway_service.store.transitions.dependency import add_dependant, closed
 from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.reuse import answered
-from headway_service.store.transitions.shared import expire_request, keep_team, leave_queue, move_job, note_step
+from headway_service.store.transitions.shared import (
+    expire_request,
+    keep_team,
+    leave_queue,
+    move_job,
+    note_step,
+    wake_array,
+)
 
 
 def advance(
@@ -256,7 +263,7 @@ def hold_array(array: JobRecord, reason: Reason, now_ms: int, *, held: bool) -> 
         held: whether it is held.
     """
     moved = note_step(array, array.job_state, reason, now_ms, held=held)
-    return moved, [moved.put(was=array.version)]
+    return moved, [moved.put(was=array.version), *wake_array(array)]
 
 
 def stop_array(array: JobRecord, reason: Reason, now_ms: int) -> list[Write]:
@@ -267,7 +274,7 @@ def stop_array(array: JobRecord, reason: Reason, now_ms: int) -> list[Write]:
         reason: why.
         now_ms: now.
     """
-    return [move_job(array, JobTrigger.STOP, reason, now_ms).put(was=array.version)]
+    return [move_job(array, JobTrigger.STOP, reason, now_ms).put(was=array.version), *wake_array(array)]
 
 
 def settle_priorities(array: JobRecord) -> tuple[JobRecord, list[Write]]:

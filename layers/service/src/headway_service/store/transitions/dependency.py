@@ -9,7 +9,7 @@ from headway_service.ports.table import Update, Write
 from headway_service.store.records.capacity.ledger import TeamRecord
 from headway_service.store.records.dependency import DependencyRecord, EndedJobRecord
 from headway_service.store.records.job import JobRecord, request_key
-from headway_service.store.transitions.shared import keep_team, leave_queue, note_step
+from headway_service.store.transitions.shared import keep_team, leave_queue, note_step, wake_array
 
 
 def add_dependant(job: JobRecord, dependant: str) -> Write:
@@ -71,4 +71,5 @@ def meet_dependency(
         *(() if others else leave_queue(job)),
         *(() if others else (entry.put() for entry in moved.queue_entries())),
         *(keep_team(job.team, team, machine_ms) if job.team and not others else []),
+        *(wake_array(job) if job.array is not None else []),
     ]

@@ -19,7 +19,6 @@ from headway.scheduling.standing import Standing, standing_after
 from headway.vectors import minus, plus
 from headway_service.ports.table import Absent, Equals, Put, Update, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
-from headway_service.store.records.array import OpenArrayRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord, GivenUpRecord
 from headway_service.store.records.capacity.ledger import CalendarRecord, ReservationRecord, TeamRecord
@@ -44,9 +43,11 @@ from headway_service.store.transitions.shared import (
     move_job,
     note_launches,
     note_step,
+    open_array,
     require_not_paused,
     return_instances,
     take_instances,
+    wake_array,
 )
 from headway_service.store.transitions.warm_pool import claim_warm_pool
 
@@ -77,11 +78,7 @@ def enqueue(
         Put(item=stored.item, requires=Absent()),
         Put(item=item),
         *(entry.put() for entry in job.queue_entries()),
-        *(
-            [OpenArrayRecord(job_name=job.job_name, stops_early=job.array.early_stopping is not None).put()]
-            if job.array is not None
-            else []
-        ),
+        *([open_array(job)] if job.array is not None else []),
         *(add_dependant(each, job.job_name) for each in awaited),
     ]
 
@@ -224,6 +221,7 @@ def release(
         *(entry.put() for entry in moved.queue_entries()),
         *note_launches(job, moved),
         *(keep_team(job.team, team, machine_ms) if job.team else []),
+        *wake_array(job),
     ]
 
 
@@ -264,9 +262,11 @@ def stop_waiting(
     moved = move_job(
         job, JobTrigger.STOP, reason, now_ms, held=False, ended_ms=now_ms, expires_at=expires_at, **changes
     )
+    writes = _leave_for_good(job, moved, reservation)
+    if job.array is None:
+        return writes
     # The request of a job expires when it is in the sums of usage. An array never is.
-    expired = expire_request(job, expires_at) if job.array is not None else []
-    return [*_leave_for_good(job, moved, reservation), *expired]
+    return [*writes, *expire_request(job, expires_at), *wake_array(job)]
 
 
 def _leave_for_good(job: JobRecord, moved: JobRecord, reservation: ReservationRecord | None) -> list[Write]:
@@ -431,7 +431,7 @@ def change_priority(
         writes.append(change_attempt(attempt, priority=priority).put(was=attempt.version))
     else:
         writes += [*leave_queue(job), *(entry.put() for entry in moved.queue_entries()), *moved.recheck()]
-    return moved, writes
+    return moved, [*writes, *(wake_array(job) if job.members is not None else ())]
 
 
 def comment(job: JobRecord, text: str) -> tuple[JobRecord, list[Write]]:

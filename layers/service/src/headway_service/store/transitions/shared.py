@@ -17,8 +17,8 @@ from headway.lifecycle import (
 from headway.model import Demand
 from headway.reasons import Reason
 from headway.vectors import minus, overlap, plus, positive
-from headway_service.ports.table import Absent, AllOf, AtLeast, Check, Delete, Equals, Update, Write
-from headway_service.store.records.array import UnlaunchableMemberRecord
+from headway_service.ports.table import Absent, AllOf, AtLeast, Check, Delete, Equals, Put, Update, Write
+from headway_service.store.records.array import OpenArrayRecord, UnlaunchableMemberRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
@@ -28,6 +28,7 @@ from headway_service.store.records.job import (
     Step,
     request_key,
 )
+from headway_service.store.records.queue_entry import owner_hash
 
 
 def move_job(
@@ -143,6 +144,31 @@ def note_launches(job: JobRecord, moved: JobRecord) -> list[Write]:
         job_name=job.job_name, array=job.member_of, index=job.index or 0, from_ms=from_ms or 0
     )
     return [note.forget() if from_ms is None else note.put()]
+
+
+def open_array(array: JobRecord) -> Put:
+    """The write by which ticks find an array, from now on and until it is over.
+
+    Args:
+        array: the array.
+    """
+    return OpenArrayRecord(
+        job_name=array.job_name,
+        stops_early=array.array is not None and array.array.early_stopping is not None,
+        wakes=1,
+        team=array.team,
+        owned_by=owner_hash(array.owner),
+    ).put()
+
+
+def wake_array(job: JobRecord) -> list[Write]:
+    """An array, or that of a member, no longer rests, as there may be something to do again; nothing for other jobs.
+
+    Args:
+        job: the array, or the member.
+    """
+    array = job.member_of or (job.job_name if job.array is not None else "")
+    return [OpenArrayRecord.wake(array)] if array else []
 
 
 def leave_queue(job: JobRecord) -> list[Write]:
