@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from headway_sandbox.administrator import Administrator
 from headway_sandbox.errors import PortInUse, SetupMissing, StartFailed, WrongUsage
 from headway_sandbox.local import aws_account, manager
 from headway_sandbox.local.checkout import Checkout
@@ -93,7 +94,7 @@ def test_the_server_of_an_installed_package_records_calls_only_where_it_is_told_
     monkeypatch.setattr(subprocess, "Popen", refuse)
     settings = manager.Settings(state_dir=tmp_path, sources=InstalledPackage.here())
     with pytest.raises(StartFailed):
-        manager._start_server(Path("python"), settings, 1)
+        manager._start_server(Path("python"), settings, 1, Administrator(access_key="AKIA", secret_key="secret"))
     (command,) = commands
     told = dict(pairwise(command))
     assert told.get("--calls-folder") == (str(tmp_path / folder) if folder else None)
