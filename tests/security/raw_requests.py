@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -12,6 +13,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from headway_sandbox.local.sandbox import Sandbox
+from headway_sandbox.training.endpoint import RELAY
 
 Headers = Iterable[tuple[str, str]]
 _TIMEOUT_S = 30.0
@@ -29,9 +31,23 @@ class Response:
         return [name for name in self.headers if name.lower().startswith("access-control-")]
 
 
-def send(sb: Sandbox, method: str, target: str, headers: Headers = (), body: bytes = b"") -> Response:
-    """Send a request as it is; only `Host` is added if it is missing."""
+def send(
+    sb: Sandbox, method: str, target: str, headers: Headers = (), body: bytes = b"", *, relay: bool = False
+) -> Response:
+    """Send a request as it is; only `Host` is added if it is missing.
+
+    Args:
+        sb: The sandbox.
+        method: The method.
+        target: The path and query.
+        headers: The headers.
+        body: The body.
+        relay: Whether to send it to the socket of training jobs.
+    """
     connection = HTTPConnection("127.0.0.1", sb.info.port, timeout=_TIMEOUT_S)
+    if relay:
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(str(sb.state_dir / RELAY))
     given = list(headers)
     try:
         connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)

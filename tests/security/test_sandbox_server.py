@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from botocore.exceptions import ClientError
 
 from headway_sandbox.local import aws_account
 from headway_sandbox.local.sandbox import Sandbox
+from headway_sandbox.training.endpoint import FROM_JOB
 from tests.sandbox.functions import make_function
 from tests.security.raw_requests import Response, presigned, send, signed, version_2
 
@@ -32,7 +34,7 @@ CREATE = b"Action=CreateQueue&QueueName=made-by-a-page"
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     """A sandbox whose every resource is as public as AWS allows."""
-    with Sandbox(deploy=False) as made:
+    with Sandbox(deploy=False, relays=True) as made:
         made.client("sqs").create_queue(QueueName=QUEUE)
         s3 = made.client("s3")
         s3.put_object(Bucket=made.info.bucket, Key="public", Body=b"data")
@@ -349,3 +351,44 @@ def test_the_keys_of_a_function_cannot_be_computed(sandbox: Sandbox):
     asked = signed(sandbox, "GET", "/?Action=ListQueues", service="sqs", keys=(shown["AWS_ACCESS_KEY_ID"], *computed))
     assert send(sandbox, "GET", "/?Action=ListQueues", asked).status == 403
     assert shown["AWS_SECRET_ACCESS_KEY"] not in {*computed, sandbox.info.secret_key}
+
+
+# --------------------------------------------------------------------------------------- the socket of training jobs
+
+
+def test_what_comes_through_the_relays_socket_is_the_jobs_or_refused(sandbox: Sandbox):
+    everything = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    root = (sandbox.info.access_key, sandbox.info.secret_key)
+    job = sandbox.make_user("job", {"Version": "2012-10-17", "Statement": [everything]})
+    target = f"/{sandbox.info.bucket}/public"
+
+    def status(keys: tuple[str, ...], *marks: str, asked: str = target, service: str = "s3") -> int:
+        sent = [*signed(sandbox, "GET", asked, keys=keys, service=service), *((FROM_JOB, mark) for mark in marks)]
+        return send(sandbox, "GET", asked, sent, relay=True).status
+
+    assert status(job, job[0]) == 200
+    for marks in ((), (root[0],), (job[0], root[0]), (root[0], job[0]), (job[0], job[0]), ("true",), ("",)):
+        assert status(job, *marks) == 403, marks
+        assert status(root, *marks) == 403, marks
+    assert status(root, job[0]) == 403
+    assert status((job[0], root[1]), job[0]) == 403
+    for keys in (job, root):
+        assert status(keys, keys[0], asked="/_headway/health", service="headway-sandbox") == 403
+
+
+def test_the_relays_socket_and_the_key_are_the_users_only(sandbox: Sandbox):
+    assert sandbox.state_dir.stat().st_mode & 0o777 == 0o700
+    for name in ("credentials", "journal.db", "relay.sock"):
+        assert (sandbox.state_dir / name).stat().st_mode & 0o077 == 0, name
+    others = [path for path in sandbox.state_dir.iterdir() if path.is_file() and path.name != "credentials"]
+    assert [path.name for path in others if sandbox.info.secret_key.encode() in path.read_bytes()] == []
+
+
+def test_the_key_is_neither_an_argument_nor_a_variable_of_a_process(sandbox: Sandbox):
+    make_function(sandbox, "runs", FUNCTION, actions=[])
+    sandbox.invoke("runs")
+    processes = [sandbox.info.pid, *(function["pid"] for function in sandbox.functions())]
+    assert len(processes) > 1
+    for pid in processes:
+        for name in ("cmdline", "environ"):
+            assert sandbox.info.secret_key.encode() not in Path(f"/proc/{pid}/{name}").read_bytes(), (pid, name)
