@@ -282,6 +282,18 @@ def test_a_broken_sandbox_file_is_reported_with_the_fix(tmp_path: Path, content:
         sandbox_state.find(tmp_path)
 
 
+@pytest.mark.parametrize("content", [None, "", "[default]\naws_access_key_id = a\n", "no section", "\xff"])
+def test_a_sandbox_without_a_key_is_reported_with_the_fix(tmp_path: Path, content: str | None):
+    key = write_state(tmp_path).with_name(sandbox_state.CREDENTIALS)
+    if content is None:
+        key.unlink()
+    else:
+        key.write_text(content, encoding="latin-1")
+
+    with pytest.raises(ProfileError, match=r"credentials.*headway sandbox down"):
+        sandbox_state.find(tmp_path)
+
+
 def test_a_sandbox_without_a_queue_is_reported_with_the_command_to_start_it(tmp_path: Path):
     write_state(tmp_path, endpoint="")
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from headway_sandbox import administrator
 from headway_sandbox.administrator import Administrator
 from headway_sandbox.errors import PortInUse, SetupMissing, StartFailed, WrongUsage
 from headway_sandbox.local import aws_account, manager
@@ -76,6 +77,17 @@ def test_only_the_user_can_enter_the_state_directory(tmp_path: Path, monkeypatch
     folder.mkdir(mode=0o755)
     start_without_server(folder, monkeypatch)
     assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_key_is_in_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start_without_server(tmp_path, monkeypatch, {"pid": 1, "speed": 5.0, "recovered": None})
+    key = administrator.find(tmp_path)
+    assert key is not None
+    assert key.secret_key not in (tmp_path / "sandbox.json").read_text()
+    info = manager._read(tmp_path)
+    assert info is not None
+    assert (info.access_key, info.secret_key) == (key.access_key, key.secret_key)
+    assert key.secret_key not in repr(info)
 
 
 @pytest.mark.parametrize("folder", [None, "calls"])
