@@ -170,6 +170,15 @@ def test_a_header_that_decides_is_sent_once(name: str, value: str):
     assert code_of("", [(name, value), *sent]) == "IncompleteSignature"
 
 
+@pytest.mark.parametrize(
+    "kind", ["multipart/form-data; boundary=x", "Multipart/Form-Data", "text/plain, multipart/form-data"]
+)
+def test_a_form_is_refused_as_its_fields_are_credentials(kind: str):
+    assert code_of("", [*header(), ("content-type", kind)]) == "IncompleteSignature"
+    assert code_of(query(), [*HOST, ("Content-Type", "text/plain"), ("Content-Type", kind)]) == "IncompleteSignature"
+    assert read("", [*header(), ("content-type", "text/plain")]).access_key == "AKIA"
+
+
 def test_a_token_is_where_the_signature_is():
     assert code_of(query(SignedHeaders="host;x-amz-security-token"), [*HOST, ("X-Amz-Security-Token", "t")]) == (
         "IncompleteSignature"

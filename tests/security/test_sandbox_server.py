@@ -260,6 +260,7 @@ def test_the_sandboxs_controls_are_the_administrators(sandbox: Sandbox):
     for service in ("headway-sandbox", "s3"):
         asked = signed(sandbox, "GET", "/_headway/health", service=service, keys=keys)
         assert send(sandbox, "GET", "/_headway/health", asked).status == 403
+    assert send(sandbox, "GET", "/_headway/health", signed(sandbox, "GET", "/_headway/health")).status == 403
     asked = signed(sandbox, "GET", "/_headway/health", service="headway-sandbox")
     assert send(sandbox, "GET", "/_headway/health", asked).status == 200
 

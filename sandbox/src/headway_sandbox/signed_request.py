@@ -39,6 +39,8 @@ _AT = re.compile(r"[0-9]{8}T[0-9]{6}Z")
 # Parameters of signatures of version 2, which nobody who uses this server needs.
 _VERSION_2 = {"awsaccesskeyid", "signature", "signaturemethod", "signatureversion"}
 _CREDENTIALS = {name.lower() for name in (*_QUERY, _TOKEN)} | _VERSION_2
+# S3 takes uploads of pages as forms, whose fields are credentials, too (S3 API reference, "POST Object").
+_FORM = "multipart/form-data"
 # Whoever reads another one of several would read another request.
 _ONCE = {"authorization", "content-length", "host", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token"}
 _FORBIDDEN = 403
@@ -80,6 +82,8 @@ def read(query: str, headers: Iterable[tuple[str, str]]) -> Signature:
     several = sorted(name for name, count in Counter(name for name, _ in sent).items() if count > 1 and name in _ONCE)
     if several:
         raise _refused("IncompleteSignature", f"The request has several headers {several[0]}; send one.")
+    if any(name == "content-type" and _FORM in value.lower() for name, value in sent):
+        raise _refused("IncompleteSignature", "Forms have credentials of their own; send the content itself.")
     found = dict(sent)
     parameters = _credentials_in(query)
     if "authorization" in found:

@@ -123,6 +123,20 @@ RELAY = {
     "no signature": "return ask(create)",
     "root named as the job": "return ask(create, [*header(root), ('X-Headway-Training-Job', root[0])])",
     "the mark of the relay removed": "return ask(create, [*header(root), ('Connection', 'X-Headway-Training-Job')])",
+    "a form of S3 that is signed by root": """
+        import base64, datetime, hashlib, hmac
+        now = datetime.datetime.now(datetime.timezone.utc)
+        ends = (now + datetime.timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        conditions = [["starts-with", "$key", ""]]
+        policy = base64.b64encode(json.dumps({"expiration": ends, "conditions": conditions}).encode())
+        signature = base64.b64encode(hmac.new(root[1].encode(), policy, hashlib.sha1).digest()).decode()
+        fields = {"key": known["made"], "awsaccesskeyid": root[0], "signature": signature, "policy": policy.decode()}
+        part = '--x\\r\\nContent-Disposition: form-data; name="%s"\\r\\n\\r\\n%s\\r\\n'
+        body = "".join(part % field for field in [*fields.items(), ("file", "made")]) + "--x--\\r\\n"
+        bucket, form = "/" + known["object"].split("/")[1], ("Content-Type", "multipart/form-data; boundary=x")
+        asked = AWSRequest("POST", endpoint + bucket, data=body.encode(), headers=dict([form]))
+        SigV4Auth(Credentials(*own), "s3", os.environ["AWS_REGION"]).add_auth(asked)
+        return ask(bucket, list(asked.headers.items()), body=body.encode())""",
     "a service that the role may not use": "return ask(create, header(own))",
     "its role's permissions": "return ask('/?Action=ListUsers&Version=2010-05-08', header(own, service='iam'))",
     "the sandbox's controls": """

@@ -79,7 +79,7 @@ class FrontDoor:
             raise AwsError("AccessDenied", "A training job has the credentials of its role only.", status=403)
         parts = [part for part in scope["path"].split("/") if part not in {"", "."}]
         if scope["path"].startswith(CONTROLS):
-            if of_job or not by_administrator or signature.service != SERVICE:
+            if not by_administrator or signature.service != SERVICE:
                 raise AwsError("AccessDenied", "Only the sandbox's administrator may use its controls.", status=403)
         elif ".." in parts or tuple(parts[:1]) == _HEALTH or _is_emulators_own(parts):
             raise AwsError("AccessDenied", "The sandbox does not have this path.", status=403)
