@@ -6,6 +6,7 @@ sandbox keeps its key as long as its state.
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
 from configparser import ConfigParser, Error
@@ -17,6 +18,8 @@ CONTROLS = "/_headway/"
 """Prefix of the paths of the sandbox's own controls, which are the administrator's."""
 SERVICE = "headway-sandbox"
 """Service in the signatures of requests to them."""
+PROOF = "x-headway-proof"
+"""Header of their responses: `proof`."""
 FILE = "credentials"
 """Name of the file in the state directory."""
 _SECTION, _KEY, _SECRET = "default", "aws_access_key_id", "aws_secret_access_key"
@@ -30,6 +33,16 @@ class Administrator:
 
     access_key: str
     secret_key: str = field(repr=False)
+
+
+def proof(secret_key: str, signature: str) -> str:
+    """Return what only the sandbox that was asked can answer: another program may listen on its port.
+
+    Args:
+        secret_key: The administrator's secret key.
+        signature: The signature of the request.
+    """
+    return hmac.new(secret_key.encode(), f"{PROOF} {signature}".encode(), "sha256").hexdigest()
 
 
 def find(state_dir: Path) -> Administrator | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import http.client
 import json
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from headway_sandbox.administrator import CONTROLS, SERVICE, Administrator
+from headway_sandbox.administrator import CONTROLS, PROOF, SERVICE, Administrator, proof
 from headway_sandbox.errors import SandboxError
 
 _REGION = "local"
@@ -36,7 +37,7 @@ def call(
         The response's body.
 
     Raises:
-        SandboxError: The call was refused, or another server listens on the port.
+        SandboxError: The call was refused, or another server listens on the port: it cannot prove that it has the key.
         OSError: No server listens on the port.
     """
     target, content = f"{CONTROLS.rstrip('/')}{quote(path)}", json.dumps(body or {}).encode()
@@ -46,6 +47,9 @@ def call(
     try:
         connection.request(method, target, body=content, headers=dict(asked.headers))
         response = connection.getresponse()
+        expected = proof(administrator.secret_key, asked.headers["Authorization"].rpartition("Signature=")[2])
+        if not hmac.compare_digest(expected, response.getheader(PROOF, "")):
+            raise SandboxError(f"The server on port {port} is not this sandbox.")
         document: dict[str, Any] = json.loads(response.read())
     except (http.client.HTTPException, ValueError) as error:
         raise SandboxError(f"The server on port {port} is not a sandbox.") from error

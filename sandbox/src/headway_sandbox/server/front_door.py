@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from headway_sandbox.administrator import CONTROLS, SERVICE
+from headway_sandbox.administrator import CONTROLS, PROOF, SERVICE, proof
 from headway_sandbox.emulator import authentication
 from headway_sandbox.emulator.patches import AsgiApp, Receive, Scope, Send
 from headway_sandbox.errors import AwsError
@@ -69,6 +69,8 @@ class FrontDoor:
             answer = authentication.refused(error, scope, headers)
             await respond(send, answer.status, answer.body, answer.headers)
             return
+        if scope["path"].startswith(CONTROLS):
+            send = _with_header(send, PROOF, proof(secret, signature.value))
         await self._behind(scope, _again(body, receive), send)
 
     def _check_route(self, scope: Scope, headers: Mapping[str, str], signature: Signature) -> None:
@@ -124,6 +126,15 @@ def _without_cors(send: Send) -> Send:
         if message["type"] == "http.response.start":
             kept = [each for each in message.get("headers", []) if not each[0].lower().startswith(b"access-control-")]
             message = {**message, "headers": kept}
+        await send(message)
+
+    return sent
+
+
+def _with_header(send: Send, name: str, value: str) -> Send:
+    async def sent(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", []), (name.encode(), value.encode())]}
         await send(message)
 
     return sent
