@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from urllib.parse import urlencode, urlsplit
 
-from botocore.auth import S3SigV4QueryAuth, SigV4Auth
+from botocore.auth import S3SigV4QueryAuth, SigV4Auth, SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
@@ -87,7 +87,8 @@ def presigned(
     """Return the target of a presigned URL, by default of the administrator."""
     asked = AWSRequest(method, sb.info.aws_endpoint + target)
     credentials = Credentials(*(keys or (sb.info.access_key, sb.info.secret_key)))
-    S3SigV4QueryAuth(credentials, service, sb.info.region, expires=expires_s).add_auth(asked)
+    kind = S3SigV4QueryAuth if service == "s3" else SigV4QueryAuth
+    kind(credentials, service, sb.info.region, expires=expires_s).add_auth(asked)
     split = urlsplit(str(asked.url))
     return f"{split.path}?{split.query}"
 
