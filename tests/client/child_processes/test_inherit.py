@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from headway_client.child_processes.inherit import STARTUP_FOLDER, VARIABLE, Ins
 from tests.client.fakes.aws_stub import AwsStub
 from tests.client.fakes.contract import request
 from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
+from tests.client.sandbox_files import write_sandbox
 
 SUBMIT = f"""
 import boto3
@@ -113,15 +113,8 @@ def test_a_child_process_in_another_folder_submits_to_the_sandbox_of_its_parent(
     folder: Path, environment: dict[str, str], server: ContractServer, aws: AwsStub
 ) -> None:
     (folder / "train.py").write_text(GRANDCHILD.replace("FOLDER", str(folder)))
-    (folder / ".sandbox").mkdir()
-    sandbox = {
-        "endpoint": server.endpoint,
-        "region": REGION,
-        "access_key": ACCESS_KEY,
-        "secret_key": SECRET_KEY,
-        "aws_endpoint": aws.url,
-    }
-    (folder / ".sandbox/sandbox.json").write_text(json.dumps(sandbox))
+    sandbox = {"endpoint": server.endpoint, "region": REGION, "aws_endpoint": aws.url}
+    write_sandbox(folder, sandbox, key=ACCESS_KEY, secret=SECRET_KEY)
 
     done = run("-m", "headway_client", "--quiet", "train.py", folder=folder, environment=environment)
 

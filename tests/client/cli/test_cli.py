@@ -16,6 +16,7 @@ import headway_client
 from tests.client.command_line import ROOT, SOURCES, Run, answers, headway, levels
 from tests.client.conftest import FAST
 from tests.client.fakes.server import ContractServer, Fault
+from tests.client.sandbox_files import write_sandbox
 
 
 def test_common_options_may_precede_or_follow_the_command(run: Run, server: ContractServer):
@@ -174,16 +175,11 @@ def test_the_sandbox_of_a_checkout_is_found_and_reported(
 ):
     monkeypatch.delenv("HEADWAY_ENDPOINT")
     monkeypatch.delenv("HEADWAY_REGION")
-    Path(".sandbox").mkdir()
-    Path(".sandbox/sandbox.json").write_text(
-        json.dumps(
-            {
-                "endpoint": server.endpoint,
-                "region": "eu-west-1",
-                "access_key": os.environ["AWS_ACCESS_KEY_ID"],
-                "secret_key": os.environ["AWS_SECRET_ACCESS_KEY"],
-            }
-        )
+    write_sandbox(
+        Path(),
+        {"endpoint": server.endpoint, "region": "eu-west-1"},
+        key=os.environ["AWS_ACCESS_KEY_ID"],
+        secret=os.environ["AWS_SECRET_ACCESS_KEY"],
     )
 
     assert run("queue") == (0, "No jobs.\n", f"headway: No endpoint is set: using the sandbox of {Path.cwd()}.\n")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from headway_client.config import sandbox_state
 from headway_client.config.loopback import is_loopback
 from headway_client.config.profile import Connection, resolve_connection
 from headway_client.errors import NotAllowedError, ProfileError, UsageError
+from tests.client.sandbox_files import write_sandbox
 
 FILE = """
 default = "prod"
@@ -37,8 +37,6 @@ region = "eu-north-1"
 STATE = {
     "endpoint": "http://127.0.0.1:4599/v1",
     "region": "us-east-1",
-    "access_key": "sandbox-key",
-    "secret_key": "sandbox-secret",
 }
 
 
@@ -56,10 +54,7 @@ def write_profiles(home: Path, text: str) -> Path:
 
 
 def write_state(folder: Path, **changes: Any) -> Path:
-    path = folder / ".sandbox" / "sandbox.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(STATE | changes))
-    return path
+    return write_sandbox(folder, STATE | changes, key="sandbox-key", secret="sandbox-secret")
 
 
 def resolve(environment: Mapping[str, str] | None = None, **flags: Any) -> Connection:
@@ -323,6 +318,18 @@ def test_a_broken_sandbox_file_is_reported_with_the_fix(tmp_path: Path, content:
         sandbox_state.find(tmp_path)
 
 
+@pytest.mark.parametrize("content", [None, "", "[default]\naws_access_key_id = a\n", "no section", "\xff"])
+def test_a_sandbox_without_a_key_is_reported_with_the_fix(tmp_path: Path, content: str | None):
+    key = write_state(tmp_path).with_name(sandbox_state.CREDENTIALS)
+    if content is None:
+        key.unlink()
+    else:
+        key.write_text(content, encoding="latin-1")
+
+    with pytest.raises(ProfileError, match=r"credentials.*headway sandbox down"):
+        sandbox_state.find(tmp_path)
+
+
 def test_a_sandbox_without_a_queue_is_reported_with_the_command_to_start_it(tmp_path: Path):
     write_state(tmp_path, endpoint="")
 
@@ -361,18 +368,13 @@ def test_the_endpoint_and_its_source_are_reported(tmp_path: Path, monkeypatch: p
 
 
 def test_a_sandbox_also_emulates_aws_for_its_keys(tmp_path: Path):
-    (tmp_path / ".sandbox").mkdir()
-    state = {
-        "endpoint": "http://127.0.0.1:4566/v1", "aws_endpoint": "http://127.0.0.1:4566", "region": "eu-west-1",
-        "access_key": "one", "secret_key": "two",
-    }  # fmt: skip
-    (tmp_path / ".sandbox/sandbox.json").write_text(json.dumps(state))
+    write_state(tmp_path, endpoint="http://127.0.0.1:4566/v1", aws_endpoint="http://127.0.0.1:4566", region="eu-west-1")
 
     connection = resolve_connection(profile="sandbox", environment={}, folder=tmp_path)
     client = connection.aws_client("logs")
 
     assert (client.meta.endpoint_url, client.meta.region_name) == ("http://127.0.0.1:4566", "eu-west-1")
-    assert client._request_signer._credentials.access_key == "one"
+    assert client._request_signer._credentials.access_key == "sandbox-key"
     elsewhere = resolve_connection(
         profile="sandbox", endpoint="https://host/v1", region="eu-west-1", environment={}, folder=tmp_path
     )

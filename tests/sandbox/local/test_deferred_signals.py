@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from headway_sandbox.administrator import Administrator
 from headway_sandbox.local import manager
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.deferred_signals import deferred_signals
@@ -97,5 +98,5 @@ def test_a_signal_during_the_start_of_a_server_kills_it(monkeypatch: pytest.Monk
     monkeypatch.setattr(subprocess, "Popen", Server)
     settings = manager.Settings(state_dir=tmp_path, sources=Checkout.here(), sources_hash="x")
     with pytest.raises(Ended):
-        manager._start_server(Path(sys.executable), settings, 1)
+        manager._start_server(Path(sys.executable), settings, 1, Administrator(access_key="AKIA", secret_key="secret"))
     assert calls == ["started", "killed", "waited for"]

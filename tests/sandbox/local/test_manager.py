@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from headway_sandbox import administrator
+from headway_sandbox.administrator import Administrator
 from headway_sandbox.errors import PortInUse, SetupMissing, StartFailed, WrongUsage
 from headway_sandbox.local import aws_account, manager
 from headway_sandbox.local.checkout import Checkout
@@ -80,9 +82,11 @@ def test_only_the_user_can_enter_the_state_directory(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("umask", [0o000, 0o002, 0o077])
 def test_nobody_else_can_read_or_change_the_state_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    key = administrator.find_or_make(tmp_path)
     info = manager.SandboxInfo(
         endpoint="http://127.0.0.1:4566/v1", aws_endpoint="http://127.0.0.1:4566", port=4566, pid=42, region="r",
-        account="123456789012", access_key="test", secret_key="test", role_arn="", bucket="", speed=1.0, stack="s",
+        account="123456789012", access_key=key.access_key, secret_key=key.secret_key, role_arn="", bucket="",
+        speed=1.0, stack="s",
     )  # fmt: skip
     before = os.umask(umask)
     try:
@@ -92,6 +96,17 @@ def test_nobody_else_can_read_or_change_the_state_whatever_the_umask(tmp_path: P
         os.umask(before)
     assert (tmp_path / "sandbox.json").stat().st_mode & 0o777 == 0o600
     assert manager._read(tmp_path) == info
+
+
+def test_the_key_is_in_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start_without_server(tmp_path, monkeypatch, {"pid": 1, "speed": 5.0, "recovered": None})
+    key = administrator.find(tmp_path)
+    assert key is not None
+    assert key.secret_key not in (tmp_path / "sandbox.json").read_text()
+    info = manager._read(tmp_path)
+    assert info is not None
+    assert (info.access_key, info.secret_key) == (key.access_key, key.secret_key)
+    assert key.secret_key not in repr(info)
 
 
 @pytest.mark.parametrize("folder", [None, "calls"])
@@ -110,7 +125,7 @@ def test_the_server_of_an_installed_package_records_calls_only_where_it_is_told_
     monkeypatch.setattr(subprocess, "Popen", refuse)
     settings = manager.Settings(state_dir=tmp_path, sources=InstalledPackage.here())
     with pytest.raises(StartFailed):
-        manager._start_server(Path("python"), settings, 1)
+        manager._start_server(Path("python"), settings, 1, Administrator(access_key="AKIA", secret_key="secret"))
     (command,) = commands
     told = dict(pairwise(command))
     assert told.get("--calls-folder") == (str(tmp_path / folder) if folder else None)

@@ -52,6 +52,7 @@ def running(monkeypatch: pytest.MonkeyPatch, messages: io.BytesIO, tmp_path: Pat
         disk_bytes=1,
         memory_bytes=None,
         port=1,
+        relay="",
         region="eu-west-1",
         credentials=("", "", ""),
     )

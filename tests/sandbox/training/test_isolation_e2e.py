@@ -9,7 +9,6 @@ from uuid import uuid4
 
 import pytest
 
-from headway_sandbox.emulator.placeholders import ROOT
 from headway_sandbox.training.container.limits import MAX_PROCESSES
 from headway_sandbox.training.platform.output_lines import MAX_OUTPUT_BYTES
 from tests.sandbox.training.conftest import MEMORY_BYTES
@@ -97,7 +96,7 @@ print(json.dumps({{
     "large upload": code(lambda: boto3.client("s3").put_object(
         Bucket={isolated.sb.info.bucket!r}, Key="large", Body=b"x" * 3_000_000)),
     "other service": code(lambda: boto3.client("iam").list_users()),
-    "as root": code(get("/{isolated.sb.info.bucket}", {ROOT[0]!r})),
+    "as root": code(get("/{isolated.sb.info.bucket}", {isolated.sb.info.access_key!r})),
     "controls": code(get("/_headway/health")),
     "controls, signed": code(get("/_headway/health", own)),
     "emulator, signed": code(get("/_ministack/health", own)),

@@ -1,4 +1,4 @@
-"""The state file that a running sandbox writes into its checkout or folder, where the client finds it."""
+"""The files that a running sandbox writes into its checkout or folder, where the client finds them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
+from configparser import ConfigParser, Error
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,14 @@ from headway_client.config.loopback import is_loopback
 from headway_client.errors import ProfileError
 
 STATE_FILE = Path(".sandbox") / "sandbox.json"
+CREDENTIALS = "credentials"
+"""Name of the file beside it with the administrator's key, in the format of AWS's shared credentials."""
 _MAX_FILE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxState:
-    """A sandbox's endpoints for the queue and for AWS, and its dummy credentials."""
+    """A sandbox's endpoints for the queue and for AWS, and its administrator's key."""
 
     path: Path
     endpoint: str
@@ -76,17 +79,21 @@ def _read(path: Path) -> SandboxState:
             document = json_text.decode(file.read(_MAX_FILE_BYTES))
         if not document["endpoint"]:
             raise ProfileError(f"The sandbox of {path} has no queue yet. Run `headway sandbox up`.")
+        credentials = ConfigParser(interpolation=None)
+        credentials.read_string(path.with_name(CREDENTIALS).read_text(encoding="ascii"))
+        key = credentials["default"]
         return SandboxState(
             path=path,
             endpoint=_local(path, document, "endpoint"),
             region=str(document["region"]),
-            access_key_id=str(document["access_key"]),
-            secret_access_key=str(document["secret_key"]),
+            access_key_id=key["aws_access_key_id"],
+            secret_access_key=key["aws_secret_access_key"],
             aws_endpoint=_local(path, document, "aws_endpoint") if document.get("aws_endpoint") else None,
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, Error, KeyError, TypeError) as error:
         raise ProfileError(
-            f"{path} can't be read ({type(error).__name__}). Run `headway sandbox down`, then `up`."
+            f"{path}, or the file {CREDENTIALS} beside it, can't be read ({type(error).__name__}). "
+            "Run `headway sandbox down`, then `up`."
         ) from error
 
 

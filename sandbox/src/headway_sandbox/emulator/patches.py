@@ -394,17 +394,16 @@ def release_messages(queue: str) -> int:
     return released
 
 
-def serve(application: AsgiApp, *, host: str, port: int, stop: asyncio.Event) -> Awaitable[None]:
+def serve(application: AsgiApp, *, addresses: list[str], stop: asyncio.Event) -> Awaitable[None]:
     """Serve HTTP until `stop` is set.
 
     Args:
         application: The ASGI application.
-        host: Address to listen on.
-        port: Port to listen on.
+        addresses: What to listen on: `HOST:PORT`, or `unix:PATH`, whose requests have no address in `scope["server"]`.
         stop: Ends the server.
     """
     config = importlib.import_module("hypercorn.config").Config()
-    config.bind = [f"{host}:{port}"]
+    config.bind = addresses
     config.keep_alive_timeout = 75
     config.loglevel = "WARNING"
     config.graceful_timeout = 0.5

@@ -17,13 +17,14 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import headway
 import headway_sandbox
-from headway_sandbox.emulator.placeholders import ROOT
+from headway_sandbox import administrator
+from headway_sandbox.administrator import Administrator
 from headway_sandbox.errors import PortInUse, SandboxError, StartFailed, StopFailed, WrongUsage
 from headway_sandbox.local import aws_account as account
 from headway_sandbox.local import deployment, direct_deployment, training_options
@@ -52,7 +53,7 @@ _PORT_TRIES = 100
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxInfo:
-    """A running sandbox, saved in `sandbox.json`. The credentials are placeholders for the account's root."""
+    """A running sandbox, saved in `sandbox.json`, but for its administrator's key, which is in a file of its own."""
 
     endpoint: str
     """URL of the queue's API with its stage; empty if nothing is deployed."""
@@ -63,7 +64,7 @@ class SandboxInfo:
     region: str
     account: str
     access_key: str
-    secret_key: str
+    secret_key: str = field(repr=False)
     role_arn: str
     """Role for training jobs."""
     bucket: str
@@ -72,6 +73,11 @@ class SandboxInfo:
     stack: str
     trains: bool = False
     """Whether scripts of training jobs run."""
+
+    @property
+    def administrator(self) -> Administrator:
+        """The key of the account's root and of the sandbox's controls."""
+        return Administrator(access_key=self.access_key, secret_key=self.secret_key)
 
     def environment(self) -> dict[str, str]:
         """Return this process's environment variables with only the sandbox's AWS settings, for SDKs and tools."""
@@ -91,6 +97,8 @@ class Settings:
     durations: Durations | None = None
     training: TrainingSettings | None = None
     """With which scripts of training jobs run; None: all jobs are timers."""
+    relays: bool = False
+    """Whether the server has a socket for training jobs even if it runs none itself."""
     parameters: Mapping[str, str] | None = None
     """Template parameters, in addition to the sandbox's own."""
     deploys: bool = True
@@ -154,7 +162,7 @@ def status(*, state_dir: Path | None = None) -> SandboxInfo | None:
     """Return the running sandbox of a state directory; None if there is none."""
     folder = state_dir or default_state_dir()
     info = _read(folder)
-    health = admin_client.health(info.port) if info is not None else None
+    health = admin_client.health(info.port, info.administrator) if info is not None else None
     if info is None or health is None or health.get("stateDir") != str(folder.resolve()):
         return None
     return replace(info, pid=int(health["pid"]), speed=float(health["speed"]), trains=bool(health.get("trains")))
@@ -214,7 +222,8 @@ def _launch(settings: Settings) -> SandboxInfo:
     settings.report(f"starting the sandbox on 127.0.0.1:{port}")
     if settings.training is not None:
         settings.report(training_options.describe(settings.training))
-    health = _start_server(python, settings, port)
+    key = administrator.find_or_make(settings.state_dir)
+    health = _start_server(python, settings, port, key)
     info = SandboxInfo(
         endpoint="",
         aws_endpoint=f"http://127.0.0.1:{port}",
@@ -222,8 +231,8 @@ def _launch(settings: Settings) -> SandboxInfo:
         pid=int(health["pid"]),
         region=REGION,
         account=ACCOUNT,
-        access_key=ROOT[0],
-        secret_key=ROOT[1],
+        access_key=key.access_key,
+        secret_key=key.secret_key,
         role_arn=f"arn:aws:iam::{ACCOUNT}:role/{account.ROLE}",
         bucket=f"headway-jobs-{ACCOUNT}-{REGION}",
         speed=float(health["speed"]),
@@ -246,7 +255,7 @@ def _report_recovery(settings: Settings, recovered: Mapping[str, int] | None) ->
         )
 
 
-def _start_server(python: Path, settings: Settings, port: int) -> Mapping[str, Any]:
+def _start_server(python: Path, settings: Settings, port: int, key: Administrator) -> Mapping[str, Any]:
     """Start the server and return its health document."""
     state = settings.state_dir.resolve()
     environment = {
@@ -264,6 +273,8 @@ def _start_server(python: Path, settings: Settings, port: int) -> Mapping[str, A
     ]  # fmt: skip
     if settings.training is not None:
         command += ["--train", json.dumps(settings.training.to_document())]
+    if settings.training is not None or settings.relays:
+        command.append("--relay")
     if calls_folder := settings.sources.calls_folder():
         command += ["--calls-folder", str(calls_folder)]
     log = state / "server.log"
@@ -275,7 +286,7 @@ def _start_server(python: Path, settings: Settings, port: int) -> Mapping[str, A
                 command, env=environment, cwd=state, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 start_new_session=True,
             )  # fmt: skip
-        health = _wait_until_ready(process, port)
+        health = _wait_until_ready(process, port, key)
     except BaseException:  # interrupts, too: there is no state file of the process yet
         if process is not None:
             _kill(process)
@@ -288,11 +299,11 @@ def _start_server(python: Path, settings: Settings, port: int) -> Mapping[str, A
     raise StartFailed(f"The sandbox's server did not become ready on port {port}. {log} ends with:\n{tail}")
 
 
-def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> Mapping[str, Any] | None:
+def _wait_until_ready(process: subprocess.Popen[bytes], port: int, key: Administrator) -> Mapping[str, Any] | None:
     """Wait until the server responds with its health document; None if it does not, or has ended."""
     deadline = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
-        health = admin_client.health(port)
+        health = admin_client.health(port, key)
         if health is not None and health.get("pid") == process.pid:
             return health
         time.sleep(0.05)
@@ -319,7 +330,7 @@ def _deploy(info: SandboxInfo, settings: Settings) -> SandboxInfo:
         case InstalledPackage() as package:
             settings.report("deploying (CloudFormation)")
             direct_deployment.deploy(package, info=info, parameters=wanted)
-    admin_client.call(info.port, "POST", "/save")
+    admin_client.call(info.port, info.administrator, "POST", "/save")
     account.mark_deployed(info, mark)
     endpoint = account.api_endpoint(info)
     if not endpoint:
@@ -407,8 +418,10 @@ def _bind(port: int) -> None:
 
 
 def _read(state_dir: Path) -> SandboxInfo | None:
+    key = administrator.find(state_dir)
     try:
-        return SandboxInfo(**json.loads((state_dir / "sandbox.json").read_text(encoding="utf-8")))
+        document = json.loads((state_dir / "sandbox.json").read_text(encoding="utf-8"))
+        return SandboxInfo(**{**document, **asdict(key)}) if key is not None else None
     except FileNotFoundError:
         return None
     except (ValueError, TypeError):
@@ -417,8 +430,9 @@ def _read(state_dir: Path) -> SandboxInfo | None:
 
 def _write(state_dir: Path, info: SandboxInfo) -> None:
     draft = state_dir / "sandbox.json.tmp"
+    document = {name: value for name, value in asdict(info).items() if name not in asdict(info.administrator)}
     # The client refuses one that others can change, as with a umask of 002.
     draft.touch()
     draft.chmod(0o600)
-    draft.write_text(json.dumps(asdict(info), indent=2) + "\n", encoding="utf-8")
+    draft.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     draft.replace(state_dir / "sandbox.json")

@@ -31,6 +31,7 @@ class Sandbox:
         deploy: False: the services without the queue, which start in two seconds.
         durations: Durations of a training job's stages.
         training: With which scripts of training jobs run; None: all jobs are timers.
+        relays: Whether it has a socket for training jobs even if it runs none itself.
         parameters: Template parameters, in addition to the sandbox's own.
         sources: What is deployed; None: this checkout, or the installed package.
         sources_hash: Hash of the deployed sources in the record of the functions' calls; None: that of `sources`.
@@ -44,6 +45,7 @@ class Sandbox:
         deploy: bool = True,
         durations: Durations | None = None,
         training: TrainingSettings | None = None,
+        relays: bool = False,
         parameters: Mapping[str, str] | None = None,
         sources: Sources | None = None,
         sources_hash: str | None = None,
@@ -56,6 +58,7 @@ class Sandbox:
             speed=speed,
             durations=durations,
             training=training,
+            relays=relays,
             parameters=parameters,
             deploys=deploy,
             sources=sources or here(),
@@ -276,4 +279,4 @@ class Sandbox:
         return document
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        return admin_client.call(self.info.port, method, path, body)
+        return admin_client.call(self.info.port, self.info.administrator, method, path, body)

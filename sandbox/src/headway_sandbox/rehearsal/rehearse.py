@@ -27,6 +27,7 @@ from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.training.assignment import Assignment
 from headway_sandbox.training.container.isolation import Isolation
 from headway_sandbox.training.container.root_folder import ML
+from headway_sandbox.training.endpoint import RELAY
 from headway_sandbox.training.platform.checkpoints import local_path
 from headway_sandbox.training.platform.s3_objects import Location
 from headway_sandbox.training.selection import why_timer
@@ -188,6 +189,7 @@ class _Stage:
             disk_bytes=self._training.disk_bytes,
             memory_bytes=self._training.memory_bytes,
             port=info.port,
+            relay=str(self._sb.state_dir.resolve() / RELAY),
             region=info.region,
             credentials=account.credentials(self._sb, self._role_arn),
         )
@@ -198,7 +200,7 @@ def _stage(subject: Subject, training: TrainingSettings, options: Options) -> It
     """Yield a stage, and remove it at the end, which a further signal does not interrupt."""
     with _interrupted_by_sigterm():
         stack = ExitStack()
-        sb = stack.enter_context(Sandbox(deploy=False))
+        sb = stack.enter_context(Sandbox(deploy=False, relays=True))
         try:
             yield _Stage(sb, subject, training, options)
         finally:

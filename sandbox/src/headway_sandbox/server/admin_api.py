@@ -1,4 +1,4 @@
-"""`/_headway/…`: controls for tests that AWS does not have. On loopback only, without authentication.
+"""`/_headway/…`: controls for tests that AWS does not have, for the sandbox's administrator only.
 
 GET   /_headway/health               the server's pid, stateDir, region, account, speed, trains, and what a kill left
 POST  /_headway/save                 saves the state of all services, for a kill
@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from headway_sandbox.administrator import CONTROLS
 from headway_sandbox.call_recorder import Calls, call_from_document
 from headway_sandbox.emulator import patches, service_state
 from headway_sandbox.emulator.patches import Receive, Scope
@@ -39,9 +40,8 @@ from headway_sandbox.sagemaker.capacity.training_plan import TrainingPlan
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.service import FakeSageMaker
 
-PREFIX = "/_headway/"
+PREFIX = CONTROLS
 _MAX_BODY = 100_000
-_LOOPBACK = ("127.0.0.1", "::1")
 _Answer = tuple[int, Any]
 
 
@@ -80,10 +80,6 @@ async def answer(controls: Controls, scope: Scope, receive: Receive) -> tuple[in
 
 
 async def _answer(controls: Controls, scope: Scope, receive: Receive) -> _Answer:
-    headers = {key.lower() for key, _value in scope["headers"]}
-    # Refuses web pages: browsers send Origin with requests that change state.
-    if (scope.get("client") or ("",))[0] not in _LOOPBACK or b"origin" in headers:
-        return 403, {"message": "Only programs on this machine may use this API."}
     try:
         body = await _read(receive)
         if (scope["method"], scope["path"]) == ("GET", f"{PREFIX}health"):

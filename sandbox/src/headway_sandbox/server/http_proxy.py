@@ -1,7 +1,8 @@
 """The sandbox's HTTP server: routes SageMaker's requests to the fake SageMaker and all others to the emulator.
 
 The credential scope of its signature identifies a request to SageMaker; the protocol is AWS JSON 1.1. `/_headway/…`
-(`headway_sandbox.server.admin_api`) has controls for tests and the demo.
+(`headway_sandbox.server.admin_api`) has controls for tests and the demo. Requests have passed
+`headway_sandbox.server.front_door`, which knows their callers.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.server import admin_api, signatures
 from headway_sandbox.server.gateway import Gateway, Refused
 from headway_sandbox.server.monitoring import Monitoring
+from headway_sandbox.server.responses import respond
 from headway_sandbox.server.saved_fleet import SavedFleet
 from headway_sandbox.server.training_logs import TrainingLogs
 from headway_sandbox.server.training_runs import TrainingRuns
-from headway_sandbox.training.endpoint import FROM_JOB
 
 _log = logging.getLogger("headway.sandbox")
 _SAGEMAKER_SCOPE = re.compile(r"Credential=[^/\s]+/[^/]+/[^/]+/sagemaker/")
@@ -87,12 +88,10 @@ class AwsProxy:
             # The manager's first question. The emulator's start is over, and the port is bound.
             self._serves = True
             self._journal.mark_running()
-        if scope["type"] == "http" and _is_control(scope) and _header(scope, FROM_JOB.encode()):
-            await _respond(send, 403, b"", {})
-        elif scope["type"] == "http" and scope["path"].startswith(admin_api.PREFIX):
+        if scope["type"] == "http" and scope["path"].startswith(admin_api.PREFIX):
             status, answer = await admin_api.answer(self._controls, scope, receive)
             self._changed.set()
-            await _respond(self._after_commit(scope, send), status, answer, {"content-type": "application/json"})
+            await respond(self._after_commit(scope, send), status, answer, {"content-type": "application/json"})
         elif scope["type"] == "http":
             await self._respond_or_replace(scope, receive, send)
         else:
@@ -106,14 +105,14 @@ class AwsProxy:
             await self._answer(scope, receive, send)
             return
         await (self._answer(scope, receive, _discard) if after else _read_all(receive))
-        await _respond(send, raw.status, raw.body, {"content-type": "text/html"})
+        await respond(send, raw.status, raw.body, {"content-type": "text/html"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         send = self._after_commit(scope, send)
         if _is_sagemaker(scope):
             await self._sagemaker(scope, receive, send)
         elif refused := self._refused_by_gateway(scope):
-            await _respond(send, refused.status, refused.body, refused.headers)
+            await respond(send, refused.status, refused.body, refused.headers)
         else:
             await self._behind(scope, receive, send)
 
@@ -135,7 +134,7 @@ class AwsProxy:
                 except JournalError as error:
                     failed = True
                     _log.error("a response was replaced by an internal error: %s", error)
-                    await _respond(send, 500, _NOT_SAVED, {"content-type": "application/x-amz-json-1.1"})
+                    await respond(send, 500, _NOT_SAVED, {"content-type": "application/x-amz-json-1.1"})
             if not failed:
                 await send(message)
 
@@ -182,19 +181,19 @@ class AwsProxy:
             refused = self._authorize(caller, operation, request)
             if refused is not None:
                 status, more, content = refused
-                await _respond(send, status, content, {**headers, **more})
+                await respond(send, status, content, {**headers, **more})
                 return
             answer = self.fleet.call(operation, request, now=self._training_time())
         except AwsError as error:
             self._changed.set()
             content = json.dumps({"__type": error.code, "message": error.message}).encode()
-            await _respond(send, error.status, content, {**headers, "x-amzn-errortype": error.code})
+            await respond(send, error.status, content, {**headers, "x-amzn-errortype": error.code})
             return
         self._changed.set()
         if self._killed_caller(caller, operation):
             return
         has_output = request_validation.service_model().operation_model(operation).output_shape is not None
-        await _respond(send, 200, json.dumps(answer).encode() if has_output else b"", headers)
+        await respond(send, 200, json.dumps(answer).encode() if has_output else b"", headers)
 
     def _check_signature(self, scope: Scope) -> None:
         unsigned, region = self.fleet.faults.unsigned_payload, self.fleet.settings.region
@@ -340,11 +339,6 @@ def _is_sagemaker(scope: Scope) -> bool:
     return _SAGEMAKER_SCOPE.search(_header(scope, b"authorization")) is not None
 
 
-def _is_control(scope: Scope) -> bool:
-    """Return whether a request is to the sandbox's controls or the emulator's, not to an AWS service."""
-    return str(scope["path"]).startswith("/_")
-
-
 def _headers(scope: Scope) -> dict[str, str]:
     return {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
 
@@ -361,10 +355,3 @@ def _parse(body: bytes) -> Mapping[str, Any]:
     if not isinstance(request, dict):
         raise AwsError("SerializationException", "The request's body is not a JSON object.")
     return request
-
-
-async def _respond(send: Send, status: int, body: bytes, headers: Mapping[str, str]) -> None:
-    named = {**headers, "content-length": str(len(body))}
-    encoded = [(name.lower().encode(), str(value).encode("latin-1")) for name, value in named.items()]
-    await send({"type": "http.response.start", "status": status, "headers": encoded})
-    await send({"type": "http.response.body", "body": body})

@@ -3,7 +3,8 @@
 `headway_sandbox.local.manager` runs it with the interpreter of the sandbox's environment. It writes only to its state
 directory, which has the state and the log:
 
-    journal.db   the state of all services, also after a kill         server.log
+    credentials  the administrator's key                               server.log
+    journal.db   the state of all services, also after a kill         relay.sock, for training jobs
     clock.json   the clock of training time                           s3/         objects
     tmp/         unpacked functions: removed when the server stops, and at its next start if it was killed
     training/    the files of running scripts: removed with each job, and at the next start
@@ -28,10 +29,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from headway_sandbox import administrator
+from headway_sandbox.administrator import Administrator
 from headway_sandbox.call_recorder import RunRecorder
 from headway_sandbox.emulator import (
     alarm_actions,
     api_gateway,
+    authentication,
     cloudformation,
     cloudwatch,
     dynamodb,
@@ -43,7 +47,6 @@ from headway_sandbox.emulator import (
     service_state,
     training_time,
 )
-from headway_sandbox.emulator.placeholders import ROOT
 from headway_sandbox.errors import JournalError, JournalOfOtherVersion
 from headway_sandbox.journal.journal import Journal
 from headway_sandbox.sagemaker.service import FakeSageMaker
@@ -51,10 +54,12 @@ from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from headway_sandbox.sagemaker.telemetry import container_logs, utilization
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.server import monitoring, training_logs
+from headway_sandbox.server.front_door import FrontDoor
 from headway_sandbox.server.http_proxy import AwsProxy
 from headway_sandbox.server.saved_clock import clock_of
 from headway_sandbox.server.saved_fleet import JOBS, load_fleet
 from headway_sandbox.server.training_runs import TrainingRuns
+from headway_sandbox.training.endpoint import RELAY
 from headway_sandbox.training.selection import why_timer
 from headway_sandbox.training.settings import TrainingSettings
 
@@ -74,12 +79,14 @@ def main(arguments: Sequence[str]) -> int:
     state = options.state_dir.resolve()
     # Its files have requests, logs and credentials of the emulated account.
     os.umask(0o077)
+    os.chdir(state)
     try:
         journal = _open_journal(state)
     except JournalError as error:
         print(error, file=sys.stderr)
         return 1
-    _set_environment(port=options.port, state=state, region=options.region, account=options.account)
+    key = administrator.find_or_make(state)
+    _set_environment(key, port=options.port, state=state, region=options.region, account=options.account)
     training = TrainingSettings.from_document(json.loads(options.train)) if options.train else None
     settings = SageMakerSettings(
         account=options.account,
@@ -90,7 +97,18 @@ def main(arguments: Sequence[str]) -> int:
     )
     record = RunRecorder(options.calls_folder, name="sandbox", sources=options.sources)
     fleet = load_fleet(journal, settings, random.Random(options.seed))
-    asyncio.run(_serve(port=options.port, state=state, fleet=fleet, journal=journal, record=record, training=training))
+    asyncio.run(
+        _serve(
+            key,
+            port=options.port,
+            state=state,
+            fleet=fleet,
+            journal=journal,
+            record=record,
+            training=training,
+            relays=options.relay,
+        )
+    )
     # The emulator has added its state at its shutdown.
     journal.close()
     # Ends processes that a thread of the emulator may have started since the shutdown.
@@ -112,11 +130,12 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--calls-folder", type=Path, help="folder for the record of the functions' AWS calls")
     parser.add_argument("--sources", default="", help="hash of the deployed sources, for that record")
     parser.add_argument("--durations", default="{}", help="JSON: provisioning_s, download_s, upload_s, …")
+    parser.add_argument("--relay", action="store_true", help="listen on a socket for training jobs, too")
     parser.add_argument("--train", help="JSON of TrainingSettings: scripts of training jobs run")
     return parser.parse_args(arguments)
 
 
-def _set_environment(*, port: int, state: Path, region: str, account: str) -> None:
+def _set_environment(key: Administrator, *, port: int, state: Path, region: str, account: str) -> None:
     """Set the variables that ministack reads at import and that functions inherit."""
     for name in list(os.environ):
         if name.startswith(_NOT_INHERITED) or name.lower().endswith("_proxy"):
@@ -124,7 +143,6 @@ def _set_environment(*, port: int, state: Path, region: str, account: str) -> No
     shutil.rmtree(state / "tmp", ignore_errors=True)  # left by a server that was killed
     for name in ("tmp", "emulator", "s3"):
         (state / name).mkdir(parents=True, exist_ok=True)
-    access_key, secret_key = ROOT
     os.environ.update(
         GATEWAY_PORT=str(port),
         BIND_HOST=HOST,
@@ -132,8 +150,8 @@ def _set_environment(*, port: int, state: Path, region: str, account: str) -> No
         MINISTACK_ACCOUNT_ID=account,
         MINISTACK_REGION=region,
         AWS_DEFAULT_REGION=region,
-        AWS_ACCESS_KEY_ID=access_key,
-        AWS_SECRET_ACCESS_KEY=secret_key,
+        AWS_ACCESS_KEY_ID=key.access_key,
+        AWS_SECRET_ACCESS_KEY=key.secret_key,
         AUTH="true",
         PERSIST_STATE="1",
         STATE_DIR=str(state / "emulator"),
@@ -164,6 +182,7 @@ def _open_journal(state: Path) -> Journal:
 
 
 async def _serve(
+    key: Administrator,
     *,
     port: int,
     state: Path,
@@ -171,6 +190,7 @@ async def _serve(
     journal: Journal,
     record: RunRecorder,
     training: TrainingSettings | None,
+    relays: bool,
 ) -> None:
     _raise_file_limit()
     stop = asyncio.Event()
@@ -179,6 +199,7 @@ async def _serve(
         loop.add_signal_handler(number, stop.set)
     recovered = _recovered(journal) if journal.was_killed else None
     behind = patches.prepare()
+    authentication.prepare(root=key.access_key, secret=key.secret_key)
     service_state.prepare(journal)
     api_gateway.prepare()
     cloudwatch.prepare(fleet.settings.clock)
@@ -209,7 +230,10 @@ async def _serve(
         runs=_training_runs(fleet, training, state=state, port=port),
         on_shutdown=on_shutdown,
     )
-    await patches.serve(cloud, host=HOST, port=port, stop=stop)
+    door = FrontDoor(cloud, port=port, administrator=key.access_key)
+    # By way of this process's folder, as a socket's path has 107 bytes at most.
+    relay = [f"unix:{RELAY}"] if relays else []
+    await patches.serve(door, addresses=[f"{HOST}:{port}", *relay], stop=stop)
 
 
 def _training_runs(fleet: FakeSageMaker, settings: TrainingSettings | None, *, state: Path, port: int) -> TrainingRuns:
@@ -232,6 +256,7 @@ def _training_runs(fleet: FakeSageMaker, settings: TrainingSettings | None, *, s
         settings,
         folder=state / "training",
         port=port,
+        relay=state / RELAY,
         credentials=patches.role_credentials,
         write_log=write_log,
         write_metric=write_metric,

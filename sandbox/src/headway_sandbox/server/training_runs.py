@@ -47,6 +47,7 @@ class TrainingRuns:
         settings: Those of `--train`; None: no script runs.
         folder: Folder for the jobs' files. What an earlier server has left there is removed.
         port: Port of the AWS endpoint.
+        relay: The server's socket for training jobs.
         credentials: Returns credentials of a role, for the session of a job.
         write_log: Writes a line of output: log stream, machine time in s, text.
         write_metric: Writes the value of a metric: job, metric, value, machine time in s.
@@ -60,6 +61,7 @@ class TrainingRuns:
         *,
         folder: Path,
         port: int,
+        relay: Path,
         credentials: Credentials,
         write_log: WriteLog,
         write_metric: WriteMetric,
@@ -69,6 +71,7 @@ class TrainingRuns:
         self._settings = settings
         self._folder = folder
         self._port = port
+        self._relay = relay
         self._credentials = credentials
         self._write_log = write_log
         self._write_metric = write_metric
@@ -135,6 +138,7 @@ class TrainingRuns:
             disk_bytes=settings.disk_bytes,
             memory_bytes=settings.memory_bytes,
             port=self._port,
+            relay=str(self._relay),
             region=self._fleet.settings.region,
             credentials=self._credentials(job.request["RoleArn"], job.name),
         )

@@ -34,6 +34,8 @@ class Assignment:
     memory_bytes: int | None
     port: int
     """Port of the AWS endpoint on this machine, and in the container."""
+    relay: str
+    """The server's socket for what comes from the container."""
     region: str
     credentials: tuple[str, str, str]
     """Access key, secret key and session token of the job's role."""

@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from headway_sandbox.training import endpoint
@@ -197,7 +197,7 @@ class Supervisor:
         )
         self._container = Container(spec, assignment.path / "container.json", prefix=assignment.isolation.prefix)
         if self._container.endpoint is not None:
-            endpoint.serve(self._container.endpoint, port=assignment.port, access_key=assignment.credentials[0])
+            endpoint.serve(self._container.endpoint, relay=Path(assignment.relay), access_key=assignment.credentials[0])
         return self._container
 
     def _watch(self, container: Container) -> str | None:
