@@ -40,6 +40,18 @@ def to_json(document: Any) -> str:
     return json.dumps(document, indent=2, ensure_ascii=True).replace("\x7f", "\\u007f")
 
 
+def from_json(content: str | bytes) -> Any:
+    """Decode JSON that others wrote.
+
+    Raises:
+        ValueError: it is none, or nested so deeply that Python's decoder gives up.
+    """
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
 def to_stderr(sentence: str) -> None:
     """Print a sentence to standard error."""
     # The end of the line is part of the text: print writes its own end apart, and lines of two threads would mix.

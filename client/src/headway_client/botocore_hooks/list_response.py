@@ -20,6 +20,7 @@ from headway.attempt_digest import digest_in, digest_of
 from headway_client.botocore_hooks import describe_response
 from headway_client.botocore_hooks.arns import arn_of
 from headway_client.models import Job
+from headway_client.text import from_json
 
 DEFAULT_RESULTS = 10
 """The default of MaxResults (service model, botocore's sagemaker/2017-07-24)."""
@@ -152,7 +153,7 @@ def _read_token(token: object) -> SortKey | None:
     if not isinstance(token, str) or not is_own_token(token):
         return None
     try:
-        value, name = json.loads(base64.urlsafe_b64decode(token.removeprefix(_MARK)))
+        value, name = from_json(base64.urlsafe_b64decode(token.removeprefix(_MARK)))
     except (binascii.Error, ValueError, TypeError):
         return None
     return str(value), str(name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from headway_client.errors import ProfileError
+from headway_client.text import from_json
 
 STATE_FILE = Path(".sandbox") / "sandbox.json"
 _MAX_FILE_BYTES = 1_000_000
@@ -63,7 +63,7 @@ def _is_own(path: Path) -> bool:
 def _read(path: Path) -> SandboxState:
     try:
         with path.open("rb") as file:
-            document = json.loads(file.read(_MAX_FILE_BYTES))
+            document = from_json(file.read(_MAX_FILE_BYTES))
         if not document["endpoint"]:
             raise ProfileError(f"The sandbox of {path} has no queue yet. Run `headway sandbox up`.")
         return SandboxState(

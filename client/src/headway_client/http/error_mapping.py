@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +24,7 @@ from headway_client.errors import (
     ServerFaultError,
     ServerTooOldError,
 )
+from headway_client.text import from_json
 
 _MAX_FOREIGN_TEXT = 300
 """Maximum length of a message that is not Headway's own, which may be a whole page."""
@@ -207,7 +207,7 @@ def _not_allowed(endpoint: str, message: str) -> str:
 
 def _document(content: bytes) -> dict[str, Any]:
     try:
-        document = json.loads(content)
+        document = from_json(content)
     except ValueError:
         return {}
     return document if isinstance(document, dict) else {}

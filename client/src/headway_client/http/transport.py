@@ -24,6 +24,7 @@ from urllib3.exceptions import NameResolutionError
 from headway_client import __version__
 from headway_client.errors import NotAllowedError, ServerFaultError, UsageError
 from headway_client.http import error_mapping
+from headway_client.text import from_json
 
 if TYPE_CHECKING:
     from botocore.credentials import ReadOnlyCredentials
@@ -245,7 +246,7 @@ class Transport:
 
     def _parse(self, response: requests.Response, content: bytes) -> Any:
         try:
-            return json.loads(content)
+            return from_json(content)
         except ValueError as error:
             raise ServerFaultError(
                 f"{self.endpoint} responded with status {response.status_code} and no JSON. Check that the endpoint is "

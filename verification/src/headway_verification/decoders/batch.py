@@ -83,7 +83,8 @@ def run_batch(decoder: Decoder, *, seed: int, count: int, known: Collection[str]
 
 def place_of(error: BaseException) -> str:
     """The kind of an error and the innermost place in Headway where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
+    # Without the frame of this module.
+    frames = traceback.extract_tb(error.__traceback__)[1:]
     own = [frame for frame in frames if "headway" in Path(frame.filename).parts[-3:] or "headway_" in frame.filename]
     frame = (own or frames)[-1]
     return f"{type(error).__name__} at {Path(frame.filename).name}:{frame.name}"

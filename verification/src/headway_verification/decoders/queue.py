@@ -57,7 +57,11 @@ class Broken(AssertionError):
 @cache
 def _shared_client(service: str) -> Any:
     """A client shared by all queues of this process: creating one takes longer than decoding an input."""
-    return stub_client(service, lambda operation, request: _current[service](operation, request))
+
+    def answer(operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        return _current[service](operation, request)
+
+    return stub_client(service, answer)
 
 
 @cache
@@ -151,10 +155,6 @@ class Queue(SimulatedDeployment[StreamedTable]):
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or error.get("code") not in CODES or not error.get("message"):
             raise Broken(f"{method} {path} is answered {status}: {document}")
         raise Refused(f"{status} {error['code']}: {error['message']}")
-
-    def bucket(self, bucket: str) -> Callable[[str, bytes], None]:
-        """What writes objects into a bucket of S3."""
-        return lambda key, content: self.objects.put(bucket, key, content)
 
     # ------------------------------------------------------------------------------------------------- what it serves
 

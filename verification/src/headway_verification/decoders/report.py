@@ -14,17 +14,17 @@ _SHOWN_BYTES = 600
 
 
 def has_failed(all_found: Sequence[Findings]) -> bool:
-    """Whether a decoder crashed or hung, or never got an input that it accepts or none that it refuses."""
+    """Whether a decoder crashed or hung."""
     return any(found.crashes or found.hangs for found in all_found)
 
 
 def summary(all_found: Sequence[Findings]) -> str:
     """A line for each decoder, and one for all of them."""
-    rows = [
+    rows: list[tuple[str, int, int, int, int, int]] = [
         (found.decoder.name, found.inputs, found.refused, found.accepted, len(found.crashes), len(found.hangs))
         for found in all_found
     ]
-    total = tuple(sum(row[column] for row in rows) for column in range(1, 6))
+    total = [sum(column) for column in zip(*([*row[1:]] for row in rows), strict=True)]
     return tabulate(
         [*rows, ("all", *total)], headers=("decoder", "inputs", "refused", "accepted", "crashes", "hangs"), intfmt=","
     )

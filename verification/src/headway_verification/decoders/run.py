@@ -39,9 +39,7 @@ class Findings:
     hangs: list[bytes] = field(default_factory=list)
 
 
-def fuzz(
-    decoders: Sequence[Decoder], *, seed: int, seconds: float | None = None, share: float = 1.0
-) -> list[Findings]:
+def fuzz(decoders: Sequence[Decoder], *, seed: int, seconds: float | None = None, share: float = 1.0) -> list[Findings]:
     """Feed decoders in turn, a batch each.
 
     Args:

@@ -28,7 +28,7 @@ MEMORY_BYTES = 1024**3
 _LOOK_S = 0.05
 
 _IDLE_FACTOR = 12
-"""A call that waits hangs as well. It is measured by the clock, generously, as other processes may have the processor."""
+"""A call that waits hangs as well: by the clock, and generously, as other processes may have the processor."""
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -97,7 +97,7 @@ def _run(decoder: Decoder, seed: int, count: int, known: Collection[str], notes:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         sender.send(run_batch(decoder, seed=seed, count=count, known=known, notes=notes))
-    except Exception:
+    except Exception:  # noqa: BLE001 - the parent raises it
         sender.send(traceback.format_exc())
     sender.close()
     # Without the parent's exit handlers, which belong to it.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from headway_client.errors import UsageError
+from headway_client.text import from_json
+
+_MAX_DIGITS = 18
+"""Longer numbers are refused as what they are; Python reads none of more than 4,300 digits."""
 
 _NUMBERS = ("minMembers", "minSteps", "minTrainingSeconds")
 
@@ -21,7 +24,7 @@ def parse(text: str) -> dict[str, Any]:
     """
     if text.lstrip().startswith("{"):
         try:
-            document: dict[str, Any] = json.loads(text)
+            document: dict[str, Any] = from_json(text)
         except ValueError as error:
             raise UsageError(f"--early-stopping is no valid JSON: {error}") from error
         return document
@@ -38,4 +41,4 @@ def parse(text: str) -> dict[str, Any]:
 
 def _number(text: str) -> int | str:
     """The number in a text; the text itself if it has none, which is refused as what it is."""
-    return int(text) if text.isascii() and text.isdigit() else text
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else text

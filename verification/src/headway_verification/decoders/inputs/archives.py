@@ -13,13 +13,15 @@ from headway_verification.decoders.inputs.values import texts
 
 _KINDS = st.sampled_from(
     [tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE,
-     tarfile.GNUTYPE_SPARSE, tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.CONTTYPE, b"\x00", b"Z"]
+     tarfile.GNUTYPE_SPARSE, tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.CONTTYPE, b"\x00",
+     b"Z"]
 )  # fmt: skip
 
 _SIZES = st.sampled_from([0, 1, 511, 512, 10_000, 8**11 - 1, 2**40, 2**62, 2**63 - 1, -1, -512])
 
 _PAX = (
-    b"", b"30 GNU.sparse.major=1\n", b"22 GNU.sparse.major=1\n", b"26 GNU.sparse.size=9999999\n", b"19 size=1000000000\n",
+    b"", b"30 GNU.sparse.major=1\n", b"22 GNU.sparse.major=1\n", b"26 GNU.sparse.size=9999999\n",
+    b"19 size=1000000000\n",
     b"12 size=-1\n", b"99 path=a\n", b"9999999999999999999999 path=a\n", b"11 path=\xff\n", b"20 mtime=1e99999999\n",
     b"22 GNU.sparse.map=0,9\n", b"30 GNU.sparse.numblocks=10000\n", b"0 \n", b"x", b"16 uid=99999999\n",
     b"22 GNU.sparse.minor=0\n25 GNU.sparse.realsize=9\n", b"21 hdrcharset=BINARY\n",
@@ -46,9 +48,8 @@ def tars(draw: st.DrawFn, *names: str) -> bytes:
 
 
 def _header(member: tarfile.TarInfo) -> bytes:
-    form = tarfile.PAX_FORMAT if member.size < 0 or len(member.name) < 90 else tarfile.GNU_FORMAT
     try:
-        return member.tobuf(form, errors="surrogatepass")
+        return member.tobuf(tarfile.PAX_FORMAT, errors="surrogatepass")
     except (ValueError, OverflowError, UnicodeError):
         member.size, member.name = 0, "a"
         return member.tobuf(tarfile.GNU_FORMAT, errors="surrogateescape")

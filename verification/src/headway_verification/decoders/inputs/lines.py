@@ -32,7 +32,9 @@ def changed_texts(draw: st.DrawFn, samples: Sequence[str], words: Sequence[str] 
             case "remove" if len(lines) > 1:
                 del lines[place]
             case "repeat":
-                lines[place:place] = [lines[place]] * min(draw(st.sampled_from([1, 2, 1000])), 1 + MAX_BYTES // (1 + len(lines[place])))
+                lines[place:place] = [lines[place]] * min(
+                    draw(st.sampled_from([1, 2, 1000])), 1 + MAX_BYTES // (1 + len(lines[place]))
+                )
             case "many":
                 lines[place] += draw(st.sampled_from(_UNITS)) * draw(st.sampled_from([2, 100, LONG]))
             case _:

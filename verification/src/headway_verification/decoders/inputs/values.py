@@ -77,7 +77,9 @@ values: st.SearchStrategy[object] = st.one_of(
     st.sampled_from([None, True, False, [], {}, [[]], [None], {"a": 1}, {"": None}, [1, "1"], [{}]]),
     nested,
     wide,
-    st.sampled_from(['{"a":1,"a":2}', '"\\ud800"', '"\\u0000"', '"\\q"', "'a'", "nul", "[1,]", '{"a"}', "/**/1"]).map(Raw),
+    st.sampled_from(['{"a":1,"a":2}', '"\\ud800"', '"\\u0000"', '"\\q"', "'a'", "nul", "[1,]", '{"a"}', "/**/1"]).map(
+        Raw
+    ),
 )
 """Values of JSON and what is none, for any place of a document."""
 

@@ -44,12 +44,13 @@ _YAML = (
 _TOML = (
     'default = "prod"\n\n[profiles.prod]\nendpoint = "https://a.execute-api.eu-west-1.amazonaws.com/v1"\n'
     'region = "eu-west-1"\naws_profile = "x"\napi_id = "abc"\n\n[profiles.box]\nendpoint = "http://127.0.0.1:4566/v1"\n'
-    'aws_access_key_id = "test"\naws_secret_access_key = "test"\nregion = "eu-west-1"\n',
+    'aws_access_key_id = "test"\naws_secret_access_key = "test"\nregion = "eu-west-1"\n'
 )
 
 _TOML_WORDS = (
     "9" * 5000, "1e999", "nan", "-inf", "2026-13-45", "1979-05-27T07:32:00Z", "[a.b]", "[[profiles]]", "{a=1}", '"""',
-    "'''", "0x" + "f" * 5000, '"\\ud800"', '"\\U00110000"', "a.b.c = 1", "[" * 5000, "= " + "[" * 5000, "= " + "{a=" * 5000,
+    "'''", "0x" + "f" * 5000, '"\\ud800"', '"\\U00110000"', "a.b.c = 1", "[" * 5000, "= " + "[" * 5000,
+    "= " + "{a=" * 5000,
     "http://[::1", "http://a:99999/", "http://a:b@c/", "https://" + "a" * 300, "http://[::1]:4566/",
 )  # fmt: skip
 
@@ -59,6 +60,14 @@ _OPTIONS = ("ResourceConfig.InstanceCount=2", "HyperParameters.lr=0.1", "Tags.a=
 
 _TIMES = ("2026-11-25T08:00:00.000Z", "Wed, 25 Nov 2026 08:00:00 GMT", "Wed, 25 Nov 99999 08:00:00 GMT",
           "Wed, 25 Nov 0000 08:00:00 -9999", "0001-01-01T00:00:00+23:59", "1", "1.5", "-1", "9" * 400)  # fmt: skip
+
+
+_REPEATED = ("{" + ",".join(f'"{number}":0' for number in range(200_000)) + ',"199999":1}').encode()
+_MANY = (b"{}\n" * 1_000_000, b"[" + b",".join([b"{}"] * 100_000) + b"]")
+"""Files within the limit, of which a decoder that begins again with each value never sees the end."""
+
+_LONG_KEY = b"? " + b"k" * 100_000 + b"\n: [" + b"1," * 100_000 + b"1]\n"
+"""A name that is repeated for each of many values takes more memory than there is."""
 
 
 def _text(content: bytes) -> str:
@@ -109,8 +118,8 @@ def _early_stopping(content: bytes) -> None:
 
 def _yaml(content: bytes) -> None:
     document = parse_yaml(content.decode("utf-8", "replace"), "a.yaml")
-    for path in list(document.lines)[:100]:
-        document.line(f"{path}.x[0]")
+    for path in ("grid.lr[1].x[0]", "list[0].name", "." * 10_000, "[" * 10_000):
+        document.line(path)
 
 
 def _answer(content: bytes) -> None:
@@ -163,7 +172,12 @@ _TOKENS = json_texts([["2026-11-25T10:00:00+00:00", "a"], ["a", "a"]]).map(
 )
 
 DECODERS = (
-    Decoder(name="client yaml", inputs=files(_YAML), decode=_yaml, refusals=(HeadwayError,)),
+    Decoder(
+        name="client yaml",
+        inputs=st.one_of(files(_YAML), files(_YAML), st.just(_LONG_KEY)),
+        decode=_yaml,
+        refusals=(HeadwayError,),
+    ),
     Decoder(
         name="client sweep file",
         inputs=st.one_of(files(_YAML), json_texts(SWEEPS)),
@@ -172,30 +186,42 @@ DECODERS = (
     ),
     Decoder(
         name="client JSON file",
-        inputs=json_texts([request()]),
+        inputs=st.one_of(json_texts([request()]), st.just(_REPEATED)),
         decode=_in_file("request.json", lambda path: input_files.read_object(str(path))),
         refusals=(HeadwayError,),
     ),
     Decoder(
         name="client JSON lines",
-        inputs=st.one_of(files([f"{json.dumps(request())}\n{json.dumps(request('b'))}\n", "{}\n{}\n[]"]),
-                         json_texts([[request(), request("b")]])),
+        inputs=st.one_of(
+            files([f"{json.dumps(request())}\n{json.dumps(request('b'))}\n", "{}\n{}\n[]"]),
+            json_texts([[request(), request("b")]]),
+            st.sampled_from(_MANY),
+        ),
         decode=_in_file("requests.jsonl", lambda path: input_files.read_objects(str(path))),
         refusals=(HeadwayError,),
-    ),  # fmt: skip
+    ),
     Decoder(
         name="client profiles",
-        inputs=files(_TOML, _TOML_WORDS),
+        inputs=files([_TOML], _TOML_WORDS),
         decode=_in_file("config.toml", _profile),
         refusals=(HeadwayError,),
     ),
     Decoder(
         name="client sandbox state",
-        inputs=json_texts([{"endpoint": "http://127.0.0.1:4566/v1", "region": "eu-west-1", "access_key": "test",
-                            "secret_key": "test", "aws_endpoint": "http://127.0.0.1:4566"}]),
+        inputs=json_texts(
+            [
+                {
+                    "endpoint": "http://127.0.0.1:4566/v1",
+                    "region": "eu-west-1",
+                    "access_key": "test",
+                    "secret_key": "test",
+                    "aws_endpoint": "http://127.0.0.1:4566",
+                }
+            ]
+        ),
         decode=_in_file(".sandbox/sandbox.json", _sandbox),
         refusals=(HeadwayError,),
-    ),  # fmt: skip
+    ),
     Decoder(name="client --set", inputs=files(_OPTIONS), decode=_override, refusals=(HeadwayError,)),
     Decoder(
         name="client --early-stopping",
@@ -211,7 +237,5 @@ DECODERS = (
     ),
     Decoder(name="client answers", inputs=_ANSWERS, decode=_answer, refusals=(HeadwayError,)),
     Decoder(name="client list token", inputs=_TOKENS, decode=_list_token, refusals=(HeadwayError,)),
-    Decoder(
-        name="covalent results", inputs=zipped_tars("result.pkl"), decode=_covalent, refusals=(HeadwayError,)
-    ),
+    Decoder(name="covalent results", inputs=zipped_tars("result.pkl"), decode=_covalent, refusals=(HeadwayError,)),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import tempfile
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,15 +44,20 @@ _CLOCK = {"speed": 1.0, "training_s": 1.8e9, "machine_s": 1.8e9}
 
 _LINES = ("loss: 0.5", "accuracy=1e-3", "a" * 40 + "!", "x" * 40, "loss: " + "1" * 500, " " * 5000, "0." * 500)
 
+_LIMIT_S = 0.05
+"""Processor time of a pattern for a line, less than in the sandbox, as most of these patterns take too long."""
+
 _REGEXES = st.sampled_from(
-    ["(a+)+$", "(a|aa)+$", "(.*a){20}", "([0-9.]+)*x", "(x+x+)+y", "(", "[", "(?P<a>.)", "a{99999}", "(a{1,5000}){1,5000}",
+    ["(a+)+$", "(a|aa)+$", "(.*a){20}", "([0-9.]+)*x", "(x+x+)+y", "(", "[", "(?P<a>.)", "a{99999}",
+     "(a{1,5000}){1,5000}", "(a{99999999999999999999})",
      "(?i)(a)", "(?<=a+)b", r"(\d+)(?=x)", ".*" * 30 + "(x)", "^(([a-z])+.)+[A-Z]([a-z])+$", r"(?:(?:a?){30})(a{30})",
      r"loss: (.*?,){11}P", "(?L:a)", "(?u)(a)", r"\ud800", "(" * 150 + ")" * 150, "(?#", r"(\1)"]
 )  # fmt: skip
 
 
 _DEFINITIONS = st.lists(
-    st.builds(lambda name, regex: {"Name": name, "Regex": regex}, texts, st.one_of(_REGEXES, _REGEXES, texts)), max_size=3
+    st.builds(lambda name, regex: {"Name": name, "Regex": regex}, texts, st.one_of(_REGEXES, _REGEXES, texts)),
+    max_size=3,
 ).map(lambda found: json.dumps(found).encode())
 
 
@@ -94,9 +100,9 @@ def _metrics(content: bytes) -> None:
         for each in document
     ):  # fmt: skip
         raise Refused("no MetricDefinitions")
-    found = MetricDefinitions({"AlgorithmSpecification": {"MetricDefinitions": document}})
-    for line in _LINES:
-        list(found.values(line))
+    with closing(MetricDefinitions({"AlgorithmSpecification": {"MetricDefinitions": document}}, _LIMIT_S)) as found:
+        for line in _LINES:
+            found.read(line)
 
 
 def _script(content: bytes) -> None:
@@ -126,7 +132,9 @@ def _saved(content: bytes) -> None:
     for collection, documents_of in document.items():
         for name, each in documents_of.items():
             try:
-                journal.put(collection.encode("utf-8", "replace").decode(), name.encode("utf-8", "replace").decode(), each)
+                journal.put(
+                    collection.encode("utf-8", "replace").decode(), name.encode("utf-8", "replace").decode(), each
+                )
             except UnicodeError:
                 raise Refused("no name") from None
     journal.commit()
@@ -228,11 +236,12 @@ _ENVIRONMENT = {
 DECODERS = (
     Decoder(
         name="sandbox trace",
-        inputs=st.one_of(files(_TRACES, _TRACE_WORDS), files(_TRACES, _TRACE_WORDS).map(zipped),
-                         damaged(files(_TRACES).map(zipped))),
+        inputs=st.one_of(
+            files(_TRACES, _TRACE_WORDS), files(_TRACES, _TRACE_WORDS).map(zipped), damaged(files(_TRACES).map(zipped))
+        ),
         decode=_trace,
         refusals=(HeadwayError,),
-    ),  # fmt: skip
+    ),
     Decoder(
         name="sandbox capacity",
         inputs=files([f"{P5}=16,p=2", "p=1"]),
@@ -262,9 +271,11 @@ DECODERS = (
         refusals=(HeadwayError,),
     ),
     Decoder(
-        name="sandbox SageMaker calls", inputs=json_texts(_CALLS), decode=_fake_sagemaker,
+        name="sandbox SageMaker calls",
+        inputs=json_texts(_CALLS),
+        decode=_fake_sagemaker,
         refusals=(HeadwayError, AwsError),
-    ),  # fmt: skip
+    ),
     Decoder(name="sandbox embedded metrics", inputs=json_texts([_EMBEDDED]), decode=_embedded, refusals=()),
     Decoder(
         name="sandbox rehearsal moments", inputs=files(["20s,50%", "1.5%"]), decode=_moments, refusals=(HeadwayError,)

@@ -1,4 +1,4 @@
-"""The decoders of the service that are called by themselves: bodies, cursors, the configuration, items, archives, answers."""
+"""The decoders of the service: bodies, cursors, the configuration, stored items, archives, answers of AWS."""
 
 from __future__ import annotations
 
@@ -39,10 +39,14 @@ from headway_verification.decoders.inputs.lines import files
 from headway_verification.decoders.inputs.samples import CONFIGURATION, SWEEPS, request
 
 _QUOTAS = (
-    "The account-level service limit 'ml.p3.8xlarge for training job usage' is 2 Instances, with current utilization of "
-    "3 Instances and a request delta of 1 Instances. Please contact AWS support.",
-    "The account-level service limit for training-job/ml.p2.xlarge is 0 Instances, with current utilization of 0 "
-    "Instances and a request delta of 1 Instances.",
+    (
+        "The account-level service limit 'ml.p3.8xlarge for training job usage' is 2 Instances, with current "
+        "utilization of 3 Instances and a request delta of 1 Instances. Please contact AWS support."
+    ),
+    (
+        "The account-level service limit for training-job/ml.p2.xlarge is 0 Instances, with current utilization of 0 "
+        "Instances and a request delta of 1 Instances."
+    ),
     "The requested resource training-job/ml.p2.xlarge is not available in this region",
 )
 
@@ -141,7 +145,8 @@ _DESCRIBED = {
     "SecondaryStatusTransitions": [{"Status": "Training", "StartTime": _TIME, "EndTime": _TIME + 1}],
     "FinalMetricDataList": [{"MetricName": "loss", "Value": 0.5, "Timestamp": _TIME}],
     "WarmPoolStatus": {"Status": "Available", "ReusedByJob": "b"},
-    "ResourceConfig": {"SelectedInstanceType": "ml.p5.48xlarge"}, "StoppingCondition": {"MaxPendingTimeInSeconds": 7200},
+    "ResourceConfig": {"SelectedInstanceType": "ml.p5.48xlarge"},
+    "StoppingCondition": {"MaxPendingTimeInSeconds": 7200},
     "ModelArtifacts": {"S3ModelArtifacts": "s3://a/b"},
     "AlgorithmSpecification": {"TrainingInputMode": "File"},
 }  # fmt: skip
@@ -164,7 +169,8 @@ _ALARMS = {
     "MetricAlarms": [
         {"AlarmName": f"{ALARM_PREFIX}a-1/idle/1", "AlarmDescription": "Headway's watch `idle` on a-1/algo-1; x",
          "StateValue": "ALARM", "Namespace": "/aws/sagemaker/TrainingJobs", "MetricName": "GPUUtilization",
-         "Dimensions": [{"Name": "Host", "Value": "a-1/algo-1"}], "Threshold": 1.0, "Period": 60, "EvaluationPeriods": 5}
+         "Dimensions": [{"Name": "Host", "Value": "a-1/algo-1"}], "Threshold": 1.0, "Period": 60,
+         "EvaluationPeriods": 5}
     ]
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Other calls of the API: changes of jobs and pools, the configuration, questions with tokens, names, times and headers."""
+"""Other calls of the API: changes of jobs and pools, the configuration, questions with tokens, times and headers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ _TOKENS = st.one_of(
     st.builds(
         lambda document: base64.urlsafe_b64encode(json.dumps(document).encode()).decode(),
         st.recursive(st.one_of(texts.map(lambda text: text[:50]), st.integers(), st.none()),
-                     lambda inner: st.one_of(st.lists(inner, max_size=5), st.dictionaries(st.text(max_size=9), inner, max_size=3))),
+                     lambda inner: st.one_of(st.lists(inner, max_size=5),
+                                             st.dictionaries(st.text(max_size=9), inner, max_size=3))),
     ),
     nested.map(lambda text: base64.urlsafe_b64encode(text.encode()[:1400]).decode()),
     st.sampled_from([["waiting", None, "x"], ["ended", {"listingKey": "x", "pk": "y"}, "x"], [1, 2, 3], {}, "abc", None,
@@ -129,7 +130,9 @@ def _question(content: bytes) -> None:
         and path.startswith("/")
         and isinstance(query, dict)
         and isinstance(headers, dict)
-        and all(isinstance(each, list) and each and all(isinstance(one, str) for one in each) for each in query.values())
+        and all(
+            isinstance(each, list) and each and all(isinstance(one, str) for one in each) for each in query.values()
+        )
         and all(isinstance(each, str) for each in headers.values())
     ):
         raise Refused("no question")
