@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_client.text import shorten, shorten_middle, to_json, to_stderr
+from headway_client.text import from_json, shorten, shorten_middle, to_json, to_stderr
 
 
 @given(st.text())
@@ -55,3 +55,9 @@ def test_a_sentence_is_written_at_once_with_the_end_of_its_line(monkeypatch: pyt
     monkeypatch.setattr(sys, "stderr", Stream())
     to_stderr("waits")
     assert [each for each in written if each] == ["headway: waits\n"]
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, b'{"a":' * 100_000, "{", b"\xff", ""])
+def test_what_is_no_json_is_a_value_error_however_deep_it_is(content: str | bytes):
+    with pytest.raises(ValueError):  # noqa: PT011 - the decoder's own messages
+        from_json(content)

@@ -73,7 +73,7 @@ def main() -> int:
     with Sandbox(speed=100) as sandbox:
         run = fuzz(sandbox, seconds=args.seconds, seed=args.seed)
     print(run.stdout, run.stderr, sep="\n")
-    print(f"Again: make fuzz SECONDS={args.seconds} SEED={args.seed}")
+    print(f"seed {args.seed}")
     return run.returncode
 
 

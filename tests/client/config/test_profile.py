@@ -279,7 +279,7 @@ def test_a_sandbox_file_names_only_this_machine(tmp_path: Path):
         resolve(folder=tmp_path)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"endpoint": "http://127.0.0.1/v1"}', "\xff"])
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"endpoint": "http://127.0.0.1/v1"}', "\xff", "[" * 100_000])
 def test_a_broken_sandbox_file_is_reported_with_the_fix(tmp_path: Path, content: str):
     write_state(tmp_path).write_text(content, encoding="latin-1")
 

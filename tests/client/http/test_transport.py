@@ -295,7 +295,7 @@ def test_a_too_slow_answer_times_out(server: ContractServer):
     assert len(server.received) == 2
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b'{"pools"'])
+@pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b'{"pools"', b"[" * 100_000])
 def test_an_answer_without_json_is_reported(api: HeadwayApi, server: ContractServer, body: bytes):
     server.fail(Fault(status=200, body=body))
 

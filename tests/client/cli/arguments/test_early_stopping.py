@@ -16,6 +16,7 @@ from headway_client.errors import UsageError
         ("metric=loss,goal=minimize", {"metric": "loss", "goal": "minimize"}),
         ("metric=a=b,minMembers=3,minSteps=0", {"metric": "a=b", "minMembers": 3, "minSteps": 0}),
         ("metric=1,minMembers=1.5", {"metric": "1", "minMembers": "1.5"}),
+        (f"minMembers={'9' * 5000}", {"minMembers": "9" * 5000}),
         ('{"metric": "a,b", "minMembers": 3}', {"metric": "a,b", "minMembers": 3}),
     ],
 )
@@ -30,6 +31,7 @@ def test_pairs_or_json_become_a_document(text: str, document: dict[str, Any]) ->
         ("metric=loss,", "has ''; write MEMBER=VALUE"),
         ("metric=loss,metric=accuracy", "has metric twice"),
         ("{metric}", "is no valid JSON"),
+        ('{"metric": ' + "[" * 100_000, "is no valid JSON"),
     ],
 )
 def test_what_is_neither_is_refused(text: str, message: str) -> None:

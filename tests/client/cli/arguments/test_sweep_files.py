@@ -133,6 +133,22 @@ def test_a_document_that_is_no_sweep_is_refused_with_its_line(path: Path, text: 
     assert refusal(path, text) == ["sweep.yaml describes no sweep.", f"sweep.yaml, line {said}"]
 
 
+def test_the_lines_of_values_are_found_by_paths_whose_names_have_points_and_brackets() -> None:
+    document = parse_yaml("a.b:\n  c[0]: 1\n  d:\n  - 1\n  - e: 2\nf:\n  b: 3\n", "a.yaml")
+    paths = ["a.b", "a.b.c[0]", "a.b.d[1]", "a.b.d[1].e", "f", "a.b.d[7]", "a.b.x.y", "", "z", "." * 1000, "[" * 1000]
+    assert [document.line(path) for path in paths] == [1, 2, 5, 5, 6, 3, 1, 1, 1, 1, 1]
+
+
+def test_a_long_name_is_not_kept_again_for_each_value_under_it() -> None:
+    text = f"? {'k' * 5000}\n: [{'1,' * 500}1]\n"
+    kept, places = 0, [parse_yaml(text, "a.yaml").place]
+    while places:
+        inner = places.pop().inner
+        kept += sum(map(len, inner))
+        places += inner.values()
+    assert kept < 2 * len(text)
+
+
 def test_of_many_problems_the_first_are_listed(path: Path) -> None:
     message, *listed = refusal(path, f"grid:\n  lr: [{', '.join(['null'] * 1_000)}]\n")
     assert message == "sweep.yaml describes no sweep. The first 25 of 1,000 problems are listed."
