@@ -14,8 +14,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from headway_verification.decoders.report import failures, has_failed, summary
-from headway_verification.decoders.run import fuzz, replay
+from headway_verification.decoders.report import failures, has_failed, progress, summary
+from headway_verification.decoders.run import Findings, fuzz, replay
 from headway_verification.decoders.table import DECODERS
 
 FOLDER = Path("build", "fuzz")
@@ -38,12 +38,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         content = args.replay.read_bytes()
         found = [replay(decoder, content) for decoder in chosen]
     else:
-        found = fuzz(chosen, seed=args.seed, seconds=args.seconds, share=args.share)
+        found = fuzz(chosen, seed=args.seed, seconds=args.seconds, share=args.share, failed=_tell)
     for text in failures(found, args.out):
         print(text)
     print(summary(found))
     print(f"seed {args.seed}")
     return 1 if has_failed(found) else 0
+
+
+def _tell(found: Findings) -> None:
+    print(progress(found), flush=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-MAX_TRIES = 12
+MAX_TRIES = 6
 """Each try takes as long as a hang does."""
 
 

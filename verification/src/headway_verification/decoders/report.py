@@ -30,6 +30,12 @@ def summary(all_found: Sequence[Findings]) -> str:
     )
 
 
+def progress(found: Findings) -> str:
+    """A line that says what a decoder did as soon as it did: a run may be ended before its summary."""
+    crashes = ", ".join(found.crashes) or "none"
+    return f"{found.decoder.name} fails: {len(found.hangs)} hangs, crashes: {crashes}"
+
+
 def failures(all_found: Sequence[Findings], folder: Path) -> Iterator[str]:
     """Save the inputs that crashed a decoder or made it hang; yield a text for each.
 

@@ -39,7 +39,14 @@ class Findings:
     hangs: list[bytes] = field(default_factory=list)
 
 
-def fuzz(decoders: Sequence[Decoder], *, seed: int, seconds: float | None = None, share: float = 1.0) -> list[Findings]:
+def fuzz(
+    decoders: Sequence[Decoder],
+    *,
+    seed: int,
+    seconds: float | None = None,
+    share: float = 1.0,
+    failed: Callable[[Findings], None] = lambda _: None,
+) -> list[Findings]:
     """Feed decoders in turn, a batch each.
 
     Args:
@@ -47,6 +54,7 @@ def fuzz(decoders: Sequence[Decoder], *, seed: int, seconds: float | None = None
         seed: draws all inputs. The inputs of a batch depend on it, the decoder's name and the number of the batch.
         seconds: until when another round begins, s; None for one round.
         share: the part of a batch that is drawn.
+        failed: called with what was found of a decoder after each batch that failed.
     """
     all_found = [Findings(decoder=decoder) for decoder in decoders]
     end_s = time.monotonic() + (seconds or 0.0)
@@ -55,8 +63,10 @@ def fuzz(decoders: Sequence[Decoder], *, seed: int, seconds: float | None = None
         for found in all_found:
             if number and seconds is not None and time.monotonic() >= end_s:
                 break
-            if len(found.hangs) < MAX_HANGS:
-                _feed(found, seed=batch_seed(seed, found.decoder.name, number), share=share)
+            if len(found.hangs) < MAX_HANGS and _feed(
+                found, seed=batch_seed(seed, found.decoder.name, number), share=share
+            ):
+                failed(found)
         number += 1
     return all_found
 
@@ -73,7 +83,8 @@ def replay(decoder: Decoder, content: bytes) -> Findings:
     return found
 
 
-def _feed(found: Findings, *, seed: int, share: float, cuts: bool = True) -> None:
+def _feed(found: Findings, *, seed: int, share: float, cuts: bool = True) -> bool:
+    """Feed a decoder with a batch; return whether it failed."""
     decoder = found.decoder
     count = max(1, round(decoder.batch * share))
     result = watched_batch(decoder, seed=seed, count=count, known=found.crashes.keys())
@@ -86,6 +97,7 @@ def _feed(found: Findings, *, seed: int, share: float, cuts: bool = True) -> Non
         # Others are as they came: a decoder that hangs often is shown by one of them.
         cut = cuts and not found.hangs
         found.hangs.append(cut_down(result.hang, _still_hangs(decoder)) if cut else result.hang)
+    return result.crash is not None or result.hang is not None
 
 
 def _still_hangs(decoder: Decoder) -> Callable[[bytes], bool]:
