@@ -59,6 +59,21 @@ def test_a_state_that_no_server_has_saved_is_refused(path: Path, collection: str
         load(path, collection, name, document)
 
 
+@pytest.mark.parametrize(
+    ("collection", "name", "member", "value"),
+    [(JOBS, "a", "script", 1), ("fleet", "state", "faults", {"warm_pool_choice": "x"})],
+)
+def test_a_saved_document_with_another_value_is_refused(
+    path: Path, collection: str, name: str, member: str, value: Any
+) -> None:
+    journal = Journal(path)
+    document = journal.read(collection)[name]
+    journal.close()
+    assert member in document
+    with pytest.raises(JournalDamaged, match="Remove the state directory"):
+        load(path, collection, name, {**document, member: value})
+
+
 def test_the_state_of_another_account_is_refused(path: Path) -> None:
     with pytest.raises(JournalOfOtherVersion, match="account 1 in x"):
         load(path, "fleet", "state", {"account": "1", "region": "x"})

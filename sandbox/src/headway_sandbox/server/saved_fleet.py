@@ -38,7 +38,7 @@ def load_fleet(journal: Journal, settings: SageMakerSettings, rng: random.Random
                 f"or start with that account and region."
             )
         fleet.load(journal.read(JOBS).values(), state)
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         # What a server saves is whole: somebody else has changed it.
         raise JournalDamaged(
             f"The saved training jobs cannot be read ({type(error).__name__}: {error}). Remove the state directory to "

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headway_client.cli.arguments.sweep_files import MAX_SWEEP_BYTES, read_sweep
-from headway_client.cli.arguments.yaml_documents import MAX_DEPTH, parse_yaml
+from headway_client.cli.arguments.yaml_documents import MAX_DEPTH, Place, YamlDocument, parse_yaml
 from headway_client.errors import RequestFileError
 
 GRID = """\
@@ -137,6 +137,19 @@ def test_the_lines_of_values_are_found_by_paths_whose_names_have_points_and_brac
     document = parse_yaml("a.b:\n  c[0]: 1\n  d:\n  - 1\n  - e: 2\nf:\n  b: 3\n", "a.yaml")
     paths = ["a.b", "a.b.c[0]", "a.b.d[1]", "a.b.d[1].e", "f", "a.b.d[7]", "a.b.x.y", "", "z", "." * 1000, "[" * 1000]
     assert [document.line(path) for path in paths] == [2, 2, 5, 5, 7, 4, 2, 1, 1, 1, 1]
+
+
+def test_a_path_of_many_points_is_not_tried_at_each_of_them() -> None:
+    class Counted(dict[str, Place]):
+        asked = 0
+
+        def __contains__(self, part: object) -> bool:
+            Counted.asked += 1
+            return super().__contains__(part)
+
+    document = YamlDocument(value=None, place=Place(line=7, inner=Counted()))
+    assert document.line("a." * 5000) == 7
+    assert Counted.asked < 100
 
 
 def test_a_long_name_is_not_kept_again_for_each_value_under_it() -> None:

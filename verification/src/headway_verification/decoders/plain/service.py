@@ -28,12 +28,10 @@ from headway_service.feed.cursor import Cursor
 from headway_service.ports.messaging import DeadLetter
 from headway_service.ports.training_metrics import JobMetric
 from headway_service.response_check import document_in as answer_in
-from headway_service.reuse.archives import contents_digest
 from headway_service.sagemaker_api import request_schema
 from headway_service.sagemaker_api.quota_text import parse_quota
 from headway_service.store.records.job import JobRecord, StoredRequest
 from headway_verification.decoders.decoder import Decoder, Refused
-from headway_verification.decoders.inputs.archives import zipped_tars
 from headway_verification.decoders.inputs.documents import json_texts, texts_in
 from headway_verification.decoders.inputs.lines import files
 from headway_verification.decoders.inputs.samples import CONFIGURATION, SWEEPS, request
@@ -114,10 +112,6 @@ def _stored_request(content: bytes) -> None:
     if not isinstance(item, dict):
         raise Refused("no item")
     StoredRequest.parse(item)
-
-
-def _archive(content: bytes) -> None:
-    contents_digest(content)
 
 
 def _answer_body(content: bytes) -> None:
@@ -238,7 +232,6 @@ DECODERS = (
         name="service stored requests", inputs=json_texts([_REQUEST_ITEM]), decode=_stored_request,
         refusals=(HeadwayError,),
     ),
-    Decoder(name="service archives", inputs=zipped_tars(), decode=_archive, refusals=(HeadwayError,)),
     Decoder(
         name="service answer bodies", inputs=json_texts([_DESCRIBED]), decode=_answer_body, refusals=(HeadwayError,)
     ),
