@@ -24,6 +24,8 @@ MAX_RESULT_BYTES = 256 * 2**20
 MAX_UNPACKED_BYTES = 2**30
 """What an archive with a result may unpack to: a few bytes could be any number."""
 
+_BLOCK_BYTES = 2**20
+
 
 class TaskStorage:
     """The tasks and results of an executor.
@@ -81,13 +83,18 @@ class TaskStorage:
             raise NoResult(f"{where}, the result of the job, cannot be read: {error}.") from error
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(packed)) as unpacked:
-                content = unpacked.read(MAX_UNPACKED_BYTES + 1)
-            _require_small(len(content), where, MAX_UNPACKED_BYTES)
-            with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
+                content = io.BytesIO()
+                # In blocks: what is asked for is allocated, whatever there is.
+                while content.tell() <= MAX_UNPACKED_BYTES and (block := unpacked.read(_BLOCK_BYTES)):
+                    content.write(block)
+            size_bytes = content.tell()
+            _require_small(size_bytes, where, MAX_UNPACKED_BYTES)
+            content.seek(0)
+            with tarfile.open(fileobj=content, mode="r:") as archive:
                 member = archive.getmember(run_task.RESULT)
                 _require_small(member.size, where)
                 # Headers may claim any size, a negative one among them, and holes of any.
-                found = archive.extractfile(member) if 0 <= member.size <= len(content) else None
+                found = archive.extractfile(member) if 0 <= member.size <= size_bytes else None
                 result = found.read() if found is not None else None
         except (KeyError, OSError, EOFError, ValueError, OverflowError, zlib.error, tarfile.TarError) as error:
             raise NoResult(f"{where} has no {run_task.RESULT}: {error}.") from error

@@ -25,7 +25,8 @@ EARLY_STOPPING: list[Any] = [
 
 METRICS: list[Any] = [
     {"Name": "loss", "Regex": "loss: ([0-9.]+)"},
-    {"Name": "acc", "Regex": r"accuracy=(?P<value>[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?)"},
+    {"Name": "epoch", "Regex": "epoch ([0-9]+)"},
+    {"Name": "accuracy", "Regex": r"accuracy=(?P<value>[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?)"},
 ]
 
 CONFIGURATION: dict[str, Any] = {

@@ -39,7 +39,7 @@ JOBS: list[Any] = [
     {"jobDetails": request(), "dependsOn": [_ANY], **_REUSED},
     {"jobDetails": request(), "dependsOn": [_OK], **_REUSED},
     {"jobDetails": request(InputDataConfig=[_MODEL]), "dependsOn": [_OK]},
-    {"jobDetails": json.dumps(request()), "jobName": HOSTILE, "priority": 3, "entryTime": 1, "jobState": "x"},
+    {"jobDetails": json.dumps(request()), "jobName": HOSTILE, "priority": 5, "entryTime": 1, "jobState": "x"},
     {"jobDetails": request(), "sweep": SWEEPS[0], "atOnce": 2, "maxFailures": 1, "earlyStopping": EARLY_STOPPING[0]},
     {"jobDetails": request(), "sweep": SWEEPS[1], "dependsOn": [_ANY], **_REUSED},
     {"jobDetails": request(), "sweep": SWEEPS[2], "earlyStopping": EARLY_STOPPING[1]},
@@ -115,6 +115,7 @@ def _batch(content: bytes) -> None:
 
 def _what_if(content: bytes) -> None:
     queue = _queue()
+    queue.ask("POST", "/jobs", json.dumps(request(FIRST)))
     accepted = True
     try:
         queue.ask("POST", "/what-if", _text(content))
