@@ -93,8 +93,8 @@ class TaskStorage:
             with tarfile.open(fileobj=content, mode="r:") as archive:
                 member = archive.getmember(run_task.RESULT)
                 _require_small(member.size, where)
-                # Headers may claim any size, a negative one among them, and holes of any.
-                found = archive.extractfile(member) if 0 <= member.size <= size_bytes else None
+                # Headers may claim any size, a negative one among them, and holes of any; links may lead to themselves.
+                found = archive.extractfile(member) if member.isreg() and 0 <= member.size <= size_bytes else None
                 result = found.read() if found is not None else None
         except (KeyError, OSError, EOFError, ValueError, OverflowError, zlib.error, tarfile.TarError) as error:
             raise NoResult(f"{where} has no {run_task.RESULT}: {error}.") from error

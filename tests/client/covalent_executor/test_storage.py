@@ -97,6 +97,15 @@ def test_a_header_that_lies_about_its_size_raises_no_other_error(results: TaskSt
         results.result("t-1")
 
 
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
+def test_a_link_to_itself_is_no_result(results: TaskStorage, aws: AwsStub, kind: bytes):
+    member = tarfile.TarInfo(RESULT)
+    member.type, member.linkname = kind, RESULT
+    aws.objects[KEY] = gzip.compress(member.tobuf(tarfile.GNU_FORMAT) + bytes(1024))
+    with pytest.raises(NoResult, match="it is no file"):
+        results.result("t-1")
+
+
 def test_what_an_archive_unpacks_to_has_a_largest_size(
     results: TaskStorage, aws: AwsStub, monkeypatch: pytest.MonkeyPatch
 ):
