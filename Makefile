@@ -148,8 +148,11 @@ test-security: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made 
 	$(MAKE) iam-proof
 
 .PHONY: fuzz
-fuzz: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made ## call the API on a sandbox with all that its document allows and forbids, for SECONDS; SEED draws it
-	$(VENV)/python -m tests.security.fuzzing --seconds $(or $(SECONDS),300) $(if $(SEED),--seed $(SEED))
+fuzz: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made ## feed each decoder with hostile input, and call the API on a sandbox with all that its document allows and forbids, for SECONDS in all; SEED draws both
+	@seed=$(or $(SEED),$$RANDOM$$RANDOM); half=$$(( $(or $(SECONDS),300) / 2 )); failed=0; \
+	$(VENV)/python -m headway_verification.decoders --seconds $$half --seed $$seed || failed=1; \
+	$(VENV)/python -m tests.security.fuzzing --seconds $$half --seed $$seed || failed=1; \
+	echo "Again: make fuzz SECONDS=$(or $(SECONDS),300) SEED=$$seed"; exit $$failed
 
 .PHONY: iam-proof
 iam-proof: .venv/.made .envs/sandbox/.made ## compare the functions' policies with the AWS calls recorded in build/calls

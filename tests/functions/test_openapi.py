@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from aws_lambda_powertools.event_handler.openapi.models import OpenAPI
 
+from headway.lifecycle import TERMINAL
+from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.api import openapi
 from headway_service.api.times import TIME
 from tests.functions import published
@@ -96,3 +98,14 @@ WRONG = [
 def test_an_undocumented_answer_is_detected(answer: tuple[str, str, int, str], word: str) -> None:
     with pytest.raises(AssertionError, match=word):
         published.check(*answer)
+
+
+def test_the_document_says_what_the_validation_says_of_days_states_and_changes() -> None:
+    paths, schemas = DOCUMENT["paths"], DOCUMENT["components"]["schemas"]
+    days = {each["name"]: each["schema"] for each in paths["/usage"]["get"]["parameters"]}
+    assert (days["from"]["format"], days["to"]["format"]) == ("date", "date")
+    states = {each["name"]: each["schema"] for each in paths["/history"]["get"]["parameters"]}["state"]
+    assert states["items"]["enum"] == sorted(TERMINAL)
+    assert schemas["ChangedRequest"]["minProperties"] == 1
+    priority = schemas["PriorityChange"]["properties"]["priority"]
+    assert (priority["minimum"], priority["maximum"]) == (0, MAX_PRIORITY)

@@ -1,7 +1,8 @@
-"""Calls the API on a sandbox with requests that conform to its OpenAPI document or violate it: ``make fuzz``.
+"""Calls the API on a sandbox with requests that conform to its OpenAPI document or violate it: a part of ``make fuzz``.
 
 schemathesis generates the calls from ``docs/openapi.json``, signs and sends them, and checks that no answer is a server
-error and that each conforms to the document: status, schema, headers, content type.
+error and that each conforms to the document: status, schema, headers, content type. The other part feeds each decoder
+(``headway_verification.decoders``).
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def main() -> int:
     with Sandbox(speed=100) as sandbox:
         run = fuzz(sandbox, seconds=args.seconds, seed=args.seed)
     print(run.stdout, run.stderr, sep="\n")
-    print(f"Again: make fuzz SECONDS={args.seconds} SEED={args.seed}")
+    print(f"seed {args.seed}")
     return run.returncode
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import tarfile
 import zipfile
@@ -19,6 +20,11 @@ from headway_covalent.task import Task
 
 MAX_RESULT_BYTES = 256 * 2**20
 """Largest pickled result of a task, and largest archive of one. More belongs into S3, by its URI."""
+
+MAX_UNPACKED_BYTES = 2**30
+"""What an archive with a result may unpack to: a few bytes could be any number."""
+
+_BLOCK_BYTES = 2**20
 
 
 class TaskStorage:
@@ -76,12 +82,21 @@ class TaskStorage:
         except (BotoCoreError, ClientError) as error:
             raise NoResult(f"{where}, the result of the job, cannot be read: {error}.") from error
         try:
-            with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as archive:
+            with gzip.GzipFile(fileobj=io.BytesIO(packed)) as unpacked:
+                content = io.BytesIO()
+                # In blocks: what is asked for is allocated, whatever there is.
+                while content.tell() <= MAX_UNPACKED_BYTES and (block := unpacked.read(_BLOCK_BYTES)):
+                    content.write(block)
+            size_bytes = content.tell()
+            _require_small(size_bytes, where, MAX_UNPACKED_BYTES)
+            content.seek(0)
+            with tarfile.open(fileobj=content, mode="r:") as archive:
                 member = archive.getmember(run_task.RESULT)
                 _require_small(member.size, where)
-                content = archive.extractfile(member)
-                result = content.read() if content is not None else None
-        except (KeyError, OSError, EOFError, zlib.error, tarfile.TarError) as error:
+                # Headers may claim any size, a negative one among them, and holes of any; links may lead to themselves.
+                found = archive.extractfile(member) if member.isreg() and 0 <= member.size <= size_bytes else None
+                result = found.read() if found is not None else None
+        except (KeyError, OSError, EOFError, ValueError, OverflowError, zlib.error, tarfile.TarError) as error:
             raise NoResult(f"{where} has no {run_task.RESULT}: {error}.") from error
         if result is None:
             raise NoResult(f"{where} has no {run_task.RESULT}: it is no file.")
@@ -91,10 +106,11 @@ class TaskStorage:
         return urlsplit(uri).path.lstrip("/")
 
 
-def _require_small(size_bytes: int, where: str) -> None:
-    if size_bytes > MAX_RESULT_BYTES:
+def _require_small(size_bytes: int, where: str, most_bytes: int | None = None) -> None:
+    limit_bytes = MAX_RESULT_BYTES if most_bytes is None else most_bytes
+    if size_bytes > limit_bytes:
         raise NoResult(
-            f"{where} has {size_bytes} bytes, more than {MAX_RESULT_BYTES}: let the task store large data in S3 and "
+            f"{where} has {size_bytes} bytes, more than {limit_bytes}: let the task store large data in S3 and "
             "return the URI."
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import tarfile
 from collections.abc import Mapping
@@ -85,6 +86,34 @@ def test_a_result_has_a_largest_size_when_it_is_unpacked(
     else:
         with pytest.raises(NoResult, match="has 1000 bytes, more than 999: let the task store large data in S3"):
             results.result("t-1")
+
+
+@pytest.mark.parametrize("size", [-1, -512, 10**6, 2**62])
+def test_a_header_that_lies_about_its_size_raises_no_other_error(results: TaskStorage, aws: AwsStub, size: int):
+    member = tarfile.TarInfo(RESULT)
+    member.size = size
+    aws.objects[KEY] = gzip.compress(member.tobuf(tarfile.GNU_FORMAT) + bytes(1024))
+    with pytest.raises(NoResult):
+        results.result("t-1")
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
+def test_a_link_to_itself_is_no_result(results: TaskStorage, aws: AwsStub, kind: bytes):
+    member = tarfile.TarInfo(RESULT)
+    member.type, member.linkname = kind, RESULT
+    aws.objects[KEY] = gzip.compress(member.tobuf(tarfile.GNU_FORMAT) + bytes(1024))
+    with pytest.raises(NoResult, match="it is no file"):
+        results.result("t-1")
+
+
+def test_what_an_archive_unpacks_to_has_a_largest_size(
+    results: TaskStorage, aws: AwsStub, monkeypatch: pytest.MonkeyPatch
+):
+    aws.objects[KEY] = archive({RESULT: b"x", "other": bytes(100_000)})
+    assert results.result("t-1") == b"x"
+    monkeypatch.setattr(storage, "MAX_UNPACKED_BYTES", 100_000)
+    with pytest.raises(NoResult, match="more than 100000"):
+        results.result("t-1")
 
 
 def test_an_archive_has_a_largest_size(results: TaskStorage, aws: AwsStub, monkeypatch: pytest.MonkeyPatch):

@@ -40,6 +40,9 @@ def test_each_value_is_published_under_each_set_of_dimensions():
         '{"_aws": {"Timestamp": 1}}',
         line(Waiting="many"),
         '"_aws"',
+        '{"_aws": ' + "[" * 100_000,
+        '{"_aws": {"Timestamp": 1, "CloudWatchMetrics": [{"Dimensions": [[]], "Metrics": ["Waiting"]}]}}',
+        line(Waiting=10**400),
     ],
 )
 def test_a_line_in_another_format_publishes_nothing(text: str):

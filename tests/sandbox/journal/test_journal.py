@@ -276,3 +276,15 @@ def test_the_journal_of_another_version_is_refused(path: Path):
     database.close()
     with pytest.raises(JournalOfOtherVersion, match="schema 7, this one has 1"):
         Journal(path)
+
+
+@pytest.mark.parametrize("document", ["{", "[" * 100_000, ""])
+def test_a_document_that_is_no_json_is_reported(path: Path, document: str):
+    Journal(path).close()
+    with sqlite3.connect(path) as database:
+        database.execute("INSERT INTO documents VALUES ('jobs', 'a', ?)", (document,))
+    database.close()
+    journal = Journal(path)
+    with pytest.raises(JournalDamaged, match="'a' of the journal is no JSON"):
+        journal.read("jobs")
+    journal.close()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,9 @@ def test_a_request_that_cannot_run_is_refused(
 
 
 def found(subject: Subject, line: str) -> dict[str, float]:
-    return dict(MetricDefinitions(subject.request).values(line))
+    definitions = MetricDefinitions(subject.request)
+    with closing(definitions):
+        return dict(definitions.read(line).values)
 
 
 def measured(definitions: list[dict[str, str]] | None = None, **options: Any) -> Subject:

@@ -33,7 +33,11 @@ def test_another_speed_continues_from_the_training_time_so_far(tmp_path: Path, s
         assert clock.training_time(2001.0) == 61_000.0 + speed
 
 
-@pytest.mark.parametrize("text", ["", "{}x", "[]", '{"speed": 60, "unknown": 1}', '{"speed": 0}'])
+@pytest.mark.parametrize("text", [
+    "", "{}x", "[]",
+    '{"speed": 60, "unknown": 1}', '{"speed": 0}', '{"speed": NaN}', '{"speed": 1e999}', '{"training_s": "1"}',
+    '{"machine_s": Infinity}', '{"training_s": NaN}', "[" * 100_000,
+])  # fmt: skip
 def test_a_clock_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
     with pytest.raises(SystemExit, match=r"clock\.json is not a clock"):

@@ -289,3 +289,8 @@ def test_a_token_fits_into_a_request_whatever_the_names_of_the_sums() -> None:
             break
         longest = max(longest, len(token))
     assert 1000 < longest <= MAX_TOKEN_CHARS
+
+
+def test_a_token_that_is_nested_too_deeply_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match="nextToken"):
+        page_of(MemoryTable(), "team", DAY, base64.urlsafe_b64encode(b"[" * 100_000).decode())

@@ -32,7 +32,15 @@ def test_other_texts_are_no_times(text: str) -> None:
     assert not re.search(TIME, text)
 
 
-@pytest.mark.parametrize("text", ["2026-02-30", "2026-11-25T24:30Z", "2026-11-25T08:00+99:00"])
+@pytest.mark.parametrize(
+    "text",
+    ["2026-13-01", "2026-00-01", "2026-11-32", "2026-11-25T24:30Z", "2026-11-25T08:60Z", "2026-11-25T08:00+99:00"],
+)
+def test_the_pattern_knows_months_days_hours_and_minutes(text: str) -> None:
+    assert not re.search(TIME, text)
+
+
+@pytest.mark.parametrize("text", ["2026-02-30", "2026-11-31T08:00Z"])
 def test_a_time_that_does_not_exist_is_refused(text: str) -> None:
     assert re.search(TIME, text)
     with pytest.raises(InvalidRequest, match="since: there is no time 2026"):

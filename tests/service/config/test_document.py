@@ -356,7 +356,9 @@ def test_a_bad_document_is_refused_with_the_field_and_the_reason(document: Any, 
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("{", "is no JSON"), (" " * 9000, "at most 8192")], ids=["no JSON", "too long"]
+    ("text", "message"),
+    [("{", "is no JSON"), (" " * 9000, "at most 8192"), ("[" * 8000, "nested too deeply")],
+    ids=["no JSON", "too long", "too deep"],
 )
 def test_a_text_that_cannot_be_a_document_is_refused(text: str, message: str) -> None:
     with pytest.raises(InvalidConfiguration, match=message):

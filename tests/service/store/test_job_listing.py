@@ -306,6 +306,12 @@ def test_an_invalid_token_is_refused(content: Any) -> None:
         list_jobs(MemoryTable(), JobFilter(states=WAITING), 1, token)
 
 
+def test_a_token_that_is_nested_too_deeply_is_refused() -> None:
+    token = base64.urlsafe_b64encode(b"[" * 100_000).decode()
+    with pytest.raises(InvalidRequest, match="nextToken"):
+        list_jobs(MemoryTable(), JobFilter(states=WAITING), 1, token)
+
+
 def ended_at(number: int, ended_ms: int) -> JobRecord:
     record = job(number, JobState.COMPLETED, ADA if number % 2 else BOB, "red" if number % 3 else "blue", "a")
     return record.model_copy(update={"ended_ms": ended_ms})

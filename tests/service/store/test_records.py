@@ -8,10 +8,11 @@ import pytest
 
 from headway.lifecycle import WAITING, JobState
 from headway.reasons import ReasonCode
+from headway_service.errors import UnreadableRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.capacity.ledger import TeamRecord
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.job import JobRecord, StoredRequest
 from headway_service.store.records.queue_entry import QueueEntry
 from tests.service.store.queues import G5
 from tests.service.world import P5
@@ -92,3 +93,10 @@ def test_the_scheduler_reads_the_same_job_from_each_of_its_entries() -> None:
     kept = [QueueEntry.parse(entry.put().item) for entry in job.queue_entries()]
     assert [entry.waiting() for entry in kept] == [job.waiting()] * 2
     assert QueueEntry.key_of(job.waiting()) == kept[0].key()
+
+
+@pytest.mark.parametrize("member", ["jobDetails", "alternatives", "sweep"])
+def test_a_stored_request_that_is_nested_too_deeply_is_unreadable(member: str) -> None:
+    item = {"pk": "job#a", "sk": "request", "schemaVersion": 1, "jobDetails": "{}", member: "[" * 100_000}
+    with pytest.raises(UnreadableRecord, match="is damaged: RecursionError"):
+        StoredRequest.parse(item)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from bench.metering.dynamodb_units import WRITE_BYTES, item_bytes
-from headway_service.errors import NewerSchema, OlderSchema
+from headway_service.errors import NewerSchema, OlderSchema, UnreadableRecord
 from headway_service.ports.table import Item, Key, Put
 from headway_service.store import schema_version
 from headway_service.store.records.capacity.attempt import AttemptRecord
@@ -164,6 +164,12 @@ def test_attributes_of_newer_code_are_ignored(world: World, key: Key) -> None:
     world.submit("b", 5)
     world.tick()
     assert world.states("a") == {"a": "running"}
+
+
+@pytest.mark.parametrize("version", ["", "x", None, [], float("inf")], ids=repr)
+def test_an_item_whose_version_is_none_is_damaged(version: object) -> None:
+    with pytest.raises(UnreadableRecord, match="is damaged: schemaVersion"):
+        schema_version.upgrade({"pk": "job#a", "sk": "job", "schemaVersion": version})
 
 
 def test_items_of_unknown_newer_kinds_are_not_changed(world: World) -> None:

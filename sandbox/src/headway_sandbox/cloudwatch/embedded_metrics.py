@@ -32,7 +32,8 @@ def points(line: str) -> Iterator[Point]:
         about = document["_aws"]
         for directive in about["CloudWatchMetrics"]:
             yield from _of_directive(document, directive, about["Timestamp"] / 1000)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        # A line that looks like metrics and is none: CloudWatch Logs keeps it as text.
         return
 
 

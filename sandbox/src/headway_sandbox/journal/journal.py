@@ -128,7 +128,7 @@ class Journal:
             rows = self._database.execute(
                 "SELECT name, document FROM documents WHERE collection = ? ORDER BY name", (collection,)
             )
-            return {name: json.loads(document) for name, document in rows}
+            return {name: _decoded(document, name) for name, document in rows}
 
     def counts(self) -> dict[str, int]:
         """Return the number of committed documents of each collection; raises JournalDamaged."""
@@ -209,3 +209,12 @@ class Journal:
             raise JournalDamaged(
                 f"{self._path} cannot be used ({error}). Remove {self._path.parent} to begin with an empty sandbox."
             ) from error
+
+
+def _decoded(document: object, name: object) -> Document:
+    try:
+        return json.loads(str(document))
+    except (ValueError, RecursionError) as error:
+        raise JournalDamaged(
+            f"The document {name!r:.60} of the journal is no JSON. Remove its folder to begin with an empty sandbox."
+        ) from error

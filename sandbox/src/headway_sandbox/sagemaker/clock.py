@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -21,8 +22,10 @@ class Clock:
     """... and the same moment in training time."""
 
     def __post_init__(self) -> None:
-        if not self.speed > 0:
-            raise ValueError(f"The sandbox's speed must be above 0, not {self.speed}.")
+        if not 0 < self.speed < math.inf:
+            raise ValueError(f"The sandbox's speed must be a number above 0, not {self.speed}.")
+        if not (math.isfinite(self.machine_s) and math.isfinite(self.training_s)):
+            raise ValueError("The moments of the sandbox's clock must be numbers.")
 
     @classmethod
     def starting(cls, speed: float, now_s: float) -> Self:

@@ -37,5 +37,5 @@ def _read(path: Path) -> Clock | None:
         return Clock(**json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise SystemExit(f"{path} is not a clock of the sandbox ({error}). Remove the state directory.") from error

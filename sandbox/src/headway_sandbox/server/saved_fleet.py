@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from headway_sandbox.errors import JournalOfOtherVersion
+from headway_sandbox.errors import JournalDamaged, JournalOfOtherVersion
 from headway_sandbox.journal.journal import Journal
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.state_machine import Document, SageMakerSettings
@@ -31,12 +31,19 @@ def load_fleet(journal: Journal, settings: SageMakerSettings, rng: random.Random
     state = journal.read(_FLEET).get(_STATE)
     if state is None:
         return fleet
-    if (state["account"], state["region"]) != (settings.account, settings.region):
-        raise JournalOfOtherVersion(
-            f"The state directory has training jobs of account {state['account']} in {state['region']}. Remove it, or "
-            f"start with that account and region."
-        )
-    fleet.load(journal.read(JOBS).values(), state)
+    try:
+        if (state["account"], state["region"]) != (settings.account, settings.region):
+            raise JournalOfOtherVersion(
+                f"The state directory has training jobs of account {state['account']} in {state['region']}. Remove it, "
+                f"or start with that account and region."
+            )
+        fleet.load(journal.read(JOBS).values(), state)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        # What a server saves is whole: somebody else has changed it.
+        raise JournalDamaged(
+            f"The saved training jobs cannot be read ({type(error).__name__}: {error}). Remove the state directory to "
+            "begin with an empty sandbox."
+        ) from error
     return fleet
 
 

@@ -104,6 +104,7 @@ class Supervisor:
         with self._ending:
             if self._container is not None:
                 self._container.kill()
+            self._metrics.close()
             folders.remove(self._assignment.path)
 
     # --------------------------------------------------------------------------------------------- the stages
@@ -260,8 +261,11 @@ class Supervisor:
             for text in output_lines.lines(output):
                 self._last_lines[host.number] = text
                 self._log(host, text)
-                for name, value in self._metrics.values(text):
+                found = self._metrics.read(text)
+                for name, value in found.values:
                     self._tell("metric", name=name, value=value, time=time.time())
+                for complaint in found.complaints:
+                    self._log(host, f"Sandbox: {complaint}")
 
     def _log(self, host: Host, text: str) -> None:
         self._tell("log", host=host.number, time=time.time(), text=text)

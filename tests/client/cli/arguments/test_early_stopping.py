@@ -16,6 +16,7 @@ from headway_client.errors import UsageError
         ("metric=loss,goal=minimize", {"metric": "loss", "goal": "minimize"}),
         ("metric=a=b,minMembers=3,minSteps=0", {"metric": "a=b", "minMembers": 3, "minSteps": 0}),
         ("metric=1,minMembers=1.5", {"metric": "1", "minMembers": "1.5"}),
+        (f"minMembers={'9' * 5000}", {"minMembers": "9" * 5000}),
         ('{"metric": "a,b", "minMembers": 3}', {"metric": "a,b", "minMembers": 3}),
     ],
 )

@@ -24,6 +24,7 @@ from headway_client.errors import RequestFileError
         (b"true", "not true or false"),
         (b"null", "not null"),
         (b'{"a": 1, "b": {"c": 1, "c": 2}}', 'the key "c" appears twice'),
+        (b'{"a": 1, "b": 2, "b": 3, "c": 4, "b": 5}', 'the key "b" appears twice'),
         (b'{"a": NaN}', "NaN is not a number"),
         (b'{"a": ' + b"9" * 5000 + b"}", "is not valid"),
         (b"[" * 100_000, "is nested more than 64 deep"),

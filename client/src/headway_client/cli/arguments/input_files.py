@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,11 +72,14 @@ def read_objects(source: str) -> list[Located]:
     name = name_of(source)
     text = read_text(source)
     objects: list[Located] = []
+    line, counted = 1, 0
     for value, position in _values_at(text, name):
+        # Only on from the value before: a file may have a million.
+        line, counted = line + text.count("\n", counted, position), position
         if isinstance(value, list):
             items = [(item, f"{name}, item {number}") for number, item in enumerate(value, 1)]
         else:
-            items = [(value, f"{name}, line {text.count(chr(10), 0, position) + 1}")]
+            items = [(value, f"{name}, line {line}")]
         for item, place in items:
             if not isinstance(item, dict):
                 raise RequestFileError(f"{name} has to contain JSON objects, {{...}}, not {_kind(item)}.")
@@ -155,8 +159,7 @@ def read_text(source: str, *, max_bytes: int | None = None, of: str = "a request
 def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
+        repeated = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise ValueError(f'the key "{repeated}" appears twice in one object; keep one.')
     return document
 

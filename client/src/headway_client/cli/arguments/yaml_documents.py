@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from headway_client.errors import RequestFileError
@@ -23,12 +24,10 @@ MAX_DEPTH = 20
 _MAX_DIGITS = 3_000
 """Python reads no whole numbers of more than 4,300 digits."""
 
-MAX_PATH_CHARS = 20_000_000
-"""Of the paths of all values, which are kept for their lines: long keys around many values would fill the memory."""
-
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(?=[0-9.]*[.eE])(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _NO_NUMBER = re.compile(r"[-+]?(\.inf|\.Inf|\.INF|Infinity)|\.nan|\.NaN|\.NAN|NaN")
+_PART_END = re.compile(r"[.[]")
 _SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
 """A character that JSON writes as two (RFC 8259, section 7), after backslashes that do not belong to it."""
 
@@ -39,27 +38,47 @@ _WORDS: Mapping[str, bool | None] = {
 }
 
 
+_MAX_PARTS = 64
+"""Ends of a part of a path that are tried: a name with more points is hardly one."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Place:
+    """A value's line, and those of the values in it by ``name`` or ``[index]``.
+
+    A path of each value as a text would take memory without end: a long name, and a list of many values under it.
+    """
+
+    line: int
+    inner: dict[str, Place] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class YamlDocument:
     """A document and where its values are.
 
     Attributes:
         value: the document, as its JSON would be read.
-        lines: the line of the value at each path such as ``grid.lr[2]``; the document's own path is empty.
+        place: where it is.
     """
 
     value: Any
-    lines: Mapping[str, int]
+    place: Place
 
     def line(self, path: str) -> int:
         """Return the line of the value at a path, or else of the nearest value around it.
 
         Args:
-            path: such as ``grid.lr[2]``.
+            path: such as ``grid.lr[2]``; the document's own path is empty.
         """
-        while path and path not in self.lines:
-            path = path[: max(path.rfind("."), path.rfind("["), 0)]
-        return self.lines.get(path, 1)
+        place, rest = self.place, path
+        while rest:
+            # Names may contain points, so that the first one need not be the end of one.
+            end = next((end for end in islice(_ends(rest), _MAX_PARTS) if rest[:end] in place.inner), None)
+            if end is None:
+                break
+            place, rest = place.inner[rest[:end]], rest[end:].removeprefix(".")
+        return place.line
 
 
 def parse_yaml(text: str, name: str) -> YamlDocument:
@@ -88,7 +107,13 @@ def parse_yaml(text: str, name: str) -> YamlDocument:
         raise RequestFileError(f"{name} is not YAML: line {line} has a control character; remove it.") from error
     if not reading.found:
         raise RequestFileError(f"{name} is empty.")
-    return YamlDocument(value=reading.found[0], lines=reading.lines)
+    return YamlDocument(value=reading.found[0], place=reading.place)
+
+
+def _ends(path: str) -> Iterator[int]:
+    """Where the first part of a path may end."""
+    yield from (found.start() for found in _PART_END.finditer(path, 1))
+    yield len(path)
 
 
 @dataclass
@@ -96,15 +121,16 @@ class _Open:
     """A mapping or a list whose end was not read yet."""
 
     value: dict[str, Any] | list[Any]
-    path: str
+    place: Place
     #: Of a mapping: the key whose value comes next.
     key: str | None = None
     key_lines: dict[str, int] = field(default_factory=dict)
 
-    def next_path(self) -> str:
-        if isinstance(self.value, list):
-            return f"{self.path}[{len(self.value)}]"
-        return f"{self.path}.{self.key}" if self.path else str(self.key)
+    def next_place(self, line: int) -> Place:
+        """The place of the value that comes next."""
+        part = f"[{len(self.value)}]" if isinstance(self.value, list) else str(self.key)
+        place = self.place.inner[part] = Place(line=line)
+        return place
 
     def add(self, value: object) -> None:
         if isinstance(self.value, list):
@@ -121,8 +147,7 @@ class _Reading:
         self._name = name
         self._open: list[_Open] = []
         self.found: list[Any] = []
-        self.lines: dict[str, int] = {}
-        self._path_chars = 0
+        self.place = Place(line=1)
 
     def take(self, event: yaml.Event) -> None:
         import yaml
@@ -148,7 +173,7 @@ class _Reading:
         inner = self._open[-1] if self._open else None
         text = event.value
         if inner is None or isinstance(inner.value, list) or inner.key is not None:
-            self._keep_line(self._path(), line)
+            self._next_place(line)
             # Only plain scalars are anything but text; the two parsers give their style as "" and as None.
             self._add(text if event.style else _plain(text))
             return
@@ -164,9 +189,7 @@ class _Reading:
             raise self._wrong(line, "has a list or a mapping as a key; use text")
         if len(self._open) >= MAX_DEPTH:
             raise self._wrong(line, f"is nested too deeply; use up to {MAX_DEPTH} levels")
-        path = self._path()
-        self._keep_line(path, line)
-        self._open.append(_Open(value, path))
+        self._open.append(_Open(value, self._next_place(line)))
 
     def _add(self, value: object) -> None:
         if self._open:
@@ -174,14 +197,11 @@ class _Reading:
         else:
             self.found.append(value)
 
-    def _keep_line(self, path: str, line: int) -> None:
-        self._path_chars += len(path)
-        if self._path_chars > MAX_PATH_CHARS:
-            raise self._wrong(line, "has too many values below long keys; use shorter keys")
-        self.lines[path] = line
-
-    def _path(self) -> str:
-        return self._open[-1].next_path() if self._open else ""
+    def _next_place(self, line: int) -> Place:
+        if self._open:
+            return self._open[-1].next_place(line)
+        self.place = Place(line=line)
+        return self.place
 
     def _refuse_tag(self, tag: str | None, line: int) -> None:
         if tag is not None:

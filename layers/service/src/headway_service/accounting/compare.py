@@ -198,7 +198,7 @@ def _digest(stored: Mapping[str, Figures] | None, revision: int | None) -> str:
 def _parse(token: str, by: str, day: date) -> tuple[Key, str]:
     try:
         pk, sk, digest, *of = json.loads(base64.urlsafe_b64decode(token.encode()))
-    except (binascii.Error, ValueError, TypeError):
+    except (binascii.Error, ValueError, TypeError, RecursionError):
         pk = sk = digest = None
         of = []
     if of != [by, day.isoformat()] or not all(isinstance(each, str) and each for each in (pk, sk, digest)):

@@ -8,11 +8,20 @@ from typing import overload
 from headway_service.errors import InvalidRequest
 from headway_service.validation_messages import explained
 
+_DATE = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_HOUR_AND_MINUTE = "([01][0-9]|2[0-3]):[0-5][0-9]"
+
 TIME = explained(
-    r"^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d))?$",
+    rf"^{_DATE}(T{_HOUR_AND_MINUTE}(:[0-5][0-9](\.[0-9]{{1,6}})?)?(Z|[+-]{_HOUR_AND_MINUTE}))?$",
     "a UTC day such as 2026-11-25, or a time with its zone such as 2026-11-25T08:00Z",
 )
 """The pattern of a time."""
+
+DAY = explained(rf"^{_DATE}$", "a day such as 2026-11-25")
+"""The pattern of a day."""
+
+DAY_FORMAT = {"format": "date"}
+"""What a schema says of a day beside its pattern, which does not know how long months are."""
 
 
 def time_ms(text: str, name: str) -> int:

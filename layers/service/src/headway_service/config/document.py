@@ -467,6 +467,8 @@ def parse(text: str) -> Configuration:
         raise InvalidConfiguration(f"the document has {len(text)} characters; at most {MAX_DOCUMENT_CHARS} can be kept")
     try:
         document = json.loads(text)
+    except RecursionError:
+        raise InvalidConfiguration("the document is nested too deeply to be read") from None
     except ValueError as error:
         raise InvalidConfiguration(f"the document is no JSON: {error}") from None
     return validate(document)

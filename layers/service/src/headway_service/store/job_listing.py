@@ -128,7 +128,7 @@ def _token(position: _Position, wanted: JobFilter, digest: str = "") -> str:
 def _parse(token: str) -> tuple[_Position, str]:
     try:
         name, after, digest = json.loads(base64.urlsafe_b64decode(token.encode()))
-    except (binascii.Error, ValueError, TypeError):
+    except (binascii.Error, ValueError, TypeError, RecursionError):
         name, after, digest = None, None, None
     placed = after is None or (
         isinstance(after, dict)

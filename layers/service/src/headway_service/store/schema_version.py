@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headway_service.errors import NewerSchema, OlderSchema
+from headway_service.errors import NewerSchema, OlderSchema, UnreadableRecord
 from headway_service.ports.table import Item
 
 SCHEMA = 1
@@ -28,9 +28,13 @@ def upgrade(item: Item) -> Item:
     Raises:
         NewerSchema: newer code has written the item.
         OlderSchema: no upgrade leads from the item's version to the current one.
+        UnreadableRecord: its version is none.
     """
-    # Stream records hold numbers as Decimal. Before the first release items had no attribute "schemaVersion".
-    number = int(item.get("schemaVersion", 0))
+    try:
+        # Stream records hold numbers as Decimal. Before the first release items had no attribute "schemaVersion".
+        number = int(item.get("schemaVersion", 0))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UnreadableRecord(f"{name_of(item)} is damaged: schemaVersion") from error
     if number > SCHEMA:
         raise NewerSchema(
             f"{name_of(item)} has schema version {number} and this code reads up to schema version {SCHEMA}: "

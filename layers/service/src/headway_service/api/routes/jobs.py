@@ -15,6 +15,7 @@ from headway.api_documents.arrays import MemberPage
 from headway.api_documents.batches import BatchResults
 from headway.api_documents.jobs import DryRun, Job, JobDetails, JobPage
 from headway.lifecycle import TERMINAL, JobState
+from headway.scheduling.ordering import MAX_PRIORITY
 from headway.sweeps import MAX_MEMBERS
 from headway_service.admission.submission import Submission
 from headway_service.api.add_job_body import submission_in
@@ -95,13 +96,22 @@ class PriorityChange(BaseModel):
     """The new priority of a job."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-    priority: Annotated[int, Field(description="0 to 9999, or up to the configured maximum.")]
+    priority: Annotated[
+        int,
+        Field(
+            description="0 to 9999, or up to the configured maximum.",
+            # The service says who may set which, so that it checks them.
+            json_schema_extra={"minimum": 0, "maximum": MAX_PRIORITY},
+        ),
+    ]
 
 
 class ChangedRequest(BaseModel):
     """What changes about the request of a waiting job: at least one member."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, alias_generator=to_camel)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, alias_generator=to_camel, json_schema_extra={"minProperties": 1}
+    )
     max_runtime_seconds: Annotated[
         int | None,
         Field(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Body, Query
@@ -25,7 +25,7 @@ from headway_service.api.documents.usage import history_document, quality_docume
 from headway_service.api.request_context import caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.routes.jobs import MAX_ARN_CHARS
-from headway_service.api.times import TIME, time_ms
+from headway_service.api.times import DAY, DAY_FORMAT, TIME, time_ms
 from headway_service.errors import InvalidRequest, NotAllowed, SumsChanged, UnsupportedMediaType
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
 from headway_service.store.job_filter import JobFilter
@@ -37,13 +37,15 @@ router = DocumentedRouter("Usage")
 MAX_TOKEN_CHARS = 2000
 """The longest token of a page: it has the key of an item, up to 1 KB."""
 
-_DAY = explained(r"^\d{4}-\d\d-\d\d$", "a day such as 2026-11-25")
 _BY = explained(
     r"^(team|owner|pool|tag:[A-Za-z0-9_.:/=+@-]{1,128})$", "team, owner, pool, or tag: and the key of a tag"
 )
 
 MAX_FIGURE_CHARS = 300
 """The longest name of a figure: a kind and a pool."""
+
+_ENDED: dict[str, Any] = {"items": {"type": "string", "enum": sorted(TERMINAL)}}
+"""What a schema says of states beside that they are some: jobs in these have ended."""
 
 _COMPARED = explained(r"^(team|owner|pool)$", "team, owner or pool")
 
@@ -62,7 +64,10 @@ def list_history(
     until: Annotated[
         str | None, Query(pattern=TIME, description="Only jobs that ended before; by default up to now.")
     ] = None,
-    state: Annotated[list[JobState] | None, Query(description="Only these terminal states; may be repeated.")] = None,
+    state: Annotated[
+        list[JobState] | None,
+        Query(json_schema_extra=_ENDED, description="Only these terminal states; may be repeated."),
+    ] = None,
     mine: Annotated[bool, Query(description="Only the caller's jobs.")] = False,
     owner: Annotated[
         str | None, Query(min_length=1, max_length=MAX_ARN_CHARS, description="Only jobs of the owner with this ARN.")
@@ -94,9 +99,17 @@ def show_usage(
     by: Annotated[
         str, Query(pattern=_BY, description="`team`, `owner`, `pool`, or `tag:` and a tag of the configuration.")
     ],
-    first: Annotated[str, Query(alias="from", pattern=_DAY, description="The first UTC day.")],
+    first: Annotated[
+        str, Query(alias="from", pattern=DAY, json_schema_extra=DAY_FORMAT, description="The first UTC day.")
+    ],
     last: Annotated[
-        str | None, Query(alias="to", pattern=_DAY, description="The last UTC day, which is included; default today.")
+        str | None,
+        Query(
+            alias="to",
+            pattern=DAY,
+            json_schema_extra=DAY_FORMAT,
+            description="The last UTC day, which is included; default today.",
+        ),
     ] = None,
     step: Annotated[
         Step, Query(description="A row for the whole range, each month, or each day. Default total.")
@@ -147,7 +160,14 @@ def compare_usage(
     *,
     request: Request,
     by: Annotated[str, Query(pattern=_COMPARED, description="`team`, `owner` or `pool`.")],
-    day: Annotated[str, Query(pattern=_DAY, description="A UTC day that is over, and of which all jobs are kept.")],
+    day: Annotated[
+        str,
+        Query(
+            pattern=DAY,
+            json_schema_extra=DAY_FORMAT,
+            description="A UTC day that is over, and of which all jobs are kept.",
+        ),
+    ],
     next_token: NextToken = None,
 ) -> UsageComparison:
     """Show what a page of jobs has in a day, and, on the last page, the sums of the day. Nothing is written."""
@@ -189,7 +209,7 @@ class Repair(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
     by: Annotated[str, Field(pattern=_COMPARED, description="`team`, `owner` or `pool`.")]
-    day: Annotated[str, Field(pattern=_DAY, description="The UTC day that was compared.")]
+    day: Annotated[str, Field(pattern=DAY, json_schema_extra=DAY_FORMAT, description="The UTC day that was compared.")]
     revision: Annotated[int, Field(ge=0, description="That of the comparison.")]
     differences: Annotated[list[DifferingFigure], Field(min_length=1, max_length=MAX_REPAIRED)]
 

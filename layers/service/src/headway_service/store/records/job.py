@@ -420,7 +420,7 @@ class StoredRequest:
                 sweep=Sweep.parse(json.loads(item["sweep"])) if "sweep" in item else None,
                 accepted_ms=item.get("acceptedMs", 0),
             )
-        except (KeyError, TypeError, ValueError, InvalidSweep) as error:
+        except (KeyError, TypeError, ValueError, RecursionError, InvalidSweep) as error:
             raise UnreadableRecord(f"{name_of(item)} is damaged: {type(error).__name__}") from error
 
     def of_member(self, name: str, index: int) -> StoredRequest:

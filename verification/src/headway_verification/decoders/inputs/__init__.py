@@ -1,0 +1,1 @@
+"""Inputs: valid ones, and what attacks and accidents make of them."""

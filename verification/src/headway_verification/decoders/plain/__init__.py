@@ -1,0 +1,1 @@
+"""Decoders that are called by themselves."""
