@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
+from headway_service import characters
 from headway_service.errors import FieldError, InvalidRequest, UnsupportedMediaType
 
 MAX_DEPTH = 32
@@ -14,7 +17,11 @@ MAX_DEPTH = 32
 MAX_NUMBER = 2**53 - 1
 """The largest whole number, and with a minus the least: what every JSON library reads exactly (RFC 7493, 2.2)."""
 
+MAX_NAMED = 25
+"""The most members without an encoding that a refusal names."""
+
 _JSON = "application/json"
+_BODY = "(the body)"
 
 
 def document_in(content_type: str, text: str | None) -> Any:
@@ -49,7 +56,12 @@ def document_in(content_type: str, text: str | None) -> Any:
     except json.JSONDecodeError as error:
         raise _illegible(f"is no JSON: {error.msg}, line {error.lineno}, column {error.colno}") from None
     except UnicodeEncodeError:
-        raise _illegible("holds half a surrogate pair, which is no character") from None
+        found = [*islice(characters.errors(document), MAX_NAMED)]
+        where = f" in {found[0].field}" if found[0].field else ""
+        problem = "the body holds half a surrogate pair, which is no character"
+        raise InvalidRequest(
+            f"{problem}{where}", [replace(each, field=each.field or _BODY) for each in found]
+        ) from None
     except ValueError:
         raise _illegible("holds a number that is none, such as NaN, or one that is too large for JSON") from None
     return document
@@ -89,4 +101,4 @@ def _too_deep() -> InvalidRequest:
 
 
 def _illegible(problem: str) -> InvalidRequest:
-    return InvalidRequest(f"the body {problem}", [FieldError(field="(the body)", message=problem)])
+    return InvalidRequest(f"the body {problem}", [FieldError(field=_BODY, message=problem)])
