@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from headway_service.reuse.fingerprint import Question, fingerprint
+from headway_service.reuse.places import Places
 from headway_service.reuse.reader import Reader
 from headway_service.testing.memory_objects import MemoryObjects
+from headway_service.testing.memory_role_permissions import EVERYTHING, MemoryRolePermissions
 
 
 def key(request: Mapping[str, Any], uploaded: Mapping[str, bytes]) -> str:
@@ -22,5 +24,7 @@ def key(request: Mapping[str, Any], uploaded: Mapping[str, bytes]) -> str:
     for place, content in uploaded.items():
         bucket, _, name = place.partition("/")
         objects.put(bucket, name, content)
-    question = Question(request=json.dumps(request), alternatives="", team="", unpinned=True)
-    return fingerprint(question, Reader(objects, set(objects.contents), lambda: 0, 1)).key
+    role = str(request["RoleArn"])
+    places = Places(lambda: MemoryRolePermissions({role: [EVERYTHING]}), lambda: 0)
+    question = Question(request=json.loads(json.dumps(request)), alternatives="", team="", unpinned=True)
+    return fingerprint(question, Reader("job", role, objects, places, set(objects.contents), lambda: 0, 1)).key

@@ -1,13 +1,13 @@
 """The permissions of roles through botocore.
 
 Source: IAM API reference, SimulatePrincipalPolicy. It evaluates the policies of the role, its permissions boundary and
-those of the organization, and no policy of a resource. Condition keys that the policies name and the request does not
-have are listed with a result, or, of several resources, with the result of each.
+those of the organization, and no policy of a resource. A result is about one resource, or about several, with a part
+for each. Condition keys that the policies name and the request does not have are listed with the result, or the parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway_service.aws.error_codes import FAILED_CALLS, describe
@@ -66,22 +66,13 @@ def _permission(answer: Mapping[str, Any], action: str, resources: Sequence[str]
     if member(answer, "IsTruncated"):
         raise UnreadableAnswer("an answer in parts")
     results = [each for each in member(answer, "EvaluationResults") if member(each, "EvalActionName") == action]
-    decisions = [list(_decisions(results, resource)) for resource in resources]
-    if not all(decisions):
-        raise UnreadableAnswer("an answer without a decision")
-    parts = [part for result in results for part in (result, *result.get("ResourceSpecificResults", ()))]
-    missing = frozenset(name.lower() for part in parts for name in part.get("MissingContextValues", ()))
-    return Permission(is_allowed=all(all(each) for each in decisions), missing=missing)
-
-
-def _decisions(results: Sequence[Mapping[str, Any]], resource: str) -> Iterator[bool]:
-    """Each decision on a resource: of a result about it, or of a part of one about several."""
-    for result in results:
-        if result.get("EvalResourceName") == resource:
-            yield _is_allowed(result, "EvalDecision")
-        for part in result.get("ResourceSpecificResults", ()):
-            if part.get("EvalResourceName") == resource:
-                yield _is_allowed(part, "EvalResourceDecision")
+    parts = [part for result in results for part in result.get("ResourceSpecificResults", ())]
+    if not {each.get("EvalResourceName") for each in (*results, *parts)}.issuperset(resources):
+        raise UnreadableAnswer("an answer without a decision on a resource")
+    allowed = [_is_allowed(each, "EvalDecision") for each in results]
+    allowed += [_is_allowed(each, "EvalResourceDecision") for each in parts]
+    missing = {name.lower() for each in (*results, *parts) for name in each.get("MissingContextValues", ())}
+    return Permission(is_allowed=all(allowed), missing=frozenset(missing))
 
 
 def _is_allowed(found: Mapping[str, Any], decision: str) -> bool:

@@ -28,6 +28,7 @@ ACTIONS: Mapping[str, str] = {
     "SendMessage": "sqs:SendMessage",
     "ListObjectsV2": "s3:ListBucket",
     "GetObject": "s3:GetObject",
+    "SimulatePrincipalPolicy": "iam:SimulatePrincipalPolicy",
 }
 """The permission that each operation needs, where it does not depend on the request."""
 
