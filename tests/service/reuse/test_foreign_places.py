@@ -20,8 +20,9 @@ from tests.service.world import P5, ROOT, World
 
 ROLE = document("x")["RoleArn"]
 OTHER_ROLE = f"{ROLE}2"
+ALL: list[Mapping[str, Any]] = [EVERYTHING]
 MINE = {"StringLike": {"s3:prefix": ["mine/*", "output/*"]}}
-OWN = [
+OWN: list[Mapping[str, Any]] = [
     {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": "*", "Condition": MINE},
     {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::*/mine/*"},
 ]
@@ -32,15 +33,6 @@ GUESS = b"print('hello')"
 PACKED = archive(("train.py", GUESS))
 
 Place = Callable[[World], object]
-
-THERE: dict[str, Place] = {
-    "nothing": lambda world: None,
-    "what was guessed": lambda world: _put(world, GUESS, PACKED),
-    "something else": lambda world: _put(world, b"2", archive(("train.py", b"2"))),
-    "more than is read": lambda world: _put(world, bytes(9 << 20), bytes(9 << 20)),
-    "very many objects": lambda world: [world.objects.put(DATA, f"secret/code/{i}", b"") for i in range(5001)],
-    "no bucket": lambda world: world.objects.contents.pop(DATA),
-}
 
 NAMES: dict[str, dict[str, Any]] = {
     "a folder of checkpoints": {"CheckpointConfig": {"S3Uri": "s3://data/secret/co"}},
@@ -57,6 +49,21 @@ def _put(world: World, plain: bytes, packed: bytes) -> None:
     world.objects.put(DATA, "secret/code/x.tar.gz", packed)
 
 
+def _put_many(world: World) -> None:
+    for i in range(5001):
+        world.objects.put(DATA, f"secret/code/{i}", b"")
+
+
+THERE: dict[str, Place] = {
+    "nothing": lambda world: None,
+    "what was guessed": lambda world: _put(world, GUESS, PACKED),
+    "something else": lambda world: _put(world, b"2", archive(("train.py", b"2"))),
+    "more than is read": lambda world: _put(world, bytes(9 << 20), bytes(9 << 20)),
+    "very many objects": _put_many,
+    "no bucket": lambda world: world.objects.contents.pop(DATA),
+}
+
+
 def world_with(place: Place, *, readable: bool = False) -> World:
     world = World(pools={P5: 8})
     world.objects.put(OUTPUTS, "other", b"")
@@ -64,7 +71,7 @@ def world_with(place: Place, *, readable: bool = False) -> World:
     world.objects.put(DATA, "mine/code/train.py", GUESS)
     world.objects.put(DATA, "mine/code/x.tar.gz", PACKED)
     place(world)
-    world.role_permissions.statements[ROLE] = [EVERYTHING] if readable else OWN
+    world.role_permissions.statements[ROLE] = list(ALL if readable else OWN)
     return world
 
 
@@ -156,7 +163,7 @@ def test_outputs_that_the_training_role_may_not_list_answer_nobody() -> None:
 
 def test_a_role_whose_policies_name_prefixes_has_its_jobs_answered() -> None:
     world = world_with(THERE["nothing"])
-    inputs = {"InputDataConfig": [channel("s3://data/mine/code/", "code")]}
+    inputs: dict[str, Any] = {"InputDataConfig": [channel("s3://data/mine/code/", "code")]}
     submit(world, "first", **inputs)
     run(world, "first")
     assert submit(world, "second", **inputs).job.reused_from == "first"
@@ -166,7 +173,7 @@ def test_a_role_whose_policies_name_prefixes_has_its_jobs_answered() -> None:
 @pytest.mark.parametrize("first", [ROLE, OTHER_ROLE])
 def test_what_was_read_for_one_role_in_a_tick_is_not_known_for_another_one(first: str) -> None:
     world = world_with(THERE["what was guessed"])
-    world.role_permissions.statements[OTHER_ROLE] = [EVERYTHING]
+    world.role_permissions.statements[OTHER_ROLE] = list(ALL)
     for role in (first, ROLE if first == OTHER_ROLE else OTHER_ROLE):
         name = "b" if role == ROLE else "c"
         request = document(name, RoleArn=role, **NAMES["sources"])
@@ -179,7 +186,7 @@ def test_what_was_read_for_one_role_in_a_tick_is_not_known_for_another_one(first
 def test_a_permission_that_was_taken_away_counts_at_the_end() -> None:
     world = world_with(THERE["what was guessed"], readable=True)
     submit(world, "first", **NAMES["sources"])
-    world.role_permissions.statements[ROLE] = OWN
+    world.role_permissions.statements[ROLE] = list(OWN)
     run(world, "first")
     assert not [item for item in world.table._items if item.pk.startswith("reuse#")]  # type: ignore[attr-defined]
 
@@ -188,7 +195,7 @@ def test_a_permission_that_was_taken_away_counts_at_the_end() -> None:
 def test_an_answer_that_iam_does_not_give_costs_a_computation_only(unknown: bool) -> None:
     world = world_with(THERE["nothing"])
     world.role_permissions.unknown = unknown
-    inputs = {"InputDataConfig": [channel("s3://data/mine/code/", "code")]}
+    inputs: dict[str, Any] = {"InputDataConfig": [channel("s3://data/mine/code/", "code")]}
     submit(world, "first", **inputs)
     seen = submit(world, "second", **inputs)
     assert (seen.job.twin == "", SAID in seen.job.reason.message) == (unknown, unknown)

@@ -129,12 +129,11 @@ def test_whether_there_is_any_object_takes_one_page():
 def test_pages_without_objects_come_to_an_end(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reader, "MAX_OBJECTS", 5)
     found = objects(0)
-    page = ObjectPage(objects=(), next_token="more")
-    calls: list[str] = []
-    monkeypatch.setattr(found, "list", lambda *_: calls.append("") or page)
+    pages = iter([ObjectPage(objects=(), next_token="more")] * 6)
+    monkeypatch.setattr(found, "list", lambda *_: next(pages))
     with pytest.raises(NotReusable, match="more than 5 objects"):
         reading(found).list(ALL)
-    assert len(calls) == 6
+    assert list(pages) == []
 
 
 @pytest.mark.parametrize("action", ["s3:ListBucket", "s3:GetObject"])

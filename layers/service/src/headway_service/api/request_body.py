@@ -50,21 +50,25 @@ def document_in(content_type: str, text: str | None) -> Any:
         document = json.loads(text, object_pairs_hook=_object, parse_int=_whole_number)
         _require_depth(document)
         # Escapes may encode half a surrogate pair, and a number infinity; both show only when it is encoded again.
-        json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+        written = json.dumps(document, ensure_ascii=False, allow_nan=False)
     except RecursionError:
         raise _too_deep() from None
     except json.JSONDecodeError as error:
         raise _illegible(f"is no JSON: {error.msg}, line {error.lineno}, column {error.colno}") from None
-    except UnicodeEncodeError:
-        found = [*islice(characters.errors(document), MAX_NAMED)]
-        where = f" in {found[0].field}" if found[0].field else ""
-        problem = "the body holds half a surrogate pair, which is no character"
-        raise InvalidRequest(
-            f"{problem}{where}", [replace(each, field=each.field or _BODY) for each in found]
-        ) from None
     except ValueError:
         raise _illegible("holds a number that is none, such as NaN, or one that is too large for JSON") from None
+    try:
+        written.encode()
+    except UnicodeEncodeError:
+        raise _without_encoding(document) from None
     return document
+
+
+def _without_encoding(document: Any) -> InvalidRequest:
+    found = [*islice(characters.errors(document), MAX_NAMED)]
+    where = f" in {found[0].field}" if found[0].field else ""
+    named = [replace(each, field=each.field or _BODY) for each in found]
+    return InvalidRequest(f"the body holds half a surrogate pair, which is no character{where}", named)
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
