@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_service.api.request_body import MAX_DEPTH, MAX_NAMED, MAX_NUMBER, document_in
+from headway_service.api.request_body import MAX_DEPTH, MAX_NUMBER, document_in
 from headway_service.errors import InvalidRequest, UnsupportedMediaType
 
 
@@ -65,8 +65,8 @@ def test_the_members_that_have_half_a_surrogate_pair_are_named(text: str, fields
 
 def test_not_more_than_some_members_are_named() -> None:
     with pytest.raises(InvalidRequest) as refusal:
-        document_in("", json.dumps(["\ud800"] * (MAX_NAMED + 1)))
-    assert len(refusal.value.fields) == MAX_NAMED
+        document_in("", json.dumps(["\ud800"] * 1000))
+    assert len(refusal.value.fields) == 25
 
 
 @pytest.mark.parametrize("content_type", ["", "application/json", "Application/JSON ; charset=utf-8"])

@@ -17,11 +17,9 @@ MAX_DEPTH = 32
 MAX_NUMBER = 2**53 - 1
 """The largest whole number, and with a minus the least: what every JSON library reads exactly (RFC 7493, 2.2)."""
 
-MAX_NAMED = 25
-"""The most members without an encoding that a refusal names."""
-
 _JSON = "application/json"
 _BODY = "(the body)"
+_MAX_NAMED = 25
 
 
 def document_in(content_type: str, text: str | None) -> Any:
@@ -65,7 +63,7 @@ def document_in(content_type: str, text: str | None) -> Any:
 
 
 def _without_encoding(document: Any) -> InvalidRequest:
-    found = [*islice(characters.errors(document), MAX_NAMED)]
+    found = [*islice(characters.errors(document), _MAX_NAMED)]
     where = f" in {found[0].field}" if found[0].field else ""
     named = [replace(each, field=each.field or _BODY) for each in found]
     return InvalidRequest(f"the body holds half a surrogate pair, which is no character{where}", named)

@@ -16,7 +16,7 @@ from headway_service.observability.logging import logger
 from headway_service.ports.role_permissions import Permission
 from headway_service.response_check import check_answers, member
 
-MAX_RESULTS = 1000
+_MAX_RESULTS = 1000
 """Results in one answer; a longer one is not read to its end."""
 
 _ALLOWED = "allowed"
@@ -49,7 +49,7 @@ class IamRolePermissions:
                 ActionNames=[action],
                 ResourceArns=list(resources),
                 ContextEntries=[_ENCRYPTED, *entries],
-                MaxItems=MAX_RESULTS,
+                MaxItems=_MAX_RESULTS,
             )
             return _permission(answer, action, resources)
         except FAILED_CALLS as error:
