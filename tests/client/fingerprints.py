@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from headway_service.places import Places
 from headway_service.reuse.fingerprint import Question, fingerprint
-from headway_service.reuse.places import Places
 from headway_service.reuse.reader import Reader
 from headway_service.testing.memory_objects import MemoryObjects
 from headway_service.testing.memory_role_permissions import EVERYTHING, MemoryRolePermissions

@@ -19,9 +19,9 @@ from headway_service.jobs.commands import JobCommands
 from headway_service.jobs.queries import JobQueries
 from headway_service.jobs.request_changes import RequestChanges
 from headway_service.jobs.submit import Submitter
+from headway_service.places import Places
 from headway_service.pools.apply_config import EffectiveConfig, apply_configuration, get_effective
 from headway_service.reuse.entry import ReuseEntry
-from headway_service.reuse.places import Places
 from headway_service.reuse.twins import Twins
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.records.job import JobRecord

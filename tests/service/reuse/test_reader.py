@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from headway_service.places import Places
 from headway_service.ports.objects import Location, ObjectPage, StoredObject
 from headway_service.reuse import reader
-from headway_service.reuse.places import Places
 from headway_service.reuse.reader import Reader, location_of
 from headway_service.reuse.request import NotReusable
 from headway_service.testing.memory_objects import MemoryObjects

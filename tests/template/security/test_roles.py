@@ -210,7 +210,7 @@ def test_only_submissions_and_ticks_may_read_s3_and_only_the_given_buckets(of_ty
         assert template["Parameters"][name]["Default"] == ""
 
 
-def test_only_who_reads_for_reuse_may_ask_what_roles_may_do_and_only_about_roles_of_training_jobs(of_type):
+def test_only_who_reads_s3_may_ask_what_roles_may_do_and_only_about_roles_of_training_jobs(of_type):
     asking = {
         name: [s["Fn::If"] for s in all_statements(role) if "iam:Simulate" in json.dumps(s)]
         for name, role in of_type("AWS::IAM::Role").items()
@@ -222,10 +222,10 @@ def test_only_who_reads_for_reuse_may_ask_what_roles_may_do_and_only_about_roles
         "Action": "iam:SimulatePrincipalPolicy",
         "Resource": {"Ref": "TrainingRoleArns"},
     }
-    granted = [["ReusesOutputs", statement, {"Ref": "AWS::NoValue"}]]
     assert {name: found for name, found in asking.items() if found} == {
-        "ApiFunctionRole": granted,
-        "ScheduleFunctionRole": granted,
+        "ApiFunctionRole": [["ReusesOutputs", statement, {"Ref": "AWS::NoValue"}]],
+        "ScheduleFunctionRole": [["ReusesOutputs", statement, {"Ref": "AWS::NoValue"}]],
+        "ReconcileFunctionRole": [["SeesCheckpoints", statement, {"Ref": "AWS::NoValue"}]],
     }
 
 

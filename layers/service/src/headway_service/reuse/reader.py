@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from headway_service.errors import ObjectsUnreadable
 from headway_service.observability.logging import logger
+from headway_service.places import Places
 from headway_service.ports.objects import Location, ObjectPage, Objects, StoredObject
 from headway_service.reuse.archives import Unpacking
-from headway_service.reuse.places import Places
 from headway_service.reuse.request import NotReusable
 
 MAX_OBJECTS = 5000

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from headway.dependencies import Ending
 from headway_service.config.authorization import Access, Caller
 from headway_service.errors import Conflict, UnreadableRecord
+from headway_service.places import Places
 from headway_service.ports.objects import Objects
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.fingerprint import (
@@ -20,7 +21,6 @@ from headway_service.reuse.fingerprint import (
     outputs_digest,
     starts_afresh,
 )
-from headway_service.reuse.places import Places
 from headway_service.reuse.precedence import GivesUp, goes_first, how_it_gives_up
 from headway_service.reuse.reader import MAX_READ_MS, Reader
 from headway_service.reuse.request import NotReusable, account_in

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from headway_service import places
+from headway_service.places import REMEMBERED_MS, UNKNOWN_MS, Places
 from headway_service.ports.objects import Location
-from headway_service.reuse import places
-from headway_service.reuse.places import REMEMBERED_MS, UNKNOWN_MS, Places
 from headway_service.testing.memory_role_permissions import EVERYTHING, MemoryRolePermissions
 
 ROLE = "arn:aws:iam::123456789012:role/service-role/training"
