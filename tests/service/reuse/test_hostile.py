@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,9 +26,6 @@ from tests.service.reuse import hostile
 from tests.service.reuse.test_reuse import DATA, OUTPUTS, channel, document, job, submit
 from tests.service.world import P5, ROOT, World, on
 
-HANGS_S = 60
-"""A tick that takes longer does not end: all that is read here is read within a second."""
-
 
 class ObjectsWorld(World):
     """A world with other objects."""
@@ -40,18 +36,6 @@ class ObjectsWorld(World):
 
     def make_objects(self) -> Objects:
         return self._others
-
-
-@pytest.fixture(autouse=True)
-def _no_test_hangs() -> Iterator[None]:
-    def give_up(*_: Any) -> None:
-        raise AssertionError(f"it has not ended after {HANGS_S} s")
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(HANGS_S)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture

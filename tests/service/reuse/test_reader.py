@@ -31,7 +31,7 @@ def reading(
     found: MemoryObjects, clock: Callable[[], int] = lambda: 0, permissions: MemoryRolePermissions | None = None
 ) -> Reader:
     allowed = permissions or MemoryRolePermissions()
-    return Reader("job", ROLE, found, Places(lambda: allowed, clock), [BUCKET], clock, 10)
+    return Reader(ROLE, found, Places(lambda: allowed, clock), [BUCKET], clock, 10, lambda _: None)
 
 
 def contents(of: Reader, *listed: StoredObject) -> list[bytes]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from headway_service.errors import ObjectsUnreadable
-from headway_service.observability.logging import logger
-from headway_service.places import Places
 from headway_service.ports.objects import Location, ObjectPage, Objects, StoredObject
 from headway_service.reuse.archives import Unpacking
 from headway_service.reuse.request import NotReusable
+
+if TYPE_CHECKING:
+    from headway_service.places import Places
 
 MAX_OBJECTS = 5000
 """The most objects that are listed for one job: five pages, which take about a second."""
@@ -44,13 +46,13 @@ class Reader:
     """Reads the objects of one job.
 
     Args:
-        job: the name of the job.
         role: the ARN of its training role.
         objects: S3.
         places: which places the role may read.
         buckets: the buckets that may be read.
         machine_clock: the machine time, ms.
         until_ms: no call is begun from then on, machine time, ms.
+        note_error: called with what nobody expects to go wrong.
 
     Attributes:
         unpacking: what may be unpacked of the archives among the objects.
@@ -58,22 +60,22 @@ class Reader:
 
     def __init__(
         self,
-        job: str,
         role: str,
         objects: Objects,
         places: Places,
         buckets: Collection[str],
         machine_clock: Callable[[], int],
         until_ms: int,
+        note_error: Callable[[Exception], None],
     ) -> None:
         self.unpacking = Unpacking(self._has_time)
-        self._job = job
         self._role = role
         self._objects = objects
         self._places = places
         self._buckets = buckets
         self._clock = machine_clock
         self._until_ms = until_ms
+        self._note_error = note_error
         self._objects_left = MAX_OBJECTS
         self._sources_left = MAX_SOURCES
         self._bytes_left = MAX_SOURCE_BYTES
@@ -90,7 +92,7 @@ class Reader:
         except NotReusable:
             raise
         except Exception as error:
-            logger.error("a job is not compared with others", extra={"job": self._job}, exc_info=error)
+            self._note_error(error)
             raise NotReusable("an error has kept the queue from comparing what it names") from error
 
     def list(self, location: Location) -> list[StoredObject]:

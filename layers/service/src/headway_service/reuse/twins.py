@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from headway.dependencies import Ending
 from headway_service.config.authorization import Access, Caller
 from headway_service.errors import Conflict, UnreadableRecord
+from headway_service.observability.logging import logger
 from headway_service.places import Places
 from headway_service.ports.objects import Objects
 from headway_service.ports.table import Table, Write
@@ -313,8 +314,11 @@ class Twins:
         return None if item is None else ComputedRecord.parse(item)
 
     def _reader(self, job: JobRecord, question: Question, until_ms: int) -> Reader:
+        def note_error(error: Exception) -> None:
+            logger.error("a job is not compared with others", extra={"job": job.job_name}, exc_info=error)
+
         role = str(question.request["RoleArn"])
-        return Reader(job.job_name, role, self._objects(), self._places, self._buckets, self._clock, until_ms)
+        return Reader(role, self._objects(), self._places, self._buckets, self._clock, until_ms, note_error)
 
 
 def _computes(source: JobRecord, key: str) -> bool:
