@@ -53,7 +53,7 @@ from headway_verification.soak.faults.injection import FaultInjector, FaultyClou
 from headway_verification.soak.faults.objects import OUTPUTS, FaultyObjects
 from headway_verification.soak.faults.plan import FaultPlan
 from headway_verification.soak.faults.refusals import LastingRefusals
-from headway_verification.soak.faults.role_permissions import FaultyRolePermissions
+from headway_verification.soak.faults.role_permissions import NotedRolePermissions
 from headway_verification.soak.faults.sagemaker import FaultySageMaker
 from headway_verification.soak.faults.table import FaultyTable
 from headway_verification.soak.faults.tempers import Temper
@@ -207,7 +207,7 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
 
     def make_role_permissions(self) -> RolePermissions:
         """See :class:`SimulatedDeployment`."""
-        return FaultyRolePermissions(self.role_permissions, self._edge)
+        return NotedRolePermissions(self.role_permissions, self._edge)
 
     def make_sqs(self) -> Any:
         """See :class:`SimulatedDeployment`."""

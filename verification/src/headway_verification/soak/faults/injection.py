@@ -28,7 +28,6 @@ ACTIONS: Mapping[str, str] = {
     "SendMessage": "sqs:SendMessage",
     "ListObjectsV2": "s3:ListBucket",
     "GetObject": "s3:GetObject",
-    "SimulatePrincipalPolicy": "iam:SimulatePrincipalPolicy",
 }
 """The permission that each operation needs, where it does not depend on the request."""
 
@@ -107,6 +106,16 @@ class FaultInjector:
         if fault in {Fault.ANSWER_LOST, Fault.RAW_AFTER}:
             raise self._error(fault, refused, lost, raw)
         return result
+
+    def note_need(self, action: str) -> None:
+        """Note the permission of a call into which no faults are injected.
+
+        Args:
+            action: the permission.
+        """
+        process = current()
+        if process is not None:
+            self.needed[process.function, action] += 1
 
     def _error(
         self,

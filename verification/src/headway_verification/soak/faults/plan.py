@@ -34,7 +34,7 @@ class Fault(StrEnum):
 READS = frozenset(
     {
         *("GetItem", "Query", "GetParameter", "DescribeTrainingJob", "ListTags", "ListTrainingJobs", "DescribeAlarms"),
-        *("BatchGetItem", "ListObjectsV2", "GetObject", "GetMetricData", "SimulatePrincipalPolicy"),
+        *("BatchGetItem", "ListObjectsV2", "GetObject", "GetMetricData"),
     }
 )
 """Calls without an effect. Most calls are of this kind and their faults reveal less, so these faults are rarer."""

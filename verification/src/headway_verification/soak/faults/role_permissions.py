@@ -1,16 +1,15 @@
-"""Permissions of roles as the functions see them: their calls fail."""
+"""Permissions of roles as the functions see them. An answer that is missing costs a computation, so none is lost here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headway_service.errors import PermissionsUnknown
 from headway_service.ports.role_permissions import Permission, RolePermissions
 from headway_verification.soak.faults.injection import FaultInjector
 
 
-class FaultyRolePermissions:
-    """A :class:`headway_service.ports.role_permissions.RolePermissions` with faults.
+class NotedRolePermissions:
+    """A :class:`headway_service.ports.role_permissions.RolePermissions` that notes what it needs.
 
     Args:
         permissions: what the roles may do.
@@ -23,9 +22,5 @@ class FaultyRolePermissions:
 
     def ask(self, role: str, action: str, resources: Sequence[str], context: Mapping[str, str]) -> Permission:
         """See :class:`headway_service.ports.role_permissions.RolePermissions`."""
-        return self._edge.call(
-            "SimulatePrincipalPolicy",
-            lambda: self._permissions.ask(role, action, resources, context),
-            about=f"{action} of {role.rpartition('/')[2]}",
-            refused=lambda: PermissionsUnknown("no answer"),
-        )
+        self._edge.note_need("iam:SimulatePrincipalPolicy")
+        return self._permissions.ask(role, action, resources, context)
