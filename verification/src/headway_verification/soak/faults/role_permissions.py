@@ -1,4 +1,4 @@
-"""Permissions of roles as the functions see them. An answer that is missing costs a computation, so none is lost here."""
+"""Permissions of roles as the functions see them. A missing answer costs a computation only, so none is lost here."""
 
 from __future__ import annotations
 
