@@ -24,6 +24,7 @@ from headway_service.store.records.job import EndedAttempt, JobRecord
 from headway_service.store.repository import get_job
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_objects import MemoryObjects
+from headway_service.testing.memory_role_permissions import MemoryRolePermissions
 from tests.client.command_line import Run, Write
 from tests.client.conftest import FAST
 from tests.client.fakes.contract import request
@@ -41,6 +42,7 @@ def objects(handler: ModuleType, monkeypatch: pytest.MonkeyPatch) -> MemoryObjec
     container = handler.container
     container.store = MemoryConfiguration({"pools": {P5: {"size": 2}}})
     container.objects = MemoryObjects({"bucket": {}})
+    container.role_permissions = MemoryRolePermissions()
     for name, value in BUCKETS.items():
         monkeypatch.setenv(name, value)
     container.settings = Settings.of({**_environment(container.settings), **BUCKETS})

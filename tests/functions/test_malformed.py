@@ -56,6 +56,34 @@ def test_a_malformed_submission_is_refused_and_nothing_is_stored(functions: Func
     assert functions.http("GET", "/jobs")[1]["jobs"] == []
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "field"),
+    [
+        ("POST", "/jobs", "%s", "HyperParameters.a"),
+        ("POST", "/add-job", '{"jobDetails": %s}', "jobDetails.HyperParameters.a"),
+        ("POST", "/add-job", '{"jobDetails": %s, "sweep": {"grid": {"b": [1]}}}', "jobDetails.HyperParameters.a"),
+        ("POST", "/add-job", '{"jobDetails": {}, "sweep": {"grid": {"a": ["\\ud800"]}}}', "sweep.grid.a[0]"),
+        ("POST", "/job-batches", '{"requests": [%s]}', "requests[0].HyperParameters.a"),
+        ("POST", "/what-if", '{"changes": [{"request": %s}]}', "changes[0].request.HyperParameters.a"),
+        ("POST", "/jobs/a/change", '{"hyperParameters": {"a": "\\ud800"}}', "hyperParameters.a"),
+        ("PUT", "/jobs/a/comment", '{"comment": "\\ud800"}', "comment"),
+    ],
+)
+def test_text_without_an_encoding_is_refused_at_every_entrance_by_its_member(
+    functions: Functions, method: str, path: str, body: str, field: str
+) -> None:
+    request_ = with_member("HyperParameters", r'{"a": "\ud800"}')
+    status, answer = functions.http(method, path, raw=body.replace("%s", request_))
+    assert (status, answer["error"]["code"]) == (400, "InvalidRequest")
+    assert [each["field"] for each in answer["error"]["fields"]] == [field]
+
+
+def test_text_without_an_encoding_is_refused_in_a_request_that_is_a_text_itself(functions: Functions) -> None:
+    inside = with_member("HyperParameters", r'{"a": "\ud800"}')
+    status, answer = functions.http("POST", "/add-job", {"jobDetails": inside})
+    assert (status, [each["field"] for each in answer["error"]["fields"]]) == (400, ["HyperParameters.a"])
+
+
 MANY_ERRORS: dict[str, Any] = {
     "HyperParameters": {f"k{number:02}": number for number in range(MAX_REPORTED_FIELDS + 1)}
 }

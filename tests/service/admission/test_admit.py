@@ -10,6 +10,7 @@ import pytest
 from headway.jobpolicy.rules import tags_in, violations
 from headway_service.admission.admit import MAX_REPORTED_FIELDS, MAX_REQUEST_BYTES, admit, review
 from headway_service.admission.policy_view import job_for_rules
+from headway_service.admission.submission import Submission
 from headway_service.config.document import Configuration, validate
 from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestError, RequestTooLarge, RuleViolation
 from headway_service.sagemaker_api import request_schema
@@ -727,3 +728,33 @@ def test_a_warm_pool_beyond_the_policy_is_refused_with_a_sentence(changes: dict[
         admit(request("a", **{**OF_RED, **changes}), validate(KEEPS), ROOT)
     (problem,) = raised.value.fields
     assert (problem.field, problem.message) == ("ResourceConfig.KeepAlivePeriodInSeconds", expected)
+
+
+HALF = "\ud800"
+
+
+@pytest.mark.parametrize(
+    ("submission", "field"),
+    [
+        (request("a", HyperParameters={"b": HALF}), "HyperParameters.b"),
+        (request("a", HyperParameters={HALF: "b"}), r"HyperParameters.\ud800"),
+        (request("a", Environment={"b": f"x{HALF}y"}), "Environment.b"),
+        (request("a", Tags=[{"Key": "b", "Value": HALF}]), "Tags[0].Value"),
+        (
+            Submission(request=request("a"), alternatives=[{"HyperParameters": {"b": HALF}}]),
+            "alternatives[0].HyperParameters.b",
+        ),
+        (Submission(request=request("a"), sweep={"grid": {"b": [HALF]}}), "sweep.grid.b[0]"),
+        (
+            Submission(request=request("a", HyperParameters={"b": HALF}), sweep={"grid": {"c": [1]}}),
+            "HyperParameters.b",
+        ),
+    ],
+)
+def test_text_without_an_encoding_is_refused_by_its_member(submission: Any, field: str) -> None:
+    """It could be neither stored nor sent. The body of a call is refused before, wherever it has any."""
+    with pytest.raises(InvalidRequest) as refused:
+        admit(submission, CONFIGURATION, ROOT)
+    assert [each.field for each in refused.value.fields] == [field]
+    assert "surrogate pair" in refused.value.fields[0].message
+    assert str(refused.value).encode()

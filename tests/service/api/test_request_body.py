@@ -31,8 +31,7 @@ REFUSED = [
     ("a whole number that takes long to read", "9" * 100_000, "a whole number beyond"),
     ("a member that stands twice", '{"a": 1, "b": {"c": 1, "c": 2}}', "two members of one name"),
     ("the same member spelt otherwise", r'{"a": 1, "\u0061": 2}', "two members of one name"),
-    ("half a surrogate pair", r'{"a": "\ud800"}', "half a surrogate pair"),
-    ("half a surrogate pair in a name", r'{"\udfff": 1}', "half a surrogate pair"),
+    ("half a surrogate pair", r'"\ud800"', "half a surrogate pair"),
     ("lists too deep", nested(MAX_DEPTH + 1), "nested more than"),
     ("lists deeper than the stack", nested(100_000), "nested more than"),
     ("objects deeper than the stack", nested(100_000, '{"a":', "}"), "nested more than"),
@@ -45,6 +44,29 @@ def test_ambiguous_json_is_refused_with_a_message(text: str, problem: str) -> No
         document_in("application/json", text)
     assert [field.field for field in refusal.value.fields] == ["(the body)"]
     assert len(str(refusal.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        (r'{"a": "\ud800"}', ["a"]),
+        (r'{"a": [{"b": "x"}, {"b": "\udfff", "c": "\udc00"}]}', ["a[1].b", "a[1].c"]),
+        (r'{"a": {"\udfff": 1}}', [r"a.\udfff"]),
+        (r'["\ud800"]', ["[0]"]),
+    ],
+)
+def test_the_members_that_have_half_a_surrogate_pair_are_named(text: str, fields: list[str]) -> None:
+    with pytest.raises(InvalidRequest, match="half a surrogate pair, which is no character in ") as refusal:
+        document_in("application/json", text)
+    assert [field.field for field in refusal.value.fields] == fields
+    assert all("remove it" in field.message for field in refusal.value.fields)
+    assert str(refusal.value).encode()
+
+
+def test_not_more_than_some_members_are_named() -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        document_in("", json.dumps(["\ud800"] * 1000))
+    assert len(refusal.value.fields) == 25
 
 
 @pytest.mark.parametrize("content_type", ["", "application/json", "Application/JSON ; charset=utf-8"])

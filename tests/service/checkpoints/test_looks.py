@@ -18,8 +18,9 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_objects import MemoryObjects
+from headway_service.testing.memory_role_permissions import EVERYTHING
 from headway_service.testing.memory_table import MemoryTable
-from tests.service.world import P5, World, on
+from tests.service.world import P5, World, on, request
 
 BUCKET = "research"
 LONG: dict[str, Any] = {
@@ -125,6 +126,36 @@ def test_without_listed_buckets_nothing_is_called_read_or_written_for_it() -> No
     item = world.table.get(AttemptRecord.key("a"))
     assert item is not None
     assert "checkpointSeenMs" not in item
+
+
+def test_a_folder_that_the_training_role_may_not_list_is_not_looked_at() -> None:
+    """Its owner would learn when something was written there, and whether there is such a name."""
+    world = world_of("a", "b", CheckpointConfig={"S3Uri": f"s3://{BUCKET}/secret"})
+    mine = {"StringLike": {"s3:prefix": "mine/*"}}
+    role = request("a")["RoleArn"]
+    world.role_permissions.statements[role] = [
+        {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": "*", "Condition": mine}
+    ]
+    write(world, "secret")
+    look(world)
+    assert (listed(world), seen_ms(world)) == ([], None)
+    world.role_permissions.statements[role] = [EVERYTHING]
+    look(world)
+    assert seen_ms(world) is not None
+
+
+def test_without_an_answer_about_the_role_nothing_is_looked_at() -> None:
+    world = world_of("a")
+    world.role_permissions.unknown = True
+    write(world, "a")
+    look(world)
+    assert (listed(world), seen_ms(world)) == ([], None)
+
+
+def test_iam_is_asked_once_about_the_attempts_of_one_role() -> None:
+    world = world_of("a", "b", "c")
+    look(world)
+    assert [resources for _, _, resources, _ in world.role_permissions.calls] == [(f"arn:aws:s3:::{BUCKET}",)]
 
 
 @pytest.mark.parametrize(

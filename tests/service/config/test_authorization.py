@@ -19,6 +19,7 @@ from headway_service.jobs.commands import JobCommands
 from headway_service.jobs.queries import JobQueries
 from headway_service.jobs.request_changes import RequestChanges
 from headway_service.jobs.submit import Submitter
+from headway_service.places import Places
 from headway_service.pools.apply_config import EffectiveConfig, apply_configuration, get_effective
 from headway_service.reuse.entry import ReuseEntry
 from headway_service.reuse.twins import Twins
@@ -27,6 +28,7 @@ from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import get_job
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_objects import MemoryObjects
+from headway_service.testing.memory_role_permissions import MemoryRolePermissions
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ACCOUNT, ADA, BOB, DAY_S, P5, ROOT, World, request
 
@@ -86,7 +88,9 @@ class Queue:
             in_force=self._in_force,
             reuse=ReuseEntry(
                 self._table,
-                Twins(self._table, MemoryObjects, (), self._clock, self._clock),
+                Twins(
+                    self._table, MemoryObjects, Places(MemoryRolePermissions, self._clock), (), self._clock, self._clock
+                ),
                 clock=self._clock,
                 machine_clock=self._clock,
                 retention_s=DAY_S,

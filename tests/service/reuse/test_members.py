@@ -92,3 +92,29 @@ def test_the_archive_of_the_sources_is_found_as_the_sdk_writes_it(value: str, fo
     assert submitted_archive(document) == found
     kept = {"lr": "1"} if found else {"lr": "1", "sagemaker_submit_directory": value}
     assert canonical(document) == {"HyperParameters": kept}
+
+
+@pytest.mark.parametrize(
+    ("value", "archive"),
+    [
+        ("s3://data/x.tar.gz", "s3://data/x.tar.gz"),
+        ('"s3://data/x.tar.gz"', "s3://data/x.tar.gz"),
+        ('"s3://data/ä b"', "s3://data/ä b"),
+        (r'"s3://data/\u0061"', ""),
+        (r'"s3://data/\ud800"', ""),
+        (r"s3://data/\u0061", ""),
+        ('"s3://data/a"b"', ""),
+        ('"s3://data/a', ""),
+        ('s3://data/a"', ""),
+        ('"s3://data/a\n"', ""),
+        ("s3://data/\x00", ""),
+        ("file:///x.tar.gz", ""),
+        ("[" * 2500, ""),
+        ("", ""),
+    ],
+)
+def test_the_archive_is_recognized_as_the_sdk_writes_it_and_nothing_is_decoded(value: str, archive: str):
+    named = {"HyperParameters": {"sagemaker_submit_directory": value}}
+    assert submitted_archive(named) == archive
+    # Otherwise the value counts as any other.
+    assert ("sagemaker_submit_directory" in canonical(named)["HyperParameters"]) == (not archive)

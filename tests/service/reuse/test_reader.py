@@ -6,14 +6,18 @@ from collections.abc import Callable
 
 import pytest
 
-from headway_service.ports.objects import Location, StoredObject
+from headway_service.places import Places
+from headway_service.ports.objects import Location, ObjectPage, StoredObject
 from headway_service.reuse import reader
 from headway_service.reuse.reader import Reader, location_of
 from headway_service.reuse.request import NotReusable
 from headway_service.testing.memory_objects import MemoryObjects
+from headway_service.testing.memory_role_permissions import EVERYTHING, MemoryRolePermissions
 
 BUCKET = "a"
 ALL = Location(bucket=BUCKET, key="")
+ROLE = "arn:aws:iam::123456789012:role/training"
+UNREADABLE = "what it names in `s3://a` is not there, or may not be read by its training role, or by the queue now"
 
 
 def objects(count: int = 3) -> MemoryObjects:
@@ -23,8 +27,15 @@ def objects(count: int = 3) -> MemoryObjects:
     return found
 
 
-def reading(found: MemoryObjects, clock: Callable[[], int] = lambda: 0) -> Reader:
-    return Reader(found, [BUCKET], clock, 10)
+def reading(
+    found: MemoryObjects, clock: Callable[[], int] = lambda: 0, permissions: MemoryRolePermissions | None = None
+) -> Reader:
+    allowed = permissions or MemoryRolePermissions()
+    return Reader(ROLE, found, Places(lambda: allowed, clock), [BUCKET], clock, 10, lambda _: None)
+
+
+def contents(of: Reader, *listed: StoredObject) -> list[bytes]:
+    return [content for _, content in of.read(BUCKET, listed)]
 
 
 def listed(found: MemoryObjects) -> list[StoredObject]:
@@ -62,17 +73,17 @@ def test_the_number_and_the_bytes_of_sources_are_limited(monkeypatch: pytest.Mon
     found = objects(3)
     monkeypatch.setattr(reader, "MAX_SOURCES", 2)
     each = reading(found)
-    assert [each.read(BUCKET, one) for one in listed(found)[:2]] == [b"12", b"12"]
+    assert contents(each, *listed(found)[:2]) == [b"12", b"12"]
     with pytest.raises(NotReusable, match="more than 2 files"):
-        each.read(BUCKET, listed(found)[2])
+        contents(each, listed(found)[2])
     monkeypatch.setattr(reader, "MAX_SOURCES", 9)
     monkeypatch.setattr(reader, "MAX_SOURCE_BYTES", 3)
     each = reading(found)
     one, other = listed(found)[:2]
-    each.read(BUCKET, one)
+    contents(each, one)
     found.calls.clear()
     with pytest.raises(NotReusable, match="or 3 bytes"):
-        each.read(BUCKET, other)
+        contents(each, other)
     assert found.calls == []
 
 
@@ -83,7 +94,7 @@ def test_no_call_is_begun_when_the_time_is_over():
     one = each.list(ALL)[0]
     now[0] = 10
     found.calls.clear()
-    for call in (lambda: each.list(ALL), lambda: each.read(BUCKET, one), lambda: each.holds_any(ALL)):
+    for call in (lambda: each.list(ALL), lambda: contents(each, one), lambda: each.holds_any(ALL)):
         with pytest.raises(NotReusable, match="could not be read within 4 s"):
             call()
     assert found.calls == []
@@ -103,8 +114,8 @@ def test_what_s3_does_not_give_is_not_compared():
     one = listed(found)[0]
     found.unreadable = True
     each = reading(found)
-    for call in (lambda: each.list(ALL), lambda: each.read(BUCKET, one), lambda: each.holds_any(ALL)):
-        with pytest.raises(NotReusable, match="S3 does not let the queue read `s3://a` now"):
+    for call in (lambda: each.list(ALL), lambda: contents(each, one), lambda: each.holds_any(ALL)):
+        with pytest.raises(NotReusable, match=UNREADABLE):
             call()
 
 
@@ -113,3 +124,34 @@ def test_whether_there_is_any_object_takes_one_page():
     assert reading(found).holds_any(ALL)
     assert not reading(found).holds_any(Location(bucket=BUCKET, key="x"))
     assert len(found.calls) == 2
+
+
+def test_pages_without_objects_come_to_an_end(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reader, "MAX_OBJECTS", 5)
+    found = objects(0)
+    pages = iter([ObjectPage(objects=(), next_token="more")] * 6)
+    monkeypatch.setattr(found, "list", lambda *_: next(pages))
+    with pytest.raises(NotReusable, match="more than 5 objects"):
+        reading(found).list(ALL)
+    assert list(pages) == []
+
+
+@pytest.mark.parametrize("action", ["s3:ListBucket", "s3:GetObject"])
+def test_what_the_training_role_may_not_read_is_not_asked_for(action: str):
+    found = objects()
+    one = listed(found)[0]
+    denied = {"Effect": "Deny", "Action": action, "Resource": "*"}
+    each = reading(found, permissions=MemoryRolePermissions({ROLE: [EVERYTHING, denied]}))
+    found.calls.clear()
+    calls = [lambda: each.list(ALL), lambda: each.holds_any(ALL)] if "List" in action else [lambda: contents(each, one)]
+    for call in calls:
+        with pytest.raises(NotReusable, match=UNREADABLE):
+            call()
+    assert found.calls == []
+
+
+def test_without_an_answer_about_the_role_nothing_is_read():
+    found, permissions = objects(), MemoryRolePermissions(unknown=True)
+    with pytest.raises(NotReusable, match=UNREADABLE):
+        reading(found, permissions=permissions).list(ALL)
+    assert found.calls == []

@@ -409,7 +409,8 @@ def test_without_an_answer_of_s3_the_job_runs(world: World):
     run(world, "first")
     world.objects.unreadable = True
     seen = submit(world, "second")
-    assert "as S3 does not let the queue read `s3://data` now" in seen.job.reason.message
+    said = "what it names in `s3://data` is not there, or may not be read by its training role, or by the queue now"
+    assert said in seen.job.reason.message
     world.objects.unreadable = False
     assert submit(world, "third").job.reused_from == "first"
 

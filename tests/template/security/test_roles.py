@@ -210,6 +210,25 @@ def test_only_submissions_and_ticks_may_read_s3_and_only_the_given_buckets(of_ty
         assert template["Parameters"][name]["Default"] == ""
 
 
+def test_only_who_reads_s3_may_ask_what_roles_may_do_and_only_about_roles_of_training_jobs(of_type):
+    asking = {
+        name: [s["Fn::If"] for s in all_statements(role) if "iam:Simulate" in json.dumps(s)]
+        for name, role in of_type("AWS::IAM::Role").items()
+        if "Policies" in role
+    }
+    statement = {
+        "Sid": "AskWhatRolesMayRead",
+        "Effect": "Allow",
+        "Action": "iam:SimulatePrincipalPolicy",
+        "Resource": {"Ref": "TrainingRoleArns"},
+    }
+    assert {name: found for name, found in asking.items() if found} == {
+        "ApiFunctionRole": [["ReusesOutputs", statement, {"Ref": "AWS::NoValue"}]],
+        "ScheduleFunctionRole": [["ReusesOutputs", statement, {"Ref": "AWS::NoValue"}]],
+        "ReconcileFunctionRole": [["SeesCheckpoints", statement, {"Ref": "AWS::NoValue"}]],
+    }
+
+
 def test_a_wildcard_resource_has_a_comment_with_the_reason(text):
     lines = text.splitlines()
     stars = [n for n, line in enumerate(lines) if re.search(r"""Resource:\s*\[?\s*["']\*["']""", line)]

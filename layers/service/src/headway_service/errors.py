@@ -283,3 +283,7 @@ class MetricsRefused(HeadwayError):
 
 class ObjectsUnreadable(HeadwayError):
     """Objects in S3 cannot be read, for whatever reason."""
+
+
+class PermissionsUnknown(HeadwayError):
+    """What a role may do is not known, for whatever reason."""

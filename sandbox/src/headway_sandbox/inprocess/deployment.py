@@ -31,6 +31,7 @@ from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
 from headway_service.ports.parallel_calls import ParallelCalls
+from headway_service.ports.role_permissions import RolePermissions
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
@@ -41,6 +42,7 @@ from headway_service.settings import Settings
 from headway_service.testing.inline_calls import InlineCalls
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_objects import MemoryObjects
+from headway_service.testing.memory_role_permissions import MemoryRolePermissions
 from headway_service.testing.memory_spot_scores import MemorySpotScores
 
 START_S = 1_800_000_000.0
@@ -93,6 +95,7 @@ class SimulatedDeployment(Generic[TableT]):
         now_s: virtual time, s since the epoch: training time.
         wakes: the messages in the wake-up queue.
         objects: S3.
+        role_permissions: what the roles of training jobs may do: everything, unless a test says otherwise.
         container: the service layer.
     """
 
@@ -113,6 +116,7 @@ class SimulatedDeployment(Generic[TableT]):
         self.cloudwatch = MemoryCloudWatch(self.fleet)
         self.configuration = MemoryConfiguration(document)
         self.objects = MemoryObjects()
+        self.role_permissions = MemoryRolePermissions()
         self.wakes: list[str] = []
         settings = Settings.of({**ENVIRONMENT, "HEADWAY_RECONCILE_AFTER_S": str(reconcile_after_s)})
         self.container = SimulatedContainer(self, settings, random or CountingRandom())
@@ -194,6 +198,10 @@ class SimulatedDeployment(Generic[TableT]):
     def make_objects(self) -> Objects:
         """S3 as the functions use it."""
         return self.objects
+
+    def make_role_permissions(self) -> RolePermissions:
+        """IAM's answers about roles as the functions use them."""
+        return self.role_permissions
 
     def make_sqs(self) -> Any:
         """The SQS client of the wake-up queue."""
@@ -302,6 +310,11 @@ class SimulatedContainer(AllFunctions):
     def objects(self) -> Objects:
         """See :class:`AllFunctions`."""
         return self._deployment.make_objects()
+
+    @cached_property
+    def role_permissions(self) -> RolePermissions:
+        """See :class:`AllFunctions`."""
+        return self._deployment.make_role_permissions()
 
     @cached_property
     def training_metrics(self) -> TrainingMetrics:

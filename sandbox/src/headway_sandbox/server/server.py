@@ -44,6 +44,7 @@ from headway_sandbox.emulator import (
     lambda_runtime,
     logs,
     patches,
+    policy_simulation,
     service_state,
     training_time,
 )
@@ -211,6 +212,7 @@ async def _serve(
     dynamodb_state.prepare(journal)
     dynamodb.prepare()
     iam.prepare(record.calls.add)
+    policy_simulation.prepare()
 
     def on_shutdown() -> None:
         patches.end_workers()

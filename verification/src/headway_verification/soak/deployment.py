@@ -35,6 +35,7 @@ from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
 from headway_service.ports.parallel_calls import ParallelCalls
+from headway_service.ports.role_permissions import RolePermissions
 from headway_service.ports.table import Table, Write
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
@@ -52,6 +53,7 @@ from headway_verification.soak.faults.injection import FaultInjector, FaultyClou
 from headway_verification.soak.faults.objects import OUTPUTS, FaultyObjects
 from headway_verification.soak.faults.plan import FaultPlan
 from headway_verification.soak.faults.refusals import LastingRefusals
+from headway_verification.soak.faults.role_permissions import NotedRolePermissions
 from headway_verification.soak.faults.sagemaker import FaultySageMaker
 from headway_verification.soak.faults.table import FaultyTable
 from headway_verification.soak.faults.tempers import Temper
@@ -202,6 +204,10 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
     def make_objects(self) -> Objects:
         """See :class:`SimulatedDeployment`."""
         return self.s3
+
+    def make_role_permissions(self) -> RolePermissions:
+        """See :class:`SimulatedDeployment`."""
+        return NotedRolePermissions(self.role_permissions, self._edge)
 
     def make_sqs(self) -> Any:
         """See :class:`SimulatedDeployment`."""

@@ -6,11 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Any
 
 from headway.jobpolicy.rules import violations
 from headway.pool_names import SERVERLESS
 from headway.vectors import describe, total
+from headway_service import characters
 from headway_service.admission import (
     arrays,
     dependencies,
@@ -163,7 +165,10 @@ def admit(
         alternatives = _canonical(submission.alternatives)
     sweep = arrays.sweep_of(submission)
     array = arrays.array_of(submission, sweep) if sweep is not None else None
-    size_bytes = len(canonical.encode()) + len(alternatives.encode()) + (len(array.sweep.encode()) if array else 0)
+    try:
+        size_bytes = len(canonical.encode()) + len(alternatives.encode()) + (len(array.sweep.encode()) if array else 0)
+    except UnicodeEncodeError:
+        raise _without_encoding(submission) from None
     if size_bytes > MAX_REQUEST_BYTES:
         raise RequestTooLarge(
             f"the request has {size_bytes} bytes, the queue takes {MAX_REQUEST_BYTES}: "
@@ -219,6 +224,14 @@ def admit(
         checkpoint_interval_s=training.checkpoint_interval_s,
         source=run_source(request) if configuration.predictions else "",
     )
+
+
+def _without_encoding(submission: Submission) -> InvalidRequest:
+    """The refusal of a submission with text that cannot be encoded, so neither stored nor sent to AWS."""
+    alternatives = {"alternatives": submission.alternatives}
+    found = chain(characters.errors(submission.request), characters.errors(alternatives))
+    fields = [*islice(found, MAX_REPORTED_FIELDS)]
+    return InvalidRequest(f"{fields[0].field} {fields[0].message}", fields)
 
 
 def _canonical(value: Any) -> str:

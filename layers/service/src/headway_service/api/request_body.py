@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
+from headway_service import characters
 from headway_service.errors import FieldError, InvalidRequest, UnsupportedMediaType
 
 MAX_DEPTH = 32
@@ -15,6 +18,8 @@ MAX_NUMBER = 2**53 - 1
 """The largest whole number, and with a minus the least: what every JSON library reads exactly (RFC 7493, 2.2)."""
 
 _JSON = "application/json"
+_BODY = "(the body)"
+_MAX_NAMED = 25
 
 
 def document_in(content_type: str, text: str | None) -> Any:
@@ -43,16 +48,25 @@ def document_in(content_type: str, text: str | None) -> Any:
         document = json.loads(text, object_pairs_hook=_object, parse_int=_whole_number)
         _require_depth(document)
         # Escapes may encode half a surrogate pair, and a number infinity; both show only when it is encoded again.
-        json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+        written = json.dumps(document, ensure_ascii=False, allow_nan=False)
     except RecursionError:
         raise _too_deep() from None
     except json.JSONDecodeError as error:
         raise _illegible(f"is no JSON: {error.msg}, line {error.lineno}, column {error.colno}") from None
-    except UnicodeEncodeError:
-        raise _illegible("holds half a surrogate pair, which is no character") from None
     except ValueError:
         raise _illegible("holds a number that is none, such as NaN, or one that is too large for JSON") from None
+    try:
+        written.encode()
+    except UnicodeEncodeError:
+        raise _without_encoding(document) from None
     return document
+
+
+def _without_encoding(document: Any) -> InvalidRequest:
+    found = [*islice(characters.errors(document), _MAX_NAMED)]
+    where = f" in {found[0].field}" if found[0].field else ""
+    named = [replace(each, field=each.field or _BODY) for each in found]
+    return InvalidRequest(f"the body holds half a surrogate pair, which is no character{where}", named)
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -89,4 +103,4 @@ def _too_deep() -> InvalidRequest:
 
 
 def _illegible(problem: str) -> InvalidRequest:
-    return InvalidRequest(f"the body {problem}", [FieldError(field="(the body)", message=problem)])
+    return InvalidRequest(f"the body {problem}", [FieldError(field=_BODY, message=problem)])

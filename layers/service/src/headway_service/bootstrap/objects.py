@@ -1,13 +1,16 @@
-"""Objects in S3."""
+"""Objects in S3, and which of them may be read for a job."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
+from headway_service.aws.iam_role_permissions import IamRolePermissions
 from headway_service.aws.s3_objects import S3Objects
 from headway_service.bootstrap.clients import SHORT_READS, make_client
 from headway_service.bootstrap.container import Container
+from headway_service.places import Places
 from headway_service.ports.objects import Objects
+from headway_service.ports.role_permissions import RolePermissions
 
 
 class ObjectsContainer(Container):
@@ -17,3 +20,12 @@ class ObjectsContainer(Container):
     def objects(self) -> Objects:
         """S3, of which the service reads a little at a time."""
         return S3Objects(make_client("s3", SHORT_READS))
+
+    @cached_property
+    def role_permissions(self) -> RolePermissions:
+        """What training roles may do."""
+        return IamRolePermissions(make_client("iam", SHORT_READS))
+
+    @cached_property
+    def _places(self) -> Places:
+        return Places(lambda: self.role_permissions, self.machine_clock)

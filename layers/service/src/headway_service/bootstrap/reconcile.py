@@ -37,6 +37,7 @@ class ReconcileContainer(TrackingContainer, UsageContainer, ObjectsContainer):
         return CheckpointLooks(
             self.table,
             lambda: self.objects,
+            self._places,
             self.settings.checkpoint_buckets,
             clock=self.clock,
             machine_clock=self.machine_clock,

@@ -13,7 +13,14 @@ class ReuseContainer(ObjectsContainer):
     @property
     def reuse(self) -> ReuseEntry:
         """Has jobs answered by equal ones."""
-        twins = Twins(self.table, lambda: self.objects, self.settings.reuse_buckets, self.clock, self.machine_clock)
+        twins = Twins(
+            self.table,
+            lambda: self.objects,
+            self._places,
+            self.settings.reuse_buckets,
+            self.clock,
+            self.machine_clock,
+        )
         return ReuseEntry(
             self.table,
             twins,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from random import Random
+from typing import Any
 
 from headway_service.checkpoints.location import checkpoints_of
 from headway_service.checkpoints.newest import newest_ms
 from headway_service.errors import RetryLater
 from headway_service.observability.logging import logger
-from headway_service.ports.objects import Location, Objects
+from headway_service.places import Places
+from headway_service.ports.objects import Objects
 from headway_service.ports.table import Table
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.repository import find_request_of
@@ -27,6 +29,7 @@ class CheckpointLooks:
     Args:
         table: has the requests of attempts, which say where the checkpoints are.
         objects: makes the client of S3; called only if a checkpoint is looked for.
+        places: which places training roles may read.
         buckets: those that may be listed. With none, nothing is looked for.
         clock: the training time, ms.
         machine_clock: the machine time, ms.
@@ -37,6 +40,7 @@ class CheckpointLooks:
         self,
         table: Table,
         objects: Callable[[], Objects],
+        places: Places,
         buckets: Collection[str],
         *,
         clock: Callable[[], int],
@@ -45,6 +49,7 @@ class CheckpointLooks:
     ) -> None:
         self._table = table
         self._objects = objects
+        self._places = places
         self._buckets = buckets
         self._clock = clock
         self._machine_clock = machine_clock
@@ -81,8 +86,12 @@ class CheckpointLooks:
         if not self._left or not self._has_time():
             return None
         self._left -= 1
-        location = self._location(attempt)
+        request = self._request(attempt)
+        location = checkpoints_of(request)
         if location is None or location.bucket not in self._buckets:
+            return None
+        # Its owner is told when something was written there.
+        if not self._places.may_list(request["RoleArn"], location):
             return None
         written_ms = newest_ms(self._objects(), location, self._has_time)
         if written_ms is None:
@@ -96,11 +105,11 @@ class CheckpointLooks:
     def _has_time(self) -> bool:
         return self._until_ms is None or self._machine_clock() < self._until_ms
 
-    def _location(self, attempt: AttemptRecord) -> Location | None:
+    def _request(self, attempt: AttemptRecord) -> Mapping[str, Any]:
+        """The request of an attempt; empty if it cannot be read now."""
         try:
-            request = find_request_of(self._table, attempt)
+            return find_request_of(self._table, attempt) or {}
         except RetryLater as error:
             log = {"attempt": attempt.attempt_name, "error": str(error)}
             logger.warning("checkpoints cannot be looked for now", extra=log)
-            return None
-        return checkpoints_of(request or {})
+            return {}

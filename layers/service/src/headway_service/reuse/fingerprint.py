@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,14 +23,14 @@ class Question:
     """What a job computes, and for whom.
 
     Attributes:
-        request: the CreateTrainingJob request, as JSON.
+        request: the CreateTrainingJob request.
         alternatives: what its alternatives replace, as JSON; empty for none.
         team: the team that is charged; empty for none.
         unpinned: whether an image without a digest counts as the same.
         member: of a member of an array, its name; empty for other jobs.
     """
 
-    request: str
+    request: Mapping[str, Any]
     alternatives: str
     team: str
     unpinned: bool
@@ -67,10 +67,12 @@ class KnownInputs:
         Raises:
             NotReusable: they could not be read, for this job or the one that asked first.
         """
-        inputs = json.dumps([_channels(request), submitted_archive(request)], sort_keys=True)
+        # What one role may not read, another one may.
+        inputs = json.dumps([request["RoleArn"], _channels(request), submitted_archive(request)], sort_keys=True)
         if inputs not in self._known:
             try:
-                self._known[inputs] = [*_data(request, reader), *_sources(request, reader)]
+                with reader.contained():
+                    self._known[inputs] = [*_data(request, reader), *_sources(request, reader)]
             except NotReusable as error:
                 self._known[inputs] = str(error)
         found = self._known[inputs]
@@ -90,19 +92,20 @@ def fingerprint(question: Question, reader: Reader, inputs: KnownInputs | None =
     Raises:
         NotReusable: the job is not answered by another one, and answers none.
     """
-    request: dict[str, Any] = json.loads(question.request)
-    require_reusable(request, unpinned=question.unpinned)
-    if SUBMIT_DIRECTORY in question.alternatives:
-        raise NotReusable("its alternatives have sources of their own")
-    found = (inputs or KnownInputs()).read(request, reader)
-    whole = {
-        "team": question.team,
-        "request": canonical(request, question.member),
-        "alternatives": question.alternatives,
-        "objects": [each.content for each in found],
-    }
-    times = [each.times for each in found]
-    return Fingerprint(key=_digest(whole), seen=_digest([whole, times]))
+    request = question.request
+    with reader.contained():
+        require_reusable(request, unpinned=question.unpinned)
+        if SUBMIT_DIRECTORY in question.alternatives:
+            raise NotReusable("its alternatives have sources of their own")
+        found = (inputs or KnownInputs()).read(request, reader)
+        whole = {
+            "team": question.team,
+            "request": canonical(request, question.member),
+            "alternatives": question.alternatives,
+            "objects": [each.content for each in found],
+        }
+        times = [each.times for each in found]
+        return Fingerprint(key=_digest(whole), seen=_digest([whole, times]))
 
 
 def starts_afresh(request: Mapping[str, Any], reader: Reader) -> bool:
@@ -116,7 +119,8 @@ def starts_afresh(request: Mapping[str, Any], reader: Reader) -> bool:
         NotReusable: it cannot be read.
     """
     config = request.get("CheckpointConfig")
-    return config is None or not reader.holds_any(location_of(config["S3Uri"]))
+    with reader.contained():
+        return config is None or not reader.holds_any(location_of(config["S3Uri"]))
 
 
 def outputs_digest(prefix: str, reader: Reader) -> str:
@@ -129,8 +133,9 @@ def outputs_digest(prefix: str, reader: Reader) -> str:
     Raises:
         NotReusable: they cannot be read.
     """
-    found = reader.list(location_of(f"{prefix}/"))
-    return _digest([[*_content(each), each.modified_ms] for each in found]) if found else ""
+    with reader.contained():
+        found = reader.list(location_of(f"{prefix}/"))
+        return _digest([[*_content(each), each.modified_ms] for each in found]) if found else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,17 +172,20 @@ def _sources(request: Mapping[str, Any], reader: Reader) -> Iterable[_Read]:
             yield _read(channel["ChannelName"], location, reader.list(location), reader)
 
 
-def _read(name: str, location: Location, found: Iterable[StoredObject], reader: Reader) -> _Read:
-    listed = list(found)
+def _read(name: str, location: Location, found: Sequence[StoredObject], reader: Reader) -> _Read:
     # What a container sees are names from the last folder of the prefix on.
     folder = location.key.rpartition("/")[0]
-    contents = [[each.key.removeprefix(folder), _source_digest(location.bucket, each, reader)] for each in listed]
-    return _Read(content=[name, contents], times=[[each.key, each.etag, each.modified_ms] for each in listed])
+    contents = [
+        [each.key.removeprefix(folder), _source_digest(each, content, reader)]
+        for each, content in reader.read(location.bucket, found)
+    ]
+    return _Read(content=[name, contents], times=[[each.key, each.etag, each.modified_ms] for each in found])
 
 
-def _source_digest(bucket: str, found: StoredObject, reader: Reader) -> str:
-    content = reader.read(bucket, found)
-    return contents_digest(content) if found.key.endswith(_ARCHIVE) else hashlib.sha256(content).hexdigest()
+def _source_digest(found: StoredObject, content: bytes, reader: Reader) -> str:
+    if found.key.endswith(_ARCHIVE):
+        return contents_digest(content, reader.unpacking)
+    return hashlib.sha256(content).hexdigest()
 
 
 def _channels(request: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +17,9 @@ from headway_service.reuse.members import (
 )
 
 _PINNED = re.compile(r".+@sha256:[0-9a-f]{64}")
+
+# SDK 2 writes all values as JSON. Its own URIs need no escapes; what has any is a value as any other, and not decoded.
+_ARCHIVE = re.compile(r'(?P<quote>"?)(?P<uri>s3://[^"\\\x00-\x1f]*)(?P=quote)')
 
 
 class NotReusable(HeadwayError):
@@ -68,13 +70,8 @@ def canonical(request: Mapping[str, Any], member: str = "") -> dict[str, Any]:
 
 def submitted_archive(request: Mapping[str, Any]) -> str:
     """The URI of the archive of the sources in the hyperparameters; empty if there is none."""
-    value = request.get("HyperParameters", {}).get(SUBMIT_DIRECTORY, "")
-    try:
-        # SDK 2 writes all values as JSON.
-        text = json.loads(value)
-    except ValueError:
-        text = value
-    return text if isinstance(text, str) and text.startswith("s3://") else ""
+    found = _ARCHIVE.fullmatch(request.get("HyperParameters", {}).get(SUBMIT_DIRECTORY, ""))
+    return found["uri"] if found else ""
 
 
 def is_source(channel: Mapping[str, Any]) -> bool:

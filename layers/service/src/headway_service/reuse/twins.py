@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from headway.dependencies import Ending
 from headway_service.config.authorization import Access, Caller
 from headway_service.errors import Conflict, UnreadableRecord
+from headway_service.observability.logging import logger
+from headway_service.places import Places
 from headway_service.ports.objects import Objects
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.fingerprint import (
@@ -90,6 +92,7 @@ class Twins:
     Args:
         table: the table.
         objects: S3.
+        places: which places training roles may read.
         buckets: the buckets that may be read; empty if no job is answered by another one.
         clock: the training time, ms.
         machine_clock: the machine time, ms.
@@ -99,12 +102,14 @@ class Twins:
         self,
         table: Table,
         objects: Callable[[], Objects],
+        places: Places,
         buckets: Collection[str],
         clock: Callable[[], int],
         machine_clock: Callable[[], int],
     ) -> None:
         self._table = table
         self._objects = objects
+        self._places = places
         self._buckets = buckets
         self._training_clock = clock
         self._clock = machine_clock
@@ -156,7 +161,7 @@ class Twins:
         inputs: KnownInputs | None,
     ) -> Found:
         until_ms = self._clock() + MAX_READ_MS
-        reader = self._reader(until_ms)
+        reader = self._reader(job, question, until_ms)
         found = fingerprint(question, reader, inputs)
         computing = own.model_copy(update={"key": found.key, "seen": found.seen})
         known = self._computed(found.key)
@@ -200,7 +205,7 @@ class Twins:
         found = self._claim(job, question, computing, reader, known)
         if not found.claim:
             return None
-        owner = Caller(arn=source.owner or "", account=account_in(json.loads(question.request)))
+        owner = Caller(arn=source.owner or "", account=account_in(question.request))
         # The other owner must not learn of this job either.
         follows = gives_up is GivesUp.FOLLOWS and access.may_see_details(owner, job.owner, job.team)
         if not follows:
@@ -266,7 +271,7 @@ class Twins:
         why: str = "",
     ) -> Computes:
         """The job computes for equal ones too, unless it continues from checkpoints of an earlier one."""
-        if not starts_afresh(json.loads(question.request), reader):
+        if not starts_afresh(question.request, reader):
             continues = "there are checkpoints that it continues from (CheckpointConfig)"
             return Computes(reuse=ReuseRecord(unpinned=computing.unpinned), why=why or continues)
         claim = transitions.claim_computation(job.job_name, computing.key, known)
@@ -284,8 +289,8 @@ class Twins:
         if source.ending is not Ending.COMPLETED:
             raise NotReusable("it has not completed")
         question = _question(source, *self._stored(source).texts())
-        _require_unchanged(source.reuse, fingerprint(question, self._reader(until_ms), inputs))
-        outputs = self._outputs_of(source, self._reader(until_ms))
+        _require_unchanged(source.reuse, fingerprint(question, self._reader(source, question, until_ms), inputs))
+        outputs = self._outputs_of(source, self._reader(source, question, until_ms))
         if not outputs:
             raise NotReusable("it has no outputs")
         noted, write = transitions.note_outputs(known, outputs, source.expires_at)
@@ -308,8 +313,12 @@ class Twins:
         item = self._table.get(ComputedRecord.key(key))
         return None if item is None else ComputedRecord.parse(item)
 
-    def _reader(self, until_ms: int) -> Reader:
-        return Reader(self._objects(), self._buckets, self._clock, until_ms)
+    def _reader(self, job: JobRecord, question: Question, until_ms: int) -> Reader:
+        def note_error(error: Exception) -> None:
+            logger.error("a job is not compared with others", extra={"job": job.job_name}, exc_info=error)
+
+        role = str(question.request["RoleArn"])
+        return Reader(role, self._objects(), self._places, self._buckets, self._clock, until_ms, note_error)
 
 
 def _computes(source: JobRecord, key: str) -> bool:
@@ -326,7 +335,7 @@ def _await(source: JobRecord, own: ReuseRecord) -> Found:
 
 def _question(job: JobRecord, request: str, alternatives: str) -> Question:
     return Question(
-        request=request,
+        request=json.loads(request),
         alternatives=alternatives,
         team=job.team,
         unpinned=job.reuse is not None and job.reuse.unpinned,

@@ -107,6 +107,16 @@ class FaultInjector:
             raise self._error(fault, refused, lost, raw)
         return result
 
+    def note_need(self, action: str) -> None:
+        """Note the permission of a call into which no faults are injected.
+
+        Args:
+            action: the permission.
+        """
+        process = current()
+        if process is not None:
+            self.needed[process.function, action] += 1
+
     def _error(
         self,
         fault: Fault,
