@@ -41,6 +41,10 @@ BREACHES = {
         "layers/core/src/headway/refusals/failed_launches.py",
         "headway.refusals.probing",
     ),
+    "the fuzz of decoders": (
+        "verification/src/headway_verification/decoders/decoder.py",
+        "headway_verification.decoders.table",
+    ),
     "sweeps": ("layers/core/src/headway/sweeps/problems.py", "headway.sweeps.sweep"),
     "prediction": ("layers/core/src/headway/prediction/kinds.py", "headway.prediction.run_times"),
     "early stopping": ("layers/core/src/headway/early_stopping/curve.py", "headway.early_stopping.settings"),

@@ -414,6 +414,12 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     ),
     "a hold of an array, and its stop": _interleaving("an array is held", ask("DELETE", "/jobs/s"), tick),
     "two ticks for a held array": _interleaving("the members of a held array leave the queue", tick),
+    "a tick that lets an array rest, and its release": _interleaving(
+        "nothing is left to do for a held array", ask("POST", "/jobs/s/release")
+    ),
+    "a tick that lets an array rest, and its stop": _interleaving(
+        "nothing is left to do for a held array", ask("DELETE", "/jobs/s"), tick
+    ),
     "a tick for a held array, and a hold of its member": _interleaving(
         "the members of a held array leave the queue", ask("POST", "/jobs/s_2/hold")
     ),

@@ -648,6 +648,9 @@ SITUATIONS: dict[str, Scenario] = {
     "the members of a held array leave the queue": Scenario(
         prepare=run_steps(submit_sweep("s", 4), tick, ask("POST", "/jobs/s/hold")), begin=tick
     ),
+    "nothing is left to do for a held array": Scenario(
+        prepare=run_steps(submit_sweep("s", 4), ask("POST", "/jobs/s/hold")), begin=tick
+    ),
     "an array that has members is stopped": Scenario(
         prepare=run_steps(submit_sweep("s", 4), tick), begin=ask("DELETE", "/jobs/s")
     ),
