@@ -56,6 +56,7 @@ ACTIONS = {
     "ReconcileFunctionRole": ALL
     | QUERIES
     | {
+        "dynamodb:BatchGetItem",
         "ec2:GetSpotPlacementScores",
         "sagemaker:DescribeTrainingJob",
         "sagemaker:DescribeTrainingPlan",
