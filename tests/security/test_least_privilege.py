@@ -77,6 +77,33 @@ def see_checkpoints(sb: Sandbox, queue: QueueView) -> None:
     eventually(listed, "the reconciler lists the bucket", meanwhile=lambda: sb.invoke("Reconcile"))
 
 
+def read_unlaunchable(sb: Sandbox, queue: QueueView) -> None:
+    """Have the reconciler read a job that SageMaker refused once, and has accepted without instances for it."""
+    sb.set_faults(quotas={P5: 0})
+    queue.submit("refused", 9)
+
+    def is_refused() -> bool:
+        return any(step.reason.code == ReasonCode.LAUNCH_POSTPONED for step in queue.details("refused").history)
+
+    eventually(is_refused, "SageMaker refuses the launch")
+    sb.clear_faults()
+    sb.set_faults(capacity={P5: 0})
+    # It wakes the scheduler, which tries the other one again.
+    queue.submit("behind", 1)
+    queue.wait_for(refused="running", behind="running")
+
+    def is_read() -> bool:
+        return any(
+            "ReconcileFunctionRole" in each.role and each.action == "dynamodb:BatchGetItem" for each in sb.calls()
+        )
+
+    eventually(is_read, "the reconciler reads the job", meanwhile=lambda: sb.invoke("Reconcile"))
+    sb.clear_faults()
+    for name in ("refused", "behind"):
+        queue.cli("stop", f"{queue.prefix}{name}")
+    queue.wait_for(refused="stopped", behind="stopped")
+
+
 def compare_members(sb: Sandbox, queue: QueueView) -> None:
     """Have the metrics of two members of an array read."""
     sweep, early = '{"grid": {"lr": [1, 2]}}', "metric=loss,goal=minimize,minMembers=1"
@@ -94,6 +121,7 @@ def test_the_scenario_needs_each_permission_and_no_other(sb: Sandbox, queue: Que
     queue.api.put_config(POLICY, force=True)
     # The API reads the stored document itself, whether or not a tick has run.
     assert queue.api.get_config().settings["pools"] == POLICY["pools"]
+    read_unlaunchable(sb, queue)
     # Two of each kind, since a wildcard that only one resource needs is too wide.
     for name in ("lost1", "lost2"):
         # The launch takes effect, and the scheduler has to recognize it.
