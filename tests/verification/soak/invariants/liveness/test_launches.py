@@ -51,6 +51,13 @@ def test_a_refusal_lasts_if_it_is_the_second_one_or_others_have_had_time_to_end(
     assert failed.is_lasting(seconds) is lasts
 
 
+@pytest.mark.parametrize(("code", "lasts"), [("ResourceLimitExceeded", False), ("AccessDeniedException", True)])
+def test_a_refusal_that_names_no_quota_may_pass_for_five_minutes(code: str, lasts: bool) -> None:
+    (failed,) = refused(2, code=code).failed("a")
+    assert failed.is_lasting(300) is lasts
+    assert failed.is_lasting(301)
+
+
 def test_a_refusal_counts_once_the_table_shows_it() -> None:
     history = LaunchHistory()
     history.update(ATTEMPTS, (), 0)

@@ -10,7 +10,9 @@ from typing import Any
 from headway_sandbox.sagemaker.training_job import TrainingJob
 from headway_service.store.records.capacity.attempt import StopCause
 
-REFUSED = frozenset({"ResourceLimitExceeded", "AccessDeniedException"})
+QUOTA = "ResourceLimitExceeded"
+
+REFUSED = frozenset({QUOTA, "AccessDeniedException"})
 """The codes with which SageMaker refuses a launch that the queue tries again."""
 
 TOO_LONG_S = 420.0
@@ -101,7 +103,8 @@ class LaunchHistory:
         if known is not None and (not code or code in REFUSED):
             job, demand = known
             quota = _QUOTA.search(message)
-            may_lag = quota is not None and int(quota[2]) <= int(quota[1])
+            # An answer that names no quota does not tell.
+            may_lag = code == QUOTA and (quota is None or int(quota[2]) <= int(quota[1]))
             self._open[attempt] = _Launch(job=job, demand=demand, at_s=now_s, is_refused=bool(code), may_lag=may_lag)
 
     def begin_again(self, job: str) -> None:
