@@ -68,6 +68,14 @@ def test_a_refusal_counts_once_the_table_shows_it() -> None:
     assert history.all_failed
 
 
+def test_a_refusal_of_an_attempt_that_is_to_stop_is_open() -> None:
+    history = LaunchHistory()
+    history.update({"a": {**ATTEMPTS["a"], "stopCause": "preempted"}}, (), 0)
+    history.answered("a", "AccessDeniedException", 0)
+    history.update({}, (), 1)
+    assert not history.all_failed
+
+
 @pytest.mark.parametrize("code", ["ValidationException", "ThrottlingException", "ResourceInUse"])
 def test_other_errors_are_no_refusals(code: str) -> None:
     assert not refused(2, code=code).all_failed

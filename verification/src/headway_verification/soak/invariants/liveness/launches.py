@@ -148,7 +148,9 @@ class LaunchHistory:
                     # It was launched before, and the answer to that was lost.
                     del self._open[attempt]
                 elif attempt not in attempts:
-                    self._fail(launch, now_s)
+                    # One that was to stop when its answer came ends as stopped.
+                    if attempt not in self._stopped:
+                        self._fail(launch, now_s)
                     del self._open[attempt]
             elif training_job is None or _got_instances(training_job):
                 self._failed.pop((launch.job, frozenset(launch.demand)), None)
