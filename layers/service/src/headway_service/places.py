@@ -1,7 +1,7 @@
 """Which places in S3 may be read for a job: those that its training role may read.
 
 Whoever may submit a job with a role can run code that reads what the role reads. So what the queue reads for the job
-tells its owner nothing that he could not find out. What the queue's own role may read beyond that must not matter
+tells its owner nothing that such code could not. What the queue's own role may read beyond that must not matter
 (decision 108).
 """
 

@@ -6,6 +6,7 @@ events. Tests, benchmarks and the fault simulation each derive from it and repla
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
@@ -14,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT, LambdaFunctions
+from headway_sandbox.inprocess.lambda_loader import http_event
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
@@ -145,6 +147,17 @@ class SimulatedDeployment(Generic[TableT]):
             What the handler returns.
         """
         return _functions.invoke(function, payload, self.container, remaining_ms)
+
+    def call_api(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """Call the API: the status and the document of its answer.
+
+        Args:
+            method: the HTTP method.
+            path: the path.
+            body: the JSON body; None without one.
+        """
+        answer = self.invoke("api", http_event(method, path, None if body is None else json.dumps(body)))
+        return answer["statusCode"], json.loads(answer["body"])
 
     def due_events(self, seconds: float) -> Iterator[Mapping[str, Any]]:
         """Advance the clock, stopping at each change of a training job.

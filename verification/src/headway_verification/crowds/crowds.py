@@ -77,7 +77,7 @@ def _hold_member(deployment: CrowdedDeployment, name: str, *, may_be_refused: bo
     if may_be_refused and answer[0] == HTTPStatus.CONFLICT:
         return False
     _require(answer, HTTPStatus.CREATED)
-    _require(deployment.ask("POST", f"/jobs/{name}_0/hold"), HTTPStatus.OK)
+    _require(deployment.call_api("POST", f"/jobs/{name}_0/hold"), HTTPStatus.OK)
     return True
 
 
@@ -88,13 +88,13 @@ def _arrays_of_held_members(deployment: CrowdedDeployment, count: int) -> None:
 
 def _held_arrays(deployment: CrowdedDeployment, count: int) -> None:
     _require(deployment.submit(NAME, sweep=_sweep(10)), HTTPStatus.CREATED)
-    _require(deployment.ask("POST", f"/jobs/{NAME}/hold"), HTTPStatus.OK)
+    _require(deployment.call_api("POST", f"/jobs/{NAME}/hold"), HTTPStatus.OK)
     deployment.copy(NAME, (f"copy-{number:05}" for number in range(count - 1)))
 
 
 def _held_jobs(deployment: CrowdedDeployment, count: int) -> None:
     deployment.submit(NAME)
-    _require(deployment.ask("POST", f"/jobs/{NAME}/hold"), HTTPStatus.OK)
+    _require(deployment.call_api("POST", f"/jobs/{NAME}/hold"), HTTPStatus.OK)
     deployment.copy(NAME, (f"copy-{number:05}" for number in range(count - 1)))
 
 
@@ -105,7 +105,7 @@ def _held_members(deployment: CrowdedDeployment, count: int) -> None:
         name = f"array-{number}"
         _require(deployment.submit(name, sweep=_sweep(members)), HTTPStatus.CREATED)
         for index in range(members):
-            _require(deployment.ask("POST", f"/jobs/{member_name(name, index, members)}/hold"), HTTPStatus.OK)
+            _require(deployment.call_api("POST", f"/jobs/{member_name(name, index, members)}/hold"), HTTPStatus.OK)
 
 
 def _chain(deployment: CrowdedDeployment, count: int) -> None:
@@ -115,7 +115,7 @@ def _chain(deployment: CrowdedDeployment, count: int) -> None:
         deployment.submit(names[0])
         for before, name in pairwise(names):
             _require(deployment.submit(name, dependsOn=[{"job": before}]), HTTPStatus.CREATED)
-        _require(deployment.ask("DELETE", f"/jobs/{names[0]}"), HTTPStatus.OK)
+        _require(deployment.call_api("DELETE", f"/jobs/{names[0]}"), HTTPStatus.OK)
 
 
 def _arrays_become(deployment: CrowdedDeployment) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from headway_sandbox.inprocess.deployment import SimulatedDeployment
 from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
-from headway_sandbox.inprocess.lambda_loader import event, http_event
+from headway_sandbox.inprocess.lambda_loader import event
 from headway_sandbox.sagemaker.request_builder import training_request
 from headway_service.ports.table import Put
 from headway_service.scheduling.report import TickReport
@@ -60,17 +60,6 @@ class CrowdedDeployment(SimulatedDeployment[SlowTable]):
         self._report = TickReport()
         self._urgent = 0
 
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Call the API: the status and the document of its answer.
-
-        Args:
-            method: the HTTP method.
-            path: the path.
-            body: the JSON body; None without one.
-        """
-        answer = self.invoke("api", http_event(method, path, None if body is None else json.dumps(body)))
-        return answer["statusCode"], json.loads(answer["body"])
-
     def submit(self, name: str, **beside: Any) -> tuple[int, Any]:
         """Submit a job of an instance.
 
@@ -79,7 +68,7 @@ class CrowdedDeployment(SimulatedDeployment[SlowTable]):
             beside: what comes with its request.
         """
         request = training_request(name, [(POOL, 1)], run_s=600)
-        return self.ask("POST", "/add-job", {"jobName": name, "jobDetails": request, **beside})
+        return self.call_api("POST", "/add-job", {"jobName": name, "jobDetails": request, **beside})
 
     def invoke(self, function: str, payload: Mapping[str, Any], remaining_ms: int = 25_000) -> Any:
         """See :class:`SimulatedDeployment`. What the handler prints is left out."""

@@ -130,7 +130,7 @@ def _run_of(job: TrainingJob) -> Run:
 
 
 def _why(deployment: RefusingDeployment, job: str) -> str:
-    status, answer = deployment.ask("GET", f"/jobs/{job}")
+    status, answer = deployment.call_api("GET", f"/jobs/{job}")
     if status != HTTPStatus.OK:
         return f"{status} {answer['error']['code']}: {answer['error']['message']}"
     return f"{answer['jobState']}, {answer['reason']['code']}: {answer['reason']['message']}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +16,7 @@ from headway_sandbox.cloudwatch.embedded_metrics import points
 from headway_sandbox.errors import AwsError
 from headway_sandbox.inprocess.deployment import START_S, SimulatedDeployment
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT, TIMEOUT_S
-from headway_sandbox.inprocess.lambda_loader import event, http_event
+from headway_sandbox.inprocess.lambda_loader import event
 from headway_service.ports.objects import ObjectPage
 from headway_service.testing.memory_objects import MemoryObjects
 from headway_service.testing.memory_table import MemoryTable
@@ -107,17 +106,6 @@ class RefusingDeployment(SimulatedDeployment[MemoryTable]):
         self._again: list[tuple[Mapping[str, Any], int]] = []
 
     # ------------------------------------------------------------------------------------------------ what drives it
-
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Call the API: the status and the document of its answer.
-
-        Args:
-            method: the HTTP method.
-            path: the path.
-            body: the JSON body; None without one.
-        """
-        answer = self.invoke("api", http_event(method, path, None if body is None else json.dumps(body)))
-        return answer["statusCode"], json.loads(answer["body"])
 
     def pass_time(self, until_s: float) -> None:
         """Let time pass: deliver SageMaker's events, and run the functions of each minute.

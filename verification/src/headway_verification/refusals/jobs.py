@@ -116,13 +116,13 @@ def submit(deployment: RefusingDeployment, jobs: Sequence[Job]) -> dict[str, str
     """
     refused: dict[str, str] = {}
     if len(jobs) == 1:
-        _status, answer = deployment.ask("POST", "/add-job", jobs[0].body)
+        _status, answer = deployment.call_api("POST", "/add-job", jobs[0].body)
         results = [answer]
     else:
         results = []
         for first in range(0, len(jobs), BATCH):
             some = [job.body for job in jobs[first : first + BATCH]]
-            _status, answer = deployment.ask("POST", "/job-batches", {"requests": some})
+            _status, answer = deployment.call_api("POST", "/job-batches", {"requests": some})
             results += answer["results"]
     for job, result in zip(jobs, results, strict=True):
         if "error" in result:
@@ -140,7 +140,7 @@ def call(method: str, path: str, body: Any = None) -> Do:
     """
 
     def do(deployment: RefusingDeployment) -> None:
-        status, answer = deployment.ask(method, path, body)
+        status, answer = deployment.call_api(method, path, body)
         if status >= 300:
             raise RuntimeError(f"{method} {path} was answered by {status}: {answer}")
 

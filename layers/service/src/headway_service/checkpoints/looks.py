@@ -90,7 +90,7 @@ class CheckpointLooks:
         location = checkpoints_of(request)
         if location is None or location.bucket not in self._buckets:
             return None
-        # Its owner is told when something was written there.
+        # The owner of the job learns the time of the last checkpoint, so its role has to be allowed to list the folder.
         if not self._places.may_list(request["RoleArn"], location):
             return None
         written_ms = newest_ms(self._objects(), location, self._has_time)
