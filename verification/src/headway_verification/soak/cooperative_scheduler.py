@@ -58,6 +58,7 @@ class Process:
         skew_s: the error of its clock, s.
         about: the message that it handles, if any.
         error: the exception that it failed with, if any.
+        delay_s: for how long faults have delayed its calls, s.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Process:
         self.about: object = None
         self.error: Exception | None = None
         self.killed = False
+        self.delay_s = 0.0
         #: The order of precedence, where it is not random at each step.
         self.precedence = 0.0
         self._main = Thread(0, partial(self._run, work, self._fail))

@@ -388,7 +388,9 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
     def tick_ended(self, report: TickReport) -> None:
         """See :class:`SimulatedDeployment`."""
         if self.checks_liveness:
-            self._count_tick(partial(self.liveness.decisions.ended, report.decisions))
+            process = current()
+            delay_s = process.delay_s if process else 0.0
+            self._count_tick(partial(self.liveness.decisions.ended, report.decisions, delay_s))
 
     def tick_failed(self, error: Exception) -> None:
         """See :class:`SimulatedDeployment`. A tick may only fail with :class:`RetryLater`."""

@@ -12,7 +12,7 @@ from headway.reasons import Reason, ReasonCode
 from headway.scheduling.scheduler import schedule
 from headway_verification.soak.invariants.liveness import unrefused
 from headway_verification.soak.invariants.liveness.backoffs import AT_LEAST_S, TICK_S, check_backoffs
-from headway_verification.soak.invariants.liveness.decisions import MOST_IN_A_ROW, DecisionInvariants
+from headway_verification.soak.invariants.liveness.decisions import MOST_DELAY_S, MOST_IN_A_ROW, DecisionInvariants
 from headway_verification.soak.invariants.liveness.kept_idle import BEFORE_S, SHORTEST_S, KeptIdleInvariants
 from headway_verification.soak.invariants.liveness.launches import FailedLaunches, LaunchHistory
 from headway_verification.soak.invariants.liveness.preemptions import DECIDED_BEFORE_S, PreemptionInvariants
@@ -142,6 +142,15 @@ def test_with_faults_a_few_ticks_in_a_row_may_make_none() -> None:
         decisions.ended(0)
     with pytest.raises(Violated):
         decisions.ended(0)
+
+
+def test_ticks_that_faults_have_delayed_for_long_do_not_count() -> None:
+    decisions = DecisionInvariants()
+    for _ in range(MOST_IN_A_ROW):
+        decisions.ended(0, MOST_DELAY_S)
+        decisions.ended(0, MOST_DELAY_S + 1)
+    with pytest.raises(Violated):
+        decisions.ended(0, MOST_DELAY_S)
 
 
 @pytest.mark.parametrize("is_calm", [True, False])

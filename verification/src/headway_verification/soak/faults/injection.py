@@ -94,7 +94,9 @@ class FaultInjector:
         if fault is Fault.CRASH_BEFORE:
             raise Killed
         if fault is Fault.SLOW:
-            process.sleep(self._clock_s() + self._faults.delay_s())
+            delay_s = self._faults.delay_s()
+            process.delay_s += delay_s
+            process.sleep(self._clock_s() + delay_s)
         if fault in {Fault.REFUSED, Fault.RAW_BEFORE}:
             raise self._error(fault, refused, lost, raw)
         self.changed = self.changed or operation not in READS | BESIDE

@@ -8,6 +8,9 @@ MOST_IN_A_ROW = 3
 """Ticks in a row that may end without a decision while faults are injected, as others change the queue as fast; and
 that may fail, or be cut by the end of their invocations, while none are."""
 
+MOST_DELAY_S = 10.0
+"""For how long faults may delay the calls of a tick that has to make a decision: the rest of its time suffices."""
+
 
 class DecisionInvariants:
     """Counts the ticks without a decision.
@@ -20,16 +23,19 @@ class DecisionInvariants:
         self.is_calm = False
         self._undecided = self._failed = 0
 
-    def ended(self, decisions: int) -> None:
+    def ended(self, decisions: int, delay_s: float = 0.0) -> None:
         """Record the end of a tick.
 
         Args:
             decisions: how many decisions it has made.
+            delay_s: for how long faults have delayed its calls, s.
 
         Raises:
             Violated: it has made none, or it is one of too many without any.
         """
         self._failed = 0
+        if not decisions and delay_s > MOST_DELAY_S:
+            return
         self._undecided = 0 if decisions else self._undecided + 1
         most = 0 if self.is_calm else MOST_IN_A_ROW
         require(self._undecided <= most, f"{self._undecided} ticks in a row ended without a decision")
