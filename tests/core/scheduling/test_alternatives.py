@@ -14,8 +14,11 @@ from headway.model import Alternative, Pause, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Start
 from headway.policy import Policy, Team
 from headway.reasons import ReasonCode
-from headway.scheduling.alternatives import choices, choose, chosen
+from headway.scheduling.alternatives import choices, chosen
 from headway.scheduling.invariants import check_plan
+from headway.scheduling.placement.ground import Ground
+from headway.scheduling.placement.obstacles import Lacking
+from headway.scheduling.placement.preferences import choose
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import (
     G5,
@@ -305,8 +308,10 @@ def test_the_job_on_each_alternative_keeps_its_place() -> None:
 
 
 def test_without_a_known_start_it_is_decided_on_its_first_preference() -> None:
-    among = choices(either())
-    found = choose(among, 0, 0, starts=lambda _: False, preempts=lambda _: False, start_ms=lambda _: None)
+    full = (taken(pool, pool, count=count) for pool, count in POOLS.items())
+    among = choices(either(preempts=False))
+    found = choose(among, 0, Ground(snapshot(*full, pools=POOLS)))
+    assert isinstance(found, Lacking)
     assert found.job is among[0]
 
 

@@ -10,8 +10,9 @@ from headway.model import Pause, Snapshot, WaitingJob
 from headway.plan import Plan
 from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
-from headway.scheduling import scheduler
-from headway.scheduling.scheduler import schedule
+from headway.scheduling.placement import trying
+from headway.scheduling.placement.pass_state import PassState
+from headway.scheduling.scheduler import decide, schedule
 from tests.core.builders import (
     G5,
     NOW_MS,
@@ -433,7 +434,7 @@ def test_a_decision_looks_for_victims_beside_what_is_kept_only_so_often(monkeypa
     running = (held("ends", 9, count=2, ends_in_s=600), held("x"))
     queue = snapshot(*running, job("head", 5, count=3), job("next", 3), size=4)
     assert preemptions(schedule(queue)) == [("x", "next")]
-    monkeypatch.setattr(scheduler, "MAX_LOOKS_BESIDE", -1)
+    monkeypatch.setattr(trying, "MAX_LOOKS_BESIDE", -1)
     plan = schedule(queue)
     assert preemptions(plan) == []
     assert told(plan)[1] == ("next", ReasonCode.WOULD_DELAY, None)
@@ -443,12 +444,12 @@ def test_a_decision_looks_no_further_for_a_job_that_takes_nothing_that_is_free(m
     running = (held("ends", 9, count=2, ends_in_s=600), held("x"))
     queue = snapshot(*running, job("head", 5, count=3), *(job(f"next{number}", 3) for number in range(3)), size=3)
     before = looks_of(queue)
-    monkeypatch.setattr(scheduler, "MAX_LOOKS_BESIDE", -1)
+    monkeypatch.setattr(trying, "MAX_LOOKS_BESIDE", -1)
     assert looks_of(queue) == before
 
 
 def looks_of(queue: Snapshot) -> int:
     """How much a decision evaluates."""
-    decision = scheduler._Pass(queue, explain=False)
-    decision.run()
-    return decision.looks.taken
+    state = PassState(queue, explain=False)
+    decide(state)
+    return state.ground.looks.taken

@@ -11,6 +11,7 @@ from headway.plan import Release, Start
 from headway.policy import Ageing, Policy, Team
 from headway.scheduling import looks, scheduler
 from headway.scheduling.looks import MAX_LOOKS
+from headway.scheduling.placement.pass_state import PassState
 from tests.core.builders import NOW_MS, held, job, reserved, snapshot, starts
 
 HOUR_MS = 3_600_000
@@ -58,17 +59,17 @@ def test_a_decision_exceeds_its_evaluation_budget_by_at_most_one_job(
     teams: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(looks, "MAX_LOOKS", 50_000)
-    decision = scheduler._Pass(large(1000, teams), explain=False)
-    plan = decision.run()
+    state = PassState(large(1000, teams), explain=False)
+    plan = scheduler.decide(state)
     assert plan.unseen > 0
     # The job that was looked at last may use more than was left, but not as much again.
-    assert 50_000 <= decision.looks.taken < 100_000
+    assert 50_000 <= state.ground.looks.taken < 100_000
 
 
 def test_an_ordinary_decision_uses_a_small_part_of_its_evaluation_budget() -> None:
-    decision = scheduler._Pass(large(100, 8), explain=False)
-    assert decision.run().unseen == 0
-    assert decision.looks.taken < MAX_LOOKS // 20
+    state = PassState(large(100, 8), explain=False)
+    assert scheduler.decide(state).unseen == 0
+    assert state.ground.looks.taken < MAX_LOOKS // 20
 
 
 def test_jobs_with_a_reservation_are_evaluated_beyond_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:

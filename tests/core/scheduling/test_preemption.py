@@ -8,8 +8,9 @@ import pytest
 
 from headway.model import STOP_MS, Allocation
 from headway.policy import Ageing, Policy, Team
+from headway.scheduling.placement.ground import Ground
 from headway.scheduling.preemption import outranks, protected_until_ms
-from headway.scheduling.scheduler import _Pass, schedule
+from headway.scheduling.scheduler import schedule
 from tests.core.builders import NOW_MS, P5, held, job, preemptions, reason_of, snapshot, starts
 
 
@@ -94,11 +95,11 @@ def test_a_decision_without_explanations_ends_where_no_job_can_start_or_preempt(
 
 
 def test_each_attempt_that_is_checked_counts_as_one_evaluation() -> None:
-    decision = _Pass(snapshot(*(held(f"x{i}") for i in range(3)), size=3), explain=False)
-    before = decision.looks.taken
-    assert len(decision.preemption.victims(job("w", 9, count=3), {P5: 3})) == 3
+    ground = Ground(snapshot(*(held(f"x{i}") for i in range(3)), size=3))
+    before = ground.looks.taken
+    assert len(ground.preemption.victims(job("w", 9, count=3), {P5: 3})) == 3
     # Two for each to sort them, one for each that was evaluated.
-    assert decision.looks.taken - before == 3 * (2 + 1)
+    assert ground.looks.taken - before == 3 * (2 + 1)
 
 
 OTHER = replace(job("other", 9, preempts=False), on_alternative=True)

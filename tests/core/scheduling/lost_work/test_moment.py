@@ -22,7 +22,8 @@ from headway.scheduling.looks import Looks
 from headway.scheduling.lost_work.checkpoints import WRITTEN_MS
 from headway.scheduling.lost_work.moment import MAX_MOMENTS, better_moment_ms
 from headway.scheduling.ordering import waiting_victim_order
-from headway.scheduling.scheduler import _Pass, schedule
+from headway.scheduling.placement.pass_state import PassState
+from headway.scheduling.scheduler import decide, schedule
 from tests.core.builders import (
     NOW_MS,
     P5,
@@ -168,9 +169,9 @@ def test_the_checkpoints_of_the_attempts_that_would_lose_most_are_considered(oth
 def test_a_wait_counts_as_an_evaluation_of_each_victim_at_each_time() -> None:
     def taken(policy: Policy) -> int:
         parts = [due_in(f"x{i}", 100_000) for i in range(3)]
-        decision = _Pass(snapshot(*parts, urgent(count=3), size=3, policy=policy), explain=False)
-        decision.run()
-        return decision.looks.taken
+        state = PassState(snapshot(*parts, urgent(count=3), size=3, policy=policy), explain=False)
+        decide(state)
+        return state.ground.looks.taken
 
     # The order takes four for each attempt instead of two, and the wait one for each at each of four times.
     assert taken(WAITS) - taken(Policy()) == 3 * 2 + 3 * (1 + 3)

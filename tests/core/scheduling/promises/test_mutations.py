@@ -24,6 +24,7 @@ from headway.scheduling import (
 )
 from headway.scheduling.backfill import claims, reserved_starts, size_changes
 from headway.scheduling.ordering import running_priority, victim_order
+from headway.scheduling.placement import commit, trying
 from headway.scheduling.preemption import protected_until_ms
 from headway.vectors import total
 from tests.core.scheduling.promises import test_histories as histories
@@ -39,8 +40,6 @@ from tests.core.strategies import (
 )
 
 MAX_EXAMPLES = 2000
-
-Pass = scheduler._Pass
 
 ANY = snapshots()
 FEW = snapshots("none", ageing=False, most=3)
@@ -108,7 +107,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         capacity_state.CapacityState, "reserved_for", lambda *_: {}, promises.capacity_holds, ANY
     ),
     "a job starts on a part of its demand": (
-        scheduler, "Start", _lose_a_pool, promises.all_or_nothing, ANY
+        commit, "Start", _lose_a_pool, promises.all_or_nothing, ANY
     ),
     "the line is sorted by name": (
         scheduler, "in_rank_order", _by_name, promises.line_is_in_rank_order, snapshots("none")
@@ -155,17 +154,17 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         preemption, "shortfall", lambda *_: {}, promises.preemptors_start_when_all_has_stopped, FULL
     ),
     "what victims free is earmarked for nobody": (
-        scheduler, "Preempt", _lose_the_earmark, promises.what_is_freed_is_earmarked_whole, PLAIN
+        commit, "Preempt", _lose_the_earmark, promises.what_is_freed_is_earmarked_whole, PLAIN
     ),
     "reservations of who has left stay": (
-        Pass, "_release_leftovers", lambda *_: None, promises.leftovers_are_released, ANY
+        commit, "release_leftovers", lambda *_: None, promises.leftovers_are_released, ANY
     ),
     "victims alike are taken as they were read": (
         allocation_index, "victim_order", lambda *args: victim_order(*args)[:1],
         promises.the_order_of_reading_does_not_matter, FULL,
     ),
     "who fits is told to wait": (
-        Pass, "_start", lambda self, job, *_: self._wait_or_preempt(job, dict(job.demand), [], None, {}, None),
+        trying, "start_now", lambda *_, **__: None,
         promises.first_in_line_is_not_kept_from_what_is_free, PLAIN,
     ),
     "what was freed for one goes round among its equals": (
@@ -191,10 +190,10 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         promises.what_starts_has_ended_before_a_pool_shrinks, FEW_AT_SHRINKS
     ),
     "nothing is stopped for a size": (
-        scheduler, "excess", lambda *_: (), promises.what_starts_has_ended_before_a_pool_shrinks, ANY
+        commit, "excess", lambda *_: (), promises.what_starts_has_ended_before_a_pool_shrinks, ANY
     ),
     "nobody takes over": (
-        Pass, "_take_over", lambda *_: None, histories.every_job_is_served, ANY
+        trying, "_may_take_over", lambda *_: False, histories.every_job_is_served, ANY
     ),
     "a job may be preempted again and again": (
         preemption, "protected_until_ms",
@@ -210,17 +209,17 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         FULL.map(beside_a_warm_pool),
     ),
     "a matching job starts beside a warm pool": (
-        Pass, "_start_in_warm_pool", lambda *_: False, promises.matching_jobs_start_in_warm_pools, ANY
+        trying, "_in_warm_pool", lambda *_: None, promises.matching_jobs_start_in_warm_pools, ANY
     ),
     "teams share the instances of warm pools": (
-        scheduler, "foreign", lambda *_: (), promises.instances_are_not_shared_across_teams, TEAMS
+        trying, "foreign", lambda *_: (), promises.instances_are_not_shared_across_teams, TEAMS
     ),
     "no reserved start relies on a warm pool": (
         reserved_starts.ReservedStarts, "unclaimed_by_reservations",
         lambda _, victims: total(each.demand for each in victims), promises.reserved_starts_are_kept, BESIDE_WARM_POOLS,
     ),
     "nobody is served": (
-        Pass, "_start", lambda *_: None, histories.every_job_is_served, PLAIN
+        commit, "_start", lambda *_, **__: None, histories.every_job_is_served, PLAIN
     ),
 }  # fmt: skip
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from copy import copy
+
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.alternatives import keeping_promises
@@ -75,6 +78,27 @@ class CapacityState:
     def beyond_reservation(self, job: WaitingJob) -> dict[str, int]:
         """The demand of a job beyond its reservation. Negative where the reservation exceeds the demand."""
         return minus(self.charged(job), with_team_limits(self.reserved.get(job.name, {}), job.team, self._policy))
+
+    def promised_to(self, job: WaitingJob) -> Demand:
+        """What is reserved and being freed for a job takes of pools and of its team's limits."""
+        return plus(self.reserved_for(job.name), self.freed_for(job))
+
+    def after(self, reservations: Iterable[str], earmarks: Iterable[WaitingJob]) -> CapacityState:
+        """The capacity as it would be without these reservations, and if nothing was freed for these jobs.
+
+        Args:
+            reservations: jobs with a reservation.
+            earmarks: jobs for which instances are being freed.
+        """
+        other = copy(self)
+        other.reserved, other.earmarked, other.owners = dict(self.reserved), dict(self.earmarked), dict(self.owners)
+        other.use = self.use.copy()
+        other.guarantees = self.guarantees.copy(other.use)
+        for owner in earmarks:
+            other.release_earmark(owner)
+        for name in reservations:
+            other.release(name)
+        return other
 
     def freed_for(self, job: WaitingJob) -> dict[str, int]:
         """What stopping attempts free for a job."""

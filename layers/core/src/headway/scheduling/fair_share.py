@@ -7,6 +7,7 @@ pools (all or nothing, reserved starts, victims) holds for limits, and a team at
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.policy import Policy
@@ -68,6 +69,12 @@ class TeamUse(dict[str, dict[str, int]]):
         self.lowered: set[str] = set()
         for team, demand in holdings:
             self.add(team, demand)
+
+    def copy(self) -> TeamUse:
+        """The same use, without changes so far."""
+        other = TeamUse()
+        other.update((team, dict(mine)) for team, mine in self.items())
+        return other
 
     def add(self, team: str, demand: Demand, times: int = 1) -> None:
         """A team takes something, or gives it back (-1 times).
@@ -142,6 +149,23 @@ class Guarantees:
                 if name:
                     self._before[name] = dict(before)
                 covered.add(team, demand)
+
+    def copy(self, use: TeamUse) -> Guarantees:
+        """The same guarantees and promises.
+
+        Args:
+            use: what each team holds, which the copy keeps to.
+        """
+        other = copy(self)
+        vars(other).update(
+            _use=use,
+            _promises=dict(self._promises),
+            _before=dict(self._before),
+            _promised=self._promised.copy(),
+            _kept=self._kept.copy(),
+            _given=self._given.copy(),
+        )
+        return other
 
     def covers(self, job: WaitingJob) -> bool:
         """Whether the guarantee of its team covers the job."""

@@ -12,10 +12,12 @@ MAX_LOOKS_BESIDE = 200_000
 class Looks:
     """The evaluations of a decision so far, and whether it may continue with the next job."""
 
-    __slots__ = ("taken",)
+    __slots__ = ("beside", "taken")
 
     def __init__(self) -> None:
         self.taken = 0
+        #: Those that looked for victims beside free instances that are kept for jobs ahead.
+        self.beside = 0
 
     @property
     def is_exhausted(self) -> bool:

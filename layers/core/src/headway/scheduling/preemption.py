@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.policy import Policy
-from headway.scheduling.allocation_index import AllocationIndex
+from headway.scheduling.capacity_state import CapacityState
 from headway.scheduling.equals.victims import gives_way, least_measure, takes_part
-from headway.scheduling.fair_share import Guarantees, are_in_one_pool, is_borrowed, within_guarantee
+from headway.scheduling.fair_share import are_in_one_pool, is_borrowed, within_guarantee
 from headway.scheduling.looks import Looks
 from headway.scheduling.lost_work.moment import MAX_MOMENTS, stop_together_ms, wait_ends_ms
 from headway.scheduling.ordering import capped_priority, returning_rank, running_priority, waiting_rank
@@ -185,26 +185,23 @@ class Preemption:
 
     Args:
         snapshot: the snapshot of the decision.
-        index: the attempts that hold instances; preempted ones are removed during the decision.
-        use: instances per pool that each team holds, kept up to date by the decision.
-        guarantees: which waiting jobs are covered by what their team is guaranteed.
+        capacity: the attempts that hold instances, what each team holds, and which waiting jobs are covered by what
+            their team is guaranteed; kept up to date by the decision.
         looks: the evaluations of the decision so far.
     """
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        index: AllocationIndex,
-        use: Mapping[str, Demand],
-        guarantees: Guarantees,
-        looks: Looks,
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, capacity: CapacityState, looks: Looks) -> None:
+        self._snapshot = snapshot
         self._looks = looks
         self._policy = snapshot.policy
         self._now_ms = snapshot.now_ms
-        self._index = index
-        self._use = use
-        self._guarantees = guarantees
+        self._index = capacity.allocations
+        self._use: Mapping[str, Demand] = capacity.use
+        self._guarantees = capacity.guarantees
+
+    def on(self, capacity: CapacityState) -> Preemption:
+        """The same for another capacity."""
+        return Preemption(self._snapshot, capacity, self._looks)
 
     def is_possible_for(self, job: WaitingJob) -> bool:
         """Whether any attempt could be stopped for the job, or anything unused released."""

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from headway import reasons
-from headway.model import Allocation, Demand, Snapshot, WaitingJob
+from headway.model import Allocation, Demand, WaitingJob
 from headway.plan import Wait
 from headway.reasons import Reason
-from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.backfill.claims import ReservedStart
-from headway.scheduling.backfill.reserved_starts import Combination, ReservedStarts
+from headway.scheduling.backfill.reserved_starts import Combination
+from headway.scheduling.placement.ground import Ground
+from headway.scheduling.placement.obstacles import (
+    AtTeamLimit,
+    BacksOff,
+    Behind,
+    Blocked,
+    Ineligible,
+    Lacking,
+    Obstacle,
+    OutlastsSize,
+    Paused,
+    Unlaunchable,
+    WaitsForBetter,
+    WouldDelay,
+)
 from headway.vectors import minus, overlap, positive
 
 Why = Callable[[], Reason]
@@ -21,26 +36,24 @@ class Explainer:
     """Collects the waits of one pass.
 
     Attributes:
+        enabled: whether it collects anything.
         waits: the waits, in rank order.
     """
 
-    def __init__(
-        self, snapshot: Snapshot, allocations: AllocationIndex, reserved_starts: ReservedStarts, *, enabled: bool
-    ) -> None:
+    def __init__(self, ground: Ground, *, enabled: bool) -> None:
         """Start without waits.
 
         Args:
-            snapshot: the state that is decided on.
-            allocations: the attempts that hold instances.
-            reserved_starts: the reserved starts of the pass.
+            ground: what the jobs of the pass are placed on.
             enabled: whether to collect anything.
         """
         self.waits: list[Wait] = []
-        self._policy = snapshot.policy
-        self._now_ms = snapshot.now_ms
-        self._allocations = allocations
-        self._reserved_starts = reserved_starts
-        self._enabled = enabled
+        self._policy = ground.policy
+        self._now_ms = ground.now_ms
+        self._ground = ground
+        self._allocations = ground.capacity.allocations
+        self._reserved_starts = ground.reserved_starts
+        self.enabled = enabled
         #: Reasons that all jobs share that wait for the same thing behind the same job.
         self._shared: dict[tuple[str, ...], Reason] = {}
         #: By job, the spot pools that it is not decided on, each with its spot placement score.
@@ -71,7 +84,7 @@ class Explainer:
                 is unlaunchable.
             ahead: the place of a job that others do not wait for; None if it has none.
         """
-        if not self._enabled:
+        if not self.enabled:
             return
         if in_line:
             ahead = self.ahead_of(job)
@@ -81,14 +94,75 @@ class Explainer:
         reason = self.with_passed_over(job, why())
         self.waits.append(Wait(job=job.name, reason=reason, ahead=ahead, start_by_ms=start_ms))
 
+    def explain(self, obstacle: Obstacle, start: ReservedStart | None = None, *, ahead: int | None = None) -> None:
+        """Record that a job continues to wait, and what for.
+
+        Args:
+            obstacle: what keeps it from its instances.
+            start: the start that is reserved for it, if there is one.
+            ahead: the place of a job that is tried after all others; None for other jobs.
+        """
+        in_line = ahead is None and not isinstance(obstacle, Ineligible)
+        if isinstance(obstacle, Ineligible):
+            ahead = None
+        if isinstance(obstacle, AtTeamLimit) or (isinstance(obstacle, WouldDelay) and obstacle.is_after_stops):
+            # It may start sooner, as others of its team end, or later, as what stops takes its time.
+            told = None
+        else:
+            told = start
+        self.add(obstacle.job, partial(self._reason, obstacle, start), told, in_line=in_line, ahead=ahead)
+
+    def _reason(self, obstacle: Obstacle, start: ReservedStart | None) -> Reason:
+        match obstacle:
+            case Ineligible():
+                return obstacle.why()
+            case Paused():
+                return reasons.paused(obstacle.pool, self._ground.snapshot.pauses[obstacle.pool], self._now_ms)
+            case Behind():
+                return self._behind(obstacle.pools)
+            case Unlaunchable():
+                return reasons.unlaunchable(obstacle.tried, obstacle.next_ms, self._now_ms)
+            case _:
+                return self._why_blocked(obstacle, start)
+
+    def _why_blocked(self, obstacle: Blocked, start: ReservedStart | None) -> Reason:
+        now_ms, job = self._now_ms, obstacle.job
+        match obstacle:
+            case BacksOff():
+                return reasons.backs_off(-(-(job.not_before_ms - now_ms) // 1000), job.held_by)
+            case AtTeamLimit():
+                return self._at_team_limit(job, obstacle.limits)
+            case Lacking():
+                return self._lacks(obstacle, start)
+            case OutlastsSize():
+                of_plan = bool(self._ground.snapshot.calendars[obstacle.claim.pool].about)
+                return reasons.outlasts_size(obstacle.claim.pool, obstacle.claim.change, now_ms, of_plan=of_plan)
+            case WouldDelay():
+                return self._would_delay(obstacle.head)
+            case WaitsForBetter():
+                start_ms = start.start_ms if start is not None else None
+                return reasons.waits_for_better(job, obstacle.instead_of, start_ms, obstacle.until_ms, now_ms)
+
+    def _lacks(self, obstacle: Lacking, start: ReservedStart | None) -> Reason:
+        job = obstacle.job
+        if start is None:
+            return self._behind(obstacle.combination)
+        for pool in obstacle.combination:
+            growth = self._ground.size_changes.growth(pool, job.demand[pool])
+            if growth is not None:
+                size = self._ground.snapshot.pools[pool]
+                return reasons.waits_for_growth(job, pool, growth, size, self._now_ms, start.start_ms)
+        return self._lacks_capacity(job, obstacle.lacking, start.start_ms)
+
     def passes_over(self, job: WaitingJob, scores: Sequence[tuple[str, int]]) -> None:
         """Note that alternatives of a job are passed over for their spot placement scores.
 
         Args:
             job: the job.
-            scores: their spot pools with low scores, each with its score.
+            scores: their spot pools with low scores, each with its score; empty for none.
         """
-        self._passed_over[job.name] = scores
+        if scores:
+            self._passed_over[job.name] = scores
 
     def with_passed_over(self, job: WaitingJob, reason: Reason) -> Reason:
         """The reason why a job waits or starts, with what was passed over.
@@ -99,7 +173,7 @@ class Explainer:
         """
         return reasons.passing_over(reason, self._passed_over.get(job.name, ()))
 
-    def behind(self, pools: Combination) -> Reason:
+    def _behind(self, pools: Combination) -> Reason:
         """The job waits behind the first blocked job of its combination of pools. There must be one."""
         reason = self._shared.get(pools)
         if reason is None:
@@ -108,7 +182,7 @@ class Explainer:
             reason = self._shared[pools] = reasons.waits_behind(head.job, pools, head.start_ms, self._now_ms)
         return reason
 
-    def would_delay(self, head: ReservedStart) -> Reason:
+    def _would_delay(self, head: ReservedStart) -> Reason:
         """The job fits, but would delay this reserved start."""
         key = ("delays", head.job.name)
         reason = self._shared.get(key)
@@ -116,7 +190,7 @@ class Explainer:
             reason = self._shared[key] = reasons.would_delay(head.job, head.start_ms, self._now_ms)
         return reason
 
-    def at_team_limit(self, job: WaitingJob, lacking: Demand) -> Reason:
+    def _at_team_limit(self, job: WaitingJob, lacking: Demand) -> Reason:
         """The job's team uses all that it may.
 
         Args:
@@ -126,7 +200,7 @@ class Explainer:
         holders = tuple(a for a in self._allocations.of(lacking) if a.team == job.team)
         return reasons.waits_for_limit(job, lacking, holders, self._now_ms, self._policy)
 
-    def lacks_capacity(self, job: WaitingJob, lacking: Demand, start_ms: int | None) -> Reason:
+    def _lacks_capacity(self, job: WaitingJob, lacking: Demand, start_ms: int | None) -> Reason:
         """The pools have too little for the job.
 
         Args:

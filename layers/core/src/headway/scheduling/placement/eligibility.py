@@ -1,0 +1,57 @@
+"""Why a job could not start even if all instances were free."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from headway import reasons
+from headway.model import WaitingJob
+from headway.scheduling.capacity_state import paused_pool
+from headway.scheduling.placement.ground import Ground
+from headway.scheduling.placement.obstacles import Ineligible, Paused
+from headway.vectors import shortfall
+
+
+def obstacle(job: WaitingJob, ground: Ground) -> Ineligible | Paused | None:
+    """What keeps a job on one alternative from its instances, whatever is free; None if nothing does.
+
+    Args:
+        job: the job.
+        ground: sizes, pauses and limits.
+    """
+    return never_fits(job, ground) or is_paused(job, ground)
+
+
+def is_paused(job: WaitingJob, ground: Ground) -> Paused | None:
+    """The obstacle, if a pool that a job demands is paused."""
+    pool = paused_pool(job, ground.snapshot)
+    return None if pool is None else Paused(job=job, pool=pool)
+
+
+def never_fits(job: WaitingJob, ground: Ground) -> Ineligible | None:
+    """The obstacle, if a job demands what does not exist, or more than there ever is, or than its team may use."""
+    pools = ground.snapshot.pools
+    for pool in sorted(job.demand):
+        if pool not in pools:
+            return Ineligible(job=job, why=partial(reasons.unknown_pool, pool, tuple(sorted(pools))))
+    largest = {pool: ground.size_changes.largest(pool) for pool in job.demand}
+    short = shortfall(job.demand, largest)
+    if short:
+        calendars = ground.snapshot.calendars
+        if all(pool in calendars and not calendars[pool].known for pool in short):
+            return Ineligible(job=job, why=partial(reasons.waits_for_plan, job, _on_plans(job, ground)))
+        return Ineligible(job=job, why=partial(reasons.exceeds_pool, job, largest, _on_plans(job, ground)))
+    if not ground.size_changes.has_room_for(job):
+        longest_ms = ground.size_changes.longest_ms(job)
+        return Ineligible(job=job, why=partial(reasons.exceeds_windows, job, longest_ms, _on_plans(job, ground)))
+    limit = ground.policy.team(job.team).limit
+    if any(count > limit.get(pool, count) for pool, count in job.demand.items()):
+        most = {pool: limit[pool] for pool in job.demand if pool in limit}
+        return Ineligible(job=job, why=partial(reasons.exceeds_limit, job, most))
+    return None
+
+
+def _on_plans(job: WaitingJob, ground: Ground) -> tuple[str, ...]:
+    """What is known of the training plans that give the pools of a job their sizes."""
+    calendars = ground.snapshot.calendars
+    return tuple(calendars[pool].about for pool in sorted(job.demand) if pool in calendars and calendars[pool].about)

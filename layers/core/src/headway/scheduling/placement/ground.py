@@ -1,0 +1,85 @@
+"""What jobs can be placed on at one moment of a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+
+from headway.model import Demand, Snapshot, WaitingJob
+from headway.scheduling.backfill.reserved_starts import Combination, PreemptibleFrom, ReservedStarts
+from headway.scheduling.backfill.size_changes import SizeChanges
+from headway.scheduling.capacity_state import CapacityState
+from headway.scheduling.looks import Looks
+from headway.scheduling.preemption import Preemption
+from headway.vectors import positive
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TakeOver:
+    """What a job takes that is reserved or being freed for jobs of lower rank: all of it, from each of these jobs."""
+
+    #: Jobs whose reservation it takes, in the order in which it takes them.
+    reservations: tuple[str, ...] = ()
+    #: Jobs for which instances are being freed that it counts on, the same way.
+    earmarks: tuple[WaitingJob, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.reservations or self.earmarks)
+
+
+NOTHING = TakeOver()
+
+
+class Ground:
+    """Capacity, attempts and claims at one moment of a decision.
+
+    Trying a placement reads it. Only :mod:`headway.scheduling.placement.commit` changes that of the decision.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.policy = policy = snapshot.policy
+        self.now_ms = snapshot.now_ms
+        self.looks = looks = Looks()
+        self.capacity = capacity = CapacityState(snapshot, looks)
+        self.preemption = Preemption(snapshot, capacity, looks)
+        self.size_changes = SizeChanges(snapshot, looks)
+        self.reserved_starts = ReservedStarts(capacity.allocations, policy, snapshot.now_ms, looks, self.size_changes)
+
+    def after(self, taken: TakeOver) -> Ground:
+        """This ground as it would be after a take-over."""
+        if not taken:
+            return self
+        other = copy(self)
+        other.capacity = self.capacity.after(taken.reservations, taken.earmarks)
+        other.preemption = self.preemption.on(other.capacity)
+        return other
+
+    def until_ms(self, job: WaitingJob) -> int | None:
+        """When a job has ended at the latest if it starts now, ms; None if nothing limits it."""
+        return None if job.limit_ms is None else self.now_ms + job.limit_ms
+
+    def start_terms(self, job: WaitingJob, need: Demand) -> tuple[Demand, Demand, PreemptibleFrom | None]:
+        """What a reserved start of a job depends on: its need, what is available now, and its possible victims."""
+        capacity = self.capacity
+        if self.policy.backfill:
+            # A pool that was shrunk below its use has to shrink first, even if the job needs no more of it.
+            need = {**dict.fromkeys(capacity.overcommitted(job), 0), **need}
+        available = {pool: capacity.spare[pool] + capacity.unclaimed.get(pool, 0) for pool in need}
+        return need, available, self.preemption.preemptible_from(job)
+
+    def would_start_ms(self, job: WaitingJob) -> int | None:
+        """When a job that nothing is promised to starts at the latest, ms, if a start is reserved for it.
+
+        None if that is not known, or none is reserved.
+        """
+        if self.reserved_starts.is_at_depth(combination(job.demand)):
+            return None
+        terms = self.start_terms(job, positive(self.capacity.charged(job)))
+        return self.reserved_starts.would_start_ms(job, *terms)
+
+
+def combination(demand: Demand | Sequence[str]) -> Combination:
+    """The pools, or limits of teams, of a demand."""
+    return tuple(demand) if len(demand) == 1 else tuple(sorted(demand))

@@ -1,0 +1,44 @@
+"""What one decision has come to so far."""
+
+from __future__ import annotations
+
+from headway.model import Snapshot, WaitingJob
+from headway.plan import DelayedPreemption, Plan, Preempt, Release, ReleaseWarm, Start, StopForSize
+from headway.scheduling.placement.explainer import Explainer
+from headway.scheduling.placement.ground import Ground
+from headway.scheduling.placement.memo import Memo
+from headway.scheduling.probes import Probes
+
+
+class PassState:
+    """The ground of a decision, and its plan as far as it is made.
+
+    :mod:`headway.scheduling.placement.commit` changes both together.
+
+    Attributes:
+        considered: jobs that were considered.
+        last: unlaunchable jobs that are tried on what all others leave, each with its place.
+    """
+
+    def __init__(self, snapshot: Snapshot, *, explain: bool) -> None:
+        self.snapshot = snapshot
+        self.ground = ground = Ground(snapshot)
+        self.memo = Memo(ground)
+        self.probes = Probes(snapshot)
+        self.explainer = Explainer(ground, enabled=explain)
+        self.releases: list[Release] = []
+        self.stops: list[StopForSize] = []
+        self.starts: list[Start] = []
+        self.preemptions: list[Preempt | ReleaseWarm] = []
+        self.delayed: list[DelayedPreemption] = []
+        self.considered = 0
+        self.last: list[tuple[WaitingJob, int]] = []
+
+    def plan(self) -> Plan:
+        """The decision."""
+        return Plan(
+            actions=(*self.releases, *self.stops, *self.starts, *self.preemptions),
+            waits=tuple(self.explainer.waits),
+            unseen=len(self.snapshot.waiting) - self.considered,
+            delayed=tuple(self.delayed),
+        )
