@@ -57,7 +57,6 @@ def decide(state: PassState) -> Plan:
                 commit.grant(found, state)
             elif found is not None:
                 # 5. It waits, and a start may be reserved for it.
-                state.memo.note(found)
                 state.explainer.explain(found, commit.reserve(found, state))
             window.pass_by(job)
         state.considered += 1
@@ -74,31 +73,32 @@ class _Window:
     """
 
     def __init__(self, state: PassState) -> None:
-        self._state = state
-        self._owed = set(state.ground.capacity.owners)
+        self._explains = state.explainer.enabled
+        self._memo, self._looks = state.memo, state.ground.looks
+        self._capacity, self._reserved_starts = state.ground.capacity, state.ground.reserved_starts
+        self._owed = set(self._capacity.owners)
         #: Jobs that may still be considered behind the first one with a reserved start.
         self._left = state.ground.policy.backfill_window
 
     def ends_before(self, job: WaitingJob) -> bool:
         """Whether neither this job nor any behind it is considered."""
-        if self._state.ground.reserved_starts:
+        if self._reserved_starts:
             self._left -= 1
         if self._owed:
             return False
-        return self._is_closed or (not self._state.explainer.enabled and self._state.memo.is_spent(job))
+        return self._is_closed() or (not self._explains and self._memo.is_spent(job))
 
     def leaves_out(self, job: WaitingJob) -> bool:
         """Whether this job is not considered, but one behind it."""
-        return self._is_closed and job.name not in self._owed
+        return self._is_closed() and job.name not in self._owed
 
     def pass_by(self, job: WaitingJob) -> None:
         """A job was considered: what was promised to it is taken, or kept for it."""
-        self._state.ground.capacity.mark_considered(job)
+        self._capacity.mark_considered(job)
         self._owed.discard(job.name)
 
-    @property
     def _is_closed(self) -> bool:
-        return self._left < 0 or self._state.ground.looks.is_exhausted
+        return self._left < 0 or self._looks.is_exhausted
 
 
 def _is_beside_queue(job: WaitingJob, state: PassState) -> bool:
@@ -128,7 +128,9 @@ def _find_on(job: WaitingJob, state: PassState) -> Placement | Obstacle:
     if found is not None:
         return found
     commit.count_promises(job, state)
-    return try_on(job, state.ground)
+    tried = try_on(job, state.ground)
+    state.memo.note(tried)
+    return tried
 
 
 def _find_on_alternatives(job: WaitingJob, state: PassState) -> Placement | Obstacle | None:
@@ -146,7 +148,9 @@ def _find_on_alternatives(job: WaitingJob, state: PassState) -> Placement | Obst
         return None
     hopeful = [each for each in eligible if state.memo.answer(each) is None]
     if hopeful:
-        return choose(hopeful, job.entry_time_ms + job.wait_at_most_ms, ground)
+        chosen = choose(hopeful, job.entry_time_ms + job.wait_at_most_ms, ground)
+        state.memo.note(chosen)
+        return chosen
     if eligible:
         return state.memo.answer(eligible[0])
     return eligibility.is_paused(among[0], ground) or _find_on(among[0], state)

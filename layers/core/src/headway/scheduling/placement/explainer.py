@@ -102,6 +102,8 @@ class Explainer:
             start: the start that is reserved for it, if there is one.
             ahead: the place of a job that is tried after all others; None for other jobs.
         """
+        if not self.enabled:
+            return
         in_line = ahead is None and not isinstance(obstacle, Ineligible)
         if isinstance(obstacle, Ineligible):
             ahead = None

@@ -189,6 +189,8 @@ class LaunchHistory:
     ) -> set[str]:
         """Return the attempts that SageMaker has accepted and gives no instances, of jobs that had none before either.
 
+        Those on spot instances are not among them: they wait for as long as their MaxWaitTimeInSeconds allows.
+
         Args:
             attempts: the attempts in the ledger.
             training_jobs: the training jobs of the queue.
@@ -197,7 +199,7 @@ class LaunchHistory:
         found = set()
         for each in training_jobs:
             launch = self._open.get(each.name)
-            if launch is None or each.name not in attempts or _got_instances(each):
+            if launch is None or each.name not in attempts or each.spot or _got_instances(each):
                 continue
             again = (launch.job, frozenset(launch.demand)) in self._failed
             if lacks_instances(each, now_s) or (again and each.secondary == "Pending"):

@@ -10,7 +10,7 @@ from typing import Any
 from headway.model import Demand, Snapshot
 from headway.pool_names import SPOT_SUFFIX, on_demand_pool
 from headway.scheduling.scheduler import schedule
-from headway.vectors import total
+from headway.vectors import shortfall, total
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
@@ -142,10 +142,13 @@ class Liveness:
         own = filter(is_own, self._fleet.jobs(now=now_s))
         without_instances = self.launches.without_instances(self._ledger("attempt#"), own, now_s)
         could_start = unrefused.starts(unrefused.without(snapshot, refused, without_instances))
+        free = self._free(now_s)
         if Promise.STARTS in self.checked:
-            self._starts.check(could_start, now_s)
+            # Of those that SageMaker has no instances for, another one would only wait in place of the one that does.
+            served = (name for name, demand in could_start.items() if not shortfall(demand, {**demand, **free}))
+            self._starts.check([*served], now_s)
         if Promise.IDLE in self.checked:
-            idle.note(could_start.values(), self._free(now_s), snapshot.pools, self.launches.all_failed, now_s)
+            idle.note(could_start.values(), free, snapshot.pools, self.launches.all_failed, now_s)
         if Promise.BACK_OFFS in self.checked:
             check_backoffs(
                 self._ledger("pool#"), self._unlaunched(could_start, now_s), self._outage_s, self._calm_s, now_s
