@@ -185,3 +185,8 @@ def reason_of(plan: Plan, name: str) -> str:
 def code_of(plan: Plan, name: str) -> str:
     """The code of a waiting job's reason."""
     return next(hold.reason.code for hold in plan.waits if hold.job == name)
+
+
+def started_on(plan: Plan) -> dict[str, dict[str, int]]:
+    """What the jobs demand that start, by name."""
+    return {action.job: dict(action.demand) for action in plan.actions if isinstance(action, Start)}

@@ -8,6 +8,7 @@ import pytest
 
 from headway.model import UNMANAGED_TEAM, Allocation
 from headway.policy import Policy, Team
+from headway.protected import Protected
 from headway.reasons import MAX_MESSAGE_CHARS, Reason, ReasonCode, outside, waits_for_capacity, waits_in_line
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway.scheduling.scheduler import schedule
@@ -35,7 +36,9 @@ def test_the_jobs_ahead_are_counted_in_a_sentence(ahead: int, *, at_least: bool,
 
 def test_a_sentence_names_three_of_many_holders() -> None:
     holders = tuple(held(f"h{i}", 9) for i in range(5))
-    reason = waits_for_capacity(job("a", 1, count=5), {P5: 5}, holders, None, NOW_MS, Policy())
+    reason = waits_for_capacity(
+        job("a", 1, count=5), {P5: 5}, holders, lambda _: Protected.NOT_LOWER, None, NOW_MS, Policy()
+    )
     assert reason.jobs == ("h0", "h1", "h2")
     assert reason.message.endswith("and 2 more")
 
@@ -48,7 +51,7 @@ def past(name: str, count: int = 1, **more: object) -> Allocation:
 
 def test_unmanaged_holders_are_named_with_their_instances_and_not_as_jobs() -> None:
     holders = (past("x", 2, ends_in_s=60), held("a", 1))
-    reason = waits_for_capacity(job("b", 1, count=4), {P5: 3}, holders, None, NOW_MS, Policy())
+    reason = waits_for_capacity(job("b", 1, count=4), {P5: 3}, holders, lambda _: None, None, NOW_MS, Policy())
     assert reason.jobs == ("a",)
     assert "jobs `x` (outside the queue, until 00:17 UTC at the latest) and `a` (priority 1, " in reason.message
     assert reason.message.endswith(

@@ -17,6 +17,7 @@ from headway.reasons import ReasonCode
 from headway.scheduling.alternatives import choices, chosen
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.placement.ground import Ground
+from headway.scheduling.placement.memo import Memo
 from headway.scheduling.placement.obstacles import Lacking
 from headway.scheduling.placement.preferences import choose
 from headway.scheduling.scheduler import schedule
@@ -31,6 +32,7 @@ from tests.core.builders import (
     reason_of,
     reserved,
     snapshot,
+    started_on,
     starts,
     starts_warm,
     warm,
@@ -49,10 +51,6 @@ def either(
     alternatives = tuple(Alternative(demand={pool: count}, limit_ms=3_600_000) for pool, count in others)
     plain = job(name, priority, entered=NOW_MS, pool=first[0], count=first[1], limit_s=3600, **more)
     return replace(plain, alternatives=alternatives, wait_at_most_ms=wait_s * 1000)
-
-
-def started_on(plan: Plan) -> dict[str, dict[str, int]]:
-    return {action.job: dict(action.demand) for action in plan.actions if isinstance(action, Start)}
 
 
 def taken(pool: str, name: str = "x", priority: int = 9, **more: Any) -> Any:
@@ -310,7 +308,8 @@ def test_the_job_on_each_alternative_keeps_its_place() -> None:
 def test_without_a_known_start_it_is_decided_on_its_first_preference() -> None:
     full = (taken(pool, pool, count=count) for pool, count in POOLS.items())
     among = choices(either(preempts=False))
-    found = choose(among, 0, Ground(snapshot(*full, pools=POOLS)))
+    ground = Ground(snapshot(*full, pools=POOLS))
+    found = choose(among, 0, ground, Memo(ground))
     assert isinstance(found, Lacking)
     assert found.job is among[0]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from headway.model import Pause, Snapshot, WaitingJob
+from headway.model import STOP_MS, Pause, Snapshot, WaitingJob
 from headway.plan import Plan
 from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
@@ -350,7 +350,7 @@ def test_a_job_may_count_on_instances_that_are_being_freed_for_no_job() -> None:
     assert preemptions(plan) == [("x", "preempts")]
     assert told(plan)[2] == ("last", ReasonCode.WOULD_DELAY, None)
     assert told(schedule(snapshot(held("x", stopping=True), later(job("late"), 1), size=1))) == [
-        ("late", ReasonCode.BACKS_OFF, 1)
+        ("late", ReasonCode.BACKS_OFF, STOP_MS)
     ]
 
 

@@ -136,7 +136,7 @@ def test_a_blocked_job_names_the_holders_of_its_instances_and_its_latest_start()
     )
     assert reason_of(plan, "b") == (
         "could still run when `head` (priority 9), ahead of it, can start (01:16 UTC); "
-        "a job that is limited to 3600 s in all could start now; 1 job ahead"
+        "with a MaxRuntimeInSeconds of at most 3600 it could start now; 1 job ahead"
     )
     assert reason_of(plan, "c") == (
         "waits for ml.p5.48xlarge behind `head` (priority 9), which can start by 01:16 UTC; 2 jobs ahead"

@@ -80,7 +80,8 @@ def _warm_last(allocation: Any, now_ms: int, policy: Any) -> Any:
 
 
 def _never_known(job: Any, need: Any, *_: Any) -> Any:
-    return claims.ReservedStart(job=job, start_ms=None, end_ms=None, need=need, slack=dict.fromkeys(need, 0))
+    start = claims.ReservedStart(job=job, start_ms=None, end_ms=None, need=need, slack=dict.fromkeys(need, 0))
+    return claims.FoundStart(start=start)
 
 
 MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrategy[Any]]] = {

@@ -86,6 +86,7 @@ from headway.reasons.reuse import (
     waits_for_twin,
 )
 from headway.reasons.waiting import (
+    ProtectedFrom,
     backs_off,
     clock_time,
     exceeds_limit,
@@ -111,6 +112,7 @@ from headway.reasons.waiting import (
 
 __all__ = [
     "MAX_MESSAGE_CHARS",
+    "ProtectedFrom",
     "Reason",
     "ReasonCode",
     "adopted",

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from headway.model import Allocation, Demand, Pause, SizeChange, WaitingJob
 from headway.policy import Policy
+from headway.protected import Protected
 from headway.reasons.codes import Reason, ReasonCode
 from headway.refusals import Cause, is_unlaunchable
 from headway.vectors import describe, total
 
 _MAX_NAMED_JOBS = 3
+
+ProtectedFrom = Callable[[Allocation], Protected | None]
+"""Why an attempt is not stopped for the waiting job that a reason is of; None if it may be."""
 
 
 def starts_now(demand: Demand, *, one_of: bool = False, warm: str = "") -> Reason:
@@ -33,6 +37,7 @@ def waits_for_capacity(
     job: WaitingJob,
     lacking: Demand,
     holders: tuple[Allocation, ...],
+    protected: ProtectedFrom,
     start_by_ms: int | None,
     now_ms: int,
     policy: Policy,
@@ -43,6 +48,7 @@ def waits_for_capacity(
         job: the job.
         lacking: the missing instances per pool.
         holders: the attempts that hold these pools.
+        protected: why one of them is not stopped for it.
         start_by_ms: its reserved start, ms; None if unknown.
         now_ms: the current time, ms.
         policy: the policy.
@@ -50,7 +56,9 @@ def waits_for_capacity(
     needs = " and ".join(f"{count} of {job.demand[pool]} {pool}" for pool, count in sorted(lacking.items()))
     first = _first_to_end(holders)
     message = f"waits for {needs}"
-    message += f": {_held_by(job, first, holders, now_ms, policy)}" if first else ", which the jobs ahead of it get"
+    message += (
+        f": {_held_by(job, first, holders, protected, now_ms, policy)}" if first else ", which the jobs ahead of it get"
+    )
     beside = total(each.demand for each in holders if each.outside)
     if beside:
         held = describe({pool: count for pool, count in beside.items() if pool in lacking})
@@ -61,7 +69,12 @@ def waits_for_capacity(
 
 
 def waits_for_limit(
-    job: WaitingJob, lacking: Demand, holders: tuple[Allocation, ...], now_ms: int, policy: Policy
+    job: WaitingJob,
+    lacking: Demand,
+    holders: tuple[Allocation, ...],
+    protected: ProtectedFrom,
+    now_ms: int,
+    policy: Policy,
 ) -> Reason:
     """The job's team uses all that it may. ``lacking`` is per pool.
 
@@ -69,6 +82,7 @@ def waits_for_limit(
         job: the job.
         lacking: what the limit lacks, per pool.
         holders: the team's attempts on these pools.
+        protected: why one of them is not stopped for it.
         now_ms: the current time, ms.
         policy: the policy.
     """
@@ -77,7 +91,9 @@ def waits_for_limit(
     first = _first_to_end(holders)
     message = f"waits for {describe(lacking)} within the limit of team `{job.team}`, which may use {most}"
     message += (
-        f": {_held_by(job, first, holders, now_ms, policy)}" if first else ", which jobs of the team ahead of it get"
+        f": {_held_by(job, first, holders, protected, now_ms, policy)}"
+        if first
+        else ", which jobs of the team ahead of it get"
     )
     return Reason(code=ReasonCode.WAITS_FOR_LIMIT, message=message, jobs=_named(first))
 
@@ -108,24 +124,26 @@ def _head(job: WaitingJob, now_ms: int) -> str:
     return f"`{job.name}` (priority {job.priority}{again})"
 
 
-def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int) -> Reason:
+def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int, shorter_s: int | None = None) -> Reason:
     """The job fits now, but a job ahead of it would have to wait for it.
 
     Args:
         head: the job ahead.
         start_by_ms: the reserved start of that job, ms; None if unknown.
         now_ms: the current time, ms.
+        shorter_s: the longest run time with which the job would start now, s; None if it would with none.
     """
     name = _head(head, now_ms)
     if start_by_ms is None:
         message = f"waits behind {name}, which waits for jobs without a time limit, so what it needs is kept for it"
     else:
-        most_s = (start_by_ms - now_ms) // 1000
-        message = (
-            f"could still run when {name}, ahead of it, can start ({clock_time(start_by_ms, now_ms)}); "
-            f"a job that is limited to {most_s} s in all could start now"
-        )
+        message = f"could still run when {name}, ahead of it, can start ({clock_time(start_by_ms, now_ms)})"
+    message += _shorter(shorter_s)
     return Reason(code=ReasonCode.WOULD_DELAY, message=message, jobs=(head.name,))
+
+
+def _shorter(shorter_s: int | None) -> str:
+    return f"; with a MaxRuntimeInSeconds of at most {shorter_s} it could start now" if shorter_s is not None else ""
 
 
 def waits_for_better(
@@ -330,7 +348,9 @@ _STOPPABLE = "one that writes checkpoints (CheckpointConfig) or has the tag head
 """A job that starts in a training plan although it may still run when its instances go."""
 
 
-def outlasts_size(pool: str, change: SizeChange, now_ms: int, *, of_plan: bool = False) -> Reason:
+def outlasts_size(
+    pool: str, change: SizeChange, now_ms: int, *, of_plan: bool = False, shorter_s: int | None = None
+) -> Reason:
     """The job would still run when a pool becomes too small for it.
 
     Args:
@@ -338,14 +358,14 @@ def outlasts_size(pool: str, change: SizeChange, now_ms: int, *, of_plan: bool =
         change: its change of size.
         now_ms: the current time, ms.
         of_plan: whether a training plan gives the pool its sizes.
+        shorter_s: the longest run time with which the job would start now, s; None if it would with none.
     """
-    most_s = (change.at_ms - now_ms) // 1000
-    other = f", and so could {_STOPPABLE}" if of_plan else ""
+    other = f"; {_STOPPABLE} may run into that" if of_plan else ""
     return Reason(
         code=ReasonCode.WAITS_FOR_SIZE,
         message=(
             f"would still run when the pool {pool} has only {_instances(change.size)} "
-            f"({clock_time(change.at_ms, now_ms)}); a job that is limited to {most_s} s in all could start now{other}"
+            f"({clock_time(change.at_ms, now_ms)}){_shorter(shorter_s)}{other}"
         ),
     )
 
@@ -433,23 +453,30 @@ def _first_to_end(holders: tuple[Allocation, ...]) -> list[Allocation]:
 
 
 def _held_by(
-    job: WaitingJob, first: Sequence[Allocation], holders: Sequence[Allocation], now_ms: int, policy: Policy
+    job: WaitingJob,
+    first: Sequence[Allocation],
+    holders: Sequence[Allocation],
+    protected: ProtectedFrom,
+    now_ms: int,
+    policy: Policy,
 ) -> str:
-    told = [f"{_name(each)} ({_terms(job, each, now_ms, policy)})" for each in first]
+    told = [f"{_name(each)} ({_terms(each, protected, now_ms, policy)})" for each in first]
     rest = len(holders) - len(told)
     text = ("job " if len(holders) == 1 else "jobs ") + " and ".join(told) + (f" and {rest} more" if rest else "")
-    lower = (each for each in holders if each.priority < job.priority and not each.is_unused)
-    if not any(_protection(each, now_ms, policy) is None for each in lower):
+    may_stop = (each for each in holders if not each.stopping and not each.is_unused and protected(each) is None)
+    victim = next(may_stop, None)
+    if victim is None:
         return text
     if not job.preempts:
         why = "for this alternative" if job.on_alternative else "while SageMaker gives no clear answers to launches"
         return f"{text}; none of them is stopped {why}"
     if job.one_of:
         return f"{text}; jobs of lower priority are stopped for it in one of its pools at most, as it runs in one"
-    return f"{text}; stopping those of lower priority would not free enough"
+    those = "those of lower priority" if victim.priority < job.priority else "those that give way to it"
+    return f"{text}; stopping {those} would not free enough"
 
 
-def _terms(job: WaitingJob, holder: Allocation, now_ms: int, policy: Policy) -> str:
+def _terms(holder: Allocation, protected: ProtectedFrom, now_ms: int, policy: Policy) -> str:
     """On what terms an attempt holds its instances."""
     if holder.warm:
         return "being released" if holder.stopping else f"until {clock_time(max(now_ms, _end_ms(holder)), now_ms)}"
@@ -462,28 +489,26 @@ def _terms(job: WaitingJob, holder: Allocation, now_ms: int, policy: Policy) -> 
         until = "without a time limit"
     else:
         until = f"until {clock_time(max(now_ms, holder.since_ms + holder.limit_ms), now_ms)} at the latest"
-    protection = _protection(holder, now_ms, policy) if holder.priority < job.priority else None
-    return ", ".join(part for part in (rank, until, protection) if part)
+    return ", ".join(part for part in (rank, until, _protection(holder, protected(holder), now_ms, policy)) if part)
 
 
-def _protection(holder: Allocation, now_ms: int, policy: Policy) -> str | None:
-    """Why an attempt of lower priority is no victim all the same."""
-    if not policy.preemption:
-        return "preemption is off"
-    if not holder.preemptible:
-        return "not preemptible"
-    capped_until_ms = holder.capped_until_ms(policy.max_preemptions)
-    if capped_until_ms is None:
-        return f"preempted {holder.preemptions} times already"
-    if capped_until_ms > now_ms:
-        again = clock_time(capped_until_ms, now_ms)
-        return f"preempted {holder.preemptions} times already, and not again before {again}"
-    safe_until_ms = holder.since_ms + policy.min_run_time_ms
-    if safe_until_ms > now_ms:
-        return f"within its minimum run time until {clock_time(safe_until_ms, now_ms)}"
-    if holder.ends_as_soon(now_ms):
-        return "ends no later than a stop would end it"
-    return None
+def _protection(holder: Allocation, why: Protected | None, now_ms: int, policy: Policy) -> str:
+    """Why an attempt of lower priority is no victim all the same; empty if that is not so."""
+    match why:
+        case None | Protected.NOT_LOWER:
+            return ""
+        case Protected.CAPPED:
+            until_ms = holder.capped_until_ms(policy.max_preemptions)
+            again = "" if until_ms is None else f", and not again before {clock_time(until_ms, now_ms)}"
+            return f"preempted {holder.preemptions} times already{again}"
+        case Protected.MIN_RUN_TIME:
+            return f"within its minimum run time until {clock_time(holder.since_ms + policy.min_run_time_ms, now_ms)}"
+        case Protected.WOULD_RANK_BEFORE:
+            return "would come before this job again"
+        case Protected.GUARANTEED:
+            return f"within what team `{holder.team}` is guaranteed"
+        case _:
+            return str(why)
 
 
 def _named(allocations: Sequence[Allocation]) -> tuple[str, ...]:

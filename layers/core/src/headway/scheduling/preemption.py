@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.policy import Policy
+from headway.protected import Protected
 from headway.scheduling.capacity_state import CapacityState
 from headway.scheduling.equals.victims import gives_way, least_measure, takes_part
 from headway.scheduling.fair_share import are_in_one_pool, is_borrowed, within_guarantee
@@ -15,6 +16,26 @@ from headway.scheduling.ordering import capped_priority, returning_rank, running
 from headway.vectors import minus, plus, shortfall, total
 
 
+def protection(allocation: Allocation, policy: Policy) -> tuple[int | None, Protected | None]:
+    """Until when an attempt may be stopped for no other job, ms, and why; None for ever, 0 and None if it may be now.
+
+    Args:
+        allocation: the attempt.
+        policy: the policy.
+    """
+    if allocation.is_unused:
+        return 0, None
+    if not policy.preemption:
+        return None, Protected.PREEMPTION_IS_OFF
+    if not allocation.preemptible:
+        return None, Protected.NOT_PREEMPTIBLE
+    until_ms = allocation.capped_until_ms(policy.max_preemptions)
+    if until_ms is None:
+        return None, Protected.CAPPED
+    runs_until_ms = allocation.since_ms + policy.min_run_time_ms if policy.min_run_time_ms else 0
+    return (runs_until_ms, Protected.MIN_RUN_TIME) if runs_until_ms > until_ms else (until_ms, Protected.CAPPED)
+
+
 def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
     """The time from which the attempt may be preempted, ms; None for never.
 
@@ -22,12 +43,7 @@ def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
         allocation: the attempt.
         policy: the policy.
     """
-    if allocation.is_unused:
-        return 0
-    until_ms = allocation.capped_until_ms(policy.max_preemptions)
-    if not policy.preemption or not allocation.preemptible or until_ms is None:
-        return None
-    return max(until_ms, allocation.since_ms + policy.min_run_time_ms) if policy.min_run_time_ms else until_ms
+    return protection(allocation, policy)[0]
 
 
 def is_preemptible(allocation: Allocation, now_ms: int, policy: Policy) -> bool:
@@ -38,8 +54,21 @@ def is_preemptible(allocation: Allocation, now_ms: int, policy: Policy) -> bool:
         now_ms: the current time, ms.
         policy: the policy.
     """
-    from_ms = protected_until_ms(allocation, policy)
-    return from_ms is not None and from_ms <= now_ms and not allocation.ends_as_soon(now_ms)
+    return protected_now(allocation, now_ms, policy) is None
+
+
+def protected_now(allocation: Allocation, now_ms: int, policy: Policy) -> Protected | None:
+    """Why the attempt may be stopped for no other job now; None if it may.
+
+    Args:
+        allocation: the attempt.
+        now_ms: the current time, ms.
+        policy: the policy.
+    """
+    until_ms, why = protection(allocation, policy)
+    if until_ms is None or until_ms > now_ms:
+        return why
+    return Protected.ENDS_AS_SOON if allocation.ends_as_soon(now_ms) else None
 
 
 def outranks(
@@ -52,6 +81,22 @@ def outranks(
     reclaims: bool,
 ) -> bool:
     """Whether the attempt may be stopped for this job, as far as priorities and teams go.
+
+    See :func:`not_outranked`.
+    """
+    return not_outranked(job, allocation, use, now_ms, policy, reclaims=reclaims) is None
+
+
+def not_outranked(
+    job: WaitingJob,
+    allocation: Allocation,
+    use: Mapping[str, Demand],
+    now_ms: int,
+    policy: Policy,
+    *,
+    reclaims: bool,
+) -> Protected | None:
+    """Why the attempt is not stopped for this job, as far as priorities and teams go; None if it may be.
 
     Within a team, and where there are no teams, only attempts of strictly lower priority. An attempt of another team
     only if that team keeps its guarantee; then for a job of strictly higher priority, or for any job that
@@ -68,15 +113,19 @@ def outranks(
         reclaims: whether the job's team is within its guarantee with this job.
     """
     if allocation.is_unused:
-        return True
-    lower = running_priority(allocation, policy) < capped_priority(job.priority, job.team, policy)
-    if lower and policy.ageing is not None:
-        lower = not _would_requeue_ahead(allocation, job, now_ms, policy)
+        return None
+    why: Protected | None = None
+    if running_priority(allocation, policy) >= capped_priority(job.priority, job.team, policy):
+        why = Protected.NOT_LOWER
+    elif policy.ageing is not None and _would_requeue_ahead(allocation, job, now_ms, policy):
+        why = Protected.WOULD_RANK_BEFORE
     if allocation.team == job.team:
-        return lower
+        return why
+    if why is not None and not reclaims:
+        return why
     guaranteed = policy.team(allocation.team).guaranteed
     borrowed = is_borrowed(use.get(allocation.team, {}), allocation, guaranteed)
-    return (lower or reclaims) and borrowed
+    return None if borrowed else Protected.GUARANTEED
 
 
 def _would_requeue_ahead(allocation: Allocation, job: WaitingJob, now_ms: int, policy: Policy) -> bool:
@@ -293,6 +342,26 @@ class Preemption:
             if not ahead:
                 return victims
             spared |= ahead
+
+    def protected_from(self, job: WaitingJob, allocation: Allocation) -> Protected | None:
+        """Why an attempt is not stopped for a job now; None if it may be one of its victims.
+
+        Args:
+            job: the waiting job.
+            allocation: an attempt that is not stopping.
+        """
+        if allocation.is_unused:
+            return None
+        policy, now_ms = self._policy, self._now_ms
+        by_rank = not_outranked(job, allocation, self._use, now_ms, policy, reclaims=self.reclaims(job))
+        if by_rank is not None and yields_to_equal(allocation, job, now_ms, policy):
+            by_rank = None
+        if by_rank is Protected.NOT_LOWER:
+            return by_rank
+        why = protected_now(allocation, now_ms, policy) or by_rank
+        if why is None and self._ahead_again(job, [allocation]):
+            return Protected.WOULD_RANK_BEFORE
+        return why
 
     def _waits_until_ms(self, job: WaitingJob, at_ms: int) -> int | None:
         """Until when a preemption for a job may wait for a checkpoint, ms; None if it may not wait any more."""

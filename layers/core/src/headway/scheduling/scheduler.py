@@ -57,7 +57,7 @@ def decide(state: PassState) -> Plan:
                 commit.grant(found, state)
             elif found is not None:
                 # 5. It waits, and a start may be reserved for it.
-                state.explainer.explain(found, commit.reserve(found, state))
+                commit.keep_waiting(found, state)
             window.pass_by(job)
         state.considered += 1
     # 6. On what nobody else can use, jobs are tried that SageMaker did not launch the last times.
@@ -146,11 +146,8 @@ def _find_on_alternatives(job: WaitingJob, state: PassState) -> Placement | Obst
     starts = barred and any(start_now(want_of(each, ground), ground) for each in eligible)
     if barred and not starts and unlaunchable.start_any(barred, state):
         return None
-    hopeful = [each for each in eligible if state.memo.answer(each) is None]
-    if hopeful:
-        chosen = choose(hopeful, job.entry_time_ms + job.wait_at_most_ms, ground)
-        state.memo.note(chosen)
-        return chosen
-    if eligible:
-        return state.memo.answer(eligible[0])
-    return eligibility.is_paused(among[0], ground) or _find_on(among[0], state)
+    if not eligible:
+        return eligibility.obstacle(among[0], ground)
+    chosen = choose(eligible, job.entry_time_ms + job.wait_at_most_ms, ground, state.memo)
+    state.memo.note(chosen)
+    return chosen

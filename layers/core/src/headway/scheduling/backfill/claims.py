@@ -64,8 +64,27 @@ class ReservedStart(Claim):
     """
 
     job: WaitingJob
+    #: Its place among the reserved starts.
+    number: int = 0
+    #: When it is said to start at the latest, ms: what is being freed is not free yet.
+    told_ms: int | None = None
     #: The part of its need that preemption has to free when it starts.
     lacking: Demand = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundStart:
+    """A start that could be reserved. Nothing is changed by finding it."""
+
+    start: ReservedStart
+    #: The claims that it may run into, whose slack it shares once it is reserved.
+    beside: tuple[Claim, ...] = ()
+
+    def share_slack(self) -> None:
+        """The start is reserved: it takes its part of the slack of those."""
+        for claim in self.beside:
+            if self.start.start_ms is not None:
+                claim.share(self.start.need, self.start.start_ms, self.start.end_ms)
 
 
 CapacityChange = tuple[int, Demand, int]
@@ -90,7 +109,7 @@ def reserve_start(
     not_before_ms: int,
     preemptible: Sequence[CapacityChange] = (),
     freed: Collection[str] = (),
-) -> ReservedStart:
+) -> FoundStart:
     """The earliest start at which the job has all it needs and delays no other reserved start.
 
     A preemptor waits for its victims to stop, so its limit does not prove when it ends.
@@ -100,8 +119,7 @@ def reserve_start(
         need: its need beyond its reservation and the instances being freed for it.
         available: instances without a claim now.
         changes: instances freed by the limits of running attempts, in any order.
-        others: claims on some of the same: starts reserved for jobs of higher rank, and changes of sizes. Their slack
-            is shared with this job.
+        others: claims on some of the same: starts reserved for jobs of higher rank, and changes of sizes.
         not_before_ms: the earliest moment.
         preemptible: instances of attempts that the job may preempt (+1), until they end or may no longer be preempted
             (-1), in any order.
@@ -133,15 +151,14 @@ def reserve_start(
             # Starts at this moment have already been subtracted.
             later = [other for other in others if other.start_ms is not None and other.start_ms > at_ms]
             if not any(other.is_delayed_by(need, at_ms, end_ms) for other in later):
-                for other in (*later, *closed):
-                    other.share(need, at_ms, end_ms)
                 # If one pool is taken, nothing is preempted in the others.
                 also = {pool: 0 if job.one_of and pool not in lacking else by_preemption[pool] for pool in need}
                 slack = {pool: have[pool] + also[pool] - count for pool, count in need.items()}
-                return ReservedStart(job=job, start_ms=at_ms, end_ms=end_ms, need=need, slack=slack, lacking=lacking)
+                start = ReservedStart(job=job, start_ms=at_ms, end_ms=end_ms, need=need, slack=slack, lacking=lacking)
+                return FoundStart(start=start, beside=(*later, *closed))
         if i == len(events):
             break
         at_ms = events[i][0]
     # Its instances may be freed at any moment or never, so the instances that it lacks are kept for it from now on.
     slack = {pool: max(0, available.get(pool, 0) - count) for pool, count in need.items()}
-    return ReservedStart(job=job, start_ms=None, end_ms=None, need=need, slack=slack)
+    return FoundStart(start=ReservedStart(job=job, start_ms=None, end_ms=None, need=need, slack=slack))

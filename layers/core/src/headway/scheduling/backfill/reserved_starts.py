@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from headway.model import STOP_MS, Allocation, Demand, WaitingJob
 from headway.policy import Policy
 from headway.scheduling.allocation_index import AllocationIndex
-from headway.scheduling.backfill.claims import CapacityChange, Claim, ReservedStart, reserve_start
+from headway.scheduling.backfill.claims import CapacityChange, Claim, FoundStart, ReservedStart, reserve_start
 from headway.scheduling.backfill.size_changes import SizeChanges
 from headway.scheduling.looks import Looks
 from headway.vectors import overlap, positive, total
@@ -63,13 +62,30 @@ class ReservedStarts:
             need: instances per pool.
             until_ms: the end of the use, ms; None for an unknown end.
         """
+        first: ReservedStart | None = None
         for pool in need:
             starts = self._by_pool.get(pool, ())
             self._looks.taken += len(starts)
             for head in starts:
+                if first is not None and head.number >= first.number:
+                    break
                 if head.is_delayed_by(need, self._now_ms, until_ms):
-                    return head
-        return None
+                    first = head
+                    break
+        return first
+
+    def room_until_ms(self, need: Demand, until_ms: int | None) -> int | None:
+        """Until when ``need`` can be taken from now without delaying a reserved start, ms; None if for no known time.
+
+        Args:
+            need: instances per pool, which delay one if they are taken until then.
+            until_ms: the end of that use, ms; None for an unknown end.
+        """
+        starts = {head.number: head for pool in need for head in self._by_pool.get(pool, ())}
+        self._looks.taken += len(starts)
+        ends = [head.start_ms for head in starts.values() if head.is_delayed_by(need, self._now_ms, until_ms)]
+        known = [end_ms for end_ms in ends if end_ms is not None]
+        return min(known) if known and len(known) == len(ends) else None
 
     def room(self, need: Demand) -> Demand:
         """The part of ``need`` that can be taken from now for ever without delaying a reserved start, per pool.
@@ -119,11 +135,15 @@ class ReservedStarts:
             otherwise: the part of the need that is kept for it if its start is unknown.
             freed: pools in which instances have been freed for it.
         """
-        start = self._find(job, need, available, preemptible_from_ms, otherwise, freed)
-        if start is None:
+        found = self._find(job, need, available, preemptible_from_ms, otherwise, freed)
+        if found is not None:
+            found.share_slack()
+            start = found.start
+        else:
             # No job passes: its pools are closed, except for reservations.
             slack = dict.fromkeys(combination, 0)
             start = ReservedStart(job=job, start_ms=None, end_ms=None, need=otherwise, slack=slack)
+        start.number = len(self._starts)
         self._starts.append(start)
         for pool in start.slack:
             self._by_pool.setdefault(pool, []).append(start)
@@ -141,8 +161,8 @@ class ReservedStarts:
             available: instances without a claim now.
             preemptible_from_ms: when an attempt may be preempted for it; None if it cannot preempt.
         """
-        start = self._find(job, need, available, preemptible_from_ms, need, (), on_trial=True)
-        return start.start_ms if start is not None else None
+        found = self._find(job, need, available, preemptible_from_ms, need, ())
+        return found.start.start_ms if found is not None else None
 
     def _find(
         self,
@@ -152,10 +172,8 @@ class ReservedStarts:
         preemptible_from_ms: PreemptibleFrom | None,
         otherwise: Demand,
         freed: Collection[str],
-        *,
-        on_trial: bool = False,
-    ) -> ReservedStart | None:
-        """The earliest start beside the reserved ones, which share slack unless on trial; None without backfill."""
+    ) -> FoundStart | None:
+        """The earliest start beside the reserved ones; None without backfill."""
         if not self._backfill:
             return None
         not_before_ms = max(self._now_ms, job.not_before_ms)
@@ -163,14 +181,12 @@ class ReservedStarts:
         preemptible = [] if preemptible_from_ms is None else [*self._preemptible(need, preemptible_from_ms)]
         heads = [head for head in self._starts if not head.slack.keys().isdisjoint(need)]
         others: list[Claim] = [*heads, *self._size_changes.of(need, stops_for_size=job.stops_for_size)]
-        if on_trial:
-            others = [replace(each, slack=dict(each.slack)) for each in others]
         # At worst each start of another job is compared at each time at which instances are freed.
         self._looks.taken += len(self._starts) + (len(changes) + len(preemptible)) * (1 + len(others)) // 4
-        start = reserve_start(job, need, available, changes, others, not_before_ms, preemptible, freed)
-        if start.start_ms is None and otherwise != need:
-            start = reserve_start(job, otherwise, available, changes, others, not_before_ms, preemptible, freed)
-        return start
+        found = reserve_start(job, need, available, changes, others, not_before_ms, preemptible, freed)
+        if found.start.start_ms is None and otherwise != need:
+            found = reserve_start(job, otherwise, available, changes, others, not_before_ms, preemptible, freed)
+        return found
 
     def _live(self, pools: Iterable[str]) -> Iterator[Allocation]:
         holding = self._index.of(tuple(pools))

@@ -16,6 +16,7 @@ from headway.scheduling.lost_work.checkpoints import last_seen_ms, last_written_
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.placement.eligibility import never_fits
 from headway.scheduling.placement.ground import TakeOver
+from headway.scheduling.placement.hints import shorter_limit_ms
 from headway.scheduling.placement.obstacles import Blocked, Obstacle
 from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.placement.placements import AfterStops, AfterWarmPools, Placement, StartNow
@@ -75,6 +76,12 @@ def grant(placement: Placement, state: PassState, *, on_leftovers: bool = False)
             _await_stops(placement, state)
 
 
+def keep_waiting(obstacle: Obstacle, state: PassState) -> None:
+    """A job continues to wait: a start may be reserved for it, and its reason is noted."""
+    shorter_ms = shorter_limit_ms(obstacle, state.ground) if state.explainer.enabled else None
+    state.explainer.explain(obstacle, reserve(obstacle, state), shorter_ms=shorter_ms)
+
+
 def reserve(obstacle: Obstacle, state: PassState) -> ReservedStart | None:
     """Reserve a start for a blocked job, if it is among the first of its combination of pools."""
     ground = state.ground
@@ -87,6 +94,7 @@ def reserve(obstacle: Obstacle, state: PassState) -> ReservedStart | None:
     start = ground.reserved_starts.reserve(
         job, need, obstacle.combination, available, preemptible_from_ms, otherwise, freed
     )
+    start.told_ms = ground.told_ms(start)
     if preemptible_from_ms is not None and start.start_ms is not None:
         spared = ground.reserved_starts.protected_at(start.need, start.start_ms, preemptible_from_ms)
         lacking = start.lacking

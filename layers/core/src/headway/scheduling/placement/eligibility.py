@@ -19,7 +19,7 @@ def obstacle(job: WaitingJob, ground: Ground) -> Ineligible | Paused | None:
         job: the job.
         ground: sizes, pauses and limits.
     """
-    return never_fits(job, ground) or is_paused(job, ground)
+    return is_paused(job, ground) or never_fits(job, ground)
 
 
 def is_paused(job: WaitingJob, ground: Ground) -> Paused | None:

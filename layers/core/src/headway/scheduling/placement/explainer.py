@@ -90,16 +90,24 @@ class Explainer:
             ahead = self.ahead_of(job)
             for pool in job.demand:
                 self._ahead[pool] = self._ahead.get(pool, 0) + 1
-        start_ms = start.start_ms if start else None
+        start_ms = start.told_ms if start else None
         reason = self.with_passed_over(job, why())
         self.waits.append(Wait(job=job.name, reason=reason, ahead=ahead, start_by_ms=start_ms))
 
-    def explain(self, obstacle: Obstacle, start: ReservedStart | None = None, *, ahead: int | None = None) -> None:
+    def explain(
+        self,
+        obstacle: Obstacle,
+        start: ReservedStart | None = None,
+        *,
+        shorter_ms: int | None = None,
+        ahead: int | None = None,
+    ) -> None:
         """Record that a job continues to wait, and what for.
 
         Args:
             obstacle: what keeps it from its instances.
             start: the start that is reserved for it, if there is one.
+            shorter_ms: the longest limit with which it would start now, ms; None if it would with none.
             ahead: the place of a job that is tried after all others; None for other jobs.
         """
         if not self.enabled:
@@ -112,9 +120,10 @@ class Explainer:
             told = None
         else:
             told = start
-        self.add(obstacle.job, partial(self._reason, obstacle, start), told, in_line=in_line, ahead=ahead)
+        why = partial(self._reason, obstacle, start, None if shorter_ms is None else shorter_ms // 1000)
+        self.add(obstacle.job, why, told, in_line=in_line, ahead=ahead)
 
-    def _reason(self, obstacle: Obstacle, start: ReservedStart | None) -> Reason:
+    def _reason(self, obstacle: Obstacle, start: ReservedStart | None, shorter_s: int | None) -> Reason:
         match obstacle:
             case Ineligible():
                 return obstacle.why()
@@ -125,9 +134,9 @@ class Explainer:
             case Unlaunchable():
                 return reasons.unlaunchable(obstacle.tried, obstacle.next_ms, self._now_ms)
             case _:
-                return self._why_blocked(obstacle, start)
+                return self._why_blocked(obstacle, start, shorter_s)
 
-    def _why_blocked(self, obstacle: Blocked, start: ReservedStart | None) -> Reason:
+    def _why_blocked(self, obstacle: Blocked, start: ReservedStart | None, shorter_s: int | None) -> Reason:
         now_ms, job = self._now_ms, obstacle.job
         match obstacle:
             case BacksOff():
@@ -138,11 +147,12 @@ class Explainer:
                 return self._lacks(obstacle, start)
             case OutlastsSize():
                 of_plan = bool(self._ground.snapshot.calendars[obstacle.claim.pool].about)
-                return reasons.outlasts_size(obstacle.claim.pool, obstacle.claim.change, now_ms, of_plan=of_plan)
+                claim = obstacle.claim
+                return reasons.outlasts_size(claim.pool, claim.change, now_ms, of_plan=of_plan, shorter_s=shorter_s)
             case WouldDelay():
-                return self._would_delay(obstacle.head)
+                return self._would_delay(obstacle.head, shorter_s)
             case WaitsForBetter():
-                start_ms = start.start_ms if start is not None else None
+                start_ms = start.told_ms if start is not None else None
                 return reasons.waits_for_better(job, obstacle.instead_of, start_ms, obstacle.until_ms, now_ms)
 
     def _lacks(self, obstacle: Lacking, start: ReservedStart | None) -> Reason:
@@ -153,8 +163,8 @@ class Explainer:
             growth = self._ground.size_changes.growth(pool, job.demand[pool])
             if growth is not None:
                 size = self._ground.snapshot.pools[pool]
-                return reasons.waits_for_growth(job, pool, growth, size, self._now_ms, start.start_ms)
-        return self._lacks_capacity(job, obstacle.lacking, start.start_ms)
+                return reasons.waits_for_growth(job, pool, growth, size, self._now_ms, start.told_ms)
+        return self._lacks_capacity(job, obstacle.lacking, start.told_ms)
 
     def passes_over(self, job: WaitingJob, scores: Sequence[tuple[str, int]]) -> None:
         """Note that alternatives of a job are passed over for their spot placement scores.
@@ -181,15 +191,15 @@ class Explainer:
         if reason is None:
             head = self._reserved_starts.first(pools)
             assert head is not None  # noqa: S101 - called only behind a blocked job
-            reason = self._shared[pools] = reasons.waits_behind(head.job, pools, head.start_ms, self._now_ms)
+            reason = self._shared[pools] = reasons.waits_behind(head.job, pools, head.told_ms, self._now_ms)
         return reason
 
-    def _would_delay(self, head: ReservedStart) -> Reason:
+    def _would_delay(self, head: ReservedStart, shorter_s: int | None) -> Reason:
         """The job fits, but would delay this reserved start."""
-        key = ("delays", head.job.name)
+        key = ("delays", head.job.name, str(shorter_s))
         reason = self._shared.get(key)
         if reason is None:
-            reason = self._shared[key] = reasons.would_delay(head.job, head.start_ms, self._now_ms)
+            reason = self._shared[key] = reasons.would_delay(head.job, head.told_ms, self._now_ms, shorter_s)
         return reason
 
     def _at_team_limit(self, job: WaitingJob, lacking: Demand) -> Reason:
@@ -200,7 +210,7 @@ class Explainer:
             lacking: what the limits lack, per limited pool.
         """
         holders = tuple(a for a in self._allocations.of(lacking) if a.team == job.team)
-        return reasons.waits_for_limit(job, lacking, holders, self._now_ms, self._policy)
+        return reasons.waits_for_limit(job, lacking, holders, self._protected_from(job), self._now_ms, self._policy)
 
     def _lacks_capacity(self, job: WaitingJob, lacking: Demand, start_ms: int | None) -> Reason:
         """The pools have too little for the job.
@@ -212,7 +222,9 @@ class Explainer:
         """
         lacking = {pool: min(count, job.demand[pool]) for pool, count in lacking.items()}
         holders = self._allocations.of(lacking)
-        return reasons.waits_for_capacity(job, lacking, holders, start_ms, self._now_ms, self._policy)
+        return reasons.waits_for_capacity(
+            job, lacking, holders, self._protected_from(job), start_ms, self._now_ms, self._policy
+        )
 
     def awaits_freed(self, job: WaitingJob, meant: Sequence[Allocation], from_unclaimed: Demand) -> Reason:
         """Stopping attempts free all that the job lacks.
@@ -223,6 +235,9 @@ class Explainer:
             from_unclaimed: the instances of other stopping attempts that it relies on.
         """
         return reasons.waits_for_freed(job, self._awaited(job, meant, from_unclaimed))
+
+    def _protected_from(self, job: WaitingJob) -> reasons.ProtectedFrom:
+        return partial(self._ground.preemption.protected_from, job)
 
     def _awaited(self, job: WaitingJob, meant: Sequence[Allocation], from_unclaimed: Demand) -> tuple[Allocation, ...]:
         attempts = {each.attempt for each in meant}

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 
-from headway.model import Demand, Snapshot, WaitingJob
+from headway.model import STOP_MS, Demand, Snapshot, WaitingJob
+from headway.scheduling.backfill.claims import ReservedStart
 from headway.scheduling.backfill.reserved_starts import Combination, PreemptibleFrom, ReservedStarts
 from headway.scheduling.backfill.size_changes import SizeChanges
 from headway.scheduling.capacity_state import CapacityState
@@ -68,6 +69,18 @@ class Ground:
             need = {**dict.fromkeys(capacity.overcommitted(job), 0), **need}
         available = {pool: capacity.spare[pool] + capacity.unclaimed.get(pool, 0) for pool in need}
         return need, available, self.preemption.preemptible_from(job)
+
+    def told_ms(self, start: ReservedStart) -> int | None:
+        """When a job with a reserved start is said to start at the latest, ms; None if that is not known.
+
+        What stopping attempts free is kept for it from now on, and is free when they have stopped.
+        """
+        capacity, stopped_ms = self.capacity, self.now_ms + STOP_MS
+        if start.start_ms is None or start.start_ms >= stopped_ms:
+            return start.start_ms
+        lacking = (pool for pool, count in start.need.items() if count > capacity.spare[pool])
+        is_being_freed = bool(capacity.freed_for(start.job)) or any(capacity.unclaimed.get(pool) for pool in lacking)
+        return stopped_ms if is_being_freed else start.start_ms
 
     def would_start_ms(self, job: WaitingJob) -> int | None:
         """When a job that nothing is promised to starts at the latest, ms, if a start is reserved for it.

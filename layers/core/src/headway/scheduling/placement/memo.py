@@ -5,12 +5,14 @@ Without it the decision is the same, and takes longer.
 
 from __future__ import annotations
 
-from headway.model import WaitingJob
+from headway.model import Demand, WaitingJob
+from headway.scheduling.backfill.claims import ReservedStart
+from headway.scheduling.backfill.reserved_starts import Combination
 from headway.scheduling.equals.victims import least_measure
 from headway.scheduling.placement.ground import Ground, combination
-from headway.scheduling.placement.obstacles import Behind, Lacking, Obstacle, WouldDelay
+from headway.scheduling.placement.obstacles import AtTeamLimit, Behind, Lacking, Obstacle, WouldDelay
 from headway.scheduling.placement.placements import Placement
-from headway.vectors import shortfall
+from headway.vectors import plus, shortfall
 
 _Kind = tuple[str, int, bool, bool, bool, bool, tuple[tuple[str, int], ...]]
 
@@ -28,13 +30,16 @@ class Memo:
         self._preemption, self._reserved_starts = ground.preemption, ground.reserved_starts
         #: Whether jobs behind one that finds nothing free could still rank before those that run.
         self._is_in_turns = bool(ground.policy.teams) or ground.policy.ageing is not None
-        #: Of each kind, the measure and the turn from which on this is so, if the jobs may preempt equals.
-        self._stuck: dict[_Kind, tuple[int, int]] = {}
+        #: Of each kind, the measure and the turn from which on this is so, if the jobs may preempt equals, and the
+        #: reserved start that victims of theirs would delay, if that is why.
+        self._stuck: dict[_Kind, tuple[int, int, ReservedStart | None]] = {}
 
     def note(self, tried: Placement | Obstacle) -> None:
         """Learn from what a job was tried on."""
-        if isinstance(tried, Lacking | WouldDelay):
+        if isinstance(tried, Lacking):
             self._note_stuck(tried.job)
+        elif isinstance(tried, WouldDelay):
+            self._note_stuck(tried.job, tried.head if tried.is_after_stops else None)
 
     def forget(self) -> None:
         """Something is released or stopped: preemption may help again."""
@@ -55,17 +60,10 @@ class Memo:
                 return None
             self._note_stuck(job)
         takes = capacity.charged(job)
-        if any(count > capacity.sizes[pool] for pool, count in takes.items()):
+        never_fits = any(count > capacity.sizes[pool] for pool, count in takes.items())
+        if never_fits or not self._ground.size_changes.has_room_for(job):
             return None
-        if any(count > capacity.spare[pool] + capacity.unclaimed.get(pool, 0) for pool, count in job.demand.items()):
-            return Behind(job=job, pools=pools)
-        if job.not_before_ms > self._ground.now_ms or any(capacity.unclaimed.values()):
-            return None
-        if takes is not job.demand and shortfall(takes, capacity.spare):
-            # The reason has to name what the team may still use.
-            return None
-        delayed = self._reserved_starts.delayed_by(takes, self._ground.until_ms(job))
-        return WouldDelay(job=job, need=takes, head=delayed) if delayed is not None else None
+        return self._answer(job, pools, takes)
 
     def is_spent(self, job: WaitingJob) -> bool:
         """Whether neither this job nor any later one can start or preempt: nothing is left, and none is outranked."""
@@ -73,8 +71,27 @@ class Memo:
             return False
         return not self._preemption.may_preempt_from(job)
 
-    def _note_stuck(self, job: WaitingJob) -> None:
-        self._stuck[_kind(job)] = (least_measure(job, self._policy), job.turn_ms)
+    def _answer(self, job: WaitingJob, pools: Combination, takes: Demand) -> Obstacle | None:
+        """The answer for a job that preemption does not help, and that no start is reserved for."""
+        capacity = self._capacity
+        if any(count > capacity.spare[pool] + capacity.unclaimed.get(pool, 0) for pool, count in job.demand.items()):
+            _, _, head = self._stuck[_kind(job)]
+            if head is not None:
+                return WouldDelay(job=job, need=takes, head=head, is_after_stops=True)
+            return Behind(job=job, pools=pools)
+        if takes is not job.demand and (lacking := shortfall(takes, plus(capacity.spare, capacity.unclaimed))):
+            at_limit = AtTeamLimit(job=job, need=takes, lacking=lacking)
+            return at_limit if self._reserved_starts.is_at_depth(at_limit.combination) else None
+        if job.not_before_ms > self._ground.now_ms or any(capacity.unclaimed.values()):
+            return None
+        until_ms = self._ground.until_ms(job)
+        if self._ground.size_changes.exceeded_by(job, takes, until_ms) is not None:
+            return None
+        delayed = self._reserved_starts.delayed_by(takes, until_ms)
+        return WouldDelay(job=job, need=takes, head=delayed) if delayed is not None else None
+
+    def _note_stuck(self, job: WaitingJob, head: ReservedStart | None = None) -> None:
+        self._stuck[_kind(job)] = (least_measure(job, self._policy), job.turn_ms, head)
 
     def _is_stuck(self, job: WaitingJob) -> bool:
         least = self._stuck.get(_kind(job))

@@ -9,7 +9,8 @@ from headway.model import WaitingJob
 from headway.scheduling.alternatives import others, unlikely_spot
 from headway.scheduling.placement import eligibility
 from headway.scheduling.placement.ground import Ground
-from headway.scheduling.placement.obstacles import Blocked, WaitsForBetter
+from headway.scheduling.placement.memo import Memo
+from headway.scheduling.placement.obstacles import Blocked, Obstacle, WaitsForBetter
 from headway.scheduling.placement.placements import AfterStops, Placement
 from headway.scheduling.placement.trying import after_stops, start_now, try_on, want_of
 from headway.vectors import positive
@@ -41,7 +42,7 @@ def without_unlikely_spot(
     return likely, [score for scores in unlikely for score in scores]
 
 
-def choose(among: Sequence[WaitingJob], until_ms: int, ground: Ground) -> Placement | Blocked:
+def choose(among: Sequence[WaitingJob], until_ms: int, ground: Ground, memo: Memo) -> Placement | Obstacle:
     """Place a job on the best of its alternatives.
 
     It is the first that the job can start on now, or else the first for which attempts are stopped or stopping. But if
@@ -52,20 +53,21 @@ def choose(among: Sequence[WaitingJob], until_ms: int, ground: Ground) -> Placem
         among: the job on each of its alternatives that it is eligible for, in the order of preference.
         until_ms: until when it waits for a better one, ms.
         ground: what it is placed on.
+        memo: answers for some of them.
     """
-    wants = [want_of(each, ground) for each in among]
-    tried: list[Placement | Blocked] = []
-    for number, want in enumerate(wants):
+    answers = [memo.answer(each) for each in among]
+    wants = {number: want_of(each, ground) for number, each in enumerate(among) if answers[number] is None}
+    for number, want in wants.items():
         started = start_now(want, ground)
         if started is not None:
             return _better(among[:number], started, until_ms, ground) or started
-    for number, want in enumerate(wants):
-        freed = after_stops(want, ground)
-        if isinstance(freed, AfterStops):
-            return _better(among[:number], freed, until_ms, ground) or freed
-        tried.append(freed)
-    earliest = _earliest(among, ground.would_start_ms)
-    return tried[0 if earliest is None else earliest]
+    tried: list[Obstacle] = []
+    for number, answer in enumerate(answers):
+        found = after_stops(wants[number], ground) if answer is None else answer
+        if isinstance(found, AfterStops):
+            return _better(among[:number], found, until_ms, ground) or found
+        tried.append(found)
+    return tried[_earliest(among, ground.would_start_ms) or 0]
 
 
 def _better(

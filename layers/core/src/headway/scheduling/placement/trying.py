@@ -9,7 +9,7 @@ from headway.scheduling.backfill.size_changes import SizeClaim
 from headway.scheduling.fair_share import is_limit
 from headway.scheduling.looks import MAX_LOOKS_BESIDE
 from headway.scheduling.placement import take_overs
-from headway.scheduling.placement.ground import NOTHING, Ground, TakeOver
+from headway.scheduling.placement.ground import NOTHING, Ground, TakeOver, combination
 from headway.scheduling.placement.obstacles import AtTeamLimit, BacksOff, Blocked, Lacking, OutlastsSize, WouldDelay
 from headway.scheduling.placement.placements import AfterStops, AfterWarmPools, Placement, Sources, StartNow, Want
 from headway.scheduling.warm_pools import claimable, foreign
@@ -130,8 +130,7 @@ def _await(want: Want, need: Demand, ground: Ground, taken: TakeOver) -> AfterSt
     job = want.job
     sources = _sources(job, need, need, ground)
     if not sources.suffice:
-        short = AtTeamLimit if any(map(is_limit, sources.lacking)) else Lacking
-        return short(job=job, need=need, lacking=sources.lacking)
+        return _lacking(job, need, sources.lacking, ground)
     # When the job will start is not known, so its limit does not prove when it ends.
     delayed = ground.reserved_starts.delayed_by(sources.counted, None)
     if delayed is not None and (beside := _sources_beside(job, need, sources, ground)) is not None:
@@ -143,7 +142,10 @@ def _await(want: Want, need: Demand, ground: Ground, taken: TakeOver) -> AfterSt
     if exceeded is not None:
         return OutlastsSize(job=job, need=need, claim=exceeded)
     if delayed is not None:
-        return WouldDelay(job=job, need=need, head=delayed, is_after_stops=sources.is_after_stops)
+        # A job that fits, and has ended before that start, delays another one.
+        fits = not sources.is_after_stops
+        head = (ground.reserved_starts.delayed_by(sources.counted, want.until_ms) if fits else None) or delayed
+        return WouldDelay(job=job, need=need, head=head, is_after_stops=not fits)
     return AfterStops(
         want=want,
         counted=sources.counted,
@@ -152,6 +154,18 @@ def _await(want: Want, need: Demand, ground: Ground, taken: TakeOver) -> AfterSt
         stop_ms=stop_ms,
         reclaims=ground.preemption.reclaims(job),
     )
+
+
+def _lacking(job: WaitingJob, need: Demand, lacking: Demand, ground: Ground) -> Lacking:
+    """The obstacle of a job that lacks instances, or what its team may use.
+
+    If it lacks instances as well, it waits behind the first ones of its pools.
+    """
+    only_limits = all(map(is_limit, lacking))
+    is_at_depth = ground.reserved_starts.is_at_depth(combination(job.demand))
+    if any(map(is_limit, lacking)) and (only_limits or not is_at_depth):
+        return AtTeamLimit(job=job, need=need, lacking=lacking)
+    return Lacking(job=job, need=need, lacking=lacking)
 
 
 def _exceeded_after(want: Want, sources: Sources, stop_ms: int, ground: Ground) -> SizeClaim | None:
