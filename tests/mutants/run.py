@@ -79,10 +79,10 @@ def _service(*modules: str, more: Iterable[str] = (), without: Iterable[str] = (
     )
 
 
-def _core(module: str) -> Target:
+def _core(*modules: str) -> Target:
     return Target(
         package="layers/core/src/headway",
-        modules=(module,),
+        modules=modules,
         tests=("tests/core",),
         # It replaces parts of the module.
         without=("tests/core/scheduling/promises/test_mutations.py",),
@@ -137,8 +137,26 @@ MODULES: Mapping[str, Target] = {
     ),
     "tick": _service("scheduling/tick.py", without=_SLOW),
     "scheduler": _core("scheduling/scheduler.py"),
+    "placement": _core(
+        *(
+            f"scheduling/placement/{module}.py"
+            for module in (
+                "commit",
+                "eligibility",
+                "ground",
+                "hints",
+                "memo",
+                "obstacles",
+                "placements",
+                "preferences",
+                "take_overs",
+                "trying",
+                "unlaunchable",
+            )
+        )
+    ),
     "capacity_state": _core("scheduling/capacity_state.py"),
-    "explainer": _core("scheduling/explainer.py"),
+    "explainer": _core("scheduling/placement/explainer.py"),
     "preemption": _core("scheduling/preemption.py"),
 }
 """By name."""

@@ -1,0 +1,124 @@
+"""What a decision knows of a job without trying it, and what it does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headway.policy import Ageing, Policy, Team
+from headway.scheduling.placement import commit
+from headway.scheduling.placement.obstacles import AtTeamLimit, Behind, Lacking, Obstacle, WouldDelay
+from headway.scheduling.placement.pass_state import PassState
+from headway.scheduling.placement.placements import Placement
+from headway.scheduling.placement.trying import try_on
+from tests.core.builders import NOW_MS, P5, held, job, reserved, snapshot, warm
+
+HEAD = job("head", 5, count=2)
+LATER = {600: 0, 900: 2}
+LIMITED = Policy(teams={"red": Team(limit={P5: 1})})
+
+
+def answered(*parts: Any, **more: Any) -> Obstacle | None:
+    """The answer for the last waiting job, when a start is reserved for the first one."""
+    queue = snapshot(*parts, **more)
+    state = PassState(queue, explain=False)
+    found = try_on(queue.waiting[0], state.ground)
+    assert not isinstance(found, Placement)
+    state.memo.note(found)
+    commit.keep_waiting(found, state)
+    return state.memo.answer(queue.waiting[-1])
+
+
+@pytest.mark.parametrize(
+    ("parts", "more", "found"),
+    [
+        ((held("x", 9), held("y", 9), HEAD, job("j", 5)), {}, Behind),
+        ((held("x", 9), held("y", 9), HEAD, job("j", 4)), {}, Behind),
+        ((held("x", 9), HEAD, job("j", 5)), {}, WouldDelay),
+        ((held("x", 9, ends_in_s=60), HEAD, job("j", 5, limit_s=60)), {}, None),
+        ((held("x", 9, stopping=True), held("y", 9), HEAD, job("j", 5)), {}, None),
+        ((held("x", 9), HEAD, replace(job("j", 5), not_before_ms=NOW_MS + 1)), {}, None),
+        ((held("x", 9), HEAD, replace(job("j", 5), not_before_ms=NOW_MS)), {}, WouldDelay),
+        ((held("x", 9), held("y", 9), HEAD, job("j", 5, count=3)), {}, None),
+        ((held("x", 9), warm("w", key="k"), held("y", 9), HEAD, job("j", 5, warm_key="k")), {"size": 3}, None),
+        ((held("x", 9, team="red"), HEAD, job("j", 5, team="red")), {"policy": LIMITED}, None),
+        ((held("x", 9), HEAD, job("j", 5, limit_s=601)), {"sizes": LATER}, None),
+        ((held("x", 9), HEAD, job("j", 5, limit_s=9000)), {"sizes": LATER, "size": 2}, None),
+    ],
+)  # fmt: skip
+def test_an_answer_is_given_where_it_is_sure(
+    parts: tuple[Any, ...], more: dict[str, Any], found: type[object] | None
+) -> None:
+    answer = answered(*parts, **more)
+    assert (None if answer is None else type(answer)) is found
+
+
+def test_no_answer_is_given_to_the_first_job_of_a_combination() -> None:
+    queue = snapshot(held("x", 9), job("j", 5), size=1)
+    assert PassState(queue, explain=False).memo.answer(queue.waiting[0]) is None
+
+
+def test_no_answer_is_given_while_something_is_promised_to_anybody() -> None:
+    assert answered(held("x", 9), HEAD, job("low", 1), reserved("low"), job("j", 5), size=2) is None
+
+
+def test_a_job_that_could_preempt_is_tried() -> None:
+    assert answered(held("x", 9), held("y", 1), HEAD, job("j", 7), size=2) is None
+
+
+def test_what_is_known_of_jobs_alike_is_forgotten_when_something_is_released() -> None:
+    queue = snapshot(held("x", 1, preemptible=False), held("y", 9), HEAD, job("j", 5, count=2), size=2)
+    state = PassState(queue, explain=False)
+    found = try_on(queue.waiting[0], state.ground)
+    assert not isinstance(found, Placement)
+    state.memo.note(found)
+    commit.keep_waiting(found, state)
+    assert isinstance(state.memo.answer(queue.waiting[1]), Behind)
+    state.memo.forget()
+    assert state.memo.answer(queue.waiting[1]) is None
+
+
+def test_a_job_alike_that_waits_as_its_victims_would_delay_another_one_is_told_so() -> None:
+    """`head` waits for all that `x` holds, and for `y` until it ends; `first` could stop only `y`."""
+    line = (job("head", 4, count=3), job("first", 3), job("j", 3, entered=1))
+    queue = snapshot(held("x", 9, count=2), held("y", 1), *line, size=3)
+    state = PassState(queue, explain=False)
+    for each in queue.waiting[:2]:
+        found = try_on(each, state.ground)
+        assert isinstance(found, Lacking | WouldDelay)
+        state.memo.note(found)
+        commit.keep_waiting(found, state)
+    answer = state.memo.answer(queue.waiting[2])
+    assert isinstance(answer, WouldDelay)
+    assert (answer.head.job.name, answer.is_after_stops) == ("head", True)
+
+
+def test_a_team_at_its_limit_is_told_so_once_a_start_is_reserved_for_it() -> None:
+    first = job("first", 5, team="red")
+    queue = snapshot(held("x", 9, team="red"), HEAD, first, job("j", 5, team="red", entered=1), size=2, policy=LIMITED)
+    state = PassState(queue, explain=False)
+    for each in queue.waiting[:2]:
+        found = try_on(each, state.ground)
+        assert not isinstance(found, Placement)
+        state.memo.note(found)
+        commit.keep_waiting(found, state)
+    assert isinstance(state.memo.answer(queue.waiting[2]), AtTeamLimit)
+
+
+@pytest.mark.parametrize(
+    ("parts", "more", "spent"),
+    [
+        ((held("x", 5),), {"size": 1}, True),
+        ((held("x", 5),), {"size": 2}, False),
+        ((held("x", 0),), {"size": 1}, False),
+        ((held("x", 5),), {"size": 1, "policy": Policy(ageing=Ageing(interval_ms=1, cap=1))}, False),
+        ((held("x", 5),), {"size": 1, "policy": Policy(teams={"red": Team()})}, False),
+    ],
+)
+def test_a_queue_is_spent_when_nothing_is_free_and_nobody_is_outranked(
+    parts: tuple[Any, ...], more: dict[str, Any], *, spent: bool
+) -> None:
+    queue = snapshot(*parts, job("j", 5), **more)
+    assert PassState(queue, explain=False).memo.is_spent(queue.waiting[0]) is spent
