@@ -343,13 +343,21 @@ class Preemption:
                 return victims
             spared |= ahead
 
-    def protected_from(self, job: WaitingJob, allocation: Allocation) -> Protected | None:
-        """Why an attempt is not stopped for a job now; None if it may be one of its victims.
+    def protected_from(self, job: WaitingJob) -> Callable[[Allocation], Protected | None]:
+        """Why attempts that are not stopping are not stopped for a job now; None for one that may be a victim."""
+        mine, is_by_priority = capped_priority(job.priority, job.team, self._policy), not self.reclaims(job)
+        if takes_part(job, self._policy):
+            mine += 1
 
-        Args:
-            job: the waiting job.
-            allocation: an attempt that is not stopping.
-        """
+        def why(allocation: Allocation) -> Protected | None:
+            # Of most attempts this tells.
+            if is_by_priority and running_priority(allocation, self._policy) >= mine:
+                return Protected.NOT_LOWER
+            return self._protected_from(job, allocation)
+
+        return why
+
+    def _protected_from(self, job: WaitingJob, allocation: Allocation) -> Protected | None:
         if allocation.is_unused:
             return None
         policy, now_ms = self._policy, self._now_ms

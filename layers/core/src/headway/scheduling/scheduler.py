@@ -8,7 +8,7 @@ from headway.scheduling.alternatives import on_what_is_promised
 from headway.scheduling.placement import commit, eligibility, unlaunchable
 from headway.scheduling.placement.obstacles import Obstacle
 from headway.scheduling.placement.pass_state import PassState
-from headway.scheduling.placement.placements import Placement
+from headway.scheduling.placement.placements import Placement, PlacementBase
 from headway.scheduling.placement.preferences import choose, ranked, without_unlikely_spot
 from headway.scheduling.placement.trying import start_now, try_on, want_of
 from headway.scheduling.queue_order import in_rank_order
@@ -45,20 +45,24 @@ def decide(state: PassState) -> Plan:
     commit.stop_excess(state)
     # 2. Each job in order of rank, as far as the decision looks.
     for job in in_rank_order(state.snapshot, ground.capacity.use, ground.capacity.guarantees, ground.looks):
-        if not _is_beside_queue(job, state):
+        # Most jobs are not among those, and there may be many.
+        may_be_beside = job.failed is not None or state.snapshot.pauses
+        if not (may_be_beside and _is_beside_queue(job, state)):
             if window.ends_before(job):
                 break
-            if window.leaves_out(job):
+            if window.is_closed and job.name not in window.owed:
                 continue
             # 3. The best way in which it gets its instances, or what keeps it from them.
-            found = _find(job, state)
-            if isinstance(found, Placement):
+            is_plain = job.failed is None and not job.alternatives
+            found = _find_on(job, state) if is_plain else _find(job, state)
+            if isinstance(found, PlacementBase):
                 # 4. It gets them, now or when attempts have stopped.
                 commit.grant(found, state)
             elif found is not None:
                 # 5. It waits, and a start may be reserved for it.
                 commit.keep_waiting(found, state)
-            window.pass_by(job)
+            if window.owed:
+                window.pass_by(job)
         state.considered += 1
     # 6. On what nobody else can use, jobs are tried that SageMaker did not launch the last times.
     unlaunchable.try_last(state)
@@ -70,13 +74,18 @@ class _Window:
 
     A job that is not considered passes no other job. Those that something is promised to are considered however far
     back they are.
+
+    Attributes:
+        owed: those that were not considered yet.
+        is_closed: whether no other job is considered.
     """
 
     def __init__(self, state: PassState) -> None:
+        self.owed = set(state.ground.capacity.owners)
+        self.is_closed = False
         self._explains = state.explainer.enabled
         self._memo, self._looks = state.memo, state.ground.looks
         self._capacity, self._reserved_starts = state.ground.capacity, state.ground.reserved_starts
-        self._owed = set(self._capacity.owners)
         #: Jobs that may still be considered behind the first one with a reserved start.
         self._left = state.ground.policy.backfill_window
 
@@ -84,32 +93,26 @@ class _Window:
         """Whether neither this job nor any behind it is considered."""
         if self._reserved_starts:
             self._left -= 1
-        if self._owed:
+        self.is_closed = self._left < 0 or self._looks.is_exhausted
+        if self.owed:
             return False
-        return self._is_closed() or (not self._explains and self._memo.is_spent(job))
-
-    def leaves_out(self, job: WaitingJob) -> bool:
-        """Whether this job is not considered, but one behind it."""
-        return self._is_closed() and job.name not in self._owed
+        return self.is_closed or (not self._explains and self._memo.is_spent(job))
 
     def pass_by(self, job: WaitingJob) -> None:
         """A job was considered: what was promised to it is taken, or kept for it."""
         self._capacity.mark_considered(job)
-        self._owed.discard(job.name)
-
-    def _is_closed(self) -> bool:
-        return self._left < 0 or self._looks.is_exhausted
+        self.owed.discard(job.name)
 
 
 def _is_beside_queue(job: WaitingJob, state: PassState) -> bool:
     """Whether a job passes nobody, so that it takes no part of the window from others: paused, or tried at the end."""
     if state.snapshot.pauses and not job.alternatives and (paused := eligibility.is_paused(job, state.ground)):
         state.explainer.explain(paused)
-        return True
-    if job.failed is not None and state.probes.is_last(job):
+    elif job.failed is not None and state.probes.is_last(job):
         state.last.append((job, state.explainer.ahead_of(job)))
-        return True
-    return False
+    else:
+        return False
+    return True
 
 
 def _find(job: WaitingJob, state: PassState) -> Placement | Obstacle | None:

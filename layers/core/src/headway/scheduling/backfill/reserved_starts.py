@@ -74,16 +74,15 @@ class ReservedStarts:
                     break
         return first
 
-    def room_until_ms(self, need: Demand, until_ms: int | None) -> int | None:
+    def room_until_ms(self, need: Demand) -> int | None:
         """Until when ``need`` can be taken from now without delaying a reserved start, ms; None if for no known time.
 
         Args:
-            need: instances per pool, which delay one if they are taken until then.
-            until_ms: the end of that use, ms; None for an unknown end.
+            need: instances per pool, which delay one if they are taken for ever.
         """
         starts = {head.number: head for pool in need for head in self._by_pool.get(pool, ())}
         self._looks.taken += len(starts)
-        ends = [head.start_ms for head in starts.values() if head.is_delayed_by(need, self._now_ms, until_ms)]
+        ends = [head.start_ms for head in starts.values() if head.is_delayed_by(need, self._now_ms, None)]
         known = [end_ms for end_ms in ends if end_ms is not None]
         return min(known) if known and len(known) == len(ends) else None
 

@@ -112,6 +112,9 @@ class SizeChanges:
             self._claims[pool] = found
             self._for_stopping[pool] = [replace(claim, slack={}) if claim.stops else claim for claim in found]
 
+    def __bool__(self) -> bool:
+        return bool(self._claims)
+
     def of(self, pools: Iterable[str], *, stops_for_size: bool = False) -> Iterator[SizeClaim]:
         """The changes of these pools, as claims on their instances.
 

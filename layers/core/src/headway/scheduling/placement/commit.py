@@ -16,8 +16,7 @@ from headway.scheduling.lost_work.checkpoints import last_seen_ms, last_written_
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.placement.eligibility import never_fits
 from headway.scheduling.placement.ground import TakeOver
-from headway.scheduling.placement.hints import shorter_limit_ms
-from headway.scheduling.placement.obstacles import Blocked, Obstacle
+from headway.scheduling.placement.obstacles import BlockedBase, Obstacle
 from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.placement.placements import AfterStops, AfterWarmPools, Placement, StartNow
 from headway.scheduling.size_excess import excess
@@ -52,6 +51,8 @@ def count_promises(job: WaitingJob, state: PassState) -> None:
     """
     ground = state.ground
     capacity, until_ms = ground.capacity, ground.until_ms(job)
+    if job.name not in capacity.reserved and job.name not in capacity.earmarked:
+        return
     outlasts = ground.size_changes.exceeded_by(job, capacity.charged(job), until_ms) is not None
     if outlasts and job.name in capacity.reserved:
         _release(job.name, reasons.reservation_outlasted(capacity.reserved[job.name]), state)
@@ -66,6 +67,7 @@ def grant(placement: Placement, state: PassState, *, on_leftovers: bool = False)
         state: the state.
         on_leftovers: whether the job is unlaunchable, and tried on what no other job can use.
     """
+    state.hints.forget()
     _take_over(placement.taken_over, placement.want.job, state)
     match placement:
         case StartNow():
@@ -78,15 +80,19 @@ def grant(placement: Placement, state: PassState, *, on_leftovers: bool = False)
 
 def keep_waiting(obstacle: Obstacle, state: PassState) -> None:
     """A job continues to wait: a start may be reserved for it, and its reason is noted."""
-    shorter_ms = shorter_limit_ms(obstacle, state.ground) if state.explainer.enabled else None
+    if not state.explainer.enabled:
+        reserve(obstacle, state)
+        return
+    shorter_ms = state.hints.shorter_limit_ms(obstacle)
     state.explainer.explain(obstacle, reserve(obstacle, state), shorter_ms=shorter_ms)
 
 
 def reserve(obstacle: Obstacle, state: PassState) -> ReservedStart | None:
     """Reserve a start for a blocked job, if it is among the first of its combination of pools."""
     ground = state.ground
-    if not isinstance(obstacle, Blocked) or ground.reserved_starts.is_at_depth(obstacle.combination):
+    if not isinstance(obstacle, BlockedBase) or ground.reserved_starts.is_at_depth(obstacle.combination):
         return None
+    state.hints.forget()
     job = obstacle.job
     need, available, preemptible_from_ms = ground.start_terms(job, obstacle.need)
     freed = ground.capacity.guarantees.promised_to(job.name)

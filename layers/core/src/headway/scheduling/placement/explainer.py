@@ -237,7 +237,7 @@ class Explainer:
         return reasons.waits_for_freed(job, self._awaited(job, meant, from_unclaimed))
 
     def _protected_from(self, job: WaitingJob) -> reasons.ProtectedFrom:
-        return partial(self._ground.preemption.protected_from, job)
+        return self._ground.preemption.protected_from(job)
 
     def _awaited(self, job: WaitingJob, meant: Sequence[Allocation], from_unclaimed: Demand) -> tuple[Allocation, ...]:
         attempts = {each.attempt for each in meant}

@@ -4,36 +4,61 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from headway.model import WaitingJob
 from headway.scheduling.placement.ground import Ground
+from headway.scheduling.placement.kinds import Kind, kind_of
 from headway.scheduling.placement.obstacles import Obstacle, OutlastsSize, WouldDelay
 from headway.scheduling.placement.placements import StartNow
 from headway.scheduling.placement.trying import start_now, want_of
 from headway.vectors import positive
 
 
-def shorter_limit_ms(obstacle: Obstacle, ground: Ground) -> int | None:
-    """The longest limit with which a job would start now that would run into a claim, ms; None if it would with none.
+class Hints:
+    """The limits with which jobs would start now.
 
-    It is tried, so it is true: other claims may keep a job from starting that runs into this one no more.
+    A hint is tried, so it is true: other claims may keep a job from starting that runs into one of them no more. It
+    does not depend on the job's own limit, so jobs alike share it until the ground changes.
 
     Args:
-        obstacle: what keeps the job from its instances.
-        ground: what the job is placed on, before a start is reserved for it.
+        ground: what the jobs are placed on.
     """
-    if not isinstance(obstacle, WouldDelay | OutlastsSize):
-        return None
-    want = want_of(obstacle.job, ground)
-    ends_ms = [want.exceeded.change.at_ms] if want.exceeded is not None else []
-    counted = positive(want.takes)
-    if ground.reserved_starts.delayed_by(counted, want.until_ms) is not None:
-        room_ms = ground.reserved_starts.room_until_ms(counted, want.until_ms)
-        if room_ms is None:
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._known: dict[tuple[Kind, str, bool], int | None] = {}
+
+    def forget(self) -> None:
+        """The ground changes."""
+        self._known.clear()
+
+    def shorter_limit_ms(self, obstacle: Obstacle) -> int | None:
+        """The longest limit with which a job would start now, ms; None if it would with none.
+
+        Args:
+            obstacle: what keeps the job from its instances.
+        """
+        if not isinstance(obstacle, WouldDelay | OutlastsSize):
             return None
-        ends_ms.append(room_ms)
-    limit_ms = min(ends_ms, default=ground.now_ms) - ground.now_ms
-    # A request has it in seconds.
-    limit_ms -= limit_ms % 1000
-    if limit_ms <= 0:
-        return None
-    shorter = replace(obstacle.job, limit_ms=limit_ms)
-    return limit_ms if isinstance(start_now(want_of(shorter, ground), ground), StartNow) else None
+        job = obstacle.job
+        key = (kind_of(job), job.warm_key, job.stops_for_size)
+        if key not in self._known:
+            self._known[key] = self._tried(job)
+        return self._known[key]
+
+    def _tried(self, job: WaitingJob) -> int | None:
+        ground = self._ground
+        unlimited = want_of(replace(job, limit_ms=None), ground)
+        ends_ms = [unlimited.exceeded.change.at_ms] if unlimited.exceeded is not None else []
+        counted = positive(unlimited.takes)
+        if ground.reserved_starts.delayed_by(counted, None) is not None:
+            room_ms = ground.reserved_starts.room_until_ms(counted)
+            if room_ms is None:
+                return None
+            ends_ms.append(room_ms)
+        limit_ms = min(ends_ms, default=ground.now_ms) - ground.now_ms
+        # A request has it in seconds.
+        limit_ms -= limit_ms % 1000
+        if limit_ms <= 0:
+            return None
+        placed = start_now(want_of(replace(job, limit_ms=limit_ms), ground), ground)
+        return limit_ms if isinstance(placed, StartNow) else None

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from headway.model import Demand, WaitingJob
 from headway.scheduling.backfill.claims import ReservedStart
-from headway.scheduling.backfill.reserved_starts import Combination
 from headway.scheduling.equals.victims import least_measure
 from headway.scheduling.placement.ground import Ground, combination
+from headway.scheduling.placement.kinds import Kind, kind_of
 from headway.scheduling.placement.obstacles import AtTeamLimit, Behind, Lacking, Obstacle, WouldDelay
 from headway.scheduling.placement.placements import Placement
 from headway.vectors import plus, shortfall
 
-_Kind = tuple[str, int, bool, bool, bool, bool, tuple[tuple[str, int], ...]]
+_Stuck = tuple[int, int, ReservedStart | None]
+"""The measure and the turn from which on jobs of a kind are stuck, if they may preempt equals; and the reserved start
+that their victims would delay, if that is why."""
 
 
 class Memo:
@@ -28,11 +30,10 @@ class Memo:
         self._ground = ground
         self._policy, self._capacity = ground.policy, ground.capacity
         self._preemption, self._reserved_starts = ground.preemption, ground.reserved_starts
+        self._size_changes = ground.size_changes
         #: Whether jobs behind one that finds nothing free could still rank before those that run.
         self._is_in_turns = bool(ground.policy.teams) or ground.policy.ageing is not None
-        #: Of each kind, the measure and the turn from which on this is so, if the jobs may preempt equals, and the
-        #: reserved start that victims of theirs would delay, if that is why.
-        self._stuck: dict[_Kind, tuple[int, int, ReservedStart | None]] = {}
+        self._stuck: dict[Kind, _Stuck] = {}
 
     def note(self, tried: Placement | Obstacle) -> None:
         """Learn from what a job was tried on."""
@@ -55,15 +56,23 @@ class Memo:
         if not self._reserved_starts.is_at_depth(pools) or capacity.owners or may_be_warm:
             # What is reserved or being freed for this job, or for one of lower rank, may let it start.
             return None
-        if not self._is_stuck(job):
+        kind = kind_of(job)
+        stuck = self._stuck.get(kind)
+        if stuck is None or not self._applies(stuck, job):
             if self._preemption.is_possible_for(job):
                 return None
-            self._note_stuck(job)
+            stuck = self._stuck[kind] = (least_measure(job, self._policy), job.turn_ms, None)
         takes = capacity.charged(job)
-        never_fits = any(count > capacity.sizes[pool] for pool, count in takes.items())
-        if never_fits or not self._ground.size_changes.has_room_for(job):
+        if any(count > capacity.sizes[pool] for pool, count in takes.items()):
             return None
-        return self._answer(job, pools, takes)
+        if self._size_changes and not self._size_changes.has_room_for(job):
+            return None
+        if any(count > capacity.spare[pool] + capacity.unclaimed.get(pool, 0) for pool, count in job.demand.items()):
+            _, _, head = stuck
+            if head is not None:
+                return WouldDelay(job=job, need=takes, head=head, is_after_stops=True)
+            return Behind(job=job, pools=pools)
+        return self._answer(job, takes)
 
     def is_spent(self, job: WaitingJob) -> bool:
         """Whether neither this job nor any later one can start or preempt: nothing is left, and none is outranked."""
@@ -71,37 +80,26 @@ class Memo:
             return False
         return not self._preemption.may_preempt_from(job)
 
-    def _answer(self, job: WaitingJob, pools: Combination, takes: Demand) -> Obstacle | None:
-        """The answer for a job that preemption does not help, and that no start is reserved for."""
+    def _answer(self, job: WaitingJob, takes: Demand) -> Obstacle | None:
+        """The answer for a job whose pools have the instances, that preemption does not help, and without a start."""
         capacity = self._capacity
-        if any(count > capacity.spare[pool] + capacity.unclaimed.get(pool, 0) for pool, count in job.demand.items()):
-            _, _, head = self._stuck[_kind(job)]
-            if head is not None:
-                return WouldDelay(job=job, need=takes, head=head, is_after_stops=True)
-            return Behind(job=job, pools=pools)
         if takes is not job.demand and (lacking := shortfall(takes, plus(capacity.spare, capacity.unclaimed))):
             at_limit = AtTeamLimit(job=job, need=takes, lacking=lacking)
             return at_limit if self._reserved_starts.is_at_depth(at_limit.combination) else None
         if job.not_before_ms > self._ground.now_ms or any(capacity.unclaimed.values()):
             return None
         until_ms = self._ground.until_ms(job)
-        if self._ground.size_changes.exceeded_by(job, takes, until_ms) is not None:
+        if self._size_changes and self._size_changes.exceeded_by(job, takes, until_ms) is not None:
             return None
         delayed = self._reserved_starts.delayed_by(takes, until_ms)
         return WouldDelay(job=job, need=takes, head=delayed) if delayed is not None else None
 
     def _note_stuck(self, job: WaitingJob, head: ReservedStart | None = None) -> None:
-        self._stuck[_kind(job)] = (least_measure(job, self._policy), job.turn_ms, head)
+        self._stuck[kind_of(job)] = (least_measure(job, self._policy), job.turn_ms, head)
 
-    def _is_stuck(self, job: WaitingJob) -> bool:
-        least = self._stuck.get(_kind(job))
-        if least is None or (job.left_ms is None and job.attained_ms is None):
-            return least is not None
+    def _applies(self, stuck: _Stuck, job: WaitingJob) -> bool:
+        least, turn_ms, _ = stuck
+        if job.left_ms is None and job.attained_ms is None:
+            return True
         # An equal that gives way to this job would have to one that is smaller, and whose turn comes earlier.
-        return least_measure(job, self._policy) >= least[0] and job.turn_ms >= least[1]
-
-
-def _kind(job: WaitingJob) -> _Kind:
-    """What preemption for a job depends on: equal jobs have the same result until something is freed."""
-    in_order = (job.left_ms is None, job.attained_ms is None)
-    return (job.team, job.priority, job.preempts, job.one_of, *in_order, tuple(job.demand.items()))
+        return least_measure(job, self._policy) >= least and job.turn_ms >= turn_ms

@@ -1,4 +1,8 @@
-"""What keeps a job from its instances. The reason of a job that waits is made of its obstacle."""
+"""What keeps a job from its instances. The reason of a job that waits is made of its obstacle.
+
+Nothing changes these values. They are not frozen, as a decision makes one for each job of a long queue, which would
+take three times as long.
+"""
 
 from __future__ import annotations
 
@@ -14,38 +18,38 @@ from headway.scheduling.fair_share import is_limit, limited_pool
 from headway.scheduling.placement.ground import combination
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Obstacle:
+@dataclass(kw_only=True, slots=True)
+class ObstacleBase:
     """What keeps a job from its instances."""
 
     #: The job on the alternative that it would get them on.
     job: WaitingJob
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ineligible(_Obstacle):
+@dataclass(kw_only=True, slots=True)
+class Ineligible(ObstacleBase):
     """The job could not start even if all instances were free."""
 
     #: Makes the reason.
     why: Callable[[], Reason]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Paused(_Obstacle):
+@dataclass(kw_only=True, slots=True)
+class Paused(ObstacleBase):
     """A pool that the job demands is paused."""
 
     pool: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Behind(_Obstacle):
+@dataclass(kw_only=True, slots=True)
+class Behind(ObstacleBase):
     """The job waits behind the first blocked job of its combination of pools."""
 
     pools: Combination
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Unlaunchable(_Obstacle):
+@dataclass(kw_only=True, slots=True)
+class Unlaunchable(ObstacleBase):
     """SageMaker did not launch the job the last times."""
 
     #: The job on the alternatives that it is tried on, the next one first.
@@ -54,8 +58,8 @@ class Unlaunchable(_Obstacle):
     next_ms: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Blocked(_Obstacle):
+@dataclass(kw_only=True, slots=True)
+class BlockedBase(ObstacleBase):
     """A start is reserved for the job, if it is among the first of its combination of pools."""
 
     #: What it needs beyond its reservation and the instances that are being freed for it.
@@ -72,19 +76,19 @@ class _Blocked(_Obstacle):
         return self.need
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BacksOff(_Blocked):
+@dataclass(kw_only=True, slots=True)
+class BacksOff(BlockedBase):
     """The job is not started before a time."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Lacking(_Blocked):
+@dataclass(kw_only=True, slots=True)
+class Lacking(BlockedBase):
     """Instances are lacking, and no set of attempts that may be stopped frees them."""
 
     lacking: Demand
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class AtTeamLimit(Lacking):
     """The team of the job uses all that it may. It blocks its own jobs only, unless the start is known."""
 
@@ -104,15 +108,15 @@ class AtTeamLimit(Lacking):
         return {pool: count for pool, count in self.need.items() if is_limit(pool)}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OutlastsSize(_Blocked):
+@dataclass(kw_only=True, slots=True)
+class OutlastsSize(BlockedBase):
     """The job would still run when a pool becomes too small for it."""
 
     claim: SizeClaim
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WouldDelay(_Blocked):
+@dataclass(kw_only=True, slots=True)
+class WouldDelay(BlockedBase):
     """The job would delay a reserved start."""
 
     head: ReservedStart
@@ -120,8 +124,8 @@ class WouldDelay(_Blocked):
     is_after_stops: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WaitsForBetter(_Blocked):
+@dataclass(kw_only=True, slots=True)
+class WaitsForBetter(BlockedBase):
     """The job could start on another alternative, and waits for this one."""
 
     #: The job on the alternative that it could start on.

@@ -6,6 +6,7 @@ from headway.model import Snapshot, WaitingJob
 from headway.plan import DelayedPreemption, Plan, Preempt, Release, ReleaseWarm, Start, StopForSize
 from headway.scheduling.placement.explainer import Explainer
 from headway.scheduling.placement.ground import Ground
+from headway.scheduling.placement.hints import Hints
 from headway.scheduling.placement.memo import Memo
 from headway.scheduling.probes import Probes
 
@@ -24,6 +25,7 @@ class PassState:
         self.snapshot = snapshot
         self.ground = ground = Ground(snapshot)
         self.memo = Memo(ground)
+        self.hints = Hints(ground)
         self.probes = Probes(snapshot)
         self.explainer = Explainer(ground, enabled=explain)
         self.releases: list[Release] = []

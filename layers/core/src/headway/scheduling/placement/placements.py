@@ -1,4 +1,7 @@
-"""The ways in which a job gets all its instances. Vectors are of pools and of limits of its team alike."""
+"""The ways in which a job gets all its instances. Vectors are of pools and of limits of its team alike.
+
+Nothing changes these values; see :mod:`~headway.scheduling.placement.obstacles`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from headway.scheduling.backfill.size_changes import SizeClaim
 from headway.scheduling.placement.ground import NOTHING, TakeOver
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class Want:
     """What a job on one alternative takes if it starts now."""
 
@@ -24,8 +27,8 @@ class Want:
     exceeded: SizeClaim | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Placement:
+@dataclass(kw_only=True, slots=True)
+class PlacementBase:
     """A way in which a job gets all its instances, and nobody takes them from it any more."""
 
     want: Want
@@ -34,16 +37,16 @@ class _Placement:
     taken_over: TakeOver = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StartNow(_Placement):
+@dataclass(kw_only=True, slots=True)
+class StartNow(PlacementBase):
     """The job starts."""
 
     #: The warm pool that it starts in; None for free instances.
     warm: Allocation | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AfterWarmPools(_Placement):
+@dataclass(kw_only=True, slots=True)
+class AfterWarmPools(PlacementBase):
     """The instances are there, and warm pools of other teams have to be gone before the job starts."""
 
     #: These warm pools. Those that are kept are released.
@@ -52,7 +55,7 @@ class AfterWarmPools(_Placement):
     warm: Allocation | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class Sources:
     """Where a job that does not fit gets what it needs from."""
 
@@ -81,8 +84,8 @@ class Sources:
         return bool(self.need) or bool(self.overcommitted)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AfterStops(_Placement):
+@dataclass(kw_only=True, slots=True)
+class AfterStops(PlacementBase):
     """The job gets its instances once attempts have stopped: those that are stopping, and its victims."""
 
     sources: Sources
