@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import InvalidPolicy
+from headway.job_terms import Standing
 from headway.model import Allocation
 from headway.policy import PREDICTED_ORDERS, Order, Policy
 from headway.scheduling.equals.current import current_handicap_ms
 from headway.scheduling.equals.expected import LEAST_EXPECTED_MS, MAX_EXTENSIONS
 from headway.scheduling.equals.limits import LONGEST_LIMIT_MS
-from headway.scheduling.standing import Standing, standing_after, standing_on_entry
+from headway.scheduling.standing import standing_after, standing_on_entry
 from tests.core.builders import NOW_MS, P5, held
 
 HOUR = 3_600_000

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headway.scheduling.standing import Standing
+from headway.job_terms import Standing
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord

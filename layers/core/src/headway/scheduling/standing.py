@@ -5,8 +5,7 @@ It is stored with the job, and stays as it is while the job waits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from headway.job_terms import Standing
 from headway.model import Allocation, Demand
 from headway.policy import Policy
 from headway.scheduling.equals.attained import (
@@ -18,18 +17,6 @@ from headway.scheduling.equals.attained import (
 from headway.scheduling.equals.expected import expected_on_entry_ms, extended
 from headway.scheduling.equals.remaining import after_attempt, left_on_entry_ms
 from headway.scheduling.ordering import handicap_ms
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
-    """What a job is compared by with its equals. Its members are those of :class:`headway.model.WaitingJob`."""
-
-    handicap_ms: int
-    left_ms: int | None = None
-    expected_ms: int | None = None
-    extension_ms: int = 0
-    attained_ms: int | None = None
-    max_handicap_ms: int = 0
 
 
 def standing_on_entry(
