@@ -25,7 +25,7 @@ def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
     if allocation.is_unused:
         return 0
     until_ms = allocation.capped_until_ms(policy.max_preemptions)
-    if not policy.preemption or not allocation.preemptible or until_ms is None:
+    if not policy.preemption or not allocation.terms.preemptible or until_ms is None:
         return None
     return max(until_ms, allocation.since_ms + policy.min_run_time_ms) if policy.min_run_time_ms else until_ms
 
@@ -69,13 +69,13 @@ def outranks(
     """
     if allocation.is_unused:
         return True
-    lower = running_priority(allocation, policy) < capped_priority(job.priority, job.team, policy)
+    lower = running_priority(allocation, policy) < capped_priority(job.terms.priority, job.terms.team, policy)
     if lower and policy.ageing is not None:
         lower = not _would_requeue_ahead(allocation, job, now_ms, policy)
-    if allocation.team == job.team:
+    if allocation.terms.team == job.terms.team:
         return lower
-    guaranteed = policy.team(allocation.team).guaranteed
-    borrowed = is_borrowed(use.get(allocation.team, {}), allocation, guaranteed)
+    guaranteed = policy.team(allocation.terms.team).guaranteed
+    borrowed = is_borrowed(use.get(allocation.terms.team, {}), allocation, guaranteed)
     return (lower or reclaims) and borrowed
 
 
@@ -97,7 +97,7 @@ def yields_to_equal(allocation: Allocation, job: WaitingJob, at_ms: int, policy:
         at_ms: when the attempt would be stopped, ms.
         policy: the policy.
     """
-    if running_priority(allocation, policy) != capped_priority(job.priority, job.team, policy):
+    if running_priority(allocation, policy) != capped_priority(job.terms.priority, job.terms.team, policy):
         return False
     if policy.ageing is not None and _would_requeue_ahead(allocation, job, at_ms, policy):
         return False
@@ -133,7 +133,7 @@ def get_targets(
         charged: what an attempt takes of pools and limits.
         spared: attempts that are not stopped for the job.
     """
-    mine = capped_priority(job.priority, job.team, policy)
+    mine = capped_priority(job.terms.priority, job.terms.team, policy)
     if takes_part(job, policy):
         mine += 1
     left = use
@@ -156,7 +156,7 @@ def get_targets(
         chosen.append(candidate)
         gained = plus(gained, frees)
         if policy.teams and not candidate.warm:
-            left = {**left, candidate.team: minus(left.get(candidate.team, {}), candidate.demand)}
+            left = {**left, candidate.terms.team: minus(left.get(candidate.terms.team, {}), candidate.demand)}
         missing = shortfall(lacking, gained)
         if not missing:
             return _drop_unneeded(chosen, gained, lacking, charged)
@@ -177,7 +177,7 @@ def _drop_unneeded(
 
 def _has_ended(allocation: Allocation, at_ms: int) -> bool:
     """Whether the attempt has reached its limit by then."""
-    return allocation.limit_ms is not None and allocation.since_ms + allocation.limit_ms <= at_ms
+    return allocation.terms.limit_ms is not None and allocation.since_ms + allocation.terms.limit_ms <= at_ms
 
 
 class Preemption:
@@ -219,7 +219,7 @@ class Preemption:
         if not self._policy.preemption or not self._index.live:
             return False
         lowest = self._index.lowest_priority
-        return capped_priority(job.priority, job.team, self._policy) > lowest or self.reclaims(job)
+        return capped_priority(job.terms.priority, job.terms.team, self._policy) > lowest or self.reclaims(job)
 
     def may_preempt_from(self, job: WaitingJob) -> bool:
         """Whether the rank of the job could let it, or any job behind it, preempt an attempt or release a warm pool.
@@ -231,8 +231,8 @@ class Preemption:
             return True
         if not self._policy.preemption or not self._index.live:
             return False
-        mine = capped_priority(job.priority, job.team, self._policy)
-        return mine == self._index.lowest_priority and job.turn_ms < self._index.equals[0]
+        mine = capped_priority(job.terms.priority, job.terms.team, self._policy)
+        return mine == self._index.lowest_priority and job.terms.turn_ms < self._index.equals[0]
 
     def _outranks_or_reclaims(self, job: WaitingJob) -> bool:
         if not self._policy.preemption or not self._index.live:
@@ -240,11 +240,11 @@ class Preemption:
         return self._outranks_any(job) or self.reclaims(job)
 
     def _outranks_any(self, job: WaitingJob) -> bool:
-        mine, lowest = capped_priority(job.priority, job.team, self._policy), self._index.lowest_priority
+        mine, lowest = capped_priority(job.terms.priority, job.terms.team, self._policy), self._index.lowest_priority
         if not takes_part(job, self._policy) or mine != lowest:
             return mine > lowest
         last_turn_ms, _ = self._index.equals
-        return job.turn_ms < last_turn_ms
+        return job.terms.turn_ms < last_turn_ms
 
     def _is_small(self, job: WaitingJob) -> bool:
         """Whether little enough is left of the job, or its level low enough, that any equal could give way to it."""
@@ -272,7 +272,7 @@ class Preemption:
         reclaims = self.reclaims(job)
         stops = self._policy.preemption and job.preempts and (reclaims or self._outranks_any(job))
         # With what has been freed for it before.
-        if job.one_of and not are_in_one_pool(*lacking, *self._guarantees.promised_to(job.name)):
+        if job.terms.one_of and not are_in_one_pool(*lacking, *self._guarantees.promised_to(job.name)):
             stops = False
         if not stops and not self._index.unused:
             return ()
@@ -340,11 +340,11 @@ class Preemption:
 
         If it does not cover the job itself, they would rank before it, and take the instances back.
         """
-        own = [victim for victim in victims if victim.team == job.team and not victim.is_unused]
-        guaranteed = self._policy.team(job.team).guaranteed
+        own = [victim for victim in victims if victim.terms.team == job.terms.team and not victim.is_unused]
+        guaranteed = self._policy.team(job.terms.team).guaranteed
         if not own or not guaranteed or self._guarantees.covers_without(job, [victim.demand for victim in own]):
             return set()
-        left = minus(self._use.get(job.team, {}), total(victim.demand for victim in own))
+        left = minus(self._use.get(job.terms.team, {}), total(victim.demand for victim in own))
         return {victim.attempt for victim in own if within_guarantee(left, victim.demand, guaranteed)}
 
     def preemptible_from(self, job: WaitingJob) -> Callable[[Allocation], int | None] | None:

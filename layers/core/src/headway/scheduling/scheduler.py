@@ -191,7 +191,7 @@ class _Pass:
             return partial(reasons.exceeds_pool, job, largest, self._on_plans(job))
         if not self.size_changes.has_room_for(job):
             return partial(reasons.exceeds_windows, job, self.size_changes.longest_ms(job), self._on_plans(job))
-        limit = self.policy.team(job.team).limit
+        limit = self.policy.team(job.terms.team).limit
         if any(count > limit.get(pool, count) for pool, count in job.demand.items()):
             return partial(reasons.exceeds_limit, job, {pool: limit[pool] for pool in job.demand if pool in limit})
         return None
@@ -264,7 +264,7 @@ class _Pass:
             else:
                 self._consider(first)
             return
-        until_ms = job.entry_time_ms + job.wait_at_most_ms
+        until_ms = job.terms.entry_time_ms + job.wait_at_most_ms
         choice = choose(
             hopeful,
             until_ms,
@@ -351,7 +351,7 @@ class _Pass:
 
         It ranks by its first preference. Where the guarantee of its team does not cover that, it may cover them.
         """
-        if not self.policy.team(job.team).guaranteed:
+        if not self.policy.team(job.terms.team).guaranteed:
             return choice
         return choice if self.state.guarantees.covers(job) else replace(choice, preempts=False)
 
@@ -384,7 +384,7 @@ class _Pass:
         return self.reserved_starts.would_start_ms(job, need, available, preemptible_from_ms)
 
     def _until_ms(self, job: WaitingJob) -> int | None:
-        return None if job.limit_ms is None else self.now_ms + job.limit_ms
+        return None if job.terms.limit_ms is None else self.now_ms + job.terms.limit_ms
 
     def _hopeless(self, job: WaitingJob) -> Why | None:
         """The reason, if a quick check shows that the job neither starts, preempts, nor gets a reserved start.
@@ -392,7 +392,7 @@ class _Pass:
         This holds for most jobs of a long queue. Without the check the rest of the pass comes to the same result.
         """
         state, pools = self.state, _combination(job.demand)
-        may_be_warm = bool(job.warm_key) and bool(state.allocations.warm)
+        may_be_warm = bool(job.terms.warm_key) and bool(state.allocations.warm)
         if not self.reserved_starts.is_at_depth(pools) or state.owners or may_be_warm:
             # What is reserved or being freed for this job, or for one of lower rank, may let it start.
             return None
@@ -414,14 +414,14 @@ class _Pass:
         return partial(self.explainer.would_delay, delayed) if delayed is not None else None
 
     def _mark_stuck(self, job: WaitingJob) -> None:
-        self.stuck[_kind(job)] = (least_measure(job, self.policy), job.turn_ms)
+        self.stuck[_kind(job)] = (least_measure(job, self.policy), job.terms.turn_ms)
 
     def _is_stuck(self, job: WaitingJob) -> bool:
         least = self.stuck.get(_kind(job))
-        if least is None or (job.left_ms is None and job.attained_ms is None):
+        if least is None or (job.terms.standing.left_ms is None and job.terms.standing.attained_ms is None):
             return least is not None
         # An equal that gives way to this job would have to one that is smaller, and whose turn comes earlier.
-        return least_measure(job, self.policy) >= least[0] and job.turn_ms >= least[1]
+        return least_measure(job, self.policy) >= least[0] and job.terms.turn_ms >= least[1]
 
     def _take_over(self, job: WaitingJob, takes: Demand) -> None:
         """Take what is reserved or being freed for jobs of lower rank, if this job gets all that it lacks with it.
@@ -524,7 +524,7 @@ class _Pass:
             return
         self.state.start(job, takes)
         self.reserved_starts.account_for(positive(takes), self.state.charged(job), until_ms, starts=True)
-        reason = self.explainer.with_passed_over(job, reasons.started(job.demand, one_of=job.one_of))
+        reason = self.explainer.with_passed_over(job, reasons.started(job.demand, one_of=job.terms.one_of))
         self.starts.append(Start(job=job.name, demand=dict(job.demand), reason=reason, on_leftovers=on_leftovers))
 
     def _wait_or_preempt(
@@ -649,8 +649,8 @@ class _Pass:
                 Preempt(job=victim.job, attempt=victim.attempt, for_job=job.name, freed=freed, reason=reason)
             )
             return
-        lower = running_priority(victim, self.policy) < capped_priority(job.priority, job.team, self.policy)
-        by_right = reclaims and not lower and victim.team != job.team
+        lower = running_priority(victim, self.policy) < capped_priority(job.terms.priority, job.terms.team, self.policy)
+        by_right = reclaims and not lower and victim.terms.team != job.terms.team
         written_ms = last_written_ms(victim, self.now_ms, self.policy)
         reason = reasons.preempted(
             victim,
@@ -723,5 +723,5 @@ _Kind = tuple[str, int, bool, bool, bool, bool, tuple[tuple[str, int], ...]]
 
 def _kind(job: WaitingJob) -> _Kind:
     """What preemption for a job depends on: equal jobs have the same result until something is freed."""
-    in_order = (job.left_ms is None, job.attained_ms is None)
-    return (job.team, job.priority, job.preempts, job.one_of, *in_order, tuple(job.demand.items()))
+    in_order = (job.terms.standing.left_ms is None, job.terms.standing.attained_ms is None)
+    return (job.terms.team, job.terms.priority, job.preempts, job.terms.one_of, *in_order, tuple(job.demand.items()))
