@@ -48,6 +48,28 @@ def _with_terms(terms: JobTerms | None, members: Mapping[str, Any]) -> dict[str,
     return {**own, "terms": JobTerms(**of_terms) if terms is None else replace(terms, **of_terms)}
 
 
+def unusual_terms() -> JobTerms:
+    """Terms none of whose fields has its default, nor the value of another one; times are whole seconds."""
+    return JobTerms(**_unusual(JobTerms, 1))
+
+
+def _unusual(of: type[JobTerms | Standing], first: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for number, each in enumerate(fields(of), start=first):
+        match each.type:
+            case "bool":
+                made[each.name] = not each.default
+            case "str":
+                made[each.name] = each.name
+            case "int" | "int | None":
+                made[each.name] = 1000 * number
+            case "Standing":
+                made[each.name] = Standing(**_unusual(Standing, 100))
+            case other:
+                raise NotImplementedError(f"{each.name} has the type {other}")
+    return made
+
+
 def job(
     name: str,
     priority: int = 0,

@@ -18,7 +18,7 @@ from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import Order, Policy
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free
-from tests.core.builders import NOW_MS, P5, changed, held, job, reserved, snapshot, warm
+from tests.core.builders import NOW_MS, P5, changed, held, job, reserved, snapshot, unusual_terms, warm
 
 NOTHING = Plan(actions=(), waits=())
 
@@ -322,6 +322,16 @@ def test_an_attempt_is_preempted_when_its_minimum_run_time_is_over_though_nothin
     urgent = replace(arrival(1, "b", 10), job=job("b", 1, entered=1))
     events = course(long, urgent, decide=schedule, policy=Policy(min_run_time_ms=100))
     assert (100, "preempted", "a") in told(events)
+
+
+def test_the_terms_of_a_job_go_with_it_to_its_attempt_and_back_to_its_queue() -> None:
+    first = replace(job("a"), terms=unusual_terms())
+    going = Simulation(snapshot(first, job("b"), size=1), preempting("a", "b"), stop_ms=1)
+    going.run(until_ms=NOW_MS)
+    assert [each.terms for each in going.allocations.values()] == [first.terms]
+    going.run(until_ms=NOW_MS + 1)
+    (again,) = going.waiting
+    assert again.terms == replace(first.terms, standing=again.terms.standing, preemptions=first.terms.preemptions + 1)
 
 
 def test_a_preempted_job_waits_with_what_is_still_expected_of_it() -> None:
