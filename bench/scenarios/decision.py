@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.metering.machine import describe_machine
+from headway.job_terms import JobTerms
 from headway.model import Allocation, Alternative, Snapshot, WaitingJob
 from headway.policy import Policy, Team
 from headway.scheduling.scheduler import schedule
@@ -67,12 +68,14 @@ def snapshot_of(
                 job=f"running{number}",
                 attempt=f"running{number}-1",
                 demand={pool: count},
-                priority=PRIORITIES[-1] if settled else rng.choice(PRIORITIES),
+                terms=JobTerms(
+                    priority=PRIORITIES[-1] if settled else rng.choice(PRIORITIES),
+                    entry_time_ms=since_ms - rng.randrange(HOUR_MS),
+                    team=f"team{number % teams}" if teams else "",
+                    limit_ms=rng.randrange(1, 24) * HOUR_MS if limits else None,
+                    checkpoints=rng.random() < 0.5,
+                ),
                 since_ms=since_ms,
-                entry_time_ms=since_ms - rng.randrange(HOUR_MS),
-                team=f"team{number % teams}" if teams else "",
-                limit_ms=rng.randrange(1, 24) * HOUR_MS if limits else None,
-                checkpoints=rng.random() < 0.5,
             )
         )
     # A few instances are free, and the first job of a blocked queue demands more of them.
@@ -81,17 +84,20 @@ def snapshot_of(
         WaitingJob(
             name=f"waiting{number}",
             demand={names[number % pools]: rng.choice((1, 1, 1, 2, 4))},
-            priority=rng.choice(PRIORITIES),
-            entry_time_ms=NOW_MS - rng.randrange(24 * HOUR_MS),
-            team=f"team{number % teams}" if teams else "",
-            limit_ms=rng.randrange(1, 24) * HOUR_MS if limits else None,
+            terms=JobTerms(
+                priority=rng.choice(PRIORITIES),
+                entry_time_ms=NOW_MS - rng.randrange(24 * HOUR_MS),
+                team=f"team{number % teams}" if teams else "",
+                limit_ms=rng.randrange(1, 24) * HOUR_MS if limits else None,
+            ),
         )
         for number in range(waiting)
     ]
     if blocked:
         for number in range(min(pools, waiting)):
             demand = {pool: sizes[pool] for pool in jobs[number].demand}
-            jobs[number] = replace(jobs[number], demand=demand, priority=9, entry_time_ms=NOW_MS - 48 * HOUR_MS)
+            terms = replace(jobs[number].terms, priority=9, entry_time_ms=NOW_MS - 48 * HOUR_MS)
+            jobs[number] = replace(jobs[number], demand=demand, terms=terms)
     policy = Policy()
     if teams:
         guaranteed = {pool: size // teams for pool, size in sizes.items()}
@@ -107,7 +113,7 @@ def with_alternatives(snapshot: Snapshot) -> Snapshot:
         replace(
             job,
             alternatives=tuple(
-                Alternative(demand={other: count}, limit_ms=job.limit_ms)
+                Alternative(demand={other: count}, limit_ms=job.terms.limit_ms)
                 for pool, count in job.demand.items()
                 for other in following[pool]
             ),

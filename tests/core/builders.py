@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from headway.job_terms import JobTerms, Standing
 from headway.model import Allocation, Calendar, Reservation, SizeChange, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm
 from headway.policy import DEFAULT_POLICY, Policy
@@ -9,6 +14,60 @@ from headway.policy import DEFAULT_POLICY, Policy
 P5 = "ml.p5.48xlarge"
 G5 = "ml.g5.xlarge"
 NOW_MS = 1_000_000
+
+
+_TERMS = frozenset(each.name for each in fields(JobTerms))
+_STANDING = frozenset(each.name for each in fields(Standing))
+
+Job = TypeVar("Job", bound=WaitingJob | Allocation)
+
+
+def waiting_job(**members: Any) -> WaitingJob:
+    """A waiting job from its own members, those of its terms, and those of its standing."""
+    return WaitingJob(**_with_terms(None, members))
+
+
+def allocation(**members: Any) -> Allocation:
+    """The same for an attempt; without an entry time its job has entered at its start."""
+    return Allocation(**_with_terms(None, {"entry_time_ms": members["since_ms"], **members}))
+
+
+def changed(job: Job, **members: Any) -> Job:
+    """A job with other values for some of these members."""
+    return replace(job, **_with_terms(job.terms, members))
+
+
+def _with_terms(terms: JobTerms | None, members: Mapping[str, Any]) -> dict[str, Any]:
+    standing = {name: value for name, value in members.items() if name in _STANDING}
+    of_terms = {name: value for name, value in members.items() if name in _TERMS}
+    if standing:
+        of_terms["standing"] = replace(Standing() if terms is None else terms.standing, **standing)
+    own = {name: value for name, value in members.items() if name not in standing and name not in of_terms}
+    if not of_terms:
+        return own
+    return {**own, "terms": JobTerms(**of_terms) if terms is None else replace(terms, **of_terms)}
+
+
+def unusual_terms() -> JobTerms:
+    """Terms none of whose fields has its default, nor the value of another one; times are whole seconds."""
+    return JobTerms(**_unusual(JobTerms, 1))
+
+
+def _unusual(of: type[JobTerms | Standing], first: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for number, each in enumerate(fields(of), start=first):
+        match each.type:
+            case "bool":
+                made[each.name] = not each.default
+            case "str":
+                made[each.name] = each.name
+            case "int" | "int | None":
+                made[each.name] = 1000 * number
+            case "Standing":
+                made[each.name] = Standing(**_unusual(Standing, 100))
+            case other:
+                raise NotImplementedError(f"{each.name} has the type {other}")
+    return made
 
 
 def job(
@@ -29,7 +88,7 @@ def job(
 ) -> WaitingJob:
     """A waiting job; ``more`` adds pools as keywords with ``_`` for ``.``, e.g. ``ml_c5_4xlarge=2``."""
     demand = {pool: count, **{key.replace("_", "."): value for key, value in more.items()}}
-    return WaitingJob(
+    return waiting_job(
         name=name,
         demand=demand,
         priority=priority,
@@ -57,7 +116,7 @@ def warm(
     freed_for: str | None = None,
 ) -> Allocation:
     """The warm pool that a job has left."""
-    return Allocation(
+    return allocation(
         job=name,
         attempt=name,
         demand={pool: count},
@@ -96,13 +155,13 @@ def held(
     stops_for_size: bool = False,
 ) -> Allocation:
     """The allocation of a running job; ``ends_in_s`` is until its limit, ``every`` the ms between its checkpoints."""
-    return Allocation(
+    return allocation(
         job=name,
         attempt=name,
         demand={pool: count},
         priority=priority,
         since_ms=since,
-        entry_time_ms=entered,
+        entry_time_ms=since if entered is None else entered,
         team=team,
         limit_ms=None if ends_in_s is None else NOW_MS - since + ends_in_s * 1000,
         checkpoints=checkpoints or every is not None,

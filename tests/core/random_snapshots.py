@@ -34,6 +34,7 @@ from headway.refusals import Cause, FailedLaunches
 from headway.scheduling.alternatives import choices
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
+from tests.core.builders import allocation, changed, waiting_job
 from tests.core.strategies import World, can_ever_start
 
 NOW_MS = 10_000_000
@@ -50,7 +51,7 @@ def random_snapshot(rng: Random) -> Snapshot:
     """Return a plain snapshot with the features that are off by default."""
     snapshot = plain_snapshot(rng)
     waiting = tuple(
-        replace(job, preempts=rng.random() < 0.9, one_of=rng.random() < 0.2, **_alternatives(rng, job, snapshot))
+        changed(job, preempts=rng.random() < 0.9, one_of=rng.random() < 0.2, **_alternatives(rng, job, snapshot))
         for job in snapshot.waiting
     )
     snapshot = replace(snapshot, waiting=waiting, calendars=_calendars(rng, snapshot) if rng.random() < 0.3 else {})
@@ -96,7 +97,7 @@ def _failed(rng: Random) -> FailedLaunches | None:
 def _with_checkpoints(rng: Random, snapshot: Snapshot) -> Snapshot:
     """Return a snapshot in which checkpoints are written at known times, and preemptions may wait for them."""
     allocations = tuple(
-        replace(each, checkpoints_every_ms=rng.choice((None, STEP_MS // 2, 2 * STEP_MS, 7 * STEP_MS)))
+        changed(each, checkpoints_every_ms=rng.choice((None, STEP_MS // 2, 2 * STEP_MS, 7 * STEP_MS)))
         for each in snapshot.allocations
     )
     policy = replace(
@@ -115,19 +116,19 @@ def with_warm_pools(snapshot: Snapshot, rng: Random) -> Snapshot:
         rng: the random numbers.
     """
     waiting = tuple(
-        replace(job, warm_key=rng.choice(("", "k", "k", "l")), keep_ms=rng.choice((0, 5 * STEP_MS)))
+        changed(job, warm_key=rng.choice(("", "k", "k", "l")), keep_ms=rng.choice((0, 5 * STEP_MS)))
         for job in snapshot.waiting
     )
     running = list(snapshot.allocations)
     sizes = dict(snapshot.pools)
-    teams = sorted({job.team for job in waiting})
+    teams = sorted({job.terms.team for job in waiting})
     for number in range(rng.randint(1, 3)):
         claimers = [
             a for a in running if not a.stopping and not a.warm and a.attempt not in {b.claimed_by for b in running}
         ]
         claimer = rng.choice(claimers) if claimers and rng.random() < 0.25 else None
         match = rng.choice(waiting)
-        pool = Allocation(
+        pool = allocation(
             job=f"v{number}",
             attempt=f"v{number}",
             demand=match.demand if claimer is None else claimer.demand,
@@ -135,7 +136,7 @@ def with_warm_pools(snapshot: Snapshot, rng: Random) -> Snapshot:
             since_ms=NOW_MS - STEP_MS * rng.randint(0, 4),
             team=rng.choice(teams),
             limit_ms=STEP_MS * rng.choice((3, 10, 60)),
-            warm=match.warm_key or "k",
+            warm=match.terms.warm_key or "k",
             stopping=claimer is not None or rng.random() < 0.15,
             claimed_by="" if claimer is None else claimer.attempt,
         )
@@ -230,7 +231,7 @@ def _limit_ms(rng: Random) -> int | None:
 
 
 def _waiting(rng: Random, name: str, pools: Sequence[str], teams: Sequence[str]) -> WaitingJob:
-    return WaitingJob(
+    return waiting_job(
         name=name,
         demand=_demand(rng, pools),
         priority=rng.randint(0, 3),
@@ -248,7 +249,7 @@ def _running(
     freed_for = rng.choice(sorted(owed)) if rng.random() < 0.2 else None
     freed = _part(rng, owed[freed_for], demand) if freed_for is not None else {}
     since_ms = NOW_MS - STEP_MS * rng.randint(0, 4)
-    return Allocation(
+    return allocation(
         job=name,
         attempt=name,
         demand=demand,

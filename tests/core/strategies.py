@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from hypothesis import strategies as st
@@ -28,6 +28,7 @@ from headway.scheduling.equals.attained import attained_handicap_ms
 from headway.scheduling.scheduler import schedule
 from headway.scheduling.standing import standing_after
 from headway.vectors import minus, overlap, plus, positive, total
+from tests.core.builders import allocation, changed, waiting_job
 
 POOLS = ("ml.c5.large", "ml.g5.xlarge")
 TEAMS = ("red", "blue")
@@ -114,7 +115,7 @@ def snapshots(
     chosen = draw(st.sampled_from(modes))
     teams = st.sampled_from({"none": ("",), "one": TEAMS[:1], "several": TEAMS}[chosen])
     waiting = tuple(
-        WaitingJob(
+        waiting_job(
             name=f"w{i}",
             demand=draw(demands),
             priority=draw(st.integers(0, 4)),
@@ -146,7 +147,7 @@ def snapshots(
             owed[freed_for] = positive(minus(owed[freed_for], freed))
         since_ms = NOW_MS - draw(st.sampled_from([0, 10_000, 40_000, 100_000]))
         allocations.append(
-            Allocation(
+            allocation(
                 job=f"r{i}",
                 attempt=f"r{i}",
                 demand=demand,
@@ -194,14 +195,14 @@ def among_equals(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
     waiting, allocations = [], []
     for job in snapshot.waiting:
         left_ms = draw(left)
-        handicap_ms = job.handicap_ms if left_ms is None else 10 * left_ms * sum(job.demand.values())
-        waiting.append(replace(job, priority=draw(priorities), left_ms=left_ms, handicap_ms=handicap_ms))
+        handicap_ms = job.terms.standing.handicap_ms if left_ms is None else 10 * left_ms * sum(job.demand.values())
+        waiting.append(changed(job, priority=draw(priorities), left_ms=left_ms, handicap_ms=handicap_ms))
     for each in snapshot.allocations:
         left_ms = None if each.warm else draw(left)
-        handicap_ms = each.handicap_ms if left_ms is None else 10 * left_ms * sum(each.demand.values())
-        writes = each.checkpoints or draw(st.booleans())
+        handicap_ms = each.terms.standing.handicap_ms if left_ms is None else 10 * left_ms * sum(each.demand.values())
+        writes = each.terms.checkpoints or draw(st.booleans())
         allocations.append(
-            replace(each, priority=draw(priorities), checkpoints=writes, left_ms=left_ms, handicap_ms=handicap_ms)
+            changed(each, priority=draw(priorities), checkpoints=writes, left_ms=left_ms, handicap_ms=handicap_ms)
         )
     policy = replace(
         snapshot.policy, order=Order.SHORTEST_REMAINING, checkpoint_interval_ms=draw(st.sampled_from([0, 600_000]))
@@ -220,16 +221,16 @@ def by_predictions(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot
 
     def expectation(job: WaitingJob | Allocation) -> dict[str, Any]:
         part = draw(parts)
-        if job.left_ms is None or part is None:
+        if job.terms.standing.left_ms is None or part is None:
             return {}
-        expected_ms = job.left_ms // part
+        expected_ms = job.terms.standing.left_ms // part
         handicap_ms = 10 * expected_ms * sum(job.demand.values())
         return {"expected_ms": expected_ms, "extension_ms": draw(extensions), "handicap_ms": handicap_ms}
 
     return replace(
         snapshot,
-        waiting=tuple(replace(job, **expectation(job)) for job in snapshot.waiting),
-        allocations=tuple(replace(each, **expectation(each)) for each in snapshot.allocations),
+        waiting=tuple(changed(job, **expectation(job)) for job in snapshot.waiting),
+        allocations=tuple(changed(each, **expectation(each)) for each in snapshot.allocations),
         policy=replace(snapshot.policy, by_predictions=True),
     )
 
@@ -243,12 +244,12 @@ def sharing(draw: st.DrawFn, of: st.SearchStrategy[Snapshot]) -> Snapshot:
     priorities = st.sampled_from([0, 0, 0, 1])
     waiting, allocations = [], []
     for job in snapshot.waiting:
-        terms = _attained(draw(attained), draw(bounds), job.handicap_ms)
-        waiting.append(replace(job, priority=draw(priorities), **terms))
+        terms = _attained(draw(attained), draw(bounds), job.terms.standing.handicap_ms)
+        waiting.append(changed(job, priority=draw(priorities), **terms))
     for each in snapshot.allocations:
-        terms = _attained(None if each.warm else draw(attained), draw(bounds), each.handicap_ms)
-        writes = each.checkpoints or draw(st.booleans())
-        allocations.append(replace(each, priority=draw(priorities), checkpoints=writes, **terms))
+        terms = _attained(None if each.warm else draw(attained), draw(bounds), each.terms.standing.handicap_ms)
+        writes = each.terms.checkpoints or draw(st.booleans())
+        allocations.append(changed(each, priority=draw(priorities), checkpoints=writes, **terms))
     policy = replace(snapshot.policy, order=Order.SHARED)
     return replace(snapshot, waiting=tuple(waiting), allocations=tuple(allocations), policy=policy)
 
@@ -320,7 +321,7 @@ def warm_pools(
         kind = draw(st.sampled_from(["any", "matched", "matched", "claimed", "released"]))
         if kind == "matched" and waiting:
             match = draw(st.sampled_from(waiting))
-            key, demand = match.warm_key or "k", dict(match.demand)
+            key, demand = match.terms.warm_key or "k", dict(match.demand)
         claimers = [a for a in running if not a.stopping and all(a.attempt != pool.claimed_by for pool in pools)]
         if kind == "claimed" and claimers:
             claimer = draw(st.sampled_from(claimers))
@@ -332,7 +333,7 @@ def warm_pools(
             if freed and freed_for is not None:
                 owed[freed_for] = positive(minus(owed[freed_for], freed))
         pools.append(
-            Allocation(
+            allocation(
                 job=f"v{i}",
                 attempt=f"v{i}",
                 demand=demand,
@@ -362,7 +363,7 @@ def crowded(draw: st.DrawFn) -> Snapshot:
     large = st.dictionaries(st.sampled_from(names), st.integers(3, 5), min_size=1)
     red, blue = TEAMS
     allocations = tuple(
-        Allocation(
+        allocation(
             job=f"r{i}",
             attempt=f"r{i}",
             demand=draw(large),
@@ -375,7 +376,7 @@ def crowded(draw: st.DrawFn) -> Snapshot:
         for i in range(draw(st.sampled_from([1, 1, 1, 2])))
     )
     waiting = tuple(
-        WaitingJob(
+        waiting_job(
             name=f"w{i}",
             demand=draw(wanted),
             priority=draw(st.integers(0, 2)),
@@ -408,12 +409,12 @@ def borrowing_goes_on(snapshot: Snapshot) -> Snapshot:
         snapshot,
         pools={pool: size + 1 for pool, size in snapshot.pools.items()},
         waiting=tuple(
-            replace(job, team=red, priority=0, not_before_ms=0)
+            changed(job, team=red, priority=0, not_before_ms=0)
             if i < 2
-            else replace(job, team=blue, priority=4, not_before_ms=0, demand={POOLS[i % 2]: 1})
+            else changed(job, team=blue, priority=4, not_before_ms=0, demand={POOLS[i % 2]: 1})
             for i, job in enumerate(snapshot.waiting)
         ),
-        allocations=tuple(replace(attempt, team=blue, preemptible=True) for attempt in snapshot.allocations),
+        allocations=tuple(changed(attempt, team=blue, preemptible=True) for attempt in snapshot.allocations),
         policy=Policy(teams={red: Team(guaranteed=dict.fromkeys(POOLS, 2))}),
     )
 
@@ -423,8 +424,8 @@ def borrowed_from_red(snapshot: Snapshot) -> Snapshot:
     red, blue = TEAMS
     return replace(
         snapshot,
-        waiting=tuple(replace(job, team=red) for job in snapshot.waiting[:1]),
-        allocations=tuple(replace(attempt, team=blue) for attempt in snapshot.allocations),
+        waiting=tuple(changed(job, team=red) for job in snapshot.waiting[:1]),
+        allocations=tuple(changed(attempt, team=blue) for attempt in snapshot.allocations),
         policy=replace(snapshot.policy, preemption=True, teams={red: Team(guaranteed=dict.fromkeys(POOLS, 3))}),
     )
 
@@ -432,7 +433,7 @@ def borrowed_from_red(snapshot: Snapshot) -> Snapshot:
 def beside_a_warm_pool(snapshot: Snapshot) -> Snapshot:
     """The same, beside an idle warm pool that would suffice for most jobs."""
     demand = dict.fromkeys(POOLS, 3)
-    idle = Allocation(job="v", attempt="v", demand=demand, priority=0, since_ms=NOW_MS, limit_ms=5 * STEP_MS, warm="k")
+    idle = allocation(job="v", attempt="v", demand=demand, priority=0, since_ms=NOW_MS, limit_ms=5 * STEP_MS, warm="k")
     return replace(snapshot, pools=plus(snapshot.pools, demand), allocations=(*snapshot.allocations, idle))
 
 
@@ -455,8 +456,6 @@ class World:
     waiting: dict[str, WaitingJob] = field(default_factory=dict)
     held: dict[str, Allocation] = field(default_factory=dict)
     reserved: dict[str, dict[str, int]] = field(default_factory=dict)
-    #: Of each job: whether it writes checkpoints, whether it may be preempted.
-    traits: dict[str, tuple[bool, bool]] = field(default_factory=dict)
     preempted: dict[str, int] = field(default_factory=dict)
     #: Jobs whose stop was requested, so that they are not requeued.
     unwanted: set[str] = field(default_factory=set)
@@ -482,8 +481,7 @@ class World:
             waiting={job.name: job for job in snapshot.waiting},
             held={a.job: a for a in snapshot.allocations},
             reserved={r.job: dict(r.demand) for r in snapshot.reservations},
-            traits={a.job: (a.checkpoints, a.preemptible) for a in snapshot.allocations},
-            preempted={a.job: a.preemptions for a in snapshot.allocations},
+            preempted={a.job: a.terms.preemptions for a in snapshot.allocations},
             # Attempts that stop for no job were stopped by request.
             unwanted={a.job for a in snapshot.allocations if a.warm or (a.stopping and a.freed_for is None)},
             calendars=snapshot.calendars,
@@ -537,30 +535,7 @@ class World:
         job = chosen(self.waiting.pop(name), demand)
         self.reserved.pop(name, None)
         self.started_ms.setdefault(name, self.now_ms)
-        checkpoints, preemptible = self.traits.get(name, (False, True))
-        self.held[name] = Allocation(
-            job=name,
-            attempt=name,
-            demand=dict(demand),
-            priority=job.priority,
-            since_ms=self.now_ms,
-            entry_time_ms=job.entry_time_ms,
-            handicap_ms=job.handicap_ms,
-            left_ms=job.left_ms,
-            expected_ms=job.expected_ms,
-            extension_ms=job.extension_ms,
-            attained_ms=job.attained_ms,
-            max_handicap_ms=job.max_handicap_ms,
-            one_of=job.one_of,
-            team=job.team,
-            limit_ms=job.limit_ms,
-            checkpoints=checkpoints,
-            preemptible=preemptible,
-            preemptions=self.preempted.get(name, 0),
-            warm_key=job.warm_key,
-            keep_ms=job.keep_ms,
-            stops_for_size=job.stops_for_size,
-        )
+        self.held[name] = Allocation(job=name, attempt=name, demand=dict(demand), terms=job.terms, since_ms=self.now_ms)
 
     def end(self, name: str) -> None:
         """The attempt of a job has ended; the job is requeued if it was preempted and no stop was requested."""
@@ -573,33 +548,27 @@ class World:
             for pool in [each for each in self.held.values() if each.claimed_by == name]:
                 # SageMaker reports the use of a warm pool no later than the end of the attempt.
                 self.end(pool.job)
-            ran_ms = until_ms - attempt.since_ms if attempt.checkpoints else 0
+            ran_ms = until_ms - attempt.since_ms if attempt.terms.checkpoints else 0
             kept_ms = max(0, ran_ms - self.policy.checkpoint_interval_ms)
-            self.waiting[name] = WaitingJob(
-                name=name,
-                demand=attempt.demand,
-                priority=attempt.priority,
-                entry_time_ms=self.now_ms if attempt.entry_time_ms is None else attempt.entry_time_ms,
-                **asdict(standing_after(attempt, until_ms, kept_ms)),
-                team=attempt.team,
-                limit_ms=attempt.limit_ms,
-                warm_key=attempt.warm_key,
-                keep_ms=attempt.keep_ms,
-                stops_for_size=attempt.stops_for_size,
+            terms = replace(
+                attempt.terms,
+                standing=standing_after(attempt, until_ms, kept_ms),
+                preemptions=self.preempted[name],
             )
+            self.waiting[name] = WaitingJob(name=name, demand=attempt.demand, terms=terms)
             if attempt.lacks_instances:
                 self.waiting[name] = self._failed(name, attempt, Cause.CAPACITY)
             elif name in self.pending:
                 # Whether it would have got instances is not known.
                 before = chosen(self.pending.pop(name), attempt.demand)
                 self.waiting[name] = replace(self.waiting[name], failed=before.failed)
-        elif attempt.keep_ms and not attempt.stopping:
+        elif attempt.terms.keep_ms and not attempt.stopping:
             self.unwanted.add(name)
-            self.held[name] = replace(
+            self.held[name] = changed(
                 attempt,
                 since_ms=self.now_ms,
-                limit_ms=attempt.keep_ms,
-                warm=attempt.warm_key,
+                limit_ms=attempt.terms.keep_ms,
+                warm=attempt.terms.warm_key,
                 keep_ms=0,
                 left_ms=None,
                 attained_ms=None,
@@ -686,7 +655,7 @@ class World:
 
 def fits(job: WaitingJob, pools: Mapping[str, int], policy: Policy) -> bool:
     """Whether a job could start if everything were free."""
-    limit = policy.team(job.team).limit
+    limit = policy.team(job.terms.team).limit
     return any(
         all(count <= min(pools.get(pool, 0), limit.get(pool, count)) for pool, count in each.demand.items())
         for each in choices(job)
@@ -706,15 +675,15 @@ def can_ever_start(job: WaitingJob, snapshot: Snapshot) -> bool:
 
     def starts_at(start_ms: int) -> bool:
         for pool, count in job.demand.items():
-            end_ms = start_ms + (snapshot.now_ms if job.limit_ms is None else job.limit_ms)
+            end_ms = start_ms + (snapshot.now_ms if job.terms.limit_ms is None else job.terms.limit_ms)
             calendar = snapshot.calendars.get(pool)
-            limits = calendar is not None and calendar.limits(stops_for_size=job.stops_for_size)
+            limits = calendar is not None and calendar.limits(stops_for_size=job.terms.stops_for_size)
             later = [t for t in times if start_ms < t < end_ms] if limits else []
             if any(size_at(snapshot, pool, t) < count for t in [start_ms, *later]):
                 return False
         return True
 
-    limit = snapshot.policy.team(job.team).limit
+    limit = snapshot.policy.team(job.terms.team).limit
     allowed = all(count <= limit.get(pool, count) for pool, count in job.demand.items())
     return allowed and any(starts_at(t) for t in [max(snapshot.now_ms, job.not_before_ms), *times])
 

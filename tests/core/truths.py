@@ -55,7 +55,7 @@ def false_hints(snapshot: Snapshot, plan: Plan) -> Iterator[str]:
 def limited(job: WaitingJob, limit_ms: int) -> WaitingJob:
     """The job with another limit, whichever alternative it runs on."""
     alternatives = tuple(replace(each, limit_ms=limit_ms) for each in job.alternatives)
-    return replace(job, limit_ms=limit_ms, alternatives=alternatives)
+    return replace(job, terms=replace(job.terms, limit_ms=limit_ms), alternatives=alternatives)
 
 
 def missed_preferences(snapshot: Snapshot, plan: Plan) -> Iterator[str]:

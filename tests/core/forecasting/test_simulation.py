@@ -18,7 +18,7 @@ from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import Order, Policy
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free
-from tests.core.builders import NOW_MS, P5, held, job, reserved, snapshot, warm
+from tests.core.builders import NOW_MS, P5, changed, held, job, reserved, snapshot, unusual_terms, warm
 
 NOTHING = Plan(actions=(), waits=())
 
@@ -55,7 +55,8 @@ def preempting(victim: str, for_job: str, freed: int = 1) -> Callable[[Snapshot]
 
 
 def arrival(at: int, name: str, run: int | None, count: int = 1, *, checkpoints: bool = False) -> Arrival:
-    return Arrival(time_ms=at, job=job(name, entered=at, count=count), run_ms=run, checkpoints=checkpoints)
+    waiting = changed(job(name, entered=at, count=count), checkpoints=checkpoints)
+    return Arrival(time_ms=at, job=waiting, run_ms=run)
 
 
 def course(
@@ -180,7 +181,7 @@ def test_a_victim_counts_its_preemptions() -> None:
     stop = preempting("a", "b")
 
     def watch(snapshot: Snapshot) -> Plan:
-        counts.extend(a.preemptions for a in snapshot.allocations if a.job == "a")
+        counts.extend(a.terms.preemptions for a in snapshot.allocations if a.job == "a")
         return stop(snapshot)
 
     course(arrival(0, "a", 100), arrival(10, "b", 20), decide=watch)
@@ -188,12 +189,12 @@ def test_a_victim_counts_its_preemptions() -> None:
 
 
 def test_a_job_is_ended_at_its_limit() -> None:
-    over = replace(arrival(0, "a", 100), job=replace(job("a"), limit_ms=30))
+    over = replace(arrival(0, "a", 100), job=changed(job("a"), limit_ms=30))
     assert told(course(over))[-1] == (30, EventKind.TIMED_OUT.value, "a")
 
 
 def test_a_job_that_runs_as_long_as_its_limit_completes() -> None:
-    exact = replace(arrival(0, "a", 30), job=replace(job("a"), limit_ms=30))
+    exact = replace(arrival(0, "a", 30), job=changed(job("a"), limit_ms=30))
     assert told(course(exact))[-1] == (30, "completed", "a")
 
 
@@ -257,7 +258,7 @@ def test_an_attempt_gives_way_to_an_equal_when_its_level_rises_though_nothing_el
     hour = 3_600_000
     policy = Policy(order=Order.SHARED)
     arrivals = [
-        replace(each, job=replace(each.job, attained_ms=0, max_handicap_ms=100 * hour))
+        replace(each, job=changed(each.job, attained_ms=0, max_handicap_ms=100 * hour))
         for each in (arrival(0, "a", hour, checkpoints=True), arrival(1000, "b", hour // 4, checkpoints=True))
     ]
     events = course(*arrivals, decide=schedule, stop_ms=5000, policy=policy)
@@ -272,18 +273,18 @@ def test_an_attempt_gives_way_to_an_equal_when_its_level_rises_though_nothing_el
 
 
 def test_a_preempted_job_keeps_its_service_and_waits_with_the_handicap_of_its_level() -> None:
-    running = replace(held("a", since=NOW_MS - 3_600_000), attained_ms=5000, max_handicap_ms=1 << 60)
+    running = changed(held("a", since=NOW_MS - 3_600_000), attained_ms=5000, max_handicap_ms=1 << 60)
     going = Simulation(snapshot(running, job("b"), size=1), preempting("a", "b"), stop_ms=120_000)
     going.run(until_ms=NOW_MS + 120_000)
     (waiting,) = going.waiting
     # Not the time of the stop, which no decision has counted.
-    assert (waiting.attained_ms, waiting.max_handicap_ms) == (3_605_000, 1 << 60)
-    assert waiting.handicap_ms == 50 * 3_600_000
+    assert (waiting.terms.standing.attained_ms, waiting.terms.standing.max_handicap_ms) == (3_605_000, 1 << 60)
+    assert waiting.terms.standing.handicap_ms == 50 * 3_600_000
 
 
 def test_the_level_of_an_attempt_that_ran_before_the_simulation_rises_as_well() -> None:
-    waiting = replace(job("b"), attained_ms=0, max_handicap_ms=1 << 60)
-    running = replace(held("a", since=NOW_MS, checkpoints=True), attained_ms=1_799_000, max_handicap_ms=1 << 60)
+    waiting = changed(job("b"), attained_ms=0, max_handicap_ms=1 << 60)
+    running = changed(held("a", since=NOW_MS, checkpoints=True), attained_ms=1_799_000, max_handicap_ms=1 << 60)
     events: list[Event] = []
     start = snapshot(running, waiting, size=1, policy=Policy(order=Order.SHARED))
     Simulation(start, schedule, lambda _: 600_000, record=events.append).run(until_ms=NOW_MS + 1000)
@@ -294,8 +295,8 @@ def test_an_attempt_gives_way_to_an_equal_when_more_is_expected_of_it_though_not
     hour = 3_600_000
     policy = Policy(order=Order.SHORTEST_REMAINING, by_predictions=True)
     terms: dict[str, Any] = {"left_ms": 9 * hour, "expected_ms": hour, "extension_ms": hour, "handicap_ms": 10 * hour}
-    waiting = replace(job("b"), left_ms=hour // 4, handicap_ms=10 * hour // 4)
-    running = replace(held("a", since=NOW_MS, checkpoints=True), entry_time_ms=0, **terms)
+    waiting = changed(job("b"), left_ms=hour // 4, handicap_ms=10 * hour // 4)
+    running = changed(held("a", since=NOW_MS, checkpoints=True), entry_time_ms=0, **terms)
     # An attempt gives way while much is left of it: first until half an hour is, and then when an hour is again.
     late = replace(running, since_ms=NOW_MS - 45 * 60_000)
     events: list[Event] = []
@@ -307,9 +308,9 @@ def test_an_attempt_gives_way_to_an_equal_when_more_is_expected_of_it_though_not
 def test_an_attempt_gives_way_when_the_cap_on_its_preemptions_counts_again_though_nothing_else_happens() -> None:
     hour, week = 3_600_000, 7 * 24 * 3_600_000
     policy = Policy(order=Order.SHORTEST_REMAINING, max_preemptions=1)
-    waiting = replace(job("b", entered=0), left_ms=hour, handicap_ms=10 * hour)
+    waiting = changed(job("b", entered=0), left_ms=hour, handicap_ms=10 * hour)
     much: dict[str, Any] = {"left_ms": 9999 * hour, "handicap_ms": 99990 * hour, "preemptions": 1}
-    running = replace(held("a", since=NOW_MS, checkpoints=True), entry_time_ms=NOW_MS - week + 5000, **much)
+    running = changed(held("a", since=NOW_MS, checkpoints=True), entry_time_ms=NOW_MS - week + 5000, **much)
     events: list[Event] = []
     start = snapshot(running, waiting, size=1, policy=policy)
     Simulation(start, schedule, lambda _: 9999 * hour, record=events.append).run(until_ms=NOW_MS + hour)
@@ -323,24 +324,39 @@ def test_an_attempt_is_preempted_when_its_minimum_run_time_is_over_though_nothin
     assert (100, "preempted", "a") in told(events)
 
 
+def test_the_terms_of_a_job_go_with_it_to_its_attempt_and_back_to_its_queue() -> None:
+    first = replace(job("a"), terms=unusual_terms())
+    going = Simulation(snapshot(first, job("b"), size=1), preempting("a", "b"), stop_ms=1)
+    going.run(until_ms=NOW_MS)
+    assert [each.terms for each in going.allocations.values()] == [first.terms]
+    going.run(until_ms=NOW_MS + 1)
+    (again,) = going.waiting
+    assert again.terms == replace(first.terms, standing=again.terms.standing, preemptions=first.terms.preemptions + 1)
+
+
 def test_a_preempted_job_waits_with_what_is_still_expected_of_it() -> None:
     hour = 3_600_000
     terms: dict[str, Any] = {"left_ms": 9 * hour, "expected_ms": hour, "extension_ms": hour, "handicap_ms": 10 * hour}
-    running = replace(held("a", since=NOW_MS - hour, checkpoints=True), **terms)
+    running = changed(held("a", since=NOW_MS - hour, checkpoints=True), **terms)
     going = Simulation(snapshot(running, job("b"), size=1), preempting("a", "b"), stop_ms=120_000)
     going.run(until_ms=NOW_MS + 120_000)
     (waiting,) = going.waiting
     # Ten minutes may be lost.
-    assert (waiting.expected_ms, waiting.extension_ms) == (2 * hour - 50 * 60_000, 2 * hour)
-    assert waiting.handicap_ms == 10 * (2 * hour - 50 * 60_000)
+    assert (waiting.terms.standing.expected_ms, waiting.terms.standing.extension_ms) == (
+        2 * hour - 50 * 60_000,
+        2 * hour,
+    )
+    assert waiting.terms.standing.handicap_ms == 10 * (2 * hour - 50 * 60_000)
 
 
 def test_what_is_expected_of_a_job_stays_with_its_attempt() -> None:
     one = arrival(0, "a", 10)
-    expects = replace(one.job, left_ms=9000, expected_ms=300, extension_ms=400)
+    expects = changed(one.job, left_ms=9000, expected_ms=300, extension_ms=400)
     going = Simulation(snapshot(size=1, now_ms=0), schedule, arrivals=[replace(one, job=expects)])
     going.run(until_ms=0)
-    assert [(each.expected_ms, each.extension_ms) for each in going.allocations.values()] == [(300, 400)]
+    assert [
+        (each.terms.standing.expected_ms, each.terms.standing.extension_ms) for each in going.allocations.values()
+    ] == [(300, 400)]
 
 
 def test_a_job_may_be_known_only_when_it_arrives() -> None:
@@ -361,7 +377,7 @@ def test_nothing_happens_at_a_level_that_an_attempt_does_not_reach() -> None:
     going = Simulation(
         snapshot(size=1, now_ms=0),
         first_come,
-        arrivals=[replace(brief, job=replace(brief.job, attained_ms=0, max_handicap_ms=1 << 60))],
+        arrivals=[replace(brief, job=changed(brief.job, attained_ms=0, max_handicap_ms=1 << 60))],
     )
     going.run()
     assert going.now_ms == 1000
@@ -370,10 +386,10 @@ def test_nothing_happens_at_a_level_that_an_attempt_does_not_reach() -> None:
 def test_kept_instances_have_no_service() -> None:
     kept = keeping(0, "a", 10)
     going = Simulation(
-        snapshot(size=1, now_ms=0), schedule, arrivals=[replace(kept, job=replace(kept.job, attained_ms=0))]
+        snapshot(size=1, now_ms=0), schedule, arrivals=[replace(kept, job=changed(kept.job, attained_ms=0))]
     )
     going.run(until_ms=10)
-    assert [(each.warm, each.attained_ms) for each in going.allocations.values()] == [("k", None)]
+    assert [(each.warm, each.terms.standing.attained_ms) for each in going.allocations.values()] == [("k", None)]
 
 
 jobs = st.lists(
@@ -388,9 +404,8 @@ def test_with_the_real_scheduler_every_job_that_fits_completes_and_no_pool_is_ex
     arrivals = [
         Arrival(
             time_ms=at,
-            job=job(f"j{i:02d}", priority, entered=at, count=count),
+            job=changed(job(f"j{i:02d}", priority, entered=at, count=count), checkpoints=checkpoints),
             run_ms=run,
-            checkpoints=checkpoints,
         )
         for i, (at, run, count, priority, checkpoints) in enumerate(rows)
     ]
@@ -463,7 +478,7 @@ def test_the_time_of_a_start_counts_toward_the_limit_of_a_job() -> None:
 
 
 def test_the_time_of_a_start_is_lost_by_a_preemption() -> None:
-    first = Arrival(time_ms=0, job=job("low", 0), run_ms=1000, checkpoints=True)
+    first = Arrival(time_ms=0, job=changed(job("low", 0), checkpoints=True), run_ms=1000)
     policy = Policy(checkpoint_interval_ms=100)
     events: list[Event] = []
     high = Arrival(time_ms=350, job=job("high", 5), run_ms=10)

@@ -15,7 +15,7 @@ from headway.model import Allocation, Snapshot, WaitingJob
 from headway.prediction.kinds import RunKind
 from headway.prediction.likely_times import predict_end, predict_starts
 from headway.prediction.run_times import RunTimes
-from tests.core.builders import G5, NOW_MS, P5, held, job, snapshot, warm
+from tests.core.builders import G5, NOW_MS, P5, changed, held, job, snapshot, warm
 
 MINUTE = 60_000
 MONTH = Period(month=month_of(day_of(NOW_MS)))
@@ -25,7 +25,7 @@ assert begin_ms(MONTH.first) <= NOW_MS
 
 
 def of(source: str, each: WaitingJob | Allocation) -> WaitingJob | Allocation:
-    return replace(each, owner="ann", source=source)
+    return changed(each, owner="ann", source=source)
 
 
 def known(**minutes: list[int]) -> RunTimes:
@@ -131,7 +131,7 @@ def test_a_running_job_is_likely_to_end_when_those_like_it_that_ran_as_long_have
     assert found is not None
     assert minutes(found.about_ms) == pytest.approx(15, abs=5)
     assert 0 < minutes(found.from_ms) < minutes(found.about_ms) < minutes(found.until_ms) < 36
-    assert predict_end(replace(running, source=""), known(train=[100] * 20), NOW_MS) is None
+    assert predict_end(changed(running, source=""), known(train=[100] * 20), NOW_MS) is None
     assert predict_end(running, RunTimes(NOW_MS), NOW_MS) is None
 
 
@@ -144,7 +144,7 @@ def test_a_likely_start_is_in_its_interval_and_not_in_the_past(
     lasted: list[int], waiting: list[tuple[int, int, bool]], ran: int
 ) -> None:
     jobs = [
-        replace(job(f"j{number}", priority, count=count, limit_s=HOURS_12), owner="ann", source="train" * like)
+        changed(job(f"j{number}", priority, count=count, limit_s=HOURS_12), owner="ann", source="train" * like)
         for number, (priority, count, like) in enumerate(waiting)
     ]
     snap = queue(*jobs, ran_minutes=ran, size=3)
@@ -153,7 +153,7 @@ def test_a_likely_start_is_in_its_interval_and_not_in_the_past(
 
 
 def test_where_one_pool_runs_jobs_in_turn_predicted_starts_are_not_after_the_proven_ones() -> None:
-    jobs = [replace(job(f"j{n}", entered=n, limit_s=7200), owner="ann", source="train") for n in range(4)]
+    jobs = [changed(job(f"j{n}", entered=n, limit_s=7200), owner="ann", source="train") for n in range(4)]
     snap = queue(*jobs)
     proven = forecast(snap).starts
     for name, found in predict_starts(snap, known(train=[30, 60, 90, 240])).items():

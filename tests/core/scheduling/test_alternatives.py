@@ -25,6 +25,7 @@ from tests.core.builders import (
     G5,
     NOW_MS,
     P5,
+    changed,
     code_of,
     held,
     job,
@@ -171,7 +172,7 @@ def test_it_waits_for_a_better_alternative_that_is_proven_to_be_free_in_time(
     wait_s: int, ends_in_s: int | None, entered_before_s: int, *, waits: bool
 ) -> None:
     waiting = either(wait_s=wait_s)
-    waiting = replace(waiting, entry_time_ms=NOW_MS - entered_before_s * 1000)
+    waiting = changed(waiting, entry_time_ms=NOW_MS - entered_before_s * 1000)
     plan = schedule(snapshot(taken(P5, ends_in_s=ends_in_s), waiting, pools=POOLS))
     assert started_on(plan) == ({} if waits else {"w": {G5: 4}})
     if waits:
@@ -299,7 +300,9 @@ def test_the_job_on_each_alternative_keeps_its_place() -> None:
     waiting = either()
     assert [dict(each.demand) for each in choices(waiting)] == [{P5: 2}, {G5: 4}, {CPU: 8}]
     assert [each.on_alternative for each in choices(waiting)] == [False, True, True]
-    assert {(each.turn_ms, each.priority, each.alternatives) for each in choices(waiting)} == {(NOW_MS, 5, ())}
+    assert {(each.terms.turn_ms, each.terms.priority, each.alternatives) for each in choices(waiting)} == {
+        (NOW_MS, 5, ())
+    }
     assert chosen(waiting, {G5: 4}) == choices(waiting)[1]
     plain = job("plain")
     assert choices(plain) == (plain,)
@@ -355,7 +358,7 @@ def test_a_job_starts_in_the_warm_pool_of_its_first_preference() -> None:
     ids=["of-another-key", "of-a-pool-that-backs-off"],
 )
 def test_a_job_does_not_start_in_the_warm_pool_of_its_first_preference(more: dict[str, Any]) -> None:
-    waiting = replace(either(), **more)
+    waiting = changed(either(), **more)
     plan = schedule(snapshot(warm("old", count=2), waiting, pools=POOLS))
     assert starts_warm(plan) == []
     assert started_on(plan) == {"w": {G5: 4}}

@@ -25,6 +25,7 @@ from tests.core.builders import (
     reserved,
     snapshot,
     starts,
+    waiting_job,
 )
 
 
@@ -209,7 +210,7 @@ def test_a_job_preempts_no_attempt_whose_instances_a_job_with_an_unknown_start_n
 
 
 def test_two_reserved_starts_do_not_count_on_one_victim() -> None:
-    second = WaitingJob(name="second", demand={P5: 3, G5: 1}, priority=4, entry_time_ms=0)
+    second = waiting_job(name="second", demand={P5: 3, G5: 1}, priority=4, entry_time_ms=0)
     running = (held("v", count=2), held("ends", 9, ends_in_s=600))
     line = (later(job("first", 5, count=2, limit_s=300), 600_000), second)
     plan = schedule(snapshot(*running, *line, pools={P5: 3, G5: 1}))
@@ -388,21 +389,21 @@ def test_a_reserved_start_counts_on_attempts_that_the_job_may_preempt() -> None:
     aged = replace(held("x", count=2, since=NOW_MS - 240_000, entered=NOW_MS - 300_000), demand={P5: 2, G5: 1})
     head = later(job("head", 2, limit_s=300), 1500)
     policy = Policy(ageing=Ageing(interval_ms=60_000, cap=3))
-    both = WaitingJob(name="both", demand={P5: 1, G5: 1}, priority=1, entry_time_ms=0)
+    both = waiting_job(name="both", demand={P5: 1, G5: 1}, priority=1, entry_time_ms=0)
     plan = schedule(snapshot(aged, head, both, pools={P5: 1, G5: 1}, policy=policy))
     # The job waits for its victim to stop, so its limit does not prove when it ends.
     assert told(plan) == [("head", ReasonCode.BACKS_OFF, 1500), ("both", ReasonCode.WAITS_FOR_CAPACITY, None)]
 
 
 def test_pools_in_another_order_are_the_same_pools() -> None:
-    one = WaitingJob(name="one", demand={P5: 1, G5: 1}, priority=1, entry_time_ms=0)
-    two = WaitingJob(name="two", demand={G5: 1, P5: 1}, priority=0, entry_time_ms=0)
+    one = waiting_job(name="one", demand={P5: 1, G5: 1}, priority=1, entry_time_ms=0)
+    two = waiting_job(name="two", demand={G5: 1, P5: 1}, priority=0, entry_time_ms=0)
     plan = schedule(snapshot(held("x", 9), one, two, pools={P5: 1, G5: 1}))
     assert [code for _, code, _ in told(plan)] == [ReasonCode.WAITS_FOR_CAPACITY, ReasonCode.WAITS_BEHIND]
 
 
 def test_a_job_behind_reservations_of_its_pool_has_an_expected_start() -> None:
-    mine = WaitingJob(name="mine", demand={P5: 1, G5: 1}, priority=1, entry_time_ms=0)
+    mine = waiting_job(name="mine", demand={P5: 1, G5: 1}, priority=1, entry_time_ms=0)
     parts = (reserved("mine", 1, G5), later(job("head", 2, limit_s=300), 1000), mine)
     plan = schedule(snapshot(*parts, pools={P5: 1, G5: 1}))
     assert told(plan)[1] == ("mine", ReasonCode.WOULD_DELAY, 301_000)
@@ -420,7 +421,7 @@ def test_no_job_counts_on_the_end_of_a_job_that_waits_for_its_instances() -> Non
 
 def test_a_pool_that_a_blocked_job_has_enough_of_is_not_kept_for_it() -> None:
     running = (held("x", count=2), replace(held("y", 2, count=2, preemptible=False), demand={P5: 2, G5: 2}))
-    both = WaitingJob(name="both", demand={P5: 1, G5: 1}, priority=3, entry_time_ms=0)
+    both = waiting_job(name="both", demand={P5: 1, G5: 1}, priority=3, entry_time_ms=0)
     line = (reserved("both", 1), both, job("first", 2), job("second", 2, entered=1))
     plan = schedule(snapshot(*running, *line, pools={P5: 5, G5: 1}))
     assert [code for _, code, _ in told(plan)] == [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from headway.errors import InvalidPolicy
@@ -11,7 +9,19 @@ from headway.model import Allocation, Reservation, WaitingJob
 from headway.policy import Ageing, Order, Policy, Team
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
-from tests.core.builders import NOW_MS, P5, code_of, held, job, preemptions, reason_of, reserved, snapshot, starts
+from tests.core.builders import (
+    NOW_MS,
+    P5,
+    changed,
+    code_of,
+    held,
+    job,
+    preemptions,
+    reason_of,
+    reserved,
+    snapshot,
+    starts,
+)
 
 Parts = tuple[WaitingJob | Allocation | Reservation, ...]
 A2 = Policy(teams={"a": Team(guaranteed={P5: 2}), "b": Team()})
@@ -223,7 +233,7 @@ PROTECTED: list[tuple[str, Policy, Allocation, str]] = [
     (
         "a job that has been preempted often enough in a week",
         Policy(max_preemptions=2),
-        replace(held("x", preemptions=2, checkpoints=True), left_ms=1, entry_time_ms=NOW_MS),
+        changed(held("x", preemptions=2, checkpoints=True), left_ms=1, entry_time_ms=NOW_MS),
         "preempted 2 times already, and not again before 1970-01-08 00:16 UTC",
     ),
     ("any job when preemption is off", Policy(preemption=False), held("x"), "preemption is off"),

@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from headway.model import Allocation, Snapshot, WaitingJob
+from headway.model import Snapshot
 from headway.plan import Release, Start
 from headway.policy import Ageing, Policy, Team
 from headway.scheduling import looks, scheduler
 from headway.scheduling.looks import MAX_LOOKS
 from headway.scheduling.placement.pass_state import PassState
-from tests.core.builders import NOW_MS, held, job, reserved, snapshot, starts
+from tests.core.builders import NOW_MS, allocation, held, job, reserved, snapshot, starts, waiting_job
 
 HOUR_MS = 3_600_000
 POOLS = [f"pool{number:02}" for number in range(50)]
@@ -23,7 +23,7 @@ def large(waiting: int, teams: int) -> Snapshot:
     rng = Random(1)
     names = [f"team{number}" for number in range(teams)] or [""]
     running = tuple(
-        Allocation(
+        allocation(
             job=f"r{number}",
             attempt=f"r{number}",
             demand={POOLS[number % 50]: 2},
@@ -35,7 +35,7 @@ def large(waiting: int, teams: int) -> Snapshot:
         for number in range(200)
     )
     line = tuple(
-        WaitingJob(
+        waiting_job(
             name=f"w{number}",
             demand={pool: rng.randint(1, 8) for pool in rng.sample(POOLS, rng.randint(1, 3))},
             priority=rng.randint(0, 9),

@@ -17,10 +17,10 @@ from headway.scheduling.ordering import (
     rank_key,
     running_priority,
 )
-from tests.core.builders import NOW_MS, held, job
+from tests.core.builders import NOW_MS, held, job, waiting_job
 
 jobs = st.builds(
-    WaitingJob,
+    waiting_job,
     name=st.from_regex(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,10}", fullmatch=True),
     demand=st.just({"ml.p5.48xlarge": 1}),
     priority=st.integers(0, MAX_PRIORITY),
@@ -31,7 +31,7 @@ jobs = st.builds(
 
 @given(jobs, jobs)
 def test_the_sort_key_of_a_queue_sorts_as_the_rank_does(left: WaitingJob, right: WaitingJob) -> None:
-    keys = [rank_key(job.priority, job.turn_ms, job.name) for job in (left, right)]
+    keys = [rank_key(job.terms.priority, job.terms.turn_ms, job.name) for job in (left, right)]
     assert (rank(left) < rank(right)) == (keys[0] < keys[1])
     assert (rank(left) == rank(right)) == (keys[0] == keys[1])
 
@@ -86,7 +86,7 @@ def test_a_job_is_passed_only_by_smaller_equals_that_enter_within_its_handicap(
     instances: tuple[int, int],
 ) -> None:
     first, later = (
-        WaitingJob(
+        waiting_job(
             name=name,
             demand={"p": count},
             priority=0,
@@ -97,15 +97,17 @@ def test_a_job_is_passed_only_by_smaller_equals_that_enter_within_its_handicap(
         for name, entry_ms, limit_ms, count in zip("ab", sorted(entered_ms), limits_ms, instances, strict=True)
     )
     if rank(later) < rank(first):
-        assert later.entry_time_ms < first.entry_time_ms + first.handicap_ms
+        assert later.terms.entry_time_ms < first.terms.entry_time_ms + first.terms.standing.handicap_ms
         times = policy.limit_weight if policy.order is Order.FIFO else policy.wait_bound
-        assert first.handicap_ms <= times * (LONGEST_LIMIT_MS if first.limit_ms is None else first.limit_ms)
+        assert first.terms.standing.handicap_ms <= times * (
+            LONGEST_LIMIT_MS if first.terms.limit_ms is None else first.terms.limit_ms
+        )
         assert _size(later, policy) < _size(first, policy)
 
 
 def _size(job: WaitingJob, policy: Policy) -> int:
     """What the order compares beside entry times."""
-    limit_ms = LONGEST_LIMIT_MS if job.limit_ms is None else min(job.limit_ms, LONGEST_LIMIT_MS)
+    limit_ms = LONGEST_LIMIT_MS if job.terms.limit_ms is None else min(job.terms.limit_ms, LONGEST_LIMIT_MS)
     if policy.order is Order.FIFO:
         return limit_ms
     return limit_ms * min(sum(job.demand.values()) * SHORT_WEIGHT, policy.wait_bound)

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from headway.model import STOP_MS, Allocation
+from headway.model import STOP_MS
 from headway.policy import Ageing, Policy, Team
 from headway.scheduling.placement.ground import Ground
 from headway.scheduling.preemption import outranks, protected_until_ms
 from headway.scheduling.scheduler import schedule
-from tests.core.builders import NOW_MS, P5, held, job, preemptions, reason_of, snapshot, starts
+from tests.core.builders import NOW_MS, P5, allocation, held, job, preemptions, reason_of, snapshot, starts
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_an_attempt_whose_clock_is_ahead_is_preempted_where_there_is_no_minimum_
     ("left_ms", "soon"), [(-1, False), (0, True), (1, True), (STOP_MS, True), (STOP_MS + 1, False)]
 )
 def test_an_attempt_ends_as_soon_as_a_stop_would_end_it_up_to_its_limit(left_ms: int, *, soon: bool) -> None:
-    attempt = Allocation(job="x", attempt="x", demand={P5: 1}, priority=0, since_ms=NOW_MS, limit_ms=60_000)
+    attempt = allocation(job="x", attempt="x", demand={P5: 1}, priority=0, since_ms=NOW_MS, limit_ms=60_000)
     assert attempt.ends_as_soon(NOW_MS + 60_000 - left_ms) is soon
 
 

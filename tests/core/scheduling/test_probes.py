@@ -27,7 +27,7 @@ from headway.refusals.probing import MAX_RETRY_MS
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.probes import Probes, launchable
 from headway.scheduling.scheduler import schedule
-from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, snapshot, starts, warm
+from tests.core.builders import G5, NOW_MS, P5, changed, held, job, preemptions, reason_of, snapshot, starts, warm
 from tests.core.strategies import snapshots
 
 HOUR_MS = 3_600_000
@@ -297,7 +297,7 @@ def test_a_forecast_is_made_without_it() -> None:
 
 
 def test_an_attempt_without_instances_gives_way_to_each_job_that_can_use_them() -> None:
-    lacking = replace(held("big", count=2, priority=9), lacks_instances=True, preemptible=False)
+    lacking = changed(held("big", count=2, priority=9), lacks_instances=True, preemptible=False)
     shot = snapshot(lacking, job("small", 0), size=2)
     plan = schedule(shot)
     check_plan(shot, plan)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import InvalidPolicy
+from headway.job_terms import Standing
 from headway.model import Allocation
 from headway.policy import PREDICTED_ORDERS, Order, Policy
 from headway.scheduling.equals.current import current_handicap_ms
 from headway.scheduling.equals.expected import LEAST_EXPECTED_MS, MAX_EXTENSIONS
 from headway.scheduling.equals.limits import LONGEST_LIMIT_MS
-from headway.scheduling.standing import Standing, standing_after, standing_on_entry
-from tests.core.builders import NOW_MS, P5, held
+from headway.scheduling.standing import standing_after, standing_on_entry
+from tests.core.builders import NOW_MS, P5, changed, held
 
 HOUR = 3_600_000
 BY_PREDICTIONS = Policy(order=Order.SHORTEST_REMAINING, by_predictions=True)
@@ -28,7 +29,7 @@ def entered(
 
 
 def attempt_of(standing: Standing, count: int = 1) -> Allocation:
-    return replace(held("x", since=NOW_MS, count=count, checkpoints=True), **asdict(standing))
+    return changed(held("x", since=NOW_MS, count=count, checkpoints=True), standing=standing)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tests.core.builders import (
     G5,
     NOW_MS,
     P5,
+    changed,
     code_of,
     held,
     job,
@@ -243,7 +244,7 @@ def test_behind_a_blocked_job_that_does_not_need_it_a_matching_job_starts_in_a_w
 def test_without_backfill_nothing_starts_in_a_warm_pool_of_the_pools_of_a_blocked_job() -> None:
     # What the blocked job lacks is in the other pool: here it has its instance.
     blocked = replace(job("blocked", 1), demand={P5: 1, G5: 1})
-    matching = replace(job("next", 0), warm_key="k")
+    matching = changed(job("next", 0), warm_key="k")
     parts = (warm("old"), replace(held("other", 5), demand={G5: 1}), reserved("blocked"), blocked, matching)
     for backfill, started_in in ((True, [("next", "old")]), (False, [])):
         state = snapshot(*parts, pools={P5: 2, G5: 1}, policy=Policy(backfill=backfill))

@@ -36,6 +36,7 @@ def holds(ended: EndedAttempt, name: str = "a", team: str = "red", **changes: ob
         "demand": ended.demand,
         "priority": 0,
         "team": team,
+        "entry_time": ended.since_ms,
         "since_ms": ended.since_ms,
         "lease_holder": "",
         "lease_until_ms": 0,

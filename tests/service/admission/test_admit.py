@@ -92,14 +92,14 @@ CHECKPOINTED = {"CheckpointConfig": CHECKPOINTS}
 @pytest.mark.parametrize("interval_s", [1, 600, 2_592_000])
 def test_a_request_may_say_how_often_its_job_writes_a_checkpoint(interval_s: int) -> None:
     changes = {**CHECKPOINTED, **tagged(("headway:checkpoint-interval-s", str(interval_s)))}
-    assert admit(request("a", **changes), CONFIGURATION, ROOT).checkpoint_interval_s == interval_s
-    assert admit(request("a", CheckpointConfig=CHECKPOINTS), CONFIGURATION, ROOT).checkpoint_interval_s is None
+    assert admit(request("a", **changes), CONFIGURATION, ROOT).terms.checkpoints_every_ms == interval_s * 1000
+    assert admit(request("a", CheckpointConfig=CHECKPOINTS), CONFIGURATION, ROOT).terms.checkpoints_every_ms is None
 
 
 def test_an_admitted_request_has_its_demand() -> None:
     admitted = admit(request("a", 7, ResourceConfig=on(2), CheckpointConfig={"S3Uri": "s3://c/x"}), CONFIGURATION, ROOT)
-    assert (admitted.name, dict(admitted.demand), admitted.priority) == ("a", {P5: 2}, 7)
-    assert admitted.checkpoints
+    assert (admitted.name, dict(admitted.demand), admitted.terms.priority) == ("a", {P5: 2}, 7)
+    assert admitted.terms.checkpoints
 
 
 PRIORITIES: list[tuple[str, dict[str, Any], int]] = [
@@ -113,7 +113,7 @@ PRIORITIES: list[tuple[str, dict[str, Any], int]] = [
 
 @pytest.mark.parametrize(("changes", "expected"), [r[1:] for r in PRIORITIES], ids=[r[0] for r in PRIORITIES])
 def test_the_priority_of_a_request(changes: dict[str, Any], expected: int) -> None:
-    assert admit(request("a", **changes), CONFIGURATION, ROOT).priority == expected
+    assert admit(request("a", **changes), CONFIGURATION, ROOT).terms.priority == expected
 
 
 def test_the_order_of_keys_makes_no_difference_to_the_digest() -> None:
@@ -408,13 +408,13 @@ def test_the_team_of_a_request_and_its_priority(
     changes: dict[str, Any], configuration: Configuration, team: str, priority: int
 ) -> None:
     admitted = admit(request("x", **changes), configuration, ROOT)
-    assert (admitted.team, admitted.priority) == (team, priority)
+    assert (admitted.terms.team, admitted.terms.priority) == (team, priority)
 
 
 @pytest.mark.parametrize(("value", "preemptible"), [("true", True), ("false", False), (None, True)])
 def test_a_request_may_exclude_its_job_from_preemption(value: str | None, preemptible: bool) -> None:
     tags = [("team", "b")] + ([("headway:preemptible", value)] if value else [])
-    assert admit(request("x", **tagged(*tags)), TEAMS, ROOT).preemptible is preemptible
+    assert admit(request("x", **tagged(*tags)), TEAMS, ROOT).terms.preemptible is preemptible
 
 
 def test_instance_groups_demand_instances_of_several_pools_and_counts_of_one_type_add_up() -> None:
@@ -559,7 +559,7 @@ LIMITS: list[tuple[str, dict[str, Any], int]] = [
 @pytest.mark.parametrize(("changes", "limit_s"), [row[1:] for row in LIMITS], ids=[row[0] for row in LIMITS])
 def test_the_maximum_time_for_which_a_job_holds_its_instances(changes: dict[str, Any], limit_s: int) -> None:
     overhead_s = 1800
-    assert admit(request("x", **changes), CONFIGURATION, ROOT).limit_ms == (limit_s + overhead_s) * 1000
+    assert admit(request("x", **changes), CONFIGURATION, ROOT).terms.limit_ms == (limit_s + overhead_s) * 1000
 
 
 PENDING: list[tuple[str, dict[str, Any], int, int | None]] = [
@@ -591,7 +591,7 @@ def test_the_limit_on_the_wait_for_instances_counts_as_time_for_which_a_job_hold
 ) -> None:
     configuration = CONFIGURATION.model_copy(update={"max_pending_seconds": 600})
     admitted = admit(request("x", **changes), configuration, ROOT)
-    assert (admitted.limit_ms, admitted.pending_limit_s) == ((limit_s + 1800) * 1000, pending_s)
+    assert (admitted.terms.limit_ms, admitted.pending_limit_s) == ((limit_s + 1800) * 1000, pending_s)
     if "EnableManagedSpotTraining" in changes:
         assert admitted.on_demand_limit_ms == (60 + 600 + 1800) * 1000
 
@@ -600,7 +600,7 @@ def test_a_pending_time_of_its_own_that_is_shorter_than_that_of_the_policy_count
     configuration = CONFIGURATION.model_copy(update={"max_pending_seconds": 9000})
     own = {"MaxRuntimeInSeconds": 60, "MaxPendingTimeInSeconds": 7200}
     admitted = admit(request("x", StoppingCondition=own), configuration, ROOT)
-    assert (admitted.limit_ms, admitted.pending_limit_s) == ((60 + 7200 + 1800) * 1000, 7200)
+    assert (admitted.terms.limit_ms, admitted.pending_limit_s) == ((60 + 7200 + 1800) * 1000, 7200)
 
 
 @pytest.mark.parametrize(
@@ -682,14 +682,14 @@ def kept(seconds: int, **more: Any) -> dict[str, Any]:
 
 def test_a_warm_pool_within_the_policy_is_kept() -> None:
     admitted = admit(request("a", **OF_RED, **kept(900)), validate(KEEPS), ROOT)
-    assert (admitted.keep_s, admitted.warm_pool) == (900, False)
-    assert admitted.warm_key
+    assert (admitted.terms.keep_ms, admitted.warm_pool) == (900_000, False)
+    assert admitted.terms.warm_key
 
 
 def test_a_job_without_a_warm_pool_of_its_own_matches_those_of_others() -> None:
     keeps = admit(request("a", **OF_RED, **kept(900)), validate(KEEPS), ROOT)
     plain = admit(request("b", **OF_RED), validate(KEEPS), ROOT)
-    assert (plain.keep_s, plain.warm_key) == (0, keeps.warm_key)
+    assert (plain.terms.keep_ms, plain.terms.warm_key) == (0, keeps.terms.warm_key)
 
 
 SPOT = {

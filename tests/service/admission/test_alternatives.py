@@ -41,7 +41,11 @@ def test_each_alternative_is_admitted_as_a_request_of_its_own() -> None:
     found = admit(submission, CONFIGURATION, ROOT)
     overhead_s = CONFIGURATION.overhead_seconds
     assert [each.demand for each in found.choices] == [{P5: 1}, {G5: 2}, {G6: 4}]
-    assert [each.limit_ms for each in found.choices] == [found.limit_ms, found.limit_ms, (2000 + overhead_s) * 1000]
+    assert [each.limit_ms for each in found.choices] == [
+        found.terms.limit_ms,
+        found.terms.limit_ms,
+        (2000 + overhead_s) * 1000,
+    ]
     assert [each.on_demand_limit_ms is not None for each in found.choices] == [False, False, True]
     assert found.demand == {P5: 1}
 
@@ -55,8 +59,8 @@ def test_one_alternative_may_be_a_training_plan_and_then_the_job_may_be_stopped_
     found = admit(Submission(request=made, alternatives=[other]), configuration, ROOT)
     assert [each.demand for each in found.choices] == [{P5: 1}, {pool: 4}]
     assert found.all_demands == {P5: 1, pool: 4}
-    assert found.stops_for_size
-    assert not admit(made, configuration, ROOT).stops_for_size
+    assert found.terms.stops_for_size
+    assert not admit(made, configuration, ROOT).terms.stops_for_size
 
 
 def test_a_request_without_alternatives_is_admitted_as_before() -> None:

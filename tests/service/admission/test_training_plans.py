@@ -49,7 +49,7 @@ def test_a_job_demands_the_pool_of_its_plan_if_there_is_one(plan: str, pool: str
 def test_a_job_in_the_pool_of_a_plan_may_be_stopped_at_its_end_if_it_checkpoints_or_asks_for_it(
     plan: str, changes: dict[str, Any], stops: bool
 ) -> None:
-    assert admitted(plan, **changes).stops_for_size is stops
+    assert admitted(plan, **changes).terms.stops_for_size is stops
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -15,6 +14,7 @@ from headway_service.ports.table import LISTED
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.records.job import EndedAttempt, JobRecord
 from headway_service.store.records.listed_job import SUMMARY, ListedJob, Usage
+from tests.core.builders import changed
 from tests.service.scheduling.test_launcher import fail_once
 from tests.service.store.builders import NOTED, NOTED_FAILED
 from tests.service.world import P5, ROOT, World, on
@@ -148,7 +148,7 @@ def test_a_decision_for_a_listing_knows_all_of_a_job_that_decisions_depend_on(wo
         update={"failed": NOTED_FAILED, "warm_key": "k", "keep_s": 60, "stops_for_size": True, "source": "train.py"}
     )
     listed = ListedJob.parse({name: value for name, value in whole.put().item.items() if name in LISTED})
-    assert listed.waiting() == replace(whole.waiting(), source="")
+    assert listed.waiting() == changed(whole.waiting(), source="")
 
 
 def test_an_attribute_in_the_map_and_one_beside_it_are_read_alike(world: World) -> None:

@@ -68,7 +68,8 @@ def attempt_of(**changes: Any) -> AttemptRecord:
     return AttemptRecord(
         **{
             "attempt_name": "a", "job_name": "a", "number": 1, "attempt_state": AttemptState.LIVE, "mark": "m",
-            "demand": {P5: 2}, "priority": 0, "since_ms": 0, "lease_holder": "", "lease_until_ms": 0, "seen_ms": 0,
+            "demand": {P5: 2}, "priority": 0, "entry_time": 0, "since_ms": 0, "lease_holder": "", "lease_until_ms": 0,
+            "seen_ms": 0,
             **changes,
         }
     )  # fmt: skip

@@ -117,7 +117,7 @@ def test_the_start_of_the_training_counts_once_it_is_known() -> None:
     world = world_with()
     submit(world, "long")
     before = attempt(world, "long").allocation()
-    assert (before.training_since_ms, before.checkpoints_every_ms) == (None, EVERY_S * 1000)
+    assert (before.training_since_ms, before.terms.checkpoints_every_ms) == (None, EVERY_S * 1000)
     world.pass_time(300)
     after = attempt(world, "long").allocation()
     assert after.training_since_ms is not None

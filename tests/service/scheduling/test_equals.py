@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headway.scheduling.standing import Standing
+from headway.job_terms import Standing
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
@@ -52,7 +52,7 @@ def test_a_job_of_which_less_is_left_preempts_an_equal_which_then_has_less_left_
     assert world.states("long", "brief") == {"long": "stopping", "brief": "pending"}
     item = world.table.get(AttemptRecord.key(str(stored(world, "long").live_attempt)))
     assert item is not None
-    assert AttemptRecord.parse(item).allocation().left_ms == before.left_ms
+    assert AttemptRecord.parse(item).allocation().terms.standing.left_ms == before.left_ms
     world.pass_time(130)
     world.check()
     assert world.states("long", "brief") == {"long": "preempted", "brief": "running"}
@@ -62,7 +62,7 @@ def test_a_job_of_which_less_is_left_preempts_an_equal_which_then_has_less_left_
     kept_s = (before.left_ms - after.left_ms) // 1000
     assert 5 * HOUR_S - 1800 < kept_s <= 5 * HOUR_S - 600 + 1
     assert after.handicap_ms == before.handicap_ms * after.left_ms // before.left_ms
-    assert after.queue_entries()[0].waiting().left_ms == after.left_ms
+    assert after.queue_entries()[0].waiting().terms.standing.left_ms == after.left_ms
     # It ranks by what is left: before a job of 19 hours that has none done.
     submit(world, "other", 19)
     assert [world.seen(name).place for name in ("long", "other")] == [1, 2]

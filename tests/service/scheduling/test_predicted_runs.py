@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord, PredictedRun
+from tests.core.builders import changed
 from tests.service.scheduling.test_equals import CHECKPOINTS, HOUR_S, stored
 from tests.service.world import ADA, P5, ROOT, World, request
 
@@ -68,7 +69,7 @@ def test_a_job_like_earlier_ones_is_compared_by_how_long_these_have_run(priority
     standing = standing_on_entry(job.limit_ms, job.demand, policy, predicted_ms=job.predicted.run_ms)
     assert standing.handicap_ms == 10 * job.predicted.run_ms
     assert {name: getattr(job, name) for name in asdict(standing)} == asdict(standing)
-    assert job.queue_entries()[0].waiting().expected_ms == standing.expected_ms
+    assert job.queue_entries()[0].waiting().terms.standing.expected_ms == standing.expected_ms
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_a_job_that_is_expected_to_be_short_preempts_one_that_has_outlived_what_
     world.check()
     assert world.states("bert-10") == {"bert-10": "stopping"}
     attempt = AttemptRecord.parse(world.table.get(AttemptRecord.key(str(stored(world, "bert-10").live_attempt))) or {})
-    assert attempt.allocation().expected_ms == before.expected_ms
+    assert attempt.allocation().terms.standing.expected_ms == before.expected_ms
     world.pass_time(130)
     world.check()
     assert world.states("bert-10", "bert-11") == {"bert-10": "preempted", "bert-11": "running"}
@@ -184,7 +185,7 @@ def test_a_listed_job_counts_with_what_is_expected_of_it() -> None:
     job = submit(world, "bert-10")
     listed, _ = world.queries.jobs(JobFilter(states=WAITING), 1, None)
     # A listing has no need of what a job runs.
-    assert [each.job.waiting() for each in listed] == [replace(job.waiting(), source="")]
+    assert [each.job.waiting() for each in listed] == [changed(job.waiting(), source="")]
 
 
 def test_a_job_and_its_explanation_say_what_is_expected() -> None:

@@ -48,7 +48,7 @@ def test_a_job_that_has_had_little_preempts_an_equal_whose_service_is_stored() -
     assert first.attained_ms is not None
     assert HOUR_MS // 2 <= first.attained_ms <= 4 * (asked_ms - since_ms)
     assert first.handicap_ms == 50 * HOUR_MS
-    assert first.queue_entries()[0].waiting().attained_ms == first.attained_ms
+    assert first.queue_entries()[0].waiting().terms.standing.attained_ms == first.attained_ms
     # A later one that has had nothing yet ranks before it.
     submit(world, "third", 20)
     assert [world.seen(name).place for name in ("third", "first")] == [1, 2]
@@ -83,8 +83,8 @@ def test_service_is_the_time_for_which_an_attempt_has_held_its_instances(
 
 def test_an_attempt_shows_the_decision_that_sagemaker_takes_one_of_its_pools() -> None:
     _, attempt = of_an_hour()
-    assert not attempt.allocation().one_of
-    assert attempt.model_copy(update={"one_of": True}).allocation().one_of
+    assert not attempt.allocation().terms.one_of
+    assert attempt.model_copy(update={"one_of": True}).allocation().terms.one_of
 
 
 @pytest.mark.parametrize("order", ["fifo", "short", "shortest-remaining"])

@@ -45,7 +45,7 @@ def job(state: JobState = JobState.RUNNING, **changes: Any) -> JobRecord:
 
 def attempt(state: AttemptState = AttemptState.LIVE, **changes: Any) -> AttemptRecord:
     known = {"job_name": "a", "number": 1, "attempt_state": state, "mark": "m", "demand": {P5: 1}, "priority": 3}
-    times = {"since_ms": 0, "lease_holder": "x", "lease_until_ms": 1, "seen_ms": 0, "version": WAS}
+    times = {"entry_time": 0, "since_ms": 0, "lease_holder": "x", "lease_until_ms": 1, "seen_ms": 0, "version": WAS}
     return AttemptRecord.model_validate({"attempt_name": "a", **known, **times, **changes})
 
 

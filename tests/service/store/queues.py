@@ -89,6 +89,7 @@ def runs(name: str, priority: int = 9, *, team: str = "", stopping: bool = False
         demand={{"p5": P5, "g5": G5}[pool]: count for pool, count in demand.items()},
         priority=priority,
         team=team,
+        entry_time=0,
         since_ms=0,
         lease_holder="",
         lease_until_ms=0,

@@ -35,6 +35,7 @@ def of_red(count: int) -> AttemptRecord:
         demand={P5: count},
         priority=9,
         team="red",
+        entry_time=0,
         since_ms=0,
         lease_holder="",
         lease_until_ms=0,

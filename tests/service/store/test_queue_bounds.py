@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from headway.model import Alternative, Demand, WaitingJob
 from headway.refusals import Cause, FailedLaunches, retry_ms
 from headway_service.store.queue_bounds import CutQueue, QueueBounds
+from tests.core.builders import changed, waiting_job
 
 P5, G5 = "ml.p5.48xlarge", "ml.g5.xlarge"
 FAILED = FailedLaunches(count=9, since_ms=0, last_ms=1_000_000, cause=Cause.CAPACITY)
@@ -20,8 +19,8 @@ def bounds(pool: str = P5, now_ms: int = DUE_MS, most: int = 4, unused: int = 2)
 
 
 def job(demand: Demand | None = None, failed: FailedLaunches | None = None, **more: object) -> WaitingJob:
-    made = WaitingJob(name="a", demand=demand or {P5: 1}, priority=0, entry_time_ms=0, failed=failed)
-    return replace(made, **more)  # type: ignore[arg-type]
+    made = waiting_job(name="a", demand=demand or {P5: 1}, priority=0, entry_time_ms=0, failed=failed)
+    return changed(made, **more)
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,8 @@ def test_attributes_that_are_not_stored_have_their_defaults() -> None:
         "schemaVersion": 1,
     }
     allocation = AttemptRecord.parse(attempt).allocation()
-    assert (allocation.team, allocation.limit_ms, allocation.entry_time_ms) == ("", None, None)
-    assert (allocation.preemptible, allocation.preemptions) == (True, 0)
+    assert (allocation.terms.team, allocation.terms.limit_ms, allocation.terms.entry_time_ms) == ("", None, 0)
+    assert (allocation.terms.preemptible, allocation.terms.preemptions) == (True, 0)
     assert TeamRecord.parse({"team": "a", "schemaVersion": 1}).left_ms is None
 
 

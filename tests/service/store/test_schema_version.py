@@ -62,7 +62,15 @@ def test_defaults_are_not_written_unless_conditions_need_them() -> None:
         "demand": {P5: 1},
     }
     attempt = AttemptRecord.model_validate(
-        {**attempts, "priority": 0, "since_ms": 1, "lease_holder": "", "lease_until_ms": 0, "seen_ms": 1}
+        {
+            **attempts,
+            "priority": 0,
+            "entry_time": 1,
+            "since_ms": 1,
+            "lease_holder": "",
+            "lease_until_ms": 0,
+            "seen_ms": 1,
+        }
     )
     item = attempt.put().item
     assert item["version"] == 1

@@ -29,6 +29,7 @@ def attempt(name: str = "a", **more: Any) -> AttemptRecord:
             "number": 1,
             "mark": "m",
             "priority": 0,
+            "entry_time": 0,
             "since_ms": 0,
             "lease_holder": "",
             "lease_until_ms": 0,

@@ -289,7 +289,8 @@ def attempt_of(status: str, secondary_status: str, modified_ms: int) -> AttemptR
     return AttemptRecord.model_validate(
         {
             "attempt_name": "a", "job_name": "a", "number": 1, "attempt_state": AttemptState.LIVE, "mark": "m",
-            "demand": {P5: 1}, "priority": 0, "since_ms": 0, "lease_holder": "", "lease_until_ms": 0, "seen_ms": 0,
+            "demand": {P5: 1}, "priority": 0, "entry_time": 0, "since_ms": 0, "lease_holder": "", "lease_until_ms": 0,
+            "seen_ms": 0,
             "training_job_status": status, "secondary_status": secondary_status, "modified_ms": modified_ms,
         }
     )  # fmt: skip

@@ -122,7 +122,7 @@ def test_in_some_runs_jobs_preempt_equals_by_predictions_and_outlive_these(monke
 
     def gives_way(allocation: Allocation, job: WaitingJob, at_ms: int, policy: Policy) -> bool:
         given = yields(allocation, job, at_ms, policy)
-        expected.append(given and job.expected_ms is not None)
+        expected.append(given and job.terms.standing.expected_ms is not None)
         return given
 
     def is_extended(expected_ms: int, extension_ms: int, left_ms: int, held_ms: int) -> tuple[int, int]:

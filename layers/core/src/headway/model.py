@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from headway.job_terms import JobTerms
 from headway.policy import DEFAULT_POLICY, Policy
 from headway.refusals import FailedLaunches
 
@@ -47,25 +48,7 @@ class WaitingJob:
     name: str
     #: Instances per pool, each at least 1.
     demand: Demand
-    #: 0 to 9999; higher goes first.
-    priority: int
-    #: When the job was accepted, ms. It keeps this through preemptions ...
-    entry_time_ms: int
-    #: ... and among jobs of one priority it ranks as if it had been accepted this much later, ms: see
-    #: :func:`headway.scheduling.ordering.handicap_ms`.
-    handicap_ms: int = 0
-    #: What is left of its limit, as far as its checkpoints go, ms. None if it did not enter in an order that compares
-    #: that: then it preempts no equals.
-    left_ms: int | None = None
-    #: What is left of its expected run time, ms, and by how much that is extended when it runs for longer. None if it
-    #: counts with its limit.
-    expected_ms: int | None = None
-    extension_ms: int = 0
-    #: For how long its attempts have held instances, times these, instance-ms. None if it did not enter in an order
-    #: that compares that: then it preempts no equals, either.
-    attained_ms: int | None = None
-    #: The most that its handicap may become by that, ms.
-    max_handicap_ms: int = 0
+    terms: JobTerms
     #: It is not started before this, ms: the back-off of its pools, or the wait before a retry. 0 for none.
     not_before_ms: int = 0
     #: What keeps it until then, for its reason.
@@ -73,35 +56,14 @@ class WaitingJob:
     #: Its last launches that got no instances; None if the last one got some, or there was none. Of a job with
     #: alternatives: those on its first preference.
     failed: FailedLaunches | None = None
-    #: The team that is charged; empty for none.
-    team: str = ""
-    #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
-    limit_ms: int | None = None
-    #: Whether attempts may be stopped for it.
+    #: Whether attempts may be stopped for it. The state of its pools and of other jobs decides that, so it is no term.
     preempts: bool = True
-    #: SageMaker may launch it in a warm pool with this key (and the same demand); empty if in none.
-    warm_key: str = ""
-    #: How long its instances are kept warm after it has ended, ms.
-    keep_ms: int = 0
-    #: Whether SageMaker takes one of the pools, so that the instances in the others become free again. Then attempts
-    #: are stopped for it in one pool at most.
-    one_of: bool = False
     #: What it can run on as well as on ``demand``, in the order of preference. No two of these share a pool.
     alternatives: tuple[Alternative, ...] = ()
     #: For how long after its entry it waits for a better alternative instead of starting on a worse one, ms.
     wait_at_most_ms: int = 0
     #: Whether this is the job on another alternative than its first preference.
     on_alternative: bool = False
-    #: Whether it may start although it may still run when a pool that stops attempts becomes smaller.
-    stops_for_size: bool = False
-    #: Whose it is and what it runs, by which its run time is predicted. No decision depends on them.
-    owner: str = ""
-    source: str = ""
-
-    @property
-    def turn_ms(self) -> int:
-        """What jobs of one priority are ordered by."""
-        return self.entry_time_ms + self.handicap_ms
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,37 +73,15 @@ class Allocation:
     job: str
     attempt: str
     demand: Demand
-    priority: int
+    #: Those of its job. It keeps the priority gained by aging until ``since_ms`` while it runs.
+    terms: JobTerms
     #: When the attempt's instances were taken, ms.
     since_ms: int
-    #: When the job was accepted, ms; it keeps the priority gained by aging until ``since_ms`` while it runs.
-    entry_time_ms: int | None = None
-    #: Of its job; it applies again when the job is requeued.
-    handicap_ms: int = 0
-    #: Of its job when the attempt was started. If neither is left nor attained known, it gives way to no equals.
-    left_ms: int | None = None
-    expected_ms: int | None = None
-    extension_ms: int = 0
-    attained_ms: int | None = None
-    max_handicap_ms: int = 0
-    #: Whether SageMaker takes one of the pools, and it is not known which.
-    one_of: bool = False
-    team: str = ""
-    #: It holds its instances no longer than this from ``since_ms`` on, ms; None if nothing limits it.
-    limit_ms: int | None = None
-    #: Whether the job writes checkpoints, so that stopping it loses little.
-    checkpoints: bool = False
-    #: The time from one checkpoint to the next as its job declares it, ms; None if it does not.
-    checkpoints_every_ms: int | None = None
     #: Since when it trains, ms; None as long as SageMaker has not reported that.
     training_since_ms: int | None = None
     #: When the newest checkpoint was written that was seen where its job writes them, ms; None if none was seen. There
     #: may be newer ones, and it may be of an earlier attempt.
     checkpoint_seen_ms: int | None = None
-    #: Whether it may be stopped for another job at all.
-    preemptible: bool = True
-    #: How often the job has been preempted already.
-    preemptions: int = 0
     #: Whether its stop was requested. Its instances count until it has ended.
     stopping: bool = False
     #: The waiting job that it was preempted for, if any ...
@@ -150,24 +90,16 @@ class Allocation:
     freed: Demand | None = None
     #: The training job that holds them, if it did not come through the queue. ``job`` and ``attempt`` then name none.
     outside: str = ""
-    #: What the warm pool that it leaves can be matched by, and for how long its instances are kept after it, ms.
-    warm_key: str = ""
-    keep_ms: int = 0
     #: Non-empty if the attempt has ended and its instances are kept warm: the key of the jobs that may start in it.
-    #: ``since_ms`` is the end of the attempt then, and ``limit_ms`` for how long they are kept.
+    #: ``since_ms`` is the end of the attempt then, and the limit of its terms for how long they are kept.
     warm: str = ""
     #: The attempt that was started in it. Until SageMaker tells which instances that one uses, both hold theirs, and
     #: this one counts as stopping.
     claimed_by: str = ""
-    #: Whether it was started although it may still run when a pool that stops attempts becomes smaller.
-    stops_for_size: bool = False
     #: Whether SageMaker has not provided its instances for so long that it gives way to every job that can use them.
     lacks_instances: bool = False
     #: Whether it is stopping, and its job waits again then. No decision depends on it.
     returns: bool = False
-    #: Whose its job is and what that runs, by which its run time is predicted. No decision depends on them.
-    owner: str = ""
-    source: str = ""
 
     @property
     def is_unused(self) -> bool:
@@ -184,12 +116,12 @@ class Allocation:
         Args:
             most: the cap.
         """
-        if self.preemptions < most:
+        terms = self.terms
+        if terms.preemptions < most:
             return 0
-        if not most or not self.checkpoints or self.left_ms is None:
+        if not most or not terms.checkpoints or terms.standing.left_ms is None:
             return None
-        entry_time_ms = self.since_ms if self.entry_time_ms is None else self.entry_time_ms
-        return entry_time_ms + self.preemptions // most * PREEMPTIONS_WITHIN_MS
+        return terms.entry_time_ms + terms.preemptions // most * PREEMPTIONS_WITHIN_MS
 
     def ends_as_soon(self, now_ms: int) -> bool:
         """Whether it reaches its limit within the time that a stop takes, so that to stop it frees nothing sooner.
@@ -197,9 +129,8 @@ class Allocation:
         For one that is beyond its limit, the limit is disproved, so its end is unknown. What is unused is released
         whenever its instances are needed, as nothing is lost and no other attempt has to stop.
         """
-        return (
-            self.limit_ms is not None and 0 <= self.since_ms + self.limit_ms - now_ms <= STOP_MS and not self.is_unused
-        )
+        limit_ms = self.terms.limit_ms
+        return limit_ms is not None and 0 <= self.since_ms + limit_ms - now_ms <= STOP_MS and not self.is_unused
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -101,10 +101,10 @@ class Article:
         first = min(snapshot.waiting, key=rank)
 
         def lowest(allocation: Allocation) -> tuple[int, int, str]:
-            return (allocation.priority, -allocation.since_ms, allocation.attempt)
+            return (allocation.terms.priority, -allocation.since_ms, allocation.attempt)
 
         victim = min(snapshot.allocations, key=lowest)
-        if victim.priority >= first.priority:
+        if victim.terms.priority >= first.terms.priority:
             return []
         reason = reasons.preempted(victim, first)
         return [Preempt(job=victim.job, attempt=victim.attempt, for_job=first.name, freed={}, reason=reason)]

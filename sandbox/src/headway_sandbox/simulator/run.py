@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from random import Random
 
 from headway.forecasting.simulation import Arrival, Event, EventKind, Simulation
+from headway.job_terms import JobTerms
 from headway.model import Snapshot, WaitingJob
 from headway.plan import Plan
 from headway.scheduling.standing import standing_on_entry
@@ -179,32 +180,32 @@ def _arrivals(scenario: Scenario) -> list[Arrival]:
     return [
         Arrival(
             time_ms=job.submit_ms,
-            job=_waiting(job, limit_ms, scenario),
-            run_ms=job.run_ms,
             # Drawn for every job, so that one seed gives all policies the same jobs.
-            checkpoints=random.random() < scenario.checkpointing,
+            job=_waiting(job, limit_ms, scenario, checkpoints=random.random() < scenario.checkpointing),
+            run_ms=job.run_ms,
         )
         for job, limit_ms in zip(scenario.trace.jobs, limits, strict=True)
     ]
 
 
-def _waiting(job: TraceJob, limit_ms: int | None, scenario: Scenario) -> WaitingJob:
+def _waiting(job: TraceJob, limit_ms: int | None, scenario: Scenario, *, checkpoints: bool) -> WaitingJob:
     policy = scenario.policy
     # A limit covers the time in which instances are provided as well.
     if limit_ms is not None:
         limit_ms += scenario.cold_start_ms
-    return WaitingJob(
-        name=job.name,
-        demand={job.pool: job.count},
+    demand = {job.pool: job.count}
+    terms = JobTerms(
         priority=job.priority if policy.uses_priorities else 0,
         # Shortest job first is the order of a queue with each job's run time as its entry time.
         entry_time_ms=job.run_ms if policy.shortest_first else job.submit_ms,
+        standing=standing_on_entry(limit_ms, demand, policy.policy),
         team=job.team,
         limit_ms=limit_ms,
-        **asdict(standing_on_entry(limit_ms, {job.pool: job.count}, policy.policy)),
+        checkpoints=checkpoints,
         warm_key=f"{job.team}/{job.count}" if scenario.keep_ms else "",
         keep_ms=scenario.keep_ms,
     )
+    return WaitingJob(name=job.name, demand=demand, terms=terms)
 
 
 class _Predicted:
@@ -219,11 +220,10 @@ class _Predicted:
     def admit(self, arrival: Arrival) -> WaitingJob:
         """The job as it enters."""
         job = arrival.job
-        prediction = self._past.predict(self._jobs[job.name], arrival.time_ms, job.limit_ms)
+        prediction = self._past.predict(self._jobs[job.name], arrival.time_ms, job.terms.limit_ms)
         predicted_ms = None if prediction is None else prediction.expected_ms
-        return replace(
-            job, **asdict(standing_on_entry(job.limit_ms, job.demand, self._policy, predicted_ms=predicted_ms))
-        )
+        standing = standing_on_entry(job.terms.limit_ms, job.demand, self._policy, predicted_ms=predicted_ms)
+        return replace(job, terms=replace(job.terms, standing=standing))
 
     def note(self, event: Event) -> None:
         """Record an event, and how long a job has run that ends."""

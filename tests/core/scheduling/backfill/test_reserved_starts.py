@@ -6,6 +6,7 @@ import pytest
 
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.policy import Policy, Team
+from tests.core.builders import allocation, waiting_job
 from tests.core.scheduling.promises.test_promises import reserved_starts_are_kept
 
 CPU, GPU = "ml.c5.large", "ml.g5.xlarge"
@@ -15,7 +16,7 @@ MINUTE_MS = 60_000
 
 def running(name: str, priority: int = 0, *, limit_ms: int | None = None, preemptions: int = 0, team: str = "",
             preemptible: bool = True, **demand: int) -> Allocation:  # fmt: skip
-    return Allocation(
+    return allocation(
         job=name, attempt=name, demand=_pools(demand), priority=priority, since_ms=NOW_MS, entry_time_ms=NOW_MS,
         limit_ms=limit_ms, preemptions=preemptions, team=team, preemptible=preemptible,
     )  # fmt: skip
@@ -23,7 +24,7 @@ def running(name: str, priority: int = 0, *, limit_ms: int | None = None, preemp
 
 def waiting(name: str, priority: int, *, entry_time_ms: int = NOW_MS, limit_ms: int | None = None, team: str = "",
             not_before_ms: int = 0, **demand: int) -> WaitingJob:  # fmt: skip
-    return WaitingJob(
+    return waiting_job(
         name=name, demand=_pools(demand), priority=priority, entry_time_ms=entry_time_ms, limit_ms=limit_ms, team=team,
         not_before_ms=not_before_ms,
     )  # fmt: skip

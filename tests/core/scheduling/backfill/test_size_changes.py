@@ -21,6 +21,7 @@ from tests.core.builders import (
     G5,
     NOW_MS,
     P5,
+    changed,
     code_of,
     held,
     job,
@@ -228,7 +229,7 @@ def test_a_job_that_is_stopped_for_a_size_takes_no_part_of_it() -> None:
     running = held("r", stops_for_size=True)
     queue = snapshot(running, job("b"), size=3, sizes={60: 1}, stops=True, any_job=False)
     assert starts(schedule(queue)) == ["b"]
-    stays = replace(queue, allocations=(replace(running, stops_for_size=False),))
+    stays = replace(queue, allocations=(changed(running, stops_for_size=False),))
     assert starts(schedule(stays)) == []
 
 
@@ -236,7 +237,7 @@ def test_a_job_gains_no_part_of_a_size_from_a_victim_that_had_none() -> None:
     victim = held("r", count=2, stops_for_size=True)
     queue = snapshot(victim, job("a", 9, count=2), size=2, sizes={900: 1, 1800: 2}, stops=True, any_job=False)
     assert preemptions(schedule(queue)) == []
-    stays = replace(queue, allocations=(replace(victim, stops_for_size=False),))
+    stays = replace(queue, allocations=(changed(victim, stops_for_size=False),))
     assert preemptions(schedule(stays)) == []
     assert preemptions(schedule(replace(queue, waiting=(job("a", 9, count=2, stops_for_size=True),)))) == [("r", "a")]
 
@@ -340,7 +341,7 @@ def test_in_a_simulation_a_stopped_job_waits_again_and_has_not_been_preempted() 
         (EventKind.PREEMPTED_ENDED, 70_000),
         (EventKind.STARTED, 300_000),
     ]
-    assert next(iter(course.allocations.values())).preemptions == 0
+    assert next(iter(course.allocations.values())).terms.preemptions == 0
 
 
 @pytest.mark.parametrize(
@@ -380,7 +381,7 @@ def test_there_is_room_for_each_job_by_its_own_limit_and_by_whether_it_is_stoppe
     changes = size_changes(sizes={60: 1, 120: 1}, stops=True, any_job=False)
     short, long = job("short", count=2, limit_s=60), job("long", count=2, limit_s=61)
     assert [changes.has_room_for(each) for each in (short, long)] == [True, False]
-    assert changes.has_room_for(replace(long, stops_for_size=True))
+    assert changes.has_room_for(changed(long, stops_for_size=True))
     assert changes.has_room_for(job("small", limit_s=61))
 
 

@@ -23,7 +23,7 @@ from headway.scheduling.equals.attained import (
 )
 from headway.scheduling.equals.current import current_handicap_ms, current_turn_ms
 from headway.scheduling.equals.limits import LONGEST_LIMIT_MS
-from tests.core.builders import G5, NOW_MS, P5, held
+from tests.core.builders import G5, NOW_MS, P5, changed, held
 
 SHARED = Policy(order=Order.SHARED)
 HOUR = 3_600_000
@@ -98,13 +98,13 @@ def test_the_handicap_is_a_hundred_times_the_least_service_of_the_level_within_t
 def test_all_instances_count_as_service_but_of_several_pools_the_least_number_while_one_is_taken(
     demand: dict[str, int], count: int, *, one_of: bool
 ) -> None:
-    attempt = replace(held("x", since=NOW_MS), demand=demand, one_of=one_of, attained_ms=7)
+    attempt = changed(held("x", since=NOW_MS), demand=demand, one_of=one_of, attained_ms=7)
     assert current_attained_ms(attempt, NOW_MS + 1000) == 7 + 1000 * count
     assert current_attained_ms(attempt, NOW_MS - 1000) == 7
 
 
 def test_the_handicap_and_the_turn_of_an_attempt_become_later_while_it_runs() -> None:
-    attempt = replace(held("x", since=NOW_MS), entry_time_ms=7, attained_ms=0, max_handicap_ms=MOST_MS)
+    attempt = changed(held("x", since=NOW_MS), entry_time_ms=7, attained_ms=0, max_handicap_ms=MOST_MS)
     half_ms = HOUR // 2
     assert [current_handicap_ms(attempt, NOW_MS + ran_ms) for ran_ms in (-5, half_ms - 1, half_ms, 2 * HOUR)] == [
         0,
@@ -113,8 +113,8 @@ def test_the_handicap_and_the_turn_of_an_attempt_become_later_while_it_runs() ->
         200 * HOUR,
     ]
     assert current_turn_ms(attempt, NOW_MS + half_ms) == 7 + 50 * HOUR
-    assert current_handicap_ms(replace(attempt, max_handicap_ms=9), NOW_MS + half_ms) == 9
-    assert current_handicap_ms(replace(attempt, attained_ms=None, handicap_ms=3), NOW_MS + half_ms) == 3
+    assert current_handicap_ms(changed(attempt, max_handicap_ms=9), NOW_MS + half_ms) == 9
+    assert current_handicap_ms(changed(attempt, attained_ms=None, handicap_ms=3), NOW_MS + half_ms) == 3
 
 
 @given(services, services, st.integers(0, MOST_MS))
@@ -127,7 +127,7 @@ def test_neither_the_level_nor_the_handicap_falls_as_service_grows(one_ms: int, 
 
 @given(services, st.integers(1, 64))
 def test_an_attempt_rises_at_the_times_at_which_its_level_changes(attained_ms: int, count: int) -> None:
-    attempt = replace(held("x", since=NOW_MS), demand={P5: count}, attained_ms=attained_ms)
+    attempt = changed(held("x", since=NOW_MS), demand={P5: count}, attained_ms=attained_ms)
     levels = [level(attained_ms)]
     for at_ms in rises_ms(attempt):
         levels.append(level(current_attained_ms(attempt, at_ms)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pytest
@@ -21,7 +21,7 @@ from headway.scheduling.equals.victims import TIMES_LESS
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from headway.scheduling.standing import standing_after, standing_on_entry
-from tests.core.builders import NOW_MS, P5, held, job, snapshot
+from tests.core.builders import NOW_MS, P5, changed, held, job, snapshot
 from tests.core.scheduling.promises import test_histories as histories
 from tests.core.scheduling.promises import test_promises as promises
 from tests.core.scheduling.promises import test_turns as turns
@@ -39,11 +39,11 @@ class _Order:
 
 
 def _has_more_left(victim: WaitingJob, preemptor: WaitingJob) -> bool:
-    return victim.handicap_ms >= TIMES_LESS * preemptor.handicap_ms
+    return victim.terms.standing.handicap_ms >= TIMES_LESS * preemptor.terms.standing.handicap_ms
 
 
 def _has_had_more(victim: WaitingJob, preemptor: WaitingJob) -> bool:
-    return level(victim.attained_ms or 0) > level(preemptor.attained_ms or 0)
+    return level(victim.terms.standing.attained_ms or 0) > level(preemptor.terms.standing.attained_ms or 0)
 
 
 ORDERS = {
@@ -126,9 +126,9 @@ def test_a_job_replaces_equals_that_also_give_way_to_it_once_they_have_stopped(o
         for action in plan.actions:
             if isinstance(action, Preempt) and action.job in world.waiting:
                 victim, preemptor = world.waiting[action.job], waiting[action.for_job]
-                if victim.priority == preemptor.priority:
+                if victim.terms.priority == preemptor.terms.priority:
                     assert order.has_given_way(victim, preemptor)
-                    assert victim.turn_ms > preemptor.turn_ms
+                    assert victim.terms.turn_ms > preemptor.terms.turn_ms
 
     holds(give_way, order.of(snapshots("none", ageing=False, full=True)), 100)
 
@@ -144,12 +144,10 @@ def _turns(expected: tuple[int, int], step_ms: int, interval_ms: int) -> list[tu
         order=Order.SHORTEST_REMAINING, by_predictions=True, max_preemptions=1000, checkpoint_interval_ms=interval_ms
     )
     limit_ms = 2000 * STEP_MS
-    first, second = (
-        asdict(standing_on_entry(limit_ms, {P5: 1}, policy, predicted_ms=each * STEP_MS)) for each in expected
-    )
-    running = replace(held("first", since=NOW_MS, checkpoints=True), entry_time_ms=NOW_MS, **first)
-    world = World.of(snapshot(running, replace(job("second", entered=NOW_MS), **second), size=1, policy=policy))
-    world.traits["second"] = (True, True)
+    first, second = (standing_on_entry(limit_ms, {P5: 1}, policy, predicted_ms=each * STEP_MS) for each in expected)
+    running = changed(held("first", since=NOW_MS, checkpoints=True), entry_time_ms=NOW_MS, standing=first)
+    waiting = changed(job("second", entered=NOW_MS), checkpoints=True, standing=second)
+    world = World.of(snapshot(running, waiting, size=1, policy=policy))
     stops = []
     for _ in range(300):
         state = world.snapshot()
@@ -159,7 +157,7 @@ def _turns(expected: tuple[int, int], step_ms: int, interval_ms: int) -> list[tu
                 (victim,), (preemptor,) = state.allocations, state.waiting
                 handicap_ms = current_handicap_ms(victim, state.now_ms)
                 after = standing_after(victim, state.now_ms, 0)
-                stops.append((victim.job, after.extension_ms, handicap_ms, preemptor.handicap_ms))
+                stops.append((victim.job, after.extension_ms, handicap_ms, preemptor.terms.standing.handicap_ms))
         world.apply(plan)
         world.now_ms += step_ms
         world.end_all_stopping()
@@ -206,9 +204,9 @@ def test_a_job_is_preempted_no_more_often_than_the_cap_in_each_week_and_ends(
     policy = Policy(order=Order.SHORTEST_REMAINING, max_preemptions=cap)
 
     def enters(name: str, at_ms: int, hours: int, priority: int = 0) -> Arrival:
-        standing = asdict(standing_on_entry(hours * HOUR_MS, {P5: 1}, policy))
-        waiting = replace(job(name, priority, entered=at_ms, limit_s=hours * 3600), **standing)
-        return Arrival(time_ms=at_ms, job=waiting, run_ms=hours * HOUR_MS, checkpoints=True)
+        standing = standing_on_entry(hours * HOUR_MS, {P5: 1}, policy)
+        waiting = job(name, priority, entered=at_ms, limit_s=hours * 3600)
+        return Arrival(time_ms=at_ms, job=changed(waiting, checkpoints=True, standing=standing), run_ms=hours * HOUR_MS)
 
     arrivals = [enters("long", 0, 600), *(enters(f"brief{n}", *each) for n, each in enumerate(brief))]
     events: list[Event] = []

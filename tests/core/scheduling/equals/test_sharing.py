@@ -20,7 +20,7 @@ from headway.scheduling.invariants import check_plan
 from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import handicap_ms
 from headway.scheduling.scheduler import schedule
-from tests.core.builders import NOW_MS, P5, held, job, preemptions, snapshot
+from tests.core.builders import NOW_MS, P5, changed, held, job, preemptions, snapshot
 from tests.core.strategies import World, sharing, snapshots
 
 SHARED = Policy(order=Order.SHARED)
@@ -30,13 +30,13 @@ MOST_MS = 10**6 * HOUR
 
 def fresh(name: str = "fresh", hours: float = 0, priority: int = 0, **more: Any) -> WaitingJob:
     """A waiting job that has had an instance for some hours so far."""
-    return replace(job(name, priority, entered=NOW_MS), **_terms(hours, more))
+    return changed(job(name, priority, entered=NOW_MS), **_terms(hours, more))
 
 
 def served(name: str = "served", hours: float = 0.5, priority: int = 0, **more: Any) -> Allocation:
     """An attempt that starts now, of a job that had an instance for some hours before; it writes checkpoints."""
     running = held(name, priority, since=NOW_MS, checkpoints=True)
-    return replace(running, **{"entry_time_ms": NOW_MS, **_terms(hours, more)})
+    return changed(running, **{"entry_time_ms": NOW_MS, **_terms(hours, more)})
 
 
 def _terms(hours: float, more: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def test_a_job_enters_with_the_turn_of_its_entry() -> None:
     assert handicap_ms(9 * HOUR, {P5: 9}, SHARED) == 0
 
 
-ENDS = replace(held("ends", 9, since=NOW_MS), limit_ms=HOUR)
+ENDS = changed(held("ends", 9, since=NOW_MS), limit_ms=HOUR)
 
 
 def test_a_job_of_a_low_level_preempts_behind_one_of_a_high_level_that_no_equal_gives_way_to() -> None:
@@ -190,9 +190,8 @@ def test_a_preemption_of_an_equal_whose_level_is_not_higher_is_not_applied() -> 
 # ------------------------------------------------------------------------------------------------------- promises
 def _all_checkpoint(snapshot: Snapshot) -> World:
     """A world in which jobs that wait write checkpoints as well, so that they are stopped once they have started."""
-    world = World.of(snapshot, replace(snapshot.policy, max_preemptions=1000))
-    world.traits.update(dict.fromkeys(world.waiting, (True, True)))
-    return world
+    waiting = tuple(changed(job, checkpoints=True) for job in snapshot.waiting)
+    return World.of(replace(snapshot, waiting=waiting), replace(snapshot.policy, max_preemptions=1000))
 
 
 @settings(max_examples=60)
@@ -205,9 +204,9 @@ def test_if_jobs_stop_each_other_in_turn_the_level_of_the_stopped_one_rises(snap
         state = world.snapshot()
         plan = schedule(state)
         running = {each.attempt: each for each in state.allocations}
-        priorities = {job.name: job.priority for job in state.waiting}
+        priorities = {job.name: job.terms.priority for job in state.waiting}
         for action in plan.actions:
-            if isinstance(action, Preempt) and running[action.attempt].priority == priorities[action.for_job]:
+            if isinstance(action, Preempt) and running[action.attempt].terms.priority == priorities[action.for_job]:
                 pair = frozenset([action.job, action.for_job])
                 number = level(current_attained_ms(running[action.attempt], state.now_ms))
                 stopped, before = last.get(pair, ("", -1))
@@ -243,14 +242,13 @@ def test_no_equal_that_enters_after_the_bound_of_a_job_passes_or_preempts_it(
 
 
 def test_two_jobs_share_an_instance_and_their_service_only_grows() -> None:
-    world = World.of(snapshot(served(), fresh(), size=1, policy=SHARED))
-    world.traits["fresh"] = (True, True)
+    world = World.of(snapshot(served(), fresh(checkpoints=True), size=1, policy=SHARED))
     seen: dict[str, int] = {}
     for _ in range(40):
         world.apply(schedule(world.snapshot()))
         world.now_ms += HOUR
         world.end_all_stopping()
-        attained = {name: each.attained_ms or 0 for name, each in world.waiting.items()}
+        attained = {name: each.terms.standing.attained_ms or 0 for name, each in world.waiting.items()}
         attained |= {name: current_attained_ms(each, world.now_ms) for name, each in world.held.items()}
         assert all(attained[name] >= before for name, before in seen.items())
         seen = attained

@@ -20,7 +20,7 @@ from headway.scheduling.lost_work.checkpoints import (
 )
 from headway.scheduling.lost_work.lost import work_lost_ms
 from headway.scheduling.scheduler import schedule
-from tests.core.builders import NOW_MS, held, job, preemptions, snapshot, warm
+from tests.core.builders import NOW_MS, changed, held, job, preemptions, snapshot, warm
 
 EVERY_MS = 600_000
 MINUTE_MS = 60_000
@@ -64,7 +64,7 @@ def test_checkpoints_count_from_the_start_of_the_attempt_as_long_as_that_of_the_
         (held("declares it", every=7), 7),
         (held("declares nothing", checkpoints=True), 9),
         (held("writes none"), None),
-        (replace(warm("warm pool"), checkpoints=True, checkpoints_every_ms=7), None),
+        (changed(warm("warm pool"), checkpoints=True, checkpoints_every_ms=7), None),
     ],
     ids=lambda each: getattr(each, "job", each),
 )
@@ -102,7 +102,7 @@ def test_of_equal_victims_the_one_is_stopped_that_has_just_written_a_checkpoint(
     young = held("young", since=NOW_MS - 11 * MINUTE_MS + 1, checkpoints=True)
     urgent = job("urgent", 9)
     assert preemptions(schedule(snapshot(fresh, young, urgent))) == [("young", "urgent")]
-    known = [replace(each, checkpoints_every_ms=10 * MINUTE_MS) for each in (fresh, young)]
+    known = [changed(each, checkpoints_every_ms=10 * MINUTE_MS) for each in (fresh, young)]
     assert preemptions(schedule(snapshot(*known, urgent))) == [("fresh", "urgent")]
 
 
@@ -156,7 +156,7 @@ SEEN_MS = 5_000_000
         (held("from before the start", since=SEEN_MS, seen=SEEN_MS, checkpoints=True), None),
         (held("writes none", seen=SEEN_MS), None),
         (held("nothing seen", checkpoints=True), None),
-        (replace(warm("warm pool"), checkpoints=True, checkpoint_seen_ms=SEEN_MS), None),
+        (changed(warm("warm pool"), checkpoints=True, checkpoint_seen_ms=SEEN_MS), None),
     ],
     ids=lambda each: getattr(each, "job", each),
 )

@@ -27,6 +27,7 @@ from headway.scheduling.scheduler import decide, schedule
 from tests.core.builders import (
     NOW_MS,
     P5,
+    changed,
     code_of,
     held,
     job,
@@ -87,7 +88,7 @@ def test_a_late_tick_does_not_wait_for_the_checkpoint_after_it(late_ms: int, *, 
 
 @pytest.mark.parametrize(("waited_ms", "waits"), [(0, True), (199_999, True), (200_000, True), (200_001, False)])
 def test_the_bound_counts_from_the_entry_of_the_job(waited_ms: int, *, waits: bool) -> None:
-    preemptor = replace(urgent(), entry_time_ms=NOW_MS - waited_ms)
+    preemptor = changed(urgent(), entry_time_ms=NOW_MS - waited_ms)
     plan = schedule(snapshot(due_in("x", WAIT_MS - 200_000), preemptor, size=1, policy=WAITS))
     assert bool(plan.delayed) is waits
 
@@ -188,7 +189,7 @@ def test_no_other_job_gets_what_the_waiting_job_counts_on() -> None:
 
 def test_no_other_job_preempts_its_victims() -> None:
     x, y = due_in("x", 100_000), due_in("y", 50_000, 1)
-    second = replace(job("second", 8), entry_time_ms=NOW_MS)
+    second = changed(job("second", 8), entry_time_ms=NOW_MS)
     plan = schedule(snapshot(x, y, urgent(), second, policy=WAITS))
     assert delays(plan) == [("urgent", ("x",), 100_000), ("second", ("y",), 50_000)]
 
@@ -210,7 +211,7 @@ def test_a_job_that_waits_for_a_checkpoint_reports_it() -> None:
 
 def test_it_holds_for_guarantees_too() -> None:
     policy = replace(WAITS, teams={"a": Team(guaranteed={P5: 1}), "b": Team()})
-    reclaims = replace(job("reclaims", 0, team="a"), entry_time_ms=NOW_MS)
+    reclaims = changed(job("reclaims", 0, team="a"), entry_time_ms=NOW_MS)
     plan = schedule(snapshot(due_in("x", 100_000, 9, team="b"), reclaims, size=1, policy=policy))
     assert delays(plan) == [("reclaims", ("x",), 100_000)]
     later = replace(
@@ -223,8 +224,8 @@ def test_it_holds_for_equals_too_as_long_as_they_would_still_give_way() -> None:
     policy = replace(WAITS, order=Order.SHORTEST_REMAINING)
 
     def decide(left_ms: int) -> Plan:
-        long = replace(due_in("long", 100_000, entered=NOW_MS), handicap_ms=left_ms * 10, left_ms=left_ms)
-        short = replace(job("short", entered=NOW_MS), handicap_ms=6_000_000, left_ms=600_000)
+        long = changed(due_in("long", 100_000, entered=NOW_MS), handicap_ms=left_ms * 10, left_ms=left_ms)
+        short = changed(job("short", entered=NOW_MS), handicap_ms=6_000_000, left_ms=600_000)
         return schedule(snapshot(long, short, size=1, policy=policy))
 
     ran_ms = EVERY_MS + WRITTEN_MS - 100_000
@@ -246,7 +247,7 @@ def test_it_holds_for_equals_too_as_long_as_they_would_still_give_way() -> None:
 )
 def test_no_preemption_waits_for_an_attempt_that_ends_before(ends_in_ms: int, *, waits: bool) -> None:
     x = due_in("x", 100_000)
-    x = replace(x, limit_ms=NOW_MS + ends_in_ms - x.since_ms)
+    x = changed(x, limit_ms=NOW_MS + ends_in_ms - x.since_ms)
     plan = schedule(snapshot(x, urgent(), size=1, policy=WAITS))
     assert bool(plan.delayed) is waits
     assert bool(preemptions(plan)) is not waits
@@ -299,7 +300,7 @@ def test_a_simulation_decides_again_when_the_checkpoint_counts_as_written() -> N
 def test_a_reserved_start_counts_on_victims_after_the_bound_only(waited_ms: int, starts_ms: int) -> None:
     # It fits once high has ended, if low is stopped too.
     low, high = held("low"), held("high", 9, since=NOW_MS - 60_000, ends_in_s=40)
-    waiting = replace(urgent(count=2), entry_time_ms=NOW_MS - waited_ms)
+    waiting = changed(urgent(count=2), entry_time_ms=NOW_MS - waited_ms)
     (wait,) = schedule(snapshot(low, high, waiting, policy=WAITS)).waits
     assert wait.start_by_ms == NOW_MS + starts_ms
 
@@ -327,7 +328,7 @@ def checkpointing(draw: st.DrawFn, drawn: st.SearchStrategy[Snapshot] = ANY) -> 
     of = draw(drawn)
     every = st.sampled_from([None, None, 20_000, 90_000, 200_000, 700_000])
     allocations = tuple(
-        replace(
+        changed(
             each,
             checkpoints_every_ms=draw(every),
             training_since_ms=draw(st.sampled_from([None, each.since_ms, each.since_ms + 15_000])),
@@ -375,7 +376,7 @@ def test_explaining_changes_no_delay(drawn: Snapshot) -> None:
 
 @given(drawn=checkpointing())
 def test_a_wait_is_in_the_future_and_within_the_bound_of_its_job(drawn: Snapshot) -> None:
-    entered = {each.name: each.entry_time_ms for each in drawn.waiting}
+    entered = {each.name: each.terms.entry_time_ms for each in drawn.waiting}
     running = {each.attempt: each for each in drawn.allocations}
     plan = schedule(drawn)
     for each in plan.delayed:
@@ -386,7 +387,7 @@ def test_a_wait_is_in_the_future_and_within_the_bound_of_its_job(drawn: Snapshot
 
 @given(drawn=checkpointing())
 def test_after_the_bound_of_all_jobs_plans_are_as_without_waits(drawn: Snapshot) -> None:
-    last_ms = max((each.entry_time_ms for each in drawn.waiting), default=0) + drawn.policy.wait_for_checkpoint_ms
+    last_ms = max((each.terms.entry_time_ms for each in drawn.waiting), default=0) + drawn.policy.wait_for_checkpoint_ms
     drawn = replace(drawn, now_ms=max(drawn.now_ms, last_ms))
     assert schedule(drawn) == schedule(_without_waits(drawn))
 
@@ -394,7 +395,7 @@ def test_after_the_bound_of_all_jobs_plans_are_as_without_waits(drawn: Snapshot)
 @given(drawn=checkpointing())
 def test_the_start_of_training_changes_nothing_where_no_interval_is_known(drawn: Snapshot) -> None:
     policy = replace(drawn.policy, checkpoints_every_ms=None, wait_for_checkpoint_ms=0)
-    unknown = tuple(replace(each, checkpoints_every_ms=None, checkpoint_seen_ms=None) for each in drawn.allocations)
+    unknown = tuple(changed(each, checkpoints_every_ms=None, checkpoint_seen_ms=None) for each in drawn.allocations)
     before = tuple(replace(each, training_since_ms=None) for each in unknown)
     assert schedule(replace(drawn, allocations=unknown, policy=policy)) == schedule(
         replace(drawn, allocations=before, policy=policy)

@@ -11,6 +11,7 @@ from headway.model import Allocation, Snapshot, WaitingJob
 from headway.policy import Policy, Team
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
+from tests.core.builders import allocation, changed, waiting_job
 from tests.core.scheduling.promises import test_promises as promises
 from tests.core.strategies import (
     POOLS,
@@ -48,7 +49,7 @@ History = tuple[Policy, list[tuple[str, int, WaitingJob]]]
 def histories(draw: st.DrawFn) -> History:
     """A policy, and a sequence of events; the number selects the job."""
     job = st.builds(
-        WaitingJob,
+        waiting_job,
         name=st.just(""),
         demand=demands,
         priority=st.integers(0, 4),
@@ -68,7 +69,7 @@ def every_moment_keeps_the_promises(history: History) -> None:
     policy, events = history
     world = World(now_ms=10 * STEP_MS, pools=dict.fromkeys(POOLS, 4), policy=policy)
     for i, (event, number, job) in enumerate(events):
-        _happen(world, event, number, replace(job, name=f"j{i}", entry_time_ms=world.now_ms))
+        _happen(world, event, number, changed(job, name=f"j{i}", entry_time_ms=world.now_ms))
         snapshot = world.snapshot()
         plan = schedule(snapshot)
         check_plan(snapshot, plan)
@@ -83,8 +84,7 @@ def _happen(world: World, event: str, number: int, job: WaitingJob) -> None:
     stopping = sorted(name for name, attempt in world.held.items() if attempt.stopping)
     known = sorted({*world.held, *world.waiting})
     if event == "arrive":
-        world.waiting[job.name] = job
-        world.traits[job.name] = (number % 2 == 0, number % 4 > 0)
+        world.waiting[job.name] = changed(job, checkpoints=number % 2 == 0, preemptible=number % 4 > 0)
     elif event == "finish" and running:
         world.end(running[number % len(running)])
     elif event == "yield" and stopping:
@@ -96,9 +96,9 @@ def _happen(world: World, event: str, number: int, job: WaitingJob) -> None:
     elif event == "reprioritise" and known:
         name = known[number % len(known)]
         if name in world.waiting:
-            world.waiting[name] = replace(world.waiting[name], priority=job.priority)
+            world.waiting[name] = changed(world.waiting[name], priority=job.terms.priority)
         else:
-            world.held[name] = replace(world.held[name], priority=job.priority)
+            world.held[name] = changed(world.held[name], priority=job.terms.priority)
     elif event == "unclaim":
         world.unclaim_all()
     elif event == "wait":
@@ -139,7 +139,7 @@ def test_every_moment_of_a_history_keeps_the_promises(history: History) -> None:
 
 
 def _of_red(name: str, pool: str, priority: int, freed_for: str | None = None) -> Allocation:
-    return Allocation(
+    return allocation(
         job=name, attempt=name, demand={pool: 1}, priority=priority, since_ms=0, team="red",
         stopping=freed_for is not None, freed_for=freed_for, freed={pool: 1} if freed_for else None,
     )  # fmt: skip
@@ -152,9 +152,9 @@ RECLAIMS_HERE_AND_BORROWS_THERE = Snapshot(
     pools={CPU: 2, GPU: 2},
     allocations=(_of_red("r0", GPU, 1, "w0"), _of_red("r1", GPU, 0, "w3"), _of_red("r2", CPU, 0)),
     waiting=(
-        WaitingJob(name="w0", demand={GPU: 1}, priority=0, entry_time_ms=0, team="red"),
-        WaitingJob(name="w3", demand={CPU: 1, GPU: 1}, priority=0, entry_time_ms=0, team="red"),
-        WaitingJob(name="w4", demand={CPU: 1, GPU: 2}, priority=0, entry_time_ms=0, team="blue"),
+        waiting_job(name="w0", demand={GPU: 1}, priority=0, entry_time_ms=0, team="red"),
+        waiting_job(name="w3", demand={CPU: 1, GPU: 1}, priority=0, entry_time_ms=0, team="red"),
+        waiting_job(name="w4", demand={CPU: 1, GPU: 2}, priority=0, entry_time_ms=0, team="blue"),
     ),
     policy=Policy(teams={"blue": Team(guaranteed={GPU: 2})}),
 )

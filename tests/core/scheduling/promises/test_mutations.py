@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import SearchStrategy
 
-from headway.model import WaitingJob
+from headway.job_terms import JobTerms
 from headway.plan import Preempt, Start
 from headway.scheduling import (
     allocation_index,
@@ -114,11 +114,11 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         scheduler, "in_rank_order", _by_name, promises.line_is_in_rank_order, snapshots("none")
     ),
     "limits never count among equals": (
-        WaitingJob, "turn_ms", property(lambda job: job.entry_time_ms), promises.line_is_in_rank_order,
+        JobTerms, "turn_ms", property(lambda terms: terms.entry_time_ms), promises.line_is_in_rank_order,
         snapshots("none"),
     ),
     "waiting adds no priority": (
-        queue_order, "effective_priority", lambda job, *_: job.priority, promises.line_is_in_rank_order,
+        queue_order, "effective_priority", lambda job, *_: job.terms.priority, promises.line_is_in_rank_order,
         snapshots("none"),
     ),
     "protected attempts are preempted": (
@@ -187,7 +187,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
     ),
     "a limit that has passed still counts": (
         size_changes, "end_by_ms",
-        lambda each, now_ms: None if each.limit_ms is None else each.since_ms + each.limit_ms,
+        lambda each, now_ms: None if each.terms.limit_ms is None else each.since_ms + each.terms.limit_ms,
         promises.what_starts_has_ended_before_a_pool_shrinks, FEW_AT_SHRINKS
     ),
     "nothing is stopped for a size": (

@@ -19,6 +19,7 @@ from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, 
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free, minus, plus, positive, shortfall, total
+from tests.core.builders import allocation, waiting_job
 from tests.core.strategies import (
     NOW_MS,
     POOLS,
@@ -53,35 +54,37 @@ def gained(entry_time_ms: int, until_ms: int, snapshot: Snapshot) -> int:
 
 def protection(attempt: Allocation, snapshot: Snapshot) -> int:
     """The priority that an attempt runs with."""
-    entered_ms = attempt.since_ms if attempt.entry_time_ms is None else attempt.entry_time_ms
-    return clamped(attempt.priority, attempt.team, snapshot) + gained(entered_ms, attempt.since_ms, snapshot)
+    return clamped(attempt.terms.priority, attempt.terms.team, snapshot) + gained(
+        attempt.terms.entry_time_ms, attempt.since_ms, snapshot
+    )
 
 
 def plain_rank(job: WaitingJob, snapshot: Snapshot) -> tuple[int, bool, int, str]:
     """The order of a line in which teams take no turns."""
-    priority = clamped(job.priority, job.team, snapshot) + gained(job.entry_time_ms, snapshot.now_ms, snapshot)
+    priority = clamped(job.terms.priority, job.terms.team, snapshot) + gained(
+        job.terms.entry_time_ms, snapshot.now_ms, snapshot
+    )
     freed = any(a.stopping and a.freed_for == job.name for a in snapshot.allocations)
     served = bool(snapshot.policy.teams) and (freed or bool(own(snapshot, job.name)))
-    return (-priority, not served, job.entry_time_ms + job.handicap_ms, job.name)
+    return (-priority, not served, job.terms.entry_time_ms + job.terms.standing.handicap_ms, job.name)
 
 
 def begun_weeks(attempt: Allocation, now_ms: int) -> int:
     """For how many weeks the cap on preemptions counts."""
-    if not attempt.checkpoints or attempt.left_ms is None:
+    if not attempt.terms.checkpoints or attempt.terms.standing.left_ms is None:
         return 1
-    entry_time_ms = attempt.since_ms if attempt.entry_time_ms is None else attempt.entry_time_ms
-    return 1 + max(0, now_ms - entry_time_ms) // (7 * 86_400_000)
+    return 1 + max(0, now_ms - attempt.terms.entry_time_ms) // (7 * 86_400_000)
 
 
 def is_protected(attempt: Allocation, snapshot: Snapshot) -> bool:
     """Whether an attempt may not be preempted now."""
     policy = snapshot.policy
     ran_ms = snapshot.now_ms - attempt.since_ms
-    left_ms = None if attempt.limit_ms is None else attempt.limit_ms - ran_ms
+    left_ms = None if attempt.terms.limit_ms is None else attempt.terms.limit_ms - ran_ms
     return (
         not policy.preemption
-        or not attempt.preemptible
-        or attempt.preemptions >= policy.max_preemptions * begun_weeks(attempt, snapshot.now_ms)
+        or not attempt.terms.preemptible
+        or attempt.terms.preemptions >= policy.max_preemptions * begun_weeks(attempt, snapshot.now_ms)
         or ran_ms < policy.min_run_time_ms
         # A stop takes two minutes.
         or (left_ms is not None and 0 <= left_ms <= 120_000)
@@ -91,7 +94,7 @@ def is_protected(attempt: Allocation, snapshot: Snapshot) -> bool:
 def cost(attempt: Allocation, snapshot: Snapshot) -> tuple[int, int, int, str]:
     """The documented order of victims."""
     ran_ms = max(0, snapshot.now_ms - attempt.since_ms)
-    lost_ms = min(ran_ms, snapshot.policy.checkpoint_interval_ms) if attempt.checkpoints else ran_ms
+    lost_ms = min(ran_ms, snapshot.policy.checkpoint_interval_ms) if attempt.terms.checkpoints else ran_ms
     return (
         protection(attempt, snapshot),
         lost_ms * sum(attempt.demand.values()),
@@ -102,8 +105,8 @@ def cost(attempt: Allocation, snapshot: Snapshot) -> tuple[int, int, int, str]:
 
 def team_use(snapshot: Snapshot, team: str, *, stopping: bool = True) -> dict[str, int]:
     """The instances that a team holds or that are reserved for its jobs."""
-    mine = {job.name for job in snapshot.waiting if job.team == team}
-    held = total(a.demand for a in snapshot.allocations if a.team == team and (stopping or not a.stopping))
+    mine = {job.name for job in snapshot.waiting if job.terms.team == team}
+    held = total(a.demand for a in snapshot.allocations if a.terms.team == team and (stopping or not a.stopping))
     return plus(held, total(r.demand for r in snapshot.reservations if r.job in mine))
 
 
@@ -114,7 +117,7 @@ def own(snapshot: Snapshot, job: str) -> Demand:
 
 def same_team(snapshot: Snapshot) -> bool:
     """Whether teams do not matter for the order."""
-    return len({job.team for job in snapshot.waiting} | {a.team for a in snapshot.allocations}) <= 1
+    return len({job.terms.team for job in snapshot.waiting} | {a.terms.team for a in snapshot.allocations}) <= 1
 
 
 # ----------------------------------------------------------------------------------------------------- predicates
@@ -127,14 +130,14 @@ def capacity_holds(snapshot: Snapshot) -> None:
             continue
         world.apply(Plan(actions=(action,), waits=()))
         if isinstance(action, Start):
-            after, team = world.snapshot(), waiting[action.job].team
+            after, team = world.snapshot(), waiting[action.job].terms.team
             takes = positive(minus(waiting[action.job].demand, own(snapshot, action.job)))
             left, use = free(after), team_use(after, team)
             if isinstance(action, StartWarm):
                 # The start and the warm pool are the same instances, although both are charged.
                 lent = [a for a in after.allocations if a.claimed_by]
                 left = plus(left, total(a.demand for a in lent))
-                use = minus(use, total(a.demand for a in lent if a.team == team))
+                use = minus(use, total(a.demand for a in lent if a.terms.team == team))
             assert all(left[pool] >= 0 for pool in takes), "a pool is exceeded"
             limit = snapshot.policy.team(team).limit
             assert all(use[pool] <= limit.get(pool, use[pool]) for pool in takes), "a limit is exceeded"
@@ -189,12 +192,12 @@ def reserved_starts_are_kept(snapshot: Snapshot) -> None:
     if any(count < 0 for count in free(snapshot).values()):
         # Which jobs wait for a pool that was shrunk below its use is decided again as it empties.
         return
-    if snapshot.calendars and any(a.keep_ms or a.warm for a in snapshot.allocations):
+    if snapshot.calendars and any(a.terms.keep_ms or a.warm for a in snapshot.allocations):
         # A start on instances that are released first is later by the release, and may miss its time before a shrink.
         return
     plan = schedule(snapshot)
     told = _told_for_sure(snapshot, plan)
-    if any(attempt.keep_ms and attempt.limit_ms is not None for attempt in snapshot.allocations):
+    if any(attempt.terms.keep_ms and attempt.terms.limit_ms is not None for attempt in snapshot.allocations):
         # Instances that are kept warm count as free at the end of their attempt. Until they are released, a job behind
         # the first one waits if the job ahead would need their release in its place.
         told = dict([*told.items()][:1])
@@ -229,7 +232,7 @@ def _told_for_sure(snapshot: Snapshot, plan: Plan) -> dict[str, int]:
             continue
         if hold.start_by_ms is None:
             unsure |= set() if _is_sure(hold) else set(job.demand)
-        elif not job.preempts or job.one_of:
+        elif not job.preempts or job.terms.one_of:
             # It may start earlier, on what a preemption for another job frees beyond that job's need.
             unsure |= set(job.demand)
         elif unsure & set(job.demand):
@@ -241,7 +244,7 @@ def _told_for_sure(snapshot: Snapshot, plan: Plan) -> dict[str, int]:
 
 
 def _ends_ms(attempt: Allocation) -> int:
-    return NOW_MS**2 if attempt.limit_ms is None else attempt.since_ms + attempt.limit_ms
+    return NOW_MS**2 if attempt.terms.limit_ms is None else attempt.since_ms + attempt.terms.limit_ms
 
 
 def _play_on(world: World, last_ms: int) -> None:
@@ -249,7 +252,7 @@ def _play_on(world: World, last_ms: int) -> None:
     moments = [_ends_ms(attempt) for attempt in world.held.values()]
     moments += [attempt.since_ms + world.policy.min_run_time_ms for attempt in world.held.values()]
     moments += [job.not_before_ms for job in world.waiting.values()]
-    moments += [job.entry_time_ms + world.policy.wait_for_checkpoint_ms for job in world.waiting.values()]
+    moments += [job.terms.entry_time_ms + world.policy.wait_for_checkpoint_ms for job in world.waiting.values()]
     moments += [change.at_ms for calendar in world.calendars.values() for change in calendar.changes]
     world.advance(min([at_ms for at_ms in moments if at_ms > world.now_ms] + [last_ms]))
     _end_at_limits(world)
@@ -266,12 +269,12 @@ def keeps_within_later_sizes(job: WaitingJob, snapshot: Snapshot) -> bool:
     """Whether a job that starts now fits each later size beside what may still run then."""
     for pool, count in job.demand.items():
         calendar = snapshot.calendars.get(pool)
-        if calendar is None or not calendar.limits(stops_for_size=job.stops_for_size):
+        if calendar is None or not calendar.limits(stops_for_size=job.terms.stops_for_size):
             continue
         for change in calendar.changes:
-            if job.limit_ms is not None and NOW_MS + job.limit_ms <= change.at_ms:
+            if job.terms.limit_ms is not None and NOW_MS + job.terms.limit_ms <= change.at_ms:
                 continue
-            counted = [a for a in snapshot.allocations if calendar.limits(stops_for_size=a.stops_for_size)]
+            counted = [a for a in snapshot.allocations if calendar.limits(stops_for_size=a.terms.stops_for_size)]
             stays = [a.demand.get(pool, 0) for a in counted if _may_hold_at(a, change.at_ms)]
             if sum(stays) + count > change.size:
                 return False
@@ -281,7 +284,7 @@ def keeps_within_later_sizes(job: WaitingJob, snapshot: Snapshot) -> bool:
 def _may_hold_at(attempt: Allocation, time_ms: int) -> bool:
     if attempt.stopping and time_ms >= NOW_MS + 120_000:
         return False
-    overdue = attempt.limit_ms is not None and _ends_ms(attempt) <= NOW_MS
+    overdue = attempt.terms.limit_ms is not None and _ends_ms(attempt) <= NOW_MS
     return overdue or _ends_ms(attempt) > time_ms
 
 
@@ -303,7 +306,7 @@ def what_starts_has_ended_before_a_pool_shrinks(snapshot: Snapshot) -> None:
                 attempts = {
                     name: a
                     for name, a in world.held.items()
-                    if not a.warm and calendar.limits(stops_for_size=a.stops_for_size)
+                    if not a.warm and calendar.limits(stops_for_size=a.terms.stops_for_size)
                 }
                 news = sum(a.demand.get(pool, 0) for name, a in attempts.items() if name in started)
                 used = sum(a.demand.get(pool, 0) for a in attempts.values())
@@ -324,8 +327,8 @@ def first_in_line_is_not_kept_from_what_is_free(snapshot: Snapshot) -> None:
     for job in (waiting[hold.job] for hold in plan.waits):
         if not can_ever_start(job, snapshot):
             continue
-        left, team = free(snapshot), snapshot.policy.team(job.team)
-        use = team_use(snapshot, job.team)
+        left, team = free(snapshot), snapshot.policy.team(job.terms.team)
+        use = team_use(snapshot, job.terms.team)
         room = {pool: min(n, team.limit.get(pool, NOW_MS) - use.get(pool, 0)) for pool, n in left.items()}
         if job.not_before_ms <= snapshot.now_ms and keeps_within_later_sizes(job, snapshot):
             assert shortfall(minus(job.demand, own(snapshot, job.name)), room), f"{job.name} could start"
@@ -351,9 +354,9 @@ def nobody_is_held_who_delays_nobody(snapshot: Snapshot) -> None:
         if not can_ever_start(job, snapshot):
             continue
         touched = [head for head in heads if set(waiting[head.job].demand) & set(job.demand)]
-        is_free = job.limit_ms is not None and job.not_before_ms <= NOW_MS and not shortfall(job.demand, left)
-        if job.limit_ms is not None and is_free and not may_get_instances_of_another_team(job, snapshot):
-            until_ms = NOW_MS + job.limit_ms
+        is_free = job.terms.limit_ms is not None and job.not_before_ms <= NOW_MS and not shortfall(job.demand, left)
+        if job.terms.limit_ms is not None and is_free and not may_get_instances_of_another_team(job, snapshot):
+            until_ms = NOW_MS + job.terms.limit_ms
             delays = any(head.start_by_ms is None or head.start_by_ms < until_ms for head in touched)
             assert delays or not keeps_within_later_sizes(job, world.snapshot()), f"{job.name} is held for nothing"
         pools = tuple(sorted(job.demand))
@@ -365,7 +368,10 @@ def nobody_is_held_who_delays_nobody(snapshot: Snapshot) -> None:
 def may_get_instances_of_another_team(job: WaitingJob, snapshot: Snapshot) -> bool:
     """Whether SageMaker may launch a job in a warm pool of another team, so that it waits until that is gone."""
     return not snapshot.policy.warm_across_teams and any(
-        each.warm and each.warm == job.warm_key and each.demand == job.demand and each.team != job.team
+        each.warm
+        and each.warm == job.terms.warm_key
+        and each.demand == job.demand
+        and each.terms.team != job.terms.team
         for each in snapshot.allocations
     )
 
@@ -376,7 +382,7 @@ def starts_that_can_be_known_are_known(snapshot: Snapshot) -> None:
     if not snapshot.policy.backfill or plan.actions or any(a.stopping for a in snapshot.allocations):
         return
     # When a job that has a warm pool released will start is not known, so nor is when it ends.
-    if any(a.limit_ms is None or a.warm for a in snapshot.allocations) or snapshot.reservations:
+    if any(a.terms.limit_ms is None or a.warm for a in snapshot.allocations) or snapshot.reservations:
         return
     waiting = {job.name: job for job in snapshot.waiting}
     blocked: Counter[frozenset[str]] = Counter()
@@ -385,13 +391,13 @@ def starts_that_can_be_known_are_known(snapshot: Snapshot) -> None:
         job = waiting[hold.job]
         if not can_ever_start(job, snapshot):
             continue
-        if snapshot.policy.team(job.team).limit:
+        if snapshot.policy.team(job.terms.team).limit:
             return
         pools = frozenset(job.demand)
         if blocked[pools] < snapshot.policy.reserved_heads and not pools & unsure:
             assert hold.start_by_ms is not None, f"{hold.job} has no start"
         blocked[pools] += 1
-        if any(a.priority < job.priority for a in snapshot.allocations):
+        if any(a.terms.priority < job.terms.priority for a in snapshot.allocations):
             # If it has to preempt, its limit does not prove when it ends.
             unsure |= pools
 
@@ -408,27 +414,28 @@ def only_who_may_be_preempted_is(snapshot: Snapshot) -> None:
         victim, job = victims[action.attempt], waiting[action.for_job]
         assert not victim.stopping
         assert job.preempts, f"{job.name} preempts, although its last attempt got no instances"
-        lower = protection(victim, snapshot) < clamped(job.priority, job.team, snapshot)
-        if victim.team == job.team:
+        lower = protection(victim, snapshot) < clamped(job.terms.priority, job.terms.team, snapshot)
+        if victim.terms.team == job.terms.team:
             assert lower, f"{victim.job} is not of lower priority"
             continue
         if not lower:
-            entitled = snapshot.policy.team(job.team).guaranteed
-            mine = [a for a in snapshot.allocations if a.team == job.team and not a.stopping]
+            entitled = snapshot.policy.team(job.terms.team).guaranteed
+            mine = [a for a in snapshot.allocations if a.terms.team == job.terms.team and not a.stopping]
             gone = {other.attempt for other in stopped}
             holds = total(a.demand for a in mine if a.attempt not in gone)
             assert all(holds.get(pool, 0) + count <= entitled.get(pool, 0) for pool, count in job.demand.items()), (
                 f"{job.name} reclaims more than is guaranteed"
             )
             assert any(entitled.get(pool, 0) for pool in victim.demand)
-        if any(waiting[other.for_job].team == victim.team for other in stopped):
+        if any(waiting[other.for_job].terms.team == victim.terms.team for other in stopped):
             continue
-        stays = team_use(snapshot, victim.team, stopping=False)
+        stays = team_use(snapshot, victim.terms.team, stopping=False)
         stays = minus(
-            stays, total(victims[o.attempt].demand for o in stopped if victims[o.attempt].team == victim.team)
+            stays,
+            total(victims[o.attempt].demand for o in stopped if victims[o.attempt].terms.team == victim.terms.team),
         )
-        stays = plus(stays, total(other.demand for other in gets if other.team == victim.team))
-        kept = snapshot.policy.team(victim.team).guaranteed
+        stays = plus(stays, total(other.demand for other in gets if other.terms.team == victim.terms.team))
+        kept = snapshot.policy.team(victim.terms.team).guaranteed
         assert all(stays.get(pool, 0) >= kept.get(pool, 0) for pool in victim.demand), f"{victim.job} was guaranteed"
 
 
@@ -494,7 +501,7 @@ def preemptors_start_when_all_has_stopped(snapshot: Snapshot) -> None:
         for action in after.actions
         if isinstance(action, Release) and action.reason.jobs
         for taker in [waiting[action.reason.jobs[0]]]
-        if not shortfall(taker.demand, snapshot.policy.team(taker.team).guaranteed)
+        if not shortfall(taker.demand, snapshot.policy.team(taker.terms.team).guaranteed)
     }
     assert preemptors - covered <= set(of(after, Start))
 
@@ -548,7 +555,8 @@ def matching_jobs_start_in_warm_pools(snapshot: Snapshot) -> None:
             assert not [
                 a.attempt
                 for a in left
-                if (snapshot.policy.warm_across_teams or a.team == waiting[action.job].team) and _ends_ms(a) > NOW_MS
+                if (snapshot.policy.warm_across_teams or a.terms.team == waiting[action.job].terms.team)
+                and _ends_ms(a) > NOW_MS
             ]
 
 
@@ -558,11 +566,11 @@ def instances_are_not_shared_across_teams(snapshot: Snapshot) -> None:
         return
     waiting = {job.name: job for job in snapshot.waiting}
     for name in of(schedule(snapshot), Start):
-        assert all(pool.team == waiting[name].team for pool in _matches(waiting[name], snapshot))
+        assert all(pool.terms.team == waiting[name].terms.team for pool in _matches(waiting[name], snapshot))
 
 
 def _matches(job: WaitingJob, snapshot: Snapshot) -> list[Allocation]:
-    return [a for a in snapshot.allocations if a.warm and a.warm == job.warm_key and a.demand == job.demand]
+    return [a for a in snapshot.allocations if a.warm and a.warm == job.terms.warm_key and a.demand == job.demand]
 
 
 def leftovers_are_released(snapshot: Snapshot) -> None:
@@ -585,15 +593,15 @@ def guarantees_are_given(snapshot: Snapshot) -> None:
     left = free(snapshot)
     if first is None or first.not_before_ms > snapshot.now_ms or any(size < 0 for size in left.values()):
         return
-    entitled, use = policy.team(first.team), team_use(snapshot, first.team)
+    entitled, use = policy.team(first.terms.team), team_use(snapshot, first.terms.team)
     wants = plus(use, first.demand)
     if any(wants[pool] > min(entitled.guaranteed.get(pool, 0), entitled.limit.get(pool, NOW_MS)) for pool in wants):
         return
     for attempt in snapshot.allocations:
-        if attempt.team == first.team or is_protected(attempt, snapshot):
+        if attempt.terms.team == first.terms.team or is_protected(attempt, snapshot):
             continue
-        stays = minus(team_use(snapshot, attempt.team), attempt.demand)
-        kept = policy.team(attempt.team).guaranteed
+        stays = minus(team_use(snapshot, attempt.terms.team), attempt.demand)
+        kept = policy.team(attempt.terms.team).guaranteed
         borrowed = all(stays[pool] >= kept.get(pool, 0) for pool in attempt.demand)
         assert not borrowed or shortfall(first.demand, plus(left, attempt.demand)), f"{first.name} waits: {attempt.job}"
 
@@ -757,10 +765,10 @@ def test_the_victims_of_one_preemption_are_a_smallest_set_when_all_are_alike(
     """With equal priorities and no work lost, dropping victims leaves a set without unneeded ones."""
     pool = POOLS[0]
     allocations = tuple(
-        Allocation(job=f"r{i}", attempt=f"r{i}", demand={pool: count}, priority=0, since_ms=NOW_MS)
+        allocation(job=f"r{i}", attempt=f"r{i}", demand={pool: count}, priority=0, since_ms=NOW_MS)
         for i, count in enumerate(counts)
     )
-    job = WaitingJob(name="a", demand={pool: need}, priority=priority, entry_time_ms=0)
+    job = waiting_job(name="a", demand={pool: need}, priority=priority, entry_time_ms=0)
     snapshot = Snapshot(now_ms=NOW_MS, pools={pool: sum(counts)}, allocations=allocations, waiting=(job,))
     victims = of(schedule(snapshot), Preempt)
     taken = [counts[int(name[1:])] for name in victims]

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from headway.model import STOP_MS, Snapshot, WaitingJob
+from headway.model import STOP_MS, Snapshot
 from headway.plan import Plan, Preempt, Start
 from headway.policy import Policy
 from headway.refusals import Cause, FailedLaunches
@@ -19,6 +19,7 @@ from headway.refusals.probing import MAX_GRACE_MS
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free
+from tests.core.builders import waiting_job
 from tests.core.strategies import HOUR_MS, NOW_MS, STEP_MS, World
 
 POOL = "p"
@@ -50,7 +51,7 @@ class Day:
     def __post_init__(self) -> None:
         row = FailedLaunches(count=3, since_ms=NOW_MS - HOUR_MS, last_ms=NOW_MS, cause=Cause.DENIED)
         waiting = {
-            name: WaitingJob(
+            name: waiting_job(
                 name=name,
                 demand={POOL: count},
                 priority=2,
@@ -90,7 +91,7 @@ class Day:
                     world.fails(name, cause)
                 elif attempt.stopping:
                     world.end(name)
-            elif attempt.limit_ms is not None and attempt.since_ms + attempt.limit_ms <= world.now_ms:
+            elif attempt.terms.limit_ms is not None and attempt.since_ms + attempt.terms.limit_ms <= world.now_ms:
                 world.unwanted.add(name)
                 world.end(name)
             elif attempt.stopping:
@@ -102,7 +103,7 @@ class Day:
         for _ in range(self.size - len(ordinary)):
             self.number += 1
             name = f"j{self.number}"
-            self.world.waiting[name] = WaitingJob(
+            self.world.waiting[name] = waiting_job(
                 name=name,
                 demand={POOL: 1},
                 priority=self.rng.choice(self.priorities),

@@ -19,7 +19,7 @@ from tests.core.strategies import World, borrowing_goes_on, snapshots
 
 def guaranteed(job: WaitingJob, snapshot: Snapshot) -> bool:
     """Whether the guarantee of its team could cover the job, if the team used nothing else."""
-    entitled = snapshot.policy.team(job.team).guaranteed
+    entitled = snapshot.policy.team(job.terms.team).guaranteed
     return all(count <= entitled.get(pool, 0) for pool, count in job.demand.items())
 
 
@@ -51,31 +51,33 @@ def only_who_is_ahead_takes_over(snapshot: Snapshot) -> None:
             assert ahead
         elif not guaranteed(taker, snapshot):
             higher = plain_rank(taker, snapshot)[0] < plain_rank(loser, snapshot)[0]
-            assert higher or (ahead and (taker.name in promised or taker.team == loser.team))
+            assert higher or (ahead and (taker.name in promised or taker.terms.team == loser.terms.team))
 
 
 def nobody_borrows_what_is_reclaimed(snapshot: Snapshot) -> None:
     """Guarantees: where borrowers are stopped for the first job of a team, no other job starts to borrow."""
     waiting = {job.name: job for job in snapshot.waiting}
-    live = [(a.team, a.demand) for a in snapshot.allocations if not a.stopping]
-    use = TeamUse([*live, *((waiting[r.job].team, r.demand) for r in snapshot.reservations if r.job in waiting)])
+    live = [(a.terms.team, a.demand) for a in snapshot.allocations if not a.stopping]
+    use = TeamUse([*live, *((waiting[r.job].terms.team, r.demand) for r in snapshot.reservations if r.job in waiting)])
     plan = schedule(snapshot)
     borrowed: dict[str, set[str]] = {}
     for action in plan.actions:
         if isinstance(action, Release) and action.job in waiting:
-            use.add(waiting[action.job].team, action.demand, -1)
+            use.add(waiting[action.job].terms.team, action.demand, -1)
         if isinstance(action, Start):
             job = waiting[action.job]
             takes = minus(job.demand, own(snapshot, job.name))
-            use.add(job.team, takes)
-            entitled = snapshot.policy.team(job.team).guaranteed
-            over = {pool for pool, count in takes.items() if count > 0 and use[job.team][pool] > entitled.get(pool, 0)}
-            borrowed.setdefault(job.team, set()).update(over)
+            use.add(job.terms.team, takes)
+            entitled = snapshot.policy.team(job.terms.team).guaranteed
+            over = {
+                pool for pool, count in takes.items() if count > 0 and use[job.terms.team][pool] > entitled.get(pool, 0)
+            }
+            borrowed.setdefault(job.terms.team, set()).update(over)
     for action in plan.actions:
         if isinstance(action, Preempt) and action.reason.code is ReasonCode.RECLAIMED:
             taker = waiting[action.for_job]
             if _is_first(taker, snapshot):
-                beside = {pool for team, pools in borrowed.items() if team != taker.team for pool in pools}
+                beside = {pool for team, pools in borrowed.items() if team != taker.terms.team for pool in pools}
                 assert not beside & action.freed.keys()
 
 
@@ -84,7 +86,7 @@ def _is_first(job: WaitingJob, snapshot: Snapshot) -> bool:
     return all(
         plain_rank(job, snapshot) <= plain_rank(other, snapshot)
         for other in snapshot.waiting
-        if other.team == job.team and other.demand.keys() & job.demand.keys()
+        if other.terms.team == job.terms.team and other.demand.keys() & job.demand.keys()
     )
 
 

@@ -106,9 +106,10 @@ def by_limits(snapshot: Snapshot) -> RunTime:
     """Run times for a forecast: each job runs as long as its limit lets it."""
 
     def left_ms(job: Allocation | WaitingJob) -> int | None:
-        if job.limit_ms is None or isinstance(job, WaitingJob):
-            return job.limit_ms
-        return max(0, job.since_ms + job.limit_ms - snapshot.now_ms)
+        limit_ms = job.terms.limit_ms
+        if limit_ms is None or isinstance(job, WaitingJob):
+            return limit_ms
+        return max(0, job.since_ms + limit_ms - snapshot.now_ms)
 
     return left_ms
 
@@ -221,11 +222,13 @@ def _apply(snapshot: Snapshot, change: Edit) -> Snapshot:
             return replace(
                 snapshot,
                 waiting=tuple(
-                    replace(job, priority=change.priority) if job.name == change.job else job
+                    replace(job, terms=replace(job.terms, priority=change.priority)) if job.name == change.job else job
                     for job in snapshot.waiting
                 ),
                 allocations=tuple(
-                    replace(each, priority=change.priority) if each.job == change.job else each
+                    replace(each, terms=replace(each.terms, priority=change.priority))
+                    if each.job == change.job
+                    else each
                     for each in snapshot.allocations
                 ),
             )

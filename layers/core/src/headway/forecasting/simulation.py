@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
 
@@ -80,10 +80,6 @@ class Arrival:
     job: WaitingJob
     #: How long it runs if nothing stops it, ms; None for ever.
     run_ms: int | None
-    checkpoints: bool = False
-    #: The time from one checkpoint to the next as the job declares it, ms; None if it does not.
-    checkpoints_every_ms: int | None = None
-    preemptible: bool = True
 
 
 @dataclass(slots=True)
@@ -92,10 +88,6 @@ class _JobProfile:
 
     #: Its remaining run time from a start, ms; None for forever.
     run_ms: int | None
-    checkpoints: bool = False
-    checkpoints_every_ms: int | None = None
-    preemptible: bool = True
-    preemptions: int = 0
     attempts: int = 0
 
 
@@ -277,18 +269,12 @@ class Simulation:
     def _take_in(self, allocation: Allocation, left_ms: int | None) -> None:
         """An attempt that holds its instances already when the course begins, or a warm pool."""
         if allocation.warm:
-            self._end_by(allocation.attempt, max(self.now_ms, allocation.since_ms + (allocation.limit_ms or 0)))
+            self._end_by(allocation.attempt, max(self.now_ms, allocation.since_ms + (allocation.terms.limit_ms or 0)))
             if allocation.stopping:
                 self._end_by(allocation.attempt, self.now_ms + self._release_ms)
             return
         ran_ms = self.now_ms - allocation.since_ms
-        self._profiles[allocation.job] = _JobProfile(
-            run_ms=None if left_ms is None else ran_ms + left_ms,
-            checkpoints=allocation.checkpoints,
-            checkpoints_every_ms=allocation.checkpoints_every_ms,
-            preemptible=allocation.preemptible,
-            preemptions=allocation.preemptions,
-        )
+        self._profiles[allocation.job] = _JobProfile(run_ms=None if left_ms is None else ran_ms + left_ms)
         self._schedule_end(allocation)
         if allocation.stopping:
             self._asked_ms[allocation.attempt] = self.now_ms
@@ -300,7 +286,7 @@ class Simulation:
             self._wake_at_rises(allocation)
 
     def _schedule_end(self, allocation: Allocation) -> None:
-        run_ms, limit_ms = self._profiles[allocation.job].run_ms, allocation.limit_ms
+        run_ms, limit_ms = self._profiles[allocation.job].run_ms, allocation.terms.limit_ms
         if run_ms is not None:
             run_ms += self._starting_ms.get(allocation.attempt, 0)
         lasts = [ms for ms in (run_ms, limit_ms) if ms is not None]
@@ -333,12 +319,7 @@ class Simulation:
 
     def _arrive(self, arrival: Arrival) -> None:
         job = arrival.job if self._admit is None else self._admit(arrival)
-        self._profiles[job.name] = _JobProfile(
-            run_ms=arrival.run_ms,
-            checkpoints=arrival.checkpoints,
-            checkpoints_every_ms=arrival.checkpoints_every_ms,
-            preemptible=arrival.preemptible,
-        )
+        self._profiles[job.name] = _JobProfile(run_ms=arrival.run_ms)
         self._enter(job)
         self._emit(EventKind.ARRIVED, job.name, job.demand)
 
@@ -356,30 +337,7 @@ class Simulation:
         while attempt in self._allocations:
             # Another job may have a name of this form.
             attempt += "x"
-        allocation = Allocation(
-            job=job.name,
-            attempt=attempt,
-            demand=job.demand,
-            priority=job.priority,
-            since_ms=self.now_ms,
-            entry_time_ms=job.entry_time_ms,
-            handicap_ms=job.handicap_ms,
-            left_ms=job.left_ms,
-            expected_ms=job.expected_ms,
-            extension_ms=job.extension_ms,
-            attained_ms=job.attained_ms,
-            max_handicap_ms=job.max_handicap_ms,
-            one_of=job.one_of,
-            team=job.team,
-            limit_ms=job.limit_ms,
-            checkpoints=profile.checkpoints,
-            checkpoints_every_ms=profile.checkpoints_every_ms,
-            preemptible=profile.preemptible,
-            preemptions=profile.preemptions,
-            warm_key=job.warm_key,
-            keep_ms=job.keep_ms,
-            stops_for_size=job.stops_for_size,
-        )
+        allocation = Allocation(job=job.name, attempt=attempt, demand=job.demand, terms=job.terms, since_ms=self.now_ms)
         warm = action.warm if isinstance(action, StartWarm) else ""
         if warm:
             self._end_warm(warm)
@@ -434,7 +392,7 @@ class Simulation:
         # A job that finishes at or before its stop has completed.
         if profile.run_ms is not None and profile.run_ms <= ran_ms:
             self._emit(EventKind.COMPLETED, ended.job, ended.demand, attempt)
-        elif ended.limit_ms is not None and ended.limit_ms <= held_ms:
+        elif ended.terms.limit_ms is not None and ended.terms.limit_ms <= held_ms:
             self._emit(EventKind.TIMED_OUT, ended.job, ended.demand, attempt)
         elif ended.freed_for is None and attempt not in self._beyond_size:
             self._emit(EventKind.STOPPED, ended.job, ended.demand, attempt)
@@ -445,24 +403,21 @@ class Simulation:
             if not ended.lacks_instances:
                 self._yield(ended, profile, held_ms, max(0, trained_ms), asked_ms)
             return
-        if not ended.stopping and ended.keep_ms:
+        if not ended.stopping and ended.terms.keep_ms:
             self._keep(ended)
 
     def _keep(self, ended: Allocation) -> None:
         """An attempt leaves a warm pool. That of a stopped one is released at once, and is left out here."""
-        pool = replace(
-            ended,
-            since_ms=self.now_ms,
-            limit_ms=ended.keep_ms,
-            warm=ended.warm_key,
+        terms = replace(
+            ended.terms,
+            limit_ms=ended.terms.keep_ms,
             warm_key="",
             keep_ms=0,
-            left_ms=None,
-            attained_ms=None,
-            stopping=False,
+            standing=replace(ended.terms.standing, left_ms=None, attained_ms=None),
         )
+        pool = replace(ended, terms=terms, since_ms=self.now_ms, warm=ended.terms.warm_key, stopping=False)
         self._allocations[pool.attempt] = pool
-        self._end_by(pool.attempt, self.now_ms + ended.keep_ms)
+        self._end_by(pool.attempt, self.now_ms + ended.terms.keep_ms)
         self._emit(EventKind.KEPT, pool.job, pool.demand, pool.attempt)
 
     def _end_warm(self, attempt: str) -> None:
@@ -479,29 +434,19 @@ class Simulation:
     def _yield(self, ended: Allocation, profile: _JobProfile, held_ms: int, trained_ms: int, asked_ms: int) -> None:
         kept_ms = 0
         every_ms = interval_ms(ended, self._policy) or self._policy.checkpoint_interval_ms
-        if profile.checkpoints:
+        if ended.terms.checkpoints:
             # Checkpoints are written at equal intervals from the start; the work since the last one is lost.
             kept_ms = trained_ms - (trained_ms % every_ms if every_ms else 0)
         if profile.run_ms is not None:
             profile.run_ms -= kept_ms
-        profile.preemptions += ended.freed_for is not None
-        entered_ms = ended.since_ms if ended.entry_time_ms is None else ended.entry_time_ms
         # Whether the last checkpoint was written is not known to a queue.
-        sure_ms = max(0, trained_ms - every_ms) if profile.checkpoints else 0
-        self._enter(
-            WaitingJob(
-                name=ended.job,
-                demand=ended.demand,
-                priority=ended.priority,
-                entry_time_ms=entered_ms,
-                **asdict(standing_after(ended, asked_ms, sure_ms)),
-                team=ended.team,
-                limit_ms=ended.limit_ms,
-                warm_key=ended.warm_key,
-                keep_ms=ended.keep_ms,
-                stops_for_size=ended.stops_for_size,
-            )
+        sure_ms = max(0, trained_ms - every_ms) if ended.terms.checkpoints else 0
+        terms = replace(
+            ended.terms,
+            standing=standing_after(ended, asked_ms, sure_ms),
+            preemptions=ended.terms.preemptions + (ended.freed_for is not None),
         )
+        self._enter(WaitingJob(name=ended.job, demand=ended.demand, terms=terms))
         self._emit(EventKind.PREEMPTED_ENDED, ended.job, ended.demand, ended.attempt, lost_ms=held_ms - kept_ms)
 
     def _emit(

@@ -90,8 +90,8 @@ def _predicted(snapshot: Snapshot, run_times: RunTimes) -> Mapping[str, Predicti
     """The jobs whose run time can be predicted."""
     found: dict[str, Prediction | None] = {}
     for job in snapshot.waiting:
-        if job.source:
-            found[job.name] = run_times.predict(_kind(job, job.name), limit_ms=job.limit_ms)
+        if job.terms.source:
+            found[job.name] = run_times.predict(_kind(job, job.name), limit_ms=job.terms.limit_ms)
     for each in snapshot.allocations:
         # The job of a warm pool may wait again, or run.
         if not each.warm:
@@ -101,14 +101,14 @@ def _predicted(snapshot: Snapshot, run_times: RunTimes) -> Mapping[str, Predicti
 
 def _of_running(attempt: Allocation, run_times: RunTimes, now_ms: int) -> Prediction | None:
     """The run time of an attempt. Training jobs outside the queue, and warm pools, are of no kind."""
-    if not attempt.source or attempt.warm:
+    if not attempt.terms.source or attempt.warm:
         return None
     ran_ms = max(0, now_ms - attempt.since_ms)
-    return run_times.predict(_kind(attempt, attempt.job), ran_ms=ran_ms, limit_ms=attempt.limit_ms)
+    return run_times.predict(_kind(attempt, attempt.job), ran_ms=ran_ms, limit_ms=attempt.terms.limit_ms)
 
 
 def _kind(job: WaitingJob | Allocation, name: str) -> RunKind:
-    return RunKind.of(owner=job.owner, source=job.source, demand=job.demand, name=name)
+    return RunKind.of(owner=job.terms.owner, source=job.terms.source, demand=job.demand, name=name)
 
 
 def _run_time(snapshot: Snapshot, predicted: Mapping[str, Prediction], part: str) -> RunTime:

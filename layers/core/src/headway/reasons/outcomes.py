@@ -82,7 +82,7 @@ def warm_pool_released(pool: Allocation, preemptor: WaitingJob) -> Reason:
         code=ReasonCode.WARM_POOL_RELEASED,
         message=(
             f"its warm pool on {describe(pool.demand)} is released so that `{preemptor.name}` (priority "
-            f"{preemptor.priority}) can start on {describe(preemptor.demand)}"
+            f"{preemptor.terms.priority}) can start on {describe(preemptor.demand)}"
         ),
         jobs=(preemptor.name,),
     )
@@ -129,17 +129,21 @@ def preempted(
     if checkpoint_ms_ago is not None:
         known = "written" if checkpoint_seen else "due"
         last = f"; its last checkpoint was {known} {checkpoint_ms_ago // 1000} s before"
-    why = f" for what team `{preemptor.team}` is guaranteed and team `{victim.team}` has borrowed" if reclaims else ""
+    why = (
+        f" for what team `{preemptor.terms.team}` is guaranteed and team `{victim.terms.team}` has borrowed"
+        if reclaims
+        else ""
+    )
     if among is not None:
         why = _WHY_EQUALS_GIVE_WAY.get(among, "")
-        if preemptor.expected_ms is not None:
+        if preemptor.terms.standing.expected_ms is not None:
             why = why.replace("its limit", "its expected run time")
     return Reason(
         code=ReasonCode.RECLAIMED if reclaims else ReasonCode.PREEMPTED,
         message=(
-            f"preempted so that `{preemptor.name}` (priority {preemptor.priority}) can start on "
-            f"{describe(preemptor.demand)}{why}; this job (priority {victim.priority}) keeps its place in the queue"
-            f"{last}"
+            f"preempted so that `{preemptor.name}` (priority {preemptor.terms.priority}) can start on "
+            f"{describe(preemptor.demand)}{why}; this job (priority {victim.terms.priority}) keeps its place in the "
+            f"queue{last}"
         ),
         jobs=(preemptor.name,),
     )
@@ -157,8 +161,8 @@ def gives_way(attempt: Allocation, job: WaitingJob, now_ms: int) -> Reason:
     return Reason(
         code=ReasonCode.NO_INSTANCES,
         message=(
-            f"SageMaker has provided no instances in {minutes} min, so `{job.name}` (priority {job.priority}) gets its "
-            "part of the pool; this job keeps its place in the queue and is tried again"
+            f"SageMaker has provided no instances in {minutes} min, so `{job.name}` (priority {job.terms.priority}) "
+            "gets its part of the pool; this job keeps its place in the queue and is tried again"
         ),
         jobs=(job.name,),
     )
@@ -214,7 +218,8 @@ def reservation_taken_over(demand: Demand, by: WaitingJob) -> Reason:
     return Reason(
         code=ReasonCode.RESERVATION_RELEASED,
         message=(
-            f"hands over the {describe(demand)} reserved for it to `{by.name}` (priority {by.priority}), ahead of it"
+            f"hands over the {describe(demand)} reserved for it to `{by.name}` (priority {by.terms.priority}), ahead "
+            "of it"
         ),
         jobs=(by.name,),
     )

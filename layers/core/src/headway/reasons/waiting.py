@@ -86,10 +86,10 @@ def waits_for_limit(
         now_ms: the current time, ms.
         policy: the policy.
     """
-    limit = policy.team(job.team).limit
+    limit = policy.team(job.terms.team).limit
     most = describe({pool: limit[pool] for pool in lacking})
     first = _first_to_end(holders)
-    message = f"waits for {describe(lacking)} within the limit of team `{job.team}`, which may use {most}"
+    message = f"waits for {describe(lacking)} within the limit of team `{job.terms.team}`, which may use {most}"
     message += (
         f": {_held_by(job, first, holders, protected, now_ms, policy)}"
         if first
@@ -108,7 +108,7 @@ def exceeds_limit(job: WaitingJob, limit: Demand) -> Reason:
     return Reason(
         code=ReasonCode.EXCEEDS_LIMIT,
         message=(
-            f"demands {describe(job.demand)} but team `{job.team}` may use {describe(limit)}; "
+            f"demands {describe(job.demand)} but team `{job.terms.team}` may use {describe(limit)}; "
             "raise the limit (`headway config set`) or stop the job and submit a smaller one"
         ),
     )
@@ -121,7 +121,7 @@ TRIED_AGAIN = "it is tried again, as its last launches got no instances"
 def _head(job: WaitingJob, now_ms: int) -> str:
     """A job that others wait for."""
     again = f"; {TRIED_AGAIN}" if is_unlaunchable(job.failed, now_ms) else ""
-    return f"`{job.name}` (priority {job.priority}{again})"
+    return f"`{job.name}` (priority {job.terms.priority}{again})"
 
 
 def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int, shorter_s: int | None = None) -> Reason:
@@ -188,7 +188,7 @@ def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason
     ended = "ended" if any(each.warm for each in stopping) else "stopped"
     return Reason(
         code=ReasonCode.WAITS_FOR_FREED,
-        message=f"starts on {describe(job.demand, one_of=job.one_of)} as soon as {_names(stopping)} {has} {ended}",
+        message=f"starts on {_demand(job)} as soon as {_names(stopping)} {has} {ended}",
         jobs=_named(stopping),
     )
 
@@ -207,7 +207,7 @@ def waits_for_checkpoint(job: WaitingJob, victims: tuple[Allocation, ...], stop_
     return Reason(
         code=ReasonCode.WAITS_FOR_CHECKPOINT,
         message=(
-            f"starts on {describe(job.demand, one_of=job.one_of)} in place of {_names(victims)}, which {are} stopped "
+            f"starts on {_demand(job)} in place of {_names(victims)}, which {are} stopped "
             f"for it in {seconds} s, after {whose}, so that less work is lost"
         ),
         jobs=_named(victims),
@@ -274,7 +274,7 @@ def unlaunchable(tried: Sequence[WaitingJob], next_ms: int, now_ms: int) -> Reas
     return Reason(
         code=ReasonCode.UNLAUNCHABLE,
         message=(
-            f"its last {times} on {describe(first.demand, one_of=first.one_of)} got no instances: {what}{said}; it "
+            f"its last {times} on {_demand(first)} got no instances: {what}{said}; it "
             f"keeps its place, no other job waits for it, and it is tried again {when}, when that many are free; "
             f"{remedy}, and `headway hold {first.name}`, then `headway release {first.name}`, tries it at once"
         ),
@@ -401,7 +401,7 @@ def exceeds_windows(job: WaitingJob, longest_ms: int, plans: Sequence[str] = ())
         plans: what is known of the training plans that give pools their sizes.
     """
     other = f"{_STOPPABLE} ({'; '.join(plans)})" if plans else "change the schedule of the pool (`headway config set`)"
-    limit = "has no time limit" if job.limit_ms is None else f"may run for {job.limit_ms // 1000} s in all"
+    limit = "has no time limit" if job.terms.limit_ms is None else f"may run for {job.terms.limit_ms // 1000} s in all"
     return Reason(
         code=ReasonCode.EXCEEDS_POOL,
         message=(
@@ -428,6 +428,10 @@ def unknown_pool(pool: str, known: tuple[str, ...]) -> Reason:
     )
 
 
+def _demand(job: WaitingJob) -> str:
+    return describe(job.demand, one_of=job.terms.one_of)
+
+
 def _instances(count: int) -> str:
     return f"{count} instance" if count == 1 else f"{count} instances"
 
@@ -447,7 +451,11 @@ def _first_to_end(holders: tuple[Allocation, ...]) -> list[Allocation]:
     """The attempts that are named, by their latest end."""
 
     def key(allocation: Allocation) -> tuple[bool, int, str]:
-        return (allocation.limit_ms is None, allocation.since_ms + (allocation.limit_ms or 0), allocation.attempt)
+        return (
+            allocation.terms.limit_ms is None,
+            allocation.since_ms + (allocation.terms.limit_ms or 0),
+            allocation.attempt,
+        )
 
     return heapq.nsmallest(_MAX_NAMED_JOBS, holders, key=key)
 
@@ -470,9 +478,9 @@ def _held_by(
     if not job.preempts:
         why = "for this alternative" if job.on_alternative else "while SageMaker gives no clear answers to launches"
         return f"{text}; none of them is stopped {why}"
-    if job.one_of:
+    if job.terms.one_of:
         return f"{text}; jobs of lower priority are stopped for it in one of its pools at most, as it runs in one"
-    those = "those of lower priority" if victim.priority < job.priority else "those that give way to it"
+    those = "those of lower priority" if victim.terms.priority < job.terms.priority else "those that give way to it"
     return f"{text}; stopping {those} would not free enough"
 
 
@@ -480,15 +488,15 @@ def _terms(holder: Allocation, protected: ProtectedFrom, now_ms: int, policy: Po
     """On what terms an attempt holds its instances."""
     if holder.warm:
         return "being released" if holder.stopping else f"until {clock_time(max(now_ms, _end_ms(holder)), now_ms)}"
-    rank = "outside the queue" if holder.outside else f"priority {holder.priority}"
+    rank = "outside the queue" if holder.outside else f"priority {holder.terms.priority}"
     if holder.stopping:
         return f"{rank}, stopping"
     if holder.lacks_instances:
         return f"{rank}, without instances so far"
-    if holder.limit_ms is None:
+    if holder.terms.limit_ms is None:
         until = "without a time limit"
     else:
-        until = f"until {clock_time(max(now_ms, holder.since_ms + holder.limit_ms), now_ms)} at the latest"
+        until = f"until {clock_time(max(now_ms, holder.since_ms + holder.terms.limit_ms), now_ms)} at the latest"
     return ", ".join(part for part in (rank, until, _protection(holder, protected(holder), now_ms, policy)) if part)
 
 
@@ -500,13 +508,13 @@ def _protection(holder: Allocation, why: Protected | None, now_ms: int, policy: 
         case Protected.CAPPED:
             until_ms = holder.capped_until_ms(policy.max_preemptions)
             again = "" if until_ms is None else f", and not again before {clock_time(until_ms, now_ms)}"
-            return f"preempted {holder.preemptions} times already{again}"
+            return f"preempted {holder.terms.preemptions} times already{again}"
         case Protected.MIN_RUN_TIME:
             return f"within its minimum run time until {clock_time(holder.since_ms + policy.min_run_time_ms, now_ms)}"
         case Protected.WOULD_RANK_BEFORE:
             return "would come before this job again"
         case Protected.GUARANTEED:
-            return f"within what team `{holder.team}` is guaranteed"
+            return f"within what team `{holder.terms.team}` is guaranteed"
         case _:
             return str(why)
 
@@ -516,7 +524,7 @@ def _named(allocations: Sequence[Allocation]) -> tuple[str, ...]:
 
 
 def _end_ms(allocation: Allocation) -> int:
-    return allocation.since_ms + (allocation.limit_ms or 0)
+    return allocation.since_ms + (allocation.terms.limit_ms or 0)
 
 
 def _name(allocation: Allocation) -> str:

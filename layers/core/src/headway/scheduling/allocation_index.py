@@ -164,9 +164,9 @@ def _charges(snapshot: Snapshot) -> dict[str, Demand]:
     kinds: dict[tuple[str, tuple[tuple[str, int], ...]], Demand] = {}
     charges: dict[str, Demand] = {}
     for each in snapshot.allocations:
-        kind = (each.team, tuple(each.demand.items()))
+        kind = (each.terms.team, tuple(each.demand.items()))
         charged = kinds.get(kind)
         if charged is None:
-            charged = kinds[kind] = with_team_limits(each.demand, each.team, snapshot.policy)
+            charged = kinds[kind] = with_team_limits(each.demand, each.terms.team, snapshot.policy)
         charges[each.attempt] = charged
     return charges

@@ -47,12 +47,10 @@ def _on(job: WaitingJob, alternative: Alternative) -> WaitingJob:
     return replace(
         job,
         demand=alternative.demand,
-        limit_ms=alternative.limit_ms,
+        # A warm pool is of the first preference, as it depends on the instance type.
+        terms=replace(job.terms, limit_ms=alternative.limit_ms, warm_key="", keep_ms=0),
         alternatives=(),
         on_alternative=True,
-        # It is of the first preference, as it depends on the instance type.
-        warm_key="",
-        keep_ms=0,
         failed=alternative.failed,
         **held,
     )

@@ -53,7 +53,7 @@ class CapacityState:
             if job.name in freed_for
         }
         self.owners = {job.name: job for job in promised}
-        self.use = TeamUse((a.team, a.demand) for a in (allocations.working if policy.teams else ()))
+        self.use = TeamUse((a.terms.team, a.demand) for a in (allocations.working if policy.teams else ()))
         self.guarantees = Guarantees(
             snapshot, self.use, allocations.working, ((job, self._promised_to(job)) for job in promised)
         )
@@ -68,16 +68,16 @@ class CapacityState:
 
     def charged(self, job: WaitingJob) -> Demand:
         """What a job takes of pools and of its team's limits."""
-        return with_team_limits(job.demand, job.team, self._policy)
+        return with_team_limits(job.demand, job.terms.team, self._policy)
 
     def reserved_for(self, name: str) -> Demand:
         """What the reservation of a job takes of pools and of its team's limits; nothing without a reservation."""
         owner, reserved = self.owners.get(name), self.reserved.get(name, {})
-        return with_team_limits(reserved, owner.team, self._policy) if owner else reserved
+        return with_team_limits(reserved, owner.terms.team, self._policy) if owner else reserved
 
     def beyond_reservation(self, job: WaitingJob) -> dict[str, int]:
         """The demand of a job beyond its reservation. Negative where the reservation exceeds the demand."""
-        return minus(self.charged(job), with_team_limits(self.reserved.get(job.name, {}), job.team, self._policy))
+        return minus(self.charged(job), with_team_limits(self.reserved.get(job.name, {}), job.terms.team, self._policy))
 
     def promised_to(self, job: WaitingJob) -> Demand:
         """What is reserved and being freed for a job takes of pools and of its team's limits."""
@@ -195,7 +195,7 @@ class CapacityState:
         used = overlap(lacking, frees)
         self.allocations.stop(victim)
         if self._policy.teams and not victim.warm:
-            self.use.add(victim.team, victim.demand, -1)
+            self.use.add(victim.terms.team, victim.demand, -1)
         self.unclaimed = plus(self.unclaimed, positive(minus(frees, used)))
         return freed, used
 

@@ -131,7 +131,7 @@ class Guarantees:
         #: What jobs without a promise were given in this decision, by team.
         self._given = TeamUse()
         known = list(promises)
-        guaranteed = [job for job, _ in known if policy.team(job.team).guaranteed]
+        guaranteed = [job for job, _ in known if policy.team(job.terms.team).guaranteed]
         if guaranteed:
             self._share_out(guaranteed, live)
         for job, promised in known:
@@ -139,9 +139,9 @@ class Guarantees:
 
     def _share_out(self, promised: Sequence[WaitingJob], live: Iterable[Allocation]) -> None:
         now_ms, policy = self._snapshot.now_ms, self._policy
-        teams = {job.team for job in promised}
-        line = [(waiting_rank(job, now_ms, policy), job.team, job.demand, job.name) for job in promised]
-        line += [(returning_rank(a, now_ms, policy), a.team, a.demand, "") for a in live if a.team in teams]
+        teams = {job.terms.team for job in promised}
+        line = [(waiting_rank(job, now_ms, policy), job.terms.team, job.demand, job.name) for job in promised]
+        line += [(returning_rank(a, now_ms, policy), a.terms.team, a.demand, "") for a in live if a.terms.team in teams]
         covered = TeamUse()
         for _, team, demand, name in sorted(line, key=lambda entry: (entry[0], entry[-1])):
             before = covered.get(team, _NOTHING)
@@ -169,14 +169,14 @@ class Guarantees:
 
     def covers(self, job: WaitingJob) -> bool:
         """Whether the guarantee of its team covers the job."""
-        guaranteed = self._policy.team(job.team).guaranteed
+        guaranteed = self._policy.team(job.terms.team).guaranteed
         if not guaranteed:
             return False
         if within_guarantee(self._held(job), job.demand, guaranteed):
             return True
         before = self._before.get(job.name)
         return before is not None and within_guarantee(
-            plus(before, self._given.get(job.team, _NOTHING)), job.demand, guaranteed
+            plus(before, self._given.get(job.terms.team, _NOTHING)), job.demand, guaranteed
         )
 
     def covers_without(self, job: WaitingJob, stopped: Iterable[Demand]) -> bool:
@@ -186,13 +186,13 @@ class Guarantees:
             job: the job.
             stopped: the demands of attempts that stop.
         """
-        guaranteed = self._policy.team(job.team).guaranteed
+        guaranteed = self._policy.team(job.terms.team).guaranteed
         return self.covers(job) or within_guarantee(minus(self._held(job), total(stopped)), job.demand, guaranteed)
 
     def _held(self, job: WaitingJob) -> Demand:
-        held = self._use.get(job.team, _NOTHING)
-        if job.name not in self._promises and job.team in self._kept:
-            return plus(held, self._kept[job.team])
+        held = self._use.get(job.terms.team, _NOTHING)
+        if job.name not in self._promises and job.terms.team in self._kept:
+            return plus(held, self._kept[job.terms.team])
         return held
 
     def is_promised(self, name: str) -> bool:
@@ -213,28 +213,28 @@ class Guarantees:
         before = self._promises.pop(job.name, None)
         if before is None:
             return
-        self._promised.add(job.team, before, -1)
+        self._promised.add(job.terms.team, before, -1)
         if job.name not in self._before:
-            self._kept.add(job.team, before, -1)
+            self._kept.add(job.terms.team, before, -1)
         if promised:
             self._put(job, promised)
         else:
             self._before.pop(job.name, None)
-        self._use.changed.add(job.team)
-        self._use.lowered.add(job.team)
+        self._use.changed.add(job.terms.team)
+        self._use.lowered.add(job.terms.team)
 
     def _put(self, job: WaitingJob, promised: Demand) -> None:
         self._promises[job.name] = promised
-        self._promised.add(job.team, promised)
+        self._promised.add(job.terms.team, promised)
         if job.name not in self._before:
-            self._kept.add(job.team, promised)
+            self._kept.add(job.terms.team, promised)
 
     def give(self, job: WaitingJob) -> None:
         """The job starts, or is sure of its instances: its team holds them."""
         if job.name not in self._before:
-            self._given.add(job.team, job.demand)
+            self._given.add(job.terms.team, job.demand)
         self.promise(job, {})
-        self._use.add(job.team, job.demand)
+        self._use.add(job.terms.team, job.demand)
 
     def share(self, team: str, pools: Mapping[str, int]) -> float:
         """The weighted dominant use of a team, with what is promised to its jobs.

@@ -27,14 +27,14 @@ def check_plan(snapshot: Snapshot, plan: Plan) -> None:
     waiting = {job.name: job for job in snapshot.waiting}
     reserved = {reservation.job: reservation.demand for reservation in snapshot.reservations}
     left = free(snapshot)
-    team_of = {job.name: job.team for job in snapshot.waiting}
-    held = [(a.team, a.demand) for a in snapshot.allocations]
+    team_of = {job.name: job.terms.team for job in snapshot.waiting}
+    held = [(a.terms.team, a.demand) for a in snapshot.allocations]
     held += [(team_of[r.job], r.demand) for r in snapshot.reservations if r.job in team_of]
     use = TeamUse(held)
     holding = {allocation.job for allocation in snapshot.allocations if not allocation.warm}
     warm = {a.attempt: a for a in snapshot.allocations if a.warm and not a.stopping}
     # What claimed warm pools hold is charged twice.
-    lent = TeamUse((a.team, a.demand) for a in snapshot.allocations if a.claimed_by)
+    lent = TeamUse((a.terms.team, a.demand) for a in snapshot.allocations if a.claimed_by)
     for action in plan.actions:
         match action:
             case Release():
@@ -58,7 +58,7 @@ def check_plan(snapshot: Snapshot, plan: Plan) -> None:
                         f"{action.job} would start in {action.warm}, which is no warm pool for it",
                     )
                     assert pool is not None  # noqa: S101 - required above
-                    lent.add(pool.team, pool.demand)
+                    lent.add(pool.terms.team, pool.demand)
                     may_take = plus(left, total(lent.values()))
                 else:
                     may_take = left
@@ -108,7 +108,7 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         stopped_in = total(
             each.freed for each in preemptions if each.for_job == name and not allocations[each.attempt].is_unused
         )
-        one_pool = not waiting[name].one_of or len(positive(stopped_in)) <= 1
+        one_pool = not waiting[name].terms.one_of or len(positive(stopped_in)) <= 1
         _require(one_pool, f"jobs are stopped for {name} in more than one of its pools: {stopped_in}")
 
 
@@ -139,14 +139,15 @@ def _verify_sizes(snapshot: Snapshot, plan: Plan) -> None:
             news = [
                 job.demand.get(pool, 0)
                 for job in started
-                if calendar.limits(stops_for_size=job.stops_for_size) and _holds_at(change.at_ms, now_ms, job.limit_ms)
+                if calendar.limits(stops_for_size=job.terms.stops_for_size)
+                and _holds_at(change.at_ms, now_ms, job.terms.limit_ms)
             ]
             held = [
                 each.demand.get(pool, 0)
                 for each in snapshot.allocations
-                if calendar.limits(stops_for_size=each.stops_for_size)
+                if calendar.limits(stops_for_size=each.terms.stops_for_size)
                 and not (each.stopping and now_ms + STOP_MS <= change.at_ms)
-                and (_is_over(each, now_ms) or _holds_at(change.at_ms, each.since_ms, each.limit_ms))
+                and (_is_over(each, now_ms) or _holds_at(change.at_ms, each.since_ms, each.terms.limit_ms))
             ]
             _require(
                 not any(news) or sum(news) + sum(held) <= change.size,
@@ -169,18 +170,18 @@ def _holds_at(time_ms: int, since_ms: int, limit_ms: int | None) -> bool:
 
 def _is_over(allocation: Allocation, now_ms: int) -> bool:
     """Whether it has passed its limit, which therefore proves nothing."""
-    return allocation.limit_ms is not None and allocation.since_ms + allocation.limit_ms <= now_ms
+    return allocation.terms.limit_ms is not None and allocation.since_ms + allocation.terms.limit_ms <= now_ms
 
 
 def _gives_way(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) -> bool:
     """Lower priority; an equal with more left; or of another team, for a guarantee in pools that it frees."""
     policy = snapshot.policy
-    if running_priority(victim, policy) < capped_priority(preemptor.priority, preemptor.team, policy):
+    if running_priority(victim, policy) < capped_priority(preemptor.terms.priority, preemptor.terms.team, policy):
         return True
     if yields_to_equal(victim, preemptor, snapshot.now_ms, policy):
         return True
-    guaranteed = policy.team(preemptor.team).guaranteed
-    return victim.team != preemptor.team and any(guaranteed.get(pool, 0) > 0 for pool in victim.demand)
+    guaranteed = policy.team(preemptor.terms.team).guaranteed
+    return victim.terms.team != preemptor.terms.team and any(guaranteed.get(pool, 0) > 0 for pool in victim.demand)
 
 
 def _require_no_pause(snapshot: Snapshot, demand: Demand, job: str) -> None:

@@ -20,7 +20,7 @@ UNUSED_PRIORITY = -1
 
 def rank(job: WaitingJob) -> tuple[int, int, str]:
     """The stored order of a queue: higher priority, then earlier turn, then name."""
-    return (-job.priority, job.turn_ms, job.name)
+    return (-job.terms.priority, job.terms.turn_ms, job.name)
 
 
 def rank_key(priority: int, turn_ms: int, name: str) -> str:
@@ -88,7 +88,8 @@ def effective_priority(job: WaitingJob, now_ms: int, policy: Policy) -> int:
         now_ms: the current time, ms.
         policy: the policy.
     """
-    return capped_priority(job.priority, job.team, policy) + _aged(job.entry_time_ms, now_ms, policy)
+    terms = job.terms
+    return capped_priority(terms.priority, terms.team, policy) + _aged(terms.entry_time_ms, now_ms, policy)
 
 
 def running_priority(allocation: Allocation, policy: Policy) -> int:
@@ -100,8 +101,9 @@ def running_priority(allocation: Allocation, policy: Policy) -> int:
     """
     if allocation.is_unused:
         return UNUSED_PRIORITY
-    given = capped_priority(allocation.priority, allocation.team, policy)
-    return given if policy.ageing is None else given + _aged(allocation.entry_time_ms, allocation.since_ms, policy)
+    terms = allocation.terms
+    given = capped_priority(terms.priority, terms.team, policy)
+    return given if policy.ageing is None else given + _aged(terms.entry_time_ms, allocation.since_ms, policy)
 
 
 def returning_rank(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, str]:
@@ -112,9 +114,8 @@ def returning_rank(allocation: Allocation, now_ms: int, policy: Policy) -> tuple
         now_ms: the current time, ms.
         policy: the policy.
     """
-    entry_time_ms = allocation.since_ms if allocation.entry_time_ms is None else allocation.entry_time_ms
-    given = capped_priority(allocation.priority, allocation.team, policy)
-    priority = given + _aged(entry_time_ms, now_ms, policy)
+    terms = allocation.terms
+    priority = capped_priority(terms.priority, terms.team, policy) + _aged(terms.entry_time_ms, now_ms, policy)
     return (-priority, current_turn_ms(allocation, now_ms), allocation.job)
 
 
@@ -126,11 +127,11 @@ def waiting_rank(job: WaitingJob, now_ms: int, policy: Policy) -> tuple[int, int
         now_ms: the current time, ms.
         policy: the policy.
     """
-    return (-effective_priority(job, now_ms, policy), job.turn_ms, job.name)
+    return (-effective_priority(job, now_ms, policy), job.terms.turn_ms, job.name)
 
 
-def _aged(entry_time_ms: int | None, until_ms: int, policy: Policy) -> int:
-    if policy.ageing is None or entry_time_ms is None:
+def _aged(entry_time_ms: int, until_ms: int, policy: Policy) -> int:
+    if policy.ageing is None:
         return 0
     return max(0, min(policy.ageing.cap, (until_ms - entry_time_ms) // policy.ageing.interval_ms))
 

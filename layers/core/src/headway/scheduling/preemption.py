@@ -27,7 +27,7 @@ def protection(allocation: Allocation, policy: Policy) -> tuple[int | None, Prot
         return 0, None
     if not policy.preemption:
         return None, Protected.PREEMPTION_IS_OFF
-    if not allocation.preemptible:
+    if not allocation.terms.preemptible:
         return None, Protected.NOT_PREEMPTIBLE
     until_ms = allocation.capped_until_ms(policy.max_preemptions)
     if until_ms is None:
@@ -115,16 +115,16 @@ def not_outranked(
     if allocation.is_unused:
         return None
     why: Protected | None = None
-    if running_priority(allocation, policy) >= capped_priority(job.priority, job.team, policy):
+    if running_priority(allocation, policy) >= capped_priority(job.terms.priority, job.terms.team, policy):
         why = Protected.NOT_LOWER
     elif policy.ageing is not None and _would_requeue_ahead(allocation, job, now_ms, policy):
         why = Protected.WOULD_RANK_BEFORE
-    if allocation.team == job.team:
+    if allocation.terms.team == job.terms.team:
         return why
     if why is not None and not reclaims:
         return why
-    guaranteed = policy.team(allocation.team).guaranteed
-    borrowed = is_borrowed(use.get(allocation.team, {}), allocation, guaranteed)
+    guaranteed = policy.team(allocation.terms.team).guaranteed
+    borrowed = is_borrowed(use.get(allocation.terms.team, {}), allocation, guaranteed)
     return None if borrowed else Protected.GUARANTEED
 
 
@@ -146,7 +146,7 @@ def yields_to_equal(allocation: Allocation, job: WaitingJob, at_ms: int, policy:
         at_ms: when the attempt would be stopped, ms.
         policy: the policy.
     """
-    if running_priority(allocation, policy) != capped_priority(job.priority, job.team, policy):
+    if running_priority(allocation, policy) != capped_priority(job.terms.priority, job.terms.team, policy):
         return False
     if policy.ageing is not None and _would_requeue_ahead(allocation, job, at_ms, policy):
         return False
@@ -182,7 +182,7 @@ def get_targets(
         charged: what an attempt takes of pools and limits.
         spared: attempts that are not stopped for the job.
     """
-    mine = capped_priority(job.priority, job.team, policy)
+    mine = capped_priority(job.terms.priority, job.terms.team, policy)
     if takes_part(job, policy):
         mine += 1
     left = use
@@ -205,7 +205,7 @@ def get_targets(
         chosen.append(candidate)
         gained = plus(gained, frees)
         if policy.teams and not candidate.warm:
-            left = {**left, candidate.team: minus(left.get(candidate.team, {}), candidate.demand)}
+            left = {**left, candidate.terms.team: minus(left.get(candidate.terms.team, {}), candidate.demand)}
         missing = shortfall(lacking, gained)
         if not missing:
             return _drop_unneeded(chosen, gained, lacking, charged)
@@ -226,7 +226,7 @@ def _drop_unneeded(
 
 def _has_ended(allocation: Allocation, at_ms: int) -> bool:
     """Whether the attempt has reached its limit by then."""
-    return allocation.limit_ms is not None and allocation.since_ms + allocation.limit_ms <= at_ms
+    return allocation.terms.limit_ms is not None and allocation.since_ms + allocation.terms.limit_ms <= at_ms
 
 
 class Preemption:
@@ -265,7 +265,7 @@ class Preemption:
         if not self._policy.preemption or not self._index.live:
             return False
         lowest = self._index.lowest_priority
-        return capped_priority(job.priority, job.team, self._policy) > lowest or self.reclaims(job)
+        return capped_priority(job.terms.priority, job.terms.team, self._policy) > lowest or self.reclaims(job)
 
     def may_preempt_from(self, job: WaitingJob) -> bool:
         """Whether the rank of the job could let it, or any job behind it, preempt an attempt or release a warm pool.
@@ -277,8 +277,8 @@ class Preemption:
             return True
         if not self._policy.preemption or not self._index.live:
             return False
-        mine = capped_priority(job.priority, job.team, self._policy)
-        return mine == self._index.lowest_priority and job.turn_ms < self._index.equals[0]
+        mine = capped_priority(job.terms.priority, job.terms.team, self._policy)
+        return mine == self._index.lowest_priority and job.terms.turn_ms < self._index.equals[0]
 
     def _outranks_or_reclaims(self, job: WaitingJob) -> bool:
         if not self._policy.preemption or not self._index.live:
@@ -286,11 +286,11 @@ class Preemption:
         return self._outranks_any(job) or self.reclaims(job)
 
     def _outranks_any(self, job: WaitingJob) -> bool:
-        mine, lowest = capped_priority(job.priority, job.team, self._policy), self._index.lowest_priority
+        mine, lowest = capped_priority(job.terms.priority, job.terms.team, self._policy), self._index.lowest_priority
         if not takes_part(job, self._policy) or mine != lowest:
             return mine > lowest
         last_turn_ms, _ = self._index.equals
-        return job.turn_ms < last_turn_ms
+        return job.terms.turn_ms < last_turn_ms
 
     def _is_small(self, job: WaitingJob) -> bool:
         """Whether little enough is left of the job, or its level low enough, that any equal could give way to it."""
@@ -318,7 +318,7 @@ class Preemption:
         reclaims = self.reclaims(job)
         stops = self._policy.preemption and job.preempts and (reclaims or self._outranks_any(job))
         # With what has been freed for it before.
-        if job.one_of and not are_in_one_pool(*lacking, *self._guarantees.promised_to(job.name)):
+        if job.terms.one_of and not are_in_one_pool(*lacking, *self._guarantees.promised_to(job.name)):
             stops = False
         if not stops and not self._index.unused:
             return ()
@@ -345,7 +345,7 @@ class Preemption:
 
     def protected_from(self, job: WaitingJob) -> Callable[[Allocation], Protected | None]:
         """Why attempts that are not stopping are not stopped for a job now; None for one that may be a victim."""
-        mine, is_by_priority = capped_priority(job.priority, job.team, self._policy), not self.reclaims(job)
+        mine, is_by_priority = capped_priority(job.terms.priority, job.terms.team, self._policy), not self.reclaims(job)
         if takes_part(job, self._policy):
             mine += 1
 
@@ -414,11 +414,11 @@ class Preemption:
 
         If it does not cover the job itself, they would rank before it, and take the instances back.
         """
-        own = [victim for victim in victims if victim.team == job.team and not victim.is_unused]
-        guaranteed = self._policy.team(job.team).guaranteed
+        own = [victim for victim in victims if victim.terms.team == job.terms.team and not victim.is_unused]
+        guaranteed = self._policy.team(job.terms.team).guaranteed
         if not own or not guaranteed or self._guarantees.covers_without(job, [victim.demand for victim in own]):
             return set()
-        left = minus(self._use.get(job.team, {}), total(victim.demand for victim in own))
+        left = minus(self._use.get(job.terms.team, {}), total(victim.demand for victim in own))
         return {victim.attempt for victim in own if within_guarantee(left, victim.demand, guaranteed)}
 
     def preemptible_from(self, job: WaitingJob) -> Callable[[Allocation], int | None] | None:

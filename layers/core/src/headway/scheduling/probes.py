@@ -129,10 +129,10 @@ class Probes:
         budget_ms = self._budget_ms(job)
         if paused_pool(job, self._snapshot) is not None:
             return False
-        limit = self._snapshot.policy.team(job.team).limit
+        limit = self._snapshot.policy.team(job.terms.team).limit
         return all(
             self._free_in_ms(pool, count) <= budget_ms
-            and (pool not in limit or self._free_in_ms(pool, count, limit[pool], job.team) <= budget_ms)
+            and (pool not in limit or self._free_in_ms(pool, count, limit[pool], job.terms.team) <= budget_ms)
             for pool, count in job.demand.items()
         )
 
@@ -154,7 +154,7 @@ class Probes:
             each
             for each in self._snapshot.allocations
             # In a warm pool it may start.
-            if pool in each.demand and not each.warm and (limit is None or each.team == team)
+            if pool in each.demand and not each.warm and (limit is None or each.terms.team == team)
         ]
         free = size - sum(each.demand[pool] for each in held)
         if size >= count:
@@ -169,7 +169,7 @@ class Probes:
         """When an attempt ends at the latest, ms; infinite if that is not known, as of one that is beyond its limit."""
         if attempt.stopping:
             return self._now_ms
-        end_ms = inf if attempt.limit_ms is None else attempt.since_ms + attempt.limit_ms
+        end_ms = inf if attempt.terms.limit_ms is None else attempt.since_ms + attempt.terms.limit_ms
         return end_ms if end_ms >= self._now_ms else inf
 
     def _is_due(self, failed: FailedLaunches) -> bool:

@@ -78,7 +78,7 @@ class _PriorityQueue:
 
     def _begin(self, priority: int) -> None:
         self.priority = priority
-        self._heap = [(job.turn_ms, job.name, job) for job in self._by_priority[priority]]
+        self._heap = [(job.terms.turn_ms, job.name, job) for job in self._by_priority[priority]]
         heapq.heapify(self._heap)
 
 
@@ -209,9 +209,9 @@ def _by_team(snapshot: Snapshot, guarantees: Guarantees, looks: Looks) -> dict[s
     teams: dict[str, list[_PriorityQueue]] = {}
     for job in snapshot.waiting:
         if guarantees.is_promised(job.name):
-            teams.setdefault(job.team, []).append(_PriorityQueue({priority_of(job): [job]}))
+            teams.setdefault(job.terms.team, []).append(_PriorityQueue({priority_of(job): [job]}))
         else:
-            alike[job.team, tuple(job.demand.items()), priority_of(job)].append(job)
+            alike[job.terms.team, tuple(job.demand.items()), priority_of(job)].append(job)
     kinds: dict[tuple[str, _Demand], dict[int, list[WaitingJob]]] = {}
     for (team, demand, priority), jobs in alike.items():
         kinds.setdefault((team, demand), {})[priority] = jobs
@@ -224,5 +224,5 @@ def _priority_of(snapshot: Snapshot) -> Callable[[WaitingJob], int]:
     """The effective priority of jobs, where it can be the given one without working anything out."""
     now_ms, policy = snapshot.now_ms, snapshot.policy
     if policy.ageing is None and all(team.max_priority is None for team in policy.teams.values()):
-        return attrgetter("priority")
+        return attrgetter("terms.priority")
     return lambda job: effective_priority(job, now_ms, policy)

@@ -151,6 +151,6 @@ def _find_on_alternatives(job: WaitingJob, state: PassState) -> Placement | Obst
         return None
     if not eligible:
         return eligibility.obstacle(among[0], ground)
-    chosen = choose(eligible, job.entry_time_ms + job.wait_at_most_ms, ground, state.memo)
+    chosen = choose(eligible, job.terms.entry_time_ms + job.wait_at_most_ms, ground, state.memo)
     state.memo.note(chosen)
     return chosen

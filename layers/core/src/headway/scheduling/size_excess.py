@@ -25,7 +25,7 @@ def excess(snapshot: Snapshot) -> Iterator[tuple[str, Allocation]]:
         chosen: list[Allocation] = []
         order = sorted(
             (
-                calendar.limits(stops_for_size=each.stops_for_size),
+                calendar.limits(stops_for_size=each.terms.stops_for_size),
                 victim_order(each, snapshot.now_ms, snapshot.policy),
                 each,
             )

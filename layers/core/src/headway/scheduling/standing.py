@@ -5,8 +5,7 @@ It is stored with the job, and stays as it is while the job waits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from headway.job_terms import Standing
 from headway.model import Allocation, Demand
 from headway.policy import Policy
 from headway.scheduling.equals.attained import (
@@ -18,18 +17,6 @@ from headway.scheduling.equals.attained import (
 from headway.scheduling.equals.expected import expected_on_entry_ms, extended
 from headway.scheduling.equals.remaining import after_attempt, left_on_entry_ms
 from headway.scheduling.ordering import handicap_ms
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
-    """What a job is compared by with its equals. Its members are those of :class:`headway.model.WaitingJob`."""
-
-    handicap_ms: int
-    left_ms: int | None = None
-    expected_ms: int | None = None
-    extension_ms: int = 0
-    attained_ms: int | None = None
-    max_handicap_ms: int = 0
 
 
 def standing_on_entry(
@@ -73,8 +60,9 @@ def standing_after(attempt: Allocation, until_ms: int, kept_ms: int) -> Standing
         until_ms: when it was stopped, or ended, ms.
         kept_ms: the part of its time that need not be repeated, ms.
     """
-    handicap, left_ms, attained_ms = attempt.handicap_ms, attempt.left_ms, attempt.attained_ms
-    expected_ms, extension_ms = attempt.expected_ms, attempt.extension_ms
+    before = attempt.terms.standing
+    handicap, left_ms, attained_ms = before.handicap_ms, before.left_ms, before.attained_ms
+    expected_ms, extension_ms = before.expected_ms, before.extension_ms
     if left_ms is not None and expected_ms is not None:
         held_ms = max(0, until_ms - attempt.since_ms)
         longer_ms, extension_ms = extended(expected_ms, extension_ms, left_ms, held_ms)
@@ -84,12 +72,12 @@ def standing_after(attempt: Allocation, until_ms: int, kept_ms: int) -> Standing
         left_ms, handicap = after_attempt(left_ms, handicap, kept_ms)
     if attained_ms is not None:
         attained_ms = current_attained_ms(attempt, until_ms)
-        handicap = attained_handicap_ms(attained_ms, attempt.max_handicap_ms)
+        handicap = attained_handicap_ms(attained_ms, before.max_handicap_ms)
     return Standing(
         handicap_ms=handicap,
         left_ms=left_ms,
         expected_ms=expected_ms,
         extension_ms=extension_ms,
         attained_ms=attained_ms,
-        max_handicap_ms=attempt.max_handicap_ms,
+        max_handicap_ms=before.max_handicap_ms,
     )

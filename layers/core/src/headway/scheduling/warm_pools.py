@@ -16,7 +16,7 @@ def is_match(job: WaitingJob, pool: Allocation) -> bool:
         job: the job.
         pool: the warm pool.
     """
-    return pool.warm == job.warm_key and dict(pool.demand) == dict(job.demand)
+    return pool.warm == job.terms.warm_key and dict(pool.demand) == dict(job.demand)
 
 
 def may_claim(job: WaitingJob, pool: Allocation, now_ms: int, policy: Policy) -> bool:
@@ -28,12 +28,16 @@ def may_claim(job: WaitingJob, pool: Allocation, now_ms: int, policy: Policy) ->
         now_ms: the current time, ms.
         policy: the policy.
     """
-    return is_match(job, pool) and end_ms(pool) > now_ms and (policy.warm_across_teams or pool.team == job.team)
+    return (
+        is_match(job, pool)
+        and end_ms(pool) > now_ms
+        and (policy.warm_across_teams or pool.terms.team == job.terms.team)
+    )
 
 
 def end_ms(pool: Allocation) -> int:
     """The time until which SageMaker keeps a warm pool, ms."""
-    return pool.since_ms + (pool.limit_ms or 0)
+    return pool.since_ms + (pool.terms.limit_ms or 0)
 
 
 def claimable(job: WaitingJob, index: AllocationIndex, now_ms: int, policy: Policy) -> list[Allocation]:
@@ -45,7 +49,7 @@ def claimable(job: WaitingJob, index: AllocationIndex, now_ms: int, policy: Poli
         now_ms: the current time, ms.
         policy: the policy.
     """
-    if not job.warm_key or not index.warm:
+    if not job.terms.warm_key or not index.warm:
         return []
     found = [pool for pool in index.warm.values() if may_claim(job, pool, now_ms, policy)]
     return sorted(found, key=lambda pool: (-end_ms(pool), pool.attempt))
@@ -61,8 +65,8 @@ def foreign(job: WaitingJob, index: AllocationIndex, policy: Policy) -> Iterator
         index: the attempts and warm pools of the decision.
         policy: the policy.
     """
-    if policy.warm_across_teams or not job.warm_key:
+    if policy.warm_across_teams or not job.terms.warm_key:
         return
     for pool in (*sorted(index.warm.values(), key=lambda each: each.attempt), *index.stopping):
-        if pool.team != job.team and is_match(job, pool):
+        if pool.terms.team != job.terms.team and is_match(job, pool):
             yield pool

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
+from headway.job_terms import JobTerms
 from headway.jobpolicy.rules import violations
 from headway.pool_names import SERVERLESS
 from headway.vectors import describe, total
@@ -82,31 +83,14 @@ class Admitted:
     #: Whether an equal job may answer it, and how; None if not.
     reuse: ReuseRecord | None = None
     demand: Mapping[str, int]
-    #: Whether SageMaker takes one of these pools.
-    one_of: bool = False
-    priority: int
-    checkpoints: bool
-    #: The team that is charged; empty unless teams are configured.
-    team: str = ""
-    #: The job holds its instances no longer than this once it has started, ms.
-    limit_ms: int
-    preemptible: bool = True
-    #: The same on demand, for a request for spot instances; None for other requests.
+    #: Those of the job, but for what follows from its entry: its time, its standing and its owner.
+    terms: JobTerms
+    #: Its limit on demand, ms, for a request for spot instances; None for other requests.
     on_demand_limit_ms: int | None = None
     #: How long an attempt on on-demand instances may wait for them, s; None for no limit.
     pending_limit_s: int | None = None
     #: Whether it requests a warm pool, which is removed at the launch.
     warm_pool: bool = False
-    #: What SageMaker matches it and warm pools by, and for how long its instances are kept, s, if any are kept.
-    warm_key: str = ""
-    keep_s: int = 0
-    #: Whether it may start although it may still run when its training plan has no instances left.
-    stops_for_size: bool = False
-    #: How often it writes a checkpoint, s; None if it does not say.
-    checkpoint_interval_s: int | None = None
-    #: What it runs, by which jobs like it are recognized (:func:`headway_service.sagemaker_api.run_source.run_source`);
-    #: empty if run times are not predicted.
-    source: str = ""
 
     @property
     def all_demands(self) -> Mapping[str, int]:
@@ -209,20 +193,23 @@ def admit(
         depends_on=dependencies.dependencies(submission.depends_on),
         reuse=reuse.reuse(submission.reuse, submission.reuse_unpinned),
         demand=demand,
-        one_of=training.has_preferences,
-        priority=_priority(training, team, configuration),
-        checkpoints="CheckpointConfig" in request,
-        team=team,
-        limit_ms=job_limit_ms(request, configuration),
-        preemptible=training.preemptible,
+        terms=JobTerms(
+            priority=_priority(training, team, configuration),
+            entry_time_ms=0,
+            team=team,
+            limit_ms=job_limit_ms(request, configuration),
+            preemptible=training.preemptible,
+            checkpoints="CheckpointConfig" in request,
+            checkpoints_every_ms=training.checkpoint_interval_s and training.checkpoint_interval_s * 1000,
+            warm_key=warm_pools.key(training, configuration),
+            keep_ms=warm_pools.keep_s(training, configuration) * 1000,
+            one_of=training.has_preferences,
+            stops_for_size=training.stops_for_size(total((demand, *(each.demand for each in choices))).keys()),
+            source=run_source(request) if configuration.predictions else "",
+        ),
         on_demand_limit_ms=job_limit_ms(request, configuration, left_spot=True) if training.spot else None,
         pending_limit_s=pending_limit_s(request, configuration),
         warm_pool=training.warm_pool and not warm_pools.keep_s(training, configuration),
-        warm_key=warm_pools.key(training, configuration),
-        keep_s=warm_pools.keep_s(training, configuration),
-        stops_for_size=training.stops_for_size(total((demand, *(each.demand for each in choices))).keys()),
-        checkpoint_interval_s=training.checkpoint_interval_s,
-        source=run_source(request) if configuration.predictions else "",
     )
 
 

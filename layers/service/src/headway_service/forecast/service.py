@@ -318,11 +318,11 @@ class ForecastService:
             job=job.name,
             # The queue entry does not have the state.
             job_state=known.job_state if known is not None else JobState.PENDING,
-            priority=job.priority,
+            priority=job.terms.priority,
             demand=job.demand,
-            one_of=job.one_of,
+            one_of=job.terms.one_of,
             started_ms=None,
-            expected_end_ms=_plus(seen.starts.get(job.name), job.limit_ms),
+            expected_end_ms=_plus(seen.starts.get(job.name), job.terms.limit_ms),
         )
 
     def _explain_waiting(self, seen: JobView[JobRecord], pools: Sequence[PoolUse], remedy: str | None) -> Explanation:

@@ -189,26 +189,19 @@ def _cut(snapshot: Snapshot, longer: Collection[_Queue], heads: int) -> _Turn | 
     queues: dict[_Queue, list[_Turn]] = {queue: [] for queue in longer}
     for job in snapshot.waiting:
         for pool in pools_of(job):
-            if (pool, job.team) in queues:
-                queues[pool, job.team].append(_turn(job, snapshot))
+            if (pool, job.terms.team) in queues:
+                queues[pool, job.terms.team].append(_turn(job, snapshot))
     # Jobs beyond the first may have been read for another queue, so the last of the first ``heads`` jobs counts.
     return min((sorted(turns)[heads - 1] for turns in queues.values() if len(turns) >= heads), default=None)
 
 
 def _turn(job: WaitingJob, snapshot: Snapshot) -> _Turn:
     """The order of jobs now, except for the use of teams."""
-    return (-effective_priority(job, snapshot.now_ms, snapshot.policy), job.turn_ms, job.name)
+    return (-effective_priority(job, snapshot.now_ms, snapshot.policy), job.terms.turn_ms, job.name)
 
 
 def _waiting_again(snapshot: Snapshot) -> Iterator[WaitingJob]:
     """The running jobs as they would wait again if they were preempted."""
     for each in snapshot.allocations:
-        if each.entry_time_ms is not None and not each.outside:
-            yield WaitingJob(
-                name=each.job,
-                demand=each.demand,
-                priority=each.priority,
-                entry_time_ms=each.entry_time_ms,
-                handicap_ms=each.handicap_ms,
-                team=each.team,
-            )
+        if not each.warm and not each.outside:
+            yield WaitingJob(name=each.job, demand=each.demand, terms=each.terms)

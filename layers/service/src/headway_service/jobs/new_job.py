@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 
 from headway.lifecycle import JobState
 from headway.policy import Policy
@@ -15,6 +15,7 @@ from headway_service.store.records.array import ArrayRecord, EarlyStoppingRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.job import JobRecord, PredictedRun, Step
+from headway_service.store.records.terms import attributes_of
 
 
 def new_job(
@@ -38,43 +39,32 @@ def new_job(
         prediction: how long it is predicted to run; None if that is not predicted, or not compared.
         depends_on: its dependencies, each with the end of the job if it has ended.
     """
+    terms = admitted.terms
     awaited = [(each.job_name, each.condition) for each in depends_on if each.ended is None]
     others = [each.demand for each in admitted.choices[1:]]
     array = admitted.array
     reason = ReasonRecord.of(
-        array_entered(array.count, admitted.demand, one_of=admitted.one_of)
+        array_entered(array.count, admitted.demand, one_of=terms.one_of)
         if array is not None and not awaited
-        else entered_after(admitted.demand, awaited, one_of=admitted.one_of)
+        else entered_after(admitted.demand, awaited, one_of=terms.one_of)
         if awaited
-        else entered(admitted.demand, warm_pool=admitted.warm_pool, one_of=admitted.one_of, others=others)
+        else entered(admitted.demand, warm_pool=admitted.warm_pool, one_of=terms.one_of, others=others)
     )
     standing = standing_on_entry(
-        admitted.limit_ms,
+        terms.limit_ms,
         admitted.demand,
         policy,
-        one_of=admitted.one_of,
+        one_of=terms.one_of,
         predicted_ms=None if prediction is None else prediction.expected_ms,
     )
     return JobRecord(
         job_name=admitted.name,
         job_state=JobState.PENDING,
-        priority=admitted.priority,
-        entry_time=now_ms,
-        **asdict(standing),
+        **attributes_of(replace(terms, entry_time_ms=now_ms, standing=standing)),
         predicted=predicted_run(prediction),
         demand=dict(admitted.demand),
-        one_of=admitted.one_of,
-        checkpoints=admitted.checkpoints,
-        team=admitted.team,
-        limit_ms=admitted.limit_ms,
-        preemptible=admitted.preemptible,
         on_demand_limit_ms=admitted.on_demand_limit_ms,
         pending_limit_s=admitted.pending_limit_s,
-        warm_key=admitted.warm_key,
-        keep_s=admitted.keep_s,
-        stops_for_size=admitted.stops_for_size,
-        checkpoint_interval_s=admitted.checkpoint_interval_s,
-        source=admitted.source,
         choices=admitted.choices,
         wait_at_most_s=admitted.wait_at_most_s,
         portable_checkpoint=admitted.portable_checkpoint,

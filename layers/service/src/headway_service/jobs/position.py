@@ -175,7 +175,7 @@ def reasons_from_plan(plan: Plan, waiting: Iterable[WaitingJob]) -> dict[str, tu
         plan: the plan.
         waiting: the waiting jobs that it was made for.
     """
-    one_of = {job.name for job in waiting if job.one_of}
+    one_of = {job.name for job in waiting if job.terms.one_of}
     explained: dict[str, tuple[int | None, ReasonRecord]] = {}
     ahead: dict[str, int] = {}
     for action in plan.actions:
@@ -250,8 +250,8 @@ class _QueueView:
             found: dict[tuple[str, str], list[str]] = {(pool, team): [] for pool in snapshot.pools for team in teams}
             for job in snapshot.waiting:
                 for pool in pools_of(job):
-                    if (pool, job.team) in found:
-                        found[pool, job.team].append(rank_key(job.priority, job.turn_ms, job.name))
+                    if (pool, job.terms.team) in found:
+                        found[pool, job.terms.team].append(rank_key(job.terms.priority, job.terms.turn_ms, job.name))
             # Where fewer were found, the queue has no more.
             whole = (queue for queue, ranks in found.items() if len(ranks) < heads)
             self._heads = {queue: sorted(found[queue]) for queue in whole}

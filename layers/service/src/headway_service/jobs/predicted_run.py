@@ -24,5 +24,5 @@ def predict_run(
     """
     if not configuration.priority.by_predictions:
         return None
-    kind = RunKind.of(owner=owner_hash(owner), source=admitted.source, demand=admitted.demand, name=admitted.name)
-    return run_times().predict(kind, limit_ms=admitted.limit_ms)
+    kind = RunKind.of(owner=owner_hash(owner), source=admitted.terms.source, demand=admitted.demand, name=admitted.name)
+    return run_times().predict(kind, limit_ms=admitted.terms.limit_ms)

@@ -96,7 +96,9 @@ def reaches(snapshot: Snapshot, jobs: Sequence[ListedJob], heads: int) -> bool:
     queues: dict[tuple[str, str], list[str]] = {}
     for each in snapshot.waiting:
         for pool in pools_of(each) & last.keys():
-            queues.setdefault((pool, each.team), []).append(rank_key(each.priority, each.turn_ms, each.name))
+            queues.setdefault((pool, each.terms.team), []).append(
+                rank_key(each.terms.priority, each.terms.turn_ms, each.name)
+            )
     return all(len(ranks) < heads or sorted(ranks)[heads - 1] >= last[pool] for (pool, _), ranks in queues.items())
 
 

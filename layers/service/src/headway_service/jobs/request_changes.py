@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headway import reasons
@@ -11,7 +11,7 @@ from headway.lifecycle import TERMINAL, WAITING
 from headway.prediction.run_times import RunTimes
 from headway.scheduling.standing import standing_on_entry
 from headway_service.admission import training_plans
-from headway_service.admission.admit import Admitted, admit
+from headway_service.admission.admit import admit
 from headway_service.admission.policy_view import job_limit_ms
 from headway_service.admission.queues.limits import QueueLimits
 from headway_service.admission.submission import Submission
@@ -30,6 +30,7 @@ from headway_service.store import transitions
 from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import QueueEntry
+from headway_service.store.records.terms import attributes_of
 from headway_service.store.repository import find_pause, find_plans, find_request, find_reservation
 
 
@@ -146,8 +147,20 @@ class RequestChanges:
             plans = find_plans(self._table, pools)
             training_plans.require_usable(admitted.demand, plans, configuration, now_ms)
         before = _Terms(demand=job.demand, team=job.team, limit_ms=_limit_ms(job, request, configuration))
-        after = _Terms(demand=admitted.demand, team=admitted.team, limit_ms=_limit_ms(job, changed, configuration))
+        after = _Terms(
+            demand=admitted.demand, team=admitted.terms.team, limit_ms=_limit_ms(job, changed, configuration)
+        )
         keeps_place = not after.ask_for_more(before)
+        # What it runs and its priority stay, whatever the configuration and the tags say now.
+        terms = replace(
+            admitted.terms,
+            priority=job.priority,
+            entry_time_ms=job.entry_time,
+            standing=job.standing,
+            limit_ms=after.limit_ms,
+            preemptions=job.preemption_count,
+            source=job.source,
+        )
         place: dict[str, Any] = {}
         if not keeps_place:
             prediction = predict_run(admitted, owner.arn, configuration, self._run_times)
@@ -155,16 +168,12 @@ class RequestChanges:
                 after.limit_ms,
                 after.demand,
                 configuration.policy(),
-                one_of=admitted.one_of,
+                one_of=terms.one_of,
                 attained_ms=job.attained_ms or 0,
                 predicted_ms=None if prediction is None else prediction.expected_ms,
             )
-            place = {
-                "entry_time": now_ms,
-                "accepted_ms": job.accepted_time,
-                "predicted": predicted_run(prediction),
-                **asdict(standing),
-            }
+            terms = replace(terms, entry_time_ms=now_ms, standing=standing)
+            place = {"accepted_ms": job.accepted_time, "predicted": predicted_run(prediction)}
         loses_reservation = not keeps_place or dict(after.demand) != job.demand
         moved, writes = transitions.change_request(
             job,
@@ -173,9 +182,9 @@ class RequestChanges:
             reasons.changed(wanted.describe(request), caller.name, keeps_place=keeps_place),
             now_ms,
             demand=dict(after.demand),
-            team=after.team,
-            limit_ms=after.limit_ms,
-            **_other_fields(admitted),
+            on_demand_limit_ms=admitted.on_demand_limit_ms,
+            pending_limit_s=admitted.pending_limit_s,
+            **attributes_of(terms),
             **place,
         )
         if _queues(moved) - _queues(job):
@@ -220,18 +229,6 @@ def _depends_on(job: JobRecord) -> list[dict[str, str]] | None:
 def _limit_ms(job: JobRecord, request: Mapping[str, Any], configuration: Configuration) -> int:
     """How long the next attempt of a job may hold its instances with a request, ms."""
     return job_limit_ms(request, configuration, left_spot=job.on_demand)
-
-
-def _other_fields(admitted: Admitted) -> dict[str, Any]:
-    return {
-        "checkpoints": admitted.checkpoints,
-        "preemptible": admitted.preemptible,
-        "on_demand_limit_ms": admitted.on_demand_limit_ms,
-        "pending_limit_s": admitted.pending_limit_s,
-        "warm_key": admitted.warm_key,
-        "keep_s": admitted.keep_s,
-        "stops_for_size": admitted.stops_for_size,
-    }
 
 
 def _queues(job: JobRecord) -> set[str]:

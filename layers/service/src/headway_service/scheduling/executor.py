@@ -516,9 +516,13 @@ def _require_as_decided(attempt: AttemptRecord, decided: WaitingJob) -> None:
     Raises:
         Conflict: its request was changed since, or the job can no longer run on that alternative.
     """
-    if (attempt.demand, attempt.team, attempt.limit_ms) != (dict(decided.demand), decided.team, decided.limit_ms):
+    if (attempt.demand, attempt.team, attempt.limit_ms) != (
+        dict(decided.demand),
+        decided.terms.team,
+        decided.terms.limit_ms,
+    ):
         raise Conflict([0])
-    if attempt.warm_key != decided.warm_key:
+    if attempt.warm_key != decided.terms.warm_key:
         raise Conflict([0])
 
 

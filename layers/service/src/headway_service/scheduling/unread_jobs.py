@@ -51,7 +51,7 @@ def search_unread(table: Table, ledger: Ledger, snapshot: Snapshot, cut: Sequenc
     known = {(each.pool, each.team): each for each in ledger.unread}
     queues = {(each.bounds.pool, each.bounds.team): each for each in cut}
     least_recent = sorted(queues, key=lambda queue: known[queue].searched_ms if queue in known else 0)
-    considered = {rank_key(job.priority, job.turn_ms, job.name) for job in snapshot.waiting}
+    considered = {rank_key(job.terms.priority, job.terms.turn_ms, job.name) for job in snapshot.waiting}
     writes: list[Put | Delete] = [each.forget() for queue, each in known.items() if queue not in queues]
     is_new = False
     try:

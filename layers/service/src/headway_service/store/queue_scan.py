@@ -159,7 +159,7 @@ class QueueScan:
         if jobs := self._read[priority]:
             job = jobs[0]
             effective = effective_priority(job, self.now_ms, self.policy)
-            heapq.heappush(self._first, (-effective, job.turn_ms, job.name, priority))
+            heapq.heappush(self._first, (-effective, job.terms.turn_ms, job.name, priority))
 
     def _query(self, *, prefix: str = "", after: str) -> tuple[list[QueueEntry], str, bool]:
         """The next entries, the last key that was read, and whether there are no more, or no more may be read."""

@@ -234,7 +234,7 @@ class _Reachable:
                 protection = running_priority(each, policy)
                 self._held[protection] += each.demand[pool]
                 if may_give_way(each, now_ms, policy):
-                    peers = (protection, self._peers(each.team))
+                    peers = (protection, self._peers(each.terms.team))
                     self._largest[peers] = max(self._largest[peers], measure(each, now_ms, policy))
                     equals[peers].append((current_turn_ms(each, now_ms), each.demand[pool]))
         #: Of the attempts that may give way to equals, by priority, and by team where there are teams: their turns, the
@@ -275,10 +275,10 @@ class _Reachable:
         Args:
             job: the job.
         """
-        if not self._equals or self.of(job.priority, job.team, _LAST_TURN_MS) > 0:
+        if not self._equals or self.of(job.terms.priority, job.terms.team, _LAST_TURN_MS) > 0:
             return True
-        mine = capped_priority(job.priority, job.team, self._policy)
-        largest = self._largest[mine, self._peers(job.team)]
+        mine = capped_priority(job.terms.priority, job.terms.team, self._policy)
+        largest = self._largest[mine, self._peers(job.terms.team)]
         return takes_part(job, self._policy) and least_measure(job, self._policy) <= largest
 
     def _peers(self, team: str) -> str:
@@ -297,7 +297,7 @@ def _unused_guarantee(team: str, allocations: Iterable[Allocation], policy: Poli
     """What a team is guaranteed and does not hold, per pool; attempts that are stopping do not count as held."""
     held = Counter[str]()
     for each in allocations:
-        if each.team == team and not each.stopping and not each.warm:
+        if each.terms.team == team and not each.stopping and not each.warm:
             held.update(each.demand)
     return {pool: count - held[pool] for pool, count in policy.team(team).guaranteed.items()}
 
@@ -352,12 +352,12 @@ def _candidates(
         if fits:
             # With ageing, a job that could get fewer instances may come first: after it, others pass only within the
             # share.
-            reach = min(reach, reachable.of(job.priority, team, job.turn_ms))
+            reach = min(reach, reachable.of(job.terms.priority, team, job.terms.turn_ms))
             beyond += filled > reach
             fitting += 1
             # A job that preempts nobody, or in one of its pools only, leaves what it lacks to jobs behind it. One with
             # alternatives may start elsewhere.
-            fills = job.preempts and not job.one_of and not job.alternatives and reachable.may_fill(job)
+            fills = job.preempts and not job.terms.one_of and not job.alternatives and reachable.may_fill(job)
             filled += demand[pool] if fills else 0
             if filled > reach and beyond >= share and fitting >= heads:
                 if unused.get(pool, 0) <= 0 or (left[pool] <= 0 and covered > unused[pool]):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from headway.job_terms import JobTerms
 from headway.model import UNMANAGED_TEAM, Allocation
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway.vectors import minus, positive
@@ -96,10 +97,7 @@ def _allocation(name: str, demand: Mapping[str, int], team: str, now_ms: int) ->
         job=name,
         attempt=name,
         demand=demand,
-        priority=MAX_PRIORITY,
+        terms=JobTerms(priority=MAX_PRIORITY, entry_time_ms=now_ms, team=team, limit_ms=_LONGEST_MS, preemptible=False),
         since_ms=now_ms,
-        team=team,
-        limit_ms=_LONGEST_MS,
-        preemptible=False,
         outside=name,
     )

@@ -89,7 +89,7 @@ def first_heads(snapshot: Snapshot, plan: Plan) -> list[Head]:
     taken: Counter[tuple[str, str]] = Counter()
     found: list[Head] = []
     for job in _in_order(snapshot, plan):
-        queues = [(pool, job.team) for pool in pools_of(job)]
+        queues = [(pool, job.terms.team) for pool in pools_of(job)]
         if job.name not in explained or all(taken[queue] >= MAX_HEADS for queue in queues):
             continue
         taken.update(queues)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway.model import Allocation, Alternative, Reservation, Snapshot, WaitingJob
+from headway.model import Alternative, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Start, Wait
 from headway.reasons import Reason, ReasonCode
 from headway.scheduling.scheduler import schedule
@@ -19,6 +19,7 @@ from headway_verification.soak.invariants.liveness.preemptions import DECIDED_BE
 from headway_verification.soak.invariants.liveness.starts import STARTS_WITHIN_S, StartInvariants
 from headway_verification.soak.invariants.liveness.truth import LATE_S, SOON_S, Said, TruthInvariants, decided
 from headway_verification.soak.violations import Violated
+from tests.core.builders import allocation
 
 HOUR_S = 3600
 
@@ -46,10 +47,10 @@ def test_a_job_that_could_not_start_meanwhile_begins_again() -> None:
 
 
 def test_what_is_refused_is_left_out_with_all_that_is_kept_for_it() -> None:
-    stopping = Allocation(
+    stopping = allocation(
         job="old", attempt="old", demand={"p5": 1}, priority=0, since_ms=0, stopping=True, freed_for="big"
     )
-    idle = Allocation(job="idle", attempt="idle", demand={"p5": 1}, priority=0, since_ms=0)
+    idle = allocation(job="idle", attempt="idle", demand={"p5": 1}, priority=0, since_ms=0)
     snapshot = Snapshot(
         now_ms=0,
         pools={"p5": 4},

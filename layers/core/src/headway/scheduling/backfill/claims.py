@@ -142,17 +142,17 @@ def reserve_start(
                     to[pool] += sign * count
             i += 1
         lacking = {pool: count - have[pool] for pool, count in need.items() if count > have[pool]}
-        if job.one_of and lacking and not are_in_one_pool(*lacking, *freed):
+        if job.terms.one_of and lacking and not are_in_one_pool(*lacking, *freed):
             fits = False
         else:
             fits = all(by_preemption[pool] >= count for pool, count in lacking.items())
         if fits:
-            end_ms = None if job.limit_ms is None or lacking else at_ms + job.limit_ms
+            end_ms = None if job.terms.limit_ms is None or lacking else at_ms + job.terms.limit_ms
             # Starts at this moment have already been subtracted.
             later = [other for other in others if other.start_ms is not None and other.start_ms > at_ms]
             if not any(other.is_delayed_by(need, at_ms, end_ms) for other in later):
                 # If one pool is taken, nothing is preempted in the others.
-                also = {pool: 0 if job.one_of and pool not in lacking else by_preemption[pool] for pool in need}
+                also = {pool: 0 if job.terms.one_of and pool not in lacking else by_preemption[pool] for pool in need}
                 slack = {pool: have[pool] + also[pool] - count for pool, count in need.items()}
                 start = ReservedStart(job=job, start_ms=at_ms, end_ms=end_ms, need=need, slack=slack, lacking=lacking)
                 return FoundStart(start=start, beside=(*later, *closed))

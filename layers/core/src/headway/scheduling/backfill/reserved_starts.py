@@ -179,7 +179,7 @@ class ReservedStarts:
         changes = [*self._placed, *self._ends(need)]
         preemptible = [] if preemptible_from_ms is None else [*self._preemptible(need, preemptible_from_ms)]
         heads = [head for head in self._starts if not head.slack.keys().isdisjoint(need)]
-        others: list[Claim] = [*heads, *self._size_changes.of(need, stops_for_size=job.stops_for_size)]
+        others: list[Claim] = [*heads, *self._size_changes.of(need, stops_for_size=job.terms.stops_for_size)]
         # At worst each start of another job is compared at each time at which instances are freed.
         self._looks.taken += len(self._starts) + (len(changes) + len(preemptible)) * (1 + len(others)) // 4
         found = reserve_start(job, need, available, changes, others, not_before_ms, preemptible, freed)
@@ -206,9 +206,9 @@ class ReservedStarts:
                 yield (window_ms[1], self._index.charged(allocation), -1)
 
     def _limit_end_ms(self, allocation: Allocation) -> int:
-        if allocation.limit_ms is None:
+        if allocation.terms.limit_ms is None:
             return _NEVER_MS
-        return max(self._now_ms, allocation.since_ms + allocation.limit_ms)
+        return max(self._now_ms, allocation.since_ms + allocation.terms.limit_ms)
 
     def _end_ms(self, allocation: Allocation) -> int:
         """The time by which an attempt has ended without another preemption, ms."""
@@ -268,7 +268,7 @@ class ReservedStarts:
         )
         self._expected_stops |= {victim.attempt: start.start_ms for victim in victims}
         # Of a job of which one pool is taken, the slack has no attempts in the others.
-        of_one = start.lacking.keys() if start.job.one_of else start.slack.keys()
+        of_one = start.lacking.keys() if start.job.terms.one_of else start.slack.keys()
         start.slack = {
             pool: count - (unneeded.get(pool, 0) if pool in of_one else 0) for pool, count in start.slack.items()
         }

@@ -28,8 +28,8 @@ def end_by_ms(allocation: Allocation, now_ms: int) -> int | None:
         now_ms: the current time, ms.
     """
     ends = [now_ms + STOP_MS] if allocation.stopping else []
-    if allocation.limit_ms is not None and allocation.since_ms + allocation.limit_ms > now_ms:
-        ends.append(allocation.since_ms + allocation.limit_ms)
+    if allocation.terms.limit_ms is not None and allocation.since_ms + allocation.terms.limit_ms > now_ms:
+        ends.append(allocation.since_ms + allocation.terms.limit_ms)
     return min(ends, default=None)
 
 
@@ -86,7 +86,7 @@ class SizeClaim(Claim):
         """
         end_ms = end_by_ms(allocation, now_ms)
         runs_into = end_ms is None or end_ms > self.change.at_ms
-        return runs_into and not (self.stops and allocation.stops_for_size)
+        return runs_into and not (self.stops and allocation.terms.stops_for_size)
 
 
 class SizeChanges:
@@ -147,7 +147,7 @@ class SizeChanges:
         if not pools:
             return True
         first_ms = max(self._now_ms, job.not_before_ms)
-        kind = (tuple(job.demand.items()), job.limit_ms, first_ms, job.stops_for_size)
+        kind = (tuple(job.demand.items()), job.terms.limit_ms, first_ms, job.terms.stops_for_size)
         known = self._room.get(kind)
         if known is None:
             later = (change.at_ms for pool in pools for change in self._changes[pool] if change.at_ms > first_ms)
@@ -171,7 +171,7 @@ class SizeChanges:
         return longest_ms
 
     def _suffices(self, job: WaitingJob, pools: Iterable[str], start_ms: int) -> bool:
-        end_ms = None if job.limit_ms is None else start_ms + job.limit_ms
+        end_ms = None if job.terms.limit_ms is None else start_ms + job.terms.limit_ms
         for pool in pools:
             self._looks.taken += len(self._changes[pool])
             during = [
@@ -180,7 +180,7 @@ class SizeChanges:
                 if change.at_ms > start_ms and (end_ms is None or change.at_ms < end_ms)
             ]
             # A job that is stopped for a change may run into it.
-            limits = bool(next(self.of((pool,), stops_for_size=job.stops_for_size)).slack)
+            limits = bool(next(self.of((pool,), stops_for_size=job.terms.stops_for_size)).slack)
             if min([self._size_at(pool, start_ms), *(during if limits else ())]) < job.demand[pool]:
                 return False
         return True
@@ -212,7 +212,7 @@ class SizeChanges:
             return None
         freed = tuple(freed)
         found = []
-        for claim in self.of(takes, stops_for_size=job.stops_for_size):
+        for claim in self.of(takes, stops_for_size=job.terms.stops_for_size):
             self._looks.taken += 1
             gained = sum(each.demand.get(claim.pool, 0) for each in freed if claim.counts(each, self._now_ms))
             count = takes[claim.pool] - gained
@@ -236,7 +236,7 @@ class SizeChanges:
         if not self._claims:
             return
         freed = tuple(freed)
-        for claim in self.of(demand, stops_for_size=job.stops_for_size):
+        for claim in self.of(demand, stops_for_size=job.terms.stops_for_size):
             gained = sum(each.demand.get(claim.pool, 0) for each in freed if claim.counts(each, self._now_ms))
             count = demand[claim.pool]
             claim.share({claim.pool: max(0, count - gained) if gained else count}, self._now_ms, until_ms)

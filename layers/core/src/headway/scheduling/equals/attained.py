@@ -90,13 +90,15 @@ def current_attained_ms(allocation: Allocation, at_ms: int) -> int:
         at_ms: when the attempt would be stopped, ms.
     """
     ran_ms = max(0, at_ms - allocation.since_ms)
-    return (allocation.attained_ms or 0) + ran_ms * instances(allocation.demand, one_of=allocation.one_of)
+    terms = allocation.terms
+    return (terms.standing.attained_ms or 0) + ran_ms * instances(allocation.demand, one_of=terms.one_of)
 
 
 def rises_ms(allocation: Allocation) -> Iterator[int]:
     """The times at which an attempt rises to further levels if it runs on, ms."""
-    if allocation.attained_ms is None:
+    attained_ms = allocation.terms.standing.attained_ms
+    if attained_ms is None:
         return
-    count = instances(allocation.demand, one_of=allocation.one_of)
-    for from_ms in _FROM_MS[level(allocation.attained_ms) :]:
-        yield allocation.since_ms - (allocation.attained_ms - from_ms) // count
+    count = instances(allocation.demand, one_of=allocation.terms.one_of)
+    for from_ms in _FROM_MS[level(attained_ms) :]:
+        yield allocation.since_ms - (attained_ms - from_ms) // count

@@ -19,17 +19,18 @@ def current_handicap_ms(allocation: Allocation, at_ms: int) -> int:
         allocation: the attempt.
         at_ms: when it would be stopped, ms.
     """
-    if allocation.left_ms is not None:
+    standing = allocation.terms.standing
+    if standing.left_ms is not None:
         ran_ms = max(0, at_ms - allocation.since_ms)
-        left_ms, handicap_ms = allocation.left_ms, allocation.handicap_ms
-        if allocation.expected_ms is not None:
-            longer_ms, _ = extended(allocation.expected_ms, allocation.extension_ms, left_ms, ran_ms)
-            left_ms, handicap_ms = longer_ms, handicap_ms * longer_ms // allocation.expected_ms
+        left_ms, handicap_ms = standing.left_ms, standing.handicap_ms
+        if standing.expected_ms is not None:
+            longer_ms, _ = extended(standing.expected_ms, standing.extension_ms, left_ms, ran_ms)
+            left_ms, handicap_ms = longer_ms, handicap_ms * longer_ms // standing.expected_ms
         _, handicap_ms = after_attempt(left_ms, handicap_ms, ran_ms)
         return handicap_ms
-    if allocation.attained_ms is not None:
-        return attained_handicap_ms(current_attained_ms(allocation, at_ms), allocation.max_handicap_ms)
-    return allocation.handicap_ms
+    if standing.attained_ms is not None:
+        return attained_handicap_ms(current_attained_ms(allocation, at_ms), standing.max_handicap_ms)
+    return standing.handicap_ms
 
 
 def current_turn_ms(allocation: Allocation, at_ms: int) -> int:
@@ -39,5 +40,4 @@ def current_turn_ms(allocation: Allocation, at_ms: int) -> int:
         allocation: the attempt.
         at_ms: when it would be stopped, ms.
     """
-    entry_time_ms = allocation.since_ms if allocation.entry_time_ms is None else allocation.entry_time_ms
-    return entry_time_ms + current_handicap_ms(allocation, at_ms)
+    return allocation.terms.entry_time_ms + current_handicap_ms(allocation, at_ms)

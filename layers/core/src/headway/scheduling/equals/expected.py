@@ -55,9 +55,10 @@ def extended(expected_ms: int, extension_ms: int, left_ms: int, held_ms: int) ->
 
 def extensions_ms(allocation: Allocation) -> Iterator[int]:
     """The times at which the expectation of an attempt is extended if it runs on, ms."""
-    if allocation.expected_ms is None or allocation.left_ms is None:
+    standing = allocation.terms.standing
+    if standing.expected_ms is None or standing.left_ms is None:
         return
-    expected_ms, extension_ms = allocation.expected_ms, allocation.extension_ms
-    while expected_ms < allocation.left_ms:
+    expected_ms, extension_ms = standing.expected_ms, standing.extension_ms
+    while expected_ms < standing.left_ms:
         yield allocation.since_ms + expected_ms
-        expected_ms, extension_ms = extended(expected_ms, extension_ms, allocation.left_ms, expected_ms)
+        expected_ms, extension_ms = extended(expected_ms, extension_ms, standing.left_ms, expected_ms)

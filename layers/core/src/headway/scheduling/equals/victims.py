@@ -21,8 +21,8 @@ def takes_part(job: WaitingJob | Allocation, policy: Policy) -> bool:
         policy: the policy.
     """
     if policy.order is Order.SHARED:
-        return job.attained_ms is not None
-    return policy.order is Order.SHORTEST_REMAINING and job.left_ms is not None
+        return job.terms.standing.attained_ms is not None
+    return policy.order is Order.SHORTEST_REMAINING and job.terms.standing.left_ms is not None
 
 
 def may_give_way(allocation: Allocation, at_ms: int, policy: Policy) -> bool:
@@ -38,8 +38,8 @@ def may_give_way(allocation: Allocation, at_ms: int, policy: Policy) -> bool:
     capped_until_ms = allocation.capped_until_ms(policy.max_preemptions)
     return (
         takes_part(allocation, policy)
-        and allocation.checkpoints
-        and allocation.preemptible
+        and allocation.terms.checkpoints
+        and allocation.terms.preemptible
         and capped_until_ms is not None
         and capped_until_ms <= at_ms
         and (policy.order is not Order.SHARED or level(current_attained_ms(allocation, at_ms)) > 0)
@@ -69,8 +69,8 @@ def least_measure(job: WaitingJob, policy: Policy) -> int:
         policy: the policy.
     """
     if policy.order is Order.SHARED:
-        return level(job.attained_ms or 0) + 1
-    return TIMES_LESS * job.handicap_ms
+        return level(job.terms.standing.attained_ms or 0) + 1
+    return TIMES_LESS * job.terms.standing.handicap_ms
 
 
 def victim_class(allocation: Allocation, at_ms: int, policy: Policy) -> int:
@@ -107,8 +107,8 @@ def gives_way(allocation: Allocation, job: WaitingJob, at_ms: int, policy: Polic
     """
     if not (takes_part(job, policy) and may_give_way(allocation, at_ms, policy)):
         return False
-    if policy.teams and allocation.team != job.team:
+    if policy.teams and allocation.terms.team != job.terms.team:
         return False
-    if current_turn_ms(allocation, at_ms) <= job.turn_ms:
+    if current_turn_ms(allocation, at_ms) <= job.terms.turn_ms:
         return False
     return measure(allocation, at_ms, policy) >= least_measure(job, policy)

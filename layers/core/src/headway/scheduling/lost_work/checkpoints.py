@@ -17,9 +17,9 @@ def interval_ms(allocation: Allocation, policy: Policy) -> int | None:
         allocation: the attempt.
         policy: the policy, which may have an interval for jobs that declare none.
     """
-    if not allocation.checkpoints or allocation.is_unused:
+    if not allocation.terms.checkpoints or allocation.is_unused:
         return None
-    return allocation.checkpoints_every_ms or policy.checkpoints_every_ms
+    return allocation.terms.checkpoints_every_ms or policy.checkpoints_every_ms
 
 
 def last_seen_ms(allocation: Allocation) -> int | None:
@@ -32,7 +32,7 @@ def last_seen_ms(allocation: Allocation) -> int | None:
         allocation: the attempt.
     """
     seen_ms = allocation.checkpoint_seen_ms
-    if seen_ms is None or not allocation.checkpoints or allocation.is_unused or seen_ms <= _began_ms(allocation):
+    if seen_ms is None or not allocation.terms.checkpoints or allocation.is_unused or seen_ms <= _began_ms(allocation):
         return None
     return seen_ms
 

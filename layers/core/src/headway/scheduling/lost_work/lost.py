@@ -27,8 +27,8 @@ def work_lost_ms(allocation: Allocation, at_ms: int, policy: Policy) -> int:
         return max(0, at_ms - saved_until_ms(allocation, every_ms, at_ms)) * instances
     ran_ms = max(0, at_ms - allocation.since_ms)
     if allocation.warm:
-        ran_ms = max(0, (allocation.limit_ms or 0) - ran_ms)
-    elif allocation.checkpoints:
+        ran_ms = max(0, (allocation.terms.limit_ms or 0) - ran_ms)
+    elif allocation.terms.checkpoints:
         seen_ms = last_seen_ms(allocation)
         since_ms = ran_ms if seen_ms is None else max(0, at_ms - seen_ms)
         ran_ms = min(ran_ms, since_ms, policy.checkpoint_interval_ms)

@@ -27,7 +27,7 @@ def wait_ends_ms(job: WaitingJob, policy: Policy) -> int:
         job: the job.
         policy: the policy.
     """
-    return job.entry_time_ms + policy.wait_for_checkpoint_ms
+    return job.terms.entry_time_ms + policy.wait_for_checkpoint_ms
 
 
 def better_moment_ms(allocation: Allocation, now_ms: int, policy: Policy) -> int | None:

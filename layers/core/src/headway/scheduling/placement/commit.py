@@ -135,7 +135,7 @@ def _start(placement: StartNow, state: PassState, *, on_leftovers: bool) -> None
         reason = state.explainer.with_passed_over(job, reasons.started(job.demand, warm=warm.job))
         state.starts.append(StartWarm(job=job.name, demand=dict(job.demand), reason=reason, warm=warm.attempt))
         return
-    reason = state.explainer.with_passed_over(job, reasons.started(job.demand, one_of=job.one_of))
+    reason = state.explainer.with_passed_over(job, reasons.started(job.demand, one_of=job.terms.one_of))
     state.starts.append(Start(job=job.name, demand=dict(job.demand), reason=reason, on_leftovers=on_leftovers))
 
 
@@ -198,8 +198,8 @@ def _why_preempted(victim: Allocation, job: WaitingJob, state: PassState, *, rec
     policy, now_ms = state.ground.policy, state.ground.now_ms
     if victim.lacks_instances:
         return reasons.gives_way(victim, job, now_ms)
-    lower = running_priority(victim, policy) < capped_priority(job.priority, job.team, policy)
-    by_right = reclaims and not lower and victim.team != job.team
+    lower = running_priority(victim, policy) < capped_priority(job.terms.priority, job.terms.team, policy)
+    by_right = reclaims and not lower and victim.terms.team != job.terms.team
     written_ms = last_written_ms(victim, now_ms, policy)
     return reasons.preempted(
         victim,

@@ -44,7 +44,7 @@ def never_fits(job: WaitingJob, ground: Ground) -> Ineligible | None:
     if not ground.size_changes.has_room_for(job):
         longest_ms = ground.size_changes.longest_ms(job)
         return Ineligible(job=job, why=partial(reasons.exceeds_windows, job, longest_ms, _on_plans(job, ground)))
-    limit = ground.policy.team(job.team).limit
+    limit = ground.policy.team(job.terms.team).limit
     if any(count > limit.get(pool, count) for pool, count in job.demand.items()):
         most = {pool: limit[pool] for pool in job.demand if pool in limit}
         return Ineligible(job=job, why=partial(reasons.exceeds_limit, job, most))

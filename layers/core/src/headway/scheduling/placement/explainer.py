@@ -209,7 +209,7 @@ class Explainer:
             job: the job.
             lacking: what the limits lack, per limited pool.
         """
-        holders = tuple(a for a in self._allocations.of(lacking) if a.team == job.team)
+        holders = tuple(a for a in self._allocations.of(lacking) if a.terms.team == job.terms.team)
         return reasons.waits_for_limit(job, lacking, holders, self._protected_from(job), self._now_ms, self._policy)
 
     def _lacks_capacity(self, job: WaitingJob, lacking: Demand, start_ms: int | None) -> Reason:

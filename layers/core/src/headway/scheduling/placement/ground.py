@@ -59,7 +59,7 @@ class Ground:
 
     def until_ms(self, job: WaitingJob) -> int | None:
         """When a job has ended at the latest if it starts now, ms; None if nothing limits it."""
-        return None if job.limit_ms is None else self.now_ms + job.limit_ms
+        return None if job.terms.limit_ms is None else self.now_ms + job.terms.limit_ms
 
     def start_terms(self, job: WaitingJob, need: Demand) -> tuple[Demand, Demand, PreemptibleFrom | None]:
         """What a reserved start of a job depends on: its need, what is available now, and its possible victims."""

@@ -40,14 +40,14 @@ class Hints:
         if not isinstance(obstacle, WouldDelay | OutlastsSize):
             return None
         job = obstacle.job
-        key = (kind_of(job), job.warm_key, job.stops_for_size)
+        key = (kind_of(job), job.terms.warm_key, job.terms.stops_for_size)
         if key not in self._known:
             self._known[key] = self._tried(job)
         return self._known[key]
 
     def _tried(self, job: WaitingJob) -> int | None:
         ground = self._ground
-        unlimited = want_of(replace(job, limit_ms=None), ground)
+        unlimited = want_of(_limited(job, None), ground)
         ends_ms = [unlimited.exceeded.change.at_ms] if unlimited.exceeded is not None else []
         counted = positive(unlimited.takes)
         if ground.reserved_starts.delayed_by(counted, None) is not None:
@@ -60,5 +60,9 @@ class Hints:
         limit_ms -= limit_ms % 1000
         if limit_ms <= 0:
             return None
-        placed = start_now(want_of(replace(job, limit_ms=limit_ms), ground), ground)
+        placed = start_now(want_of(_limited(job, limit_ms), ground), ground)
         return limit_ms if isinstance(placed, StartNow) else None
+
+
+def _limited(job: WaitingJob, limit_ms: int | None) -> WaitingJob:
+    return replace(job, terms=replace(job.terms, limit_ms=limit_ms))

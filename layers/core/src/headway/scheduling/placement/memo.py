@@ -52,7 +52,7 @@ class Memo:
         The job neither starts nor preempts, and no start is reserved for it. This holds for most jobs of a long queue.
         """
         capacity, pools = self._capacity, combination(job.demand)
-        may_be_warm = bool(job.warm_key) and bool(capacity.allocations.warm)
+        may_be_warm = bool(job.terms.warm_key) and bool(capacity.allocations.warm)
         if not self._reserved_starts.is_at_depth(pools) or capacity.owners or may_be_warm:
             # What is reserved or being freed for this job, or for one of lower rank, may let it start.
             return None
@@ -61,7 +61,7 @@ class Memo:
         if stuck is None or not self._applies(stuck, job):
             if self._preemption.is_possible_for(job):
                 return None
-            stuck = self._stuck[kind] = (least_measure(job, self._policy), job.turn_ms, None)
+            stuck = self._stuck[kind] = (least_measure(job, self._policy), job.terms.turn_ms, None)
         takes = capacity.charged(job)
         if any(count > capacity.sizes[pool] for pool, count in takes.items()):
             return None
@@ -95,11 +95,11 @@ class Memo:
         return WouldDelay(job=job, need=takes, head=delayed) if delayed is not None else None
 
     def _note_stuck(self, job: WaitingJob, head: ReservedStart | None = None) -> None:
-        self._stuck[kind_of(job)] = (least_measure(job, self._policy), job.turn_ms, head)
+        self._stuck[kind_of(job)] = (least_measure(job, self._policy), job.terms.turn_ms, head)
 
     def _applies(self, stuck: _Stuck, job: WaitingJob) -> bool:
         least, turn_ms, _ = stuck
-        if job.left_ms is None and job.attained_ms is None:
+        if job.terms.standing.left_ms is None and job.terms.standing.attained_ms is None:
             return True
         # An equal that gives way to this job would have to one that is smaller, and whose turn comes earlier.
-        return least_measure(job, self._policy) >= least and job.turn_ms >= turn_ms
+        return least_measure(job, self._policy) >= least and job.terms.turn_ms >= turn_ms

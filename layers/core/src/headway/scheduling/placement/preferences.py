@@ -22,7 +22,7 @@ def ranked(job: WaitingJob, ground: Ground) -> list[WaitingJob]:
     It ranks by its first preference. So on another one, which the guarantee of its team may cover although it does not
     cover the first, attempts are stopped for it only if the job ranks before their jobs once these wait again.
     """
-    stops = not ground.policy.team(job.team).guaranteed or ground.capacity.guarantees.covers(job)
+    stops = not ground.policy.team(job.terms.team).guaranteed or ground.capacity.guarantees.covers(job)
     # The first preference is the job itself: from here on its alternatives have no effect.
     return [job, *(each if stops else replace(each, preempts=False) for each in others(job))]
 

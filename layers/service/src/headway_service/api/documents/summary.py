@@ -91,11 +91,11 @@ def _head(head: Head, forecast: ForecastStarts | None) -> WaitingHead:
     job = head.job
     return WaitingHead(
         job_name=job.name,
-        team=job.team or None,
-        priority=job.priority,
+        team=job.terms.team or None,
+        priority=job.terms.priority,
         demand=job.demand,
-        one_of=job.one_of,
-        entry_time=time_text(job.entry_time_ms),
+        one_of=job.terms.one_of,
+        entry_time=time_text(job.terms.entry_time_ms),
         place=head.place,
         reason=Reason(code=head.reason.code, message=head.reason.message),
         start_by=time_text(head.start_by_ms),

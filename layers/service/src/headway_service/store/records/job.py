@@ -12,7 +12,6 @@ from pydantic import Field
 from headway.dependencies import Ending
 from headway.jobpolicy.failure_kinds import LIMITS
 from headway.lifecycle import TERMINAL, WAITING, JobState
-from headway.model import WaitingJob
 from headway.pool_names import billed_pool
 from headway.reasons import ReasonCode
 from headway.refusals import FailedLaunches
@@ -26,7 +25,8 @@ from headway_service.store.records.base import ReasonRecord, Record
 from headway_service.store.records.dependency import EndedJobRecord, RecheckRecord
 from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.listed_job import SUMMARY, ListedJob
-from headway_service.store.records.queue_entry import QueueEntry, owner_hash, waiting_of
+from headway_service.store.records.queue_entry import QueueEntry, owner_hash
+from headway_service.store.records.terms import AllTerms
 from headway_service.store.schema_version import name_of, stamp, upgrade
 
 MAX_HISTORY = 50
@@ -136,17 +136,11 @@ class PredictedRun(Record):
     runs: int
 
 
-class JobRecord(ListedJob):
+class JobRecord(ListedJob, AllTerms):
     """An accepted job. ``version`` counts its changes; each is conditional on the one before."""
 
     #: The prediction that it was compared by when it entered, if any.
     predicted: PredictedRun | None = None
-    #: Whether the request names a checkpoint location.
-    checkpoints: bool = False
-    #: How often it writes a checkpoint, s; None if its request does not say.
-    checkpoint_interval_s: int | None = None
-    #: Whether it may be stopped for another job at all.
-    preemptible: bool = True
     #: Digest of the canonical request as it was submitted, to recognize the same request with that name.
     request_digest: str = ""
     #: The idempotency key of its submission, if any.
@@ -168,8 +162,6 @@ class JobRecord(ListedJob):
     on_demand_limit_ms: int | None = None
     #: How long an attempt on on-demand instances may wait for them, s; None for no limit.
     pending_limit_s: int | None = None
-    #: What it runs, by which jobs like it are recognized; empty if its run time is neither predicted nor kept.
-    source: str = ""
     #: How often the policy has requeued it.
     requeues: int = 0
     history: tuple[Step, ...] = ()
@@ -324,38 +316,20 @@ class JobRecord(ListedJob):
             return []
         return [
             QueueEntry(
+                **self.attributes_for(QueueEntry),
                 pool=pool,
                 job_name=self.job_name,
                 demand=self.demand,
-                one_of=self.one_of,
-                priority=self.priority,
-                entry_time=self.entry_time,
-                handicap_ms=self.handicap_ms,
-                left_ms=self.left_ms,
-                expected_ms=self.expected_ms,
-                extension_ms=self.extension_ms,
-                attained_ms=self.attained_ms,
-                max_handicap_ms=self.max_handicap_ms,
                 not_before_ms=self.not_before_ms,
                 held_by=self.held_by,
-                team=self.team,
-                limit_ms=self.limit_ms,
                 failed=self.failed,
-                warm_key=self.warm_key,
-                keep_s=self.keep_s,
-                stops_for_size=self.stops_for_size,
                 owned_by=owner_hash(self.owner),
-                source=self.source,
                 choices=self.choices if self.chooses else (),
                 wait_at_most_s=self.wait_at_most_s if self.chooses else 0,
                 waits_for_jobs=self._is_kept_back,
             )
             for pool in self.pools
         ]
-
-    def waiting(self) -> WaitingJob:
-        """The scheduler's view of it, if it is in its queues: the content of each of its entries."""
-        return waiting_of(self, self.source)
 
 
 def request_key(job: str) -> Key:

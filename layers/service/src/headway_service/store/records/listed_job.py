@@ -14,8 +14,9 @@ from headway_service.store.records.array import ArrayRecord
 from headway_service.store.records.base import ReasonRecord, Record
 from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.failed_launches import FailedLaunchesRecord
-from headway_service.store.records.queue_entry import rank_of, waiting_of
+from headway_service.store.records.queue_entry import owner_hash, rank_of, waiting_of
 from headway_service.store.records.reuse import ReuseRecord
+from headway_service.store.records.terms import ListedTerms
 
 
 class Usage(Record):
@@ -36,7 +37,7 @@ class Usage(Record):
     lost_unbilled_ms: dict[str, int] = Field(default_factory=dict)
 
 
-class ListedJob(Record):
+class ListedJob(ListedTerms):
     """What the index projects of a job: all that listings filter by, sort by and show, and that decisions depend on.
 
     A page has hundreds of jobs, so each field that listings do not need would take its time hundreds of times.
@@ -44,31 +45,9 @@ class ListedJob(Record):
 
     job_name: str
     job_state: JobState
-    priority: int
-    #: When it was accepted, when its dependencies were met, or when it was changed to ask for more, ms.
-    entry_time: int
     #: When it was accepted, ms, if it has another entry time since.
     accepted_ms: int | None = None
-    #: How much later than its entry its turn comes among jobs of its priority, ms.
-    handicap_ms: int = 0
-    #: What is left of its limit, as far as its checkpoints go, ms; None if the order in which it entered does not
-    #: compare that.
-    left_ms: int | None = None
-    #: What is left of its expected run time, as far as its checkpoints go, and by how much that is extended when it
-    #: runs for longer, ms; None if it counts with its limit.
-    expected_ms: int | None = None
-    extension_ms: int = 0
-    #: For how long its attempts have held instances, times these, instance-ms, and the most that its handicap becomes
-    #: by that, ms; None if the order in which it entered does not compare that.
-    attained_ms: int | None = None
-    max_handicap_ms: int = 0
     demand: dict[str, int]
-    #: Whether SageMaker takes one of these pools. Until it is known which, an attempt holds the instances of all.
-    one_of: bool = False
-    #: The team that is charged; empty for none.
-    team: str = ""
-    #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
-    limit_ms: int | None = None
     #: How often it has given way to another job.
     preemption_count: int = 0
     #: ARN of the caller that submitted it.
@@ -97,12 +76,6 @@ class ListedJob(Record):
     held_by: str = ""
     #: Its last launches that got no instances, on the alternative that it is on; None if the last one got some.
     failed: FailedLaunchesRecord | None = None
-    #: What SageMaker matches its request and warm pools by; empty if it neither uses nor leaves one.
-    warm_key: str = ""
-    #: For how long the instances of its attempts are kept warm after their end, s.
-    keep_s: int = 0
-    #: Whether it may start although it may still run when its training plan has no instances left.
-    stops_for_size: bool = False
     #: All that it can run on, the first preference first; empty if its request has no alternatives.
     choices: tuple[AlternativeRecord, ...] = ()
     #: Which of them it runs on, or ran on last. While it may still choose, it waits with the fields of the first.
@@ -192,8 +165,8 @@ class ListedJob(Record):
         return [each.failed for each in self.choices] if self.chooses else [self.failed]
 
     def waiting(self) -> WaitingJob:
-        """The scheduler's view of it, if it is in its queues, without what it runs, on which no decision depends."""
-        return waiting_of(self)
+        """The scheduler's view of it, if it is in its queues; of a listed job without what it runs."""
+        return waiting_of(self, self.waiting_terms(owner_hash(self.owner)))
 
 
 def _stored_names(record: type[Record]) -> list[str]:

@@ -5,48 +5,33 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from headway.job_terms import JobTerms
 from headway.model import Alternative, WaitingJob
 from headway.refusals import FailedLaunches, retry_ms
 from headway.scheduling.ordering import rank_key
 from headway_service.ports.table import Key, Put
 from headway_service.store.records.alternative import AlternativeRecord
-from headway_service.store.records.base import Record
 from headway_service.store.records.failed_launches import FailedLaunchesRecord
+from headway_service.store.records.terms import QueuedTerms
 
 if TYPE_CHECKING:
     from headway_service.store.records.listed_job import ListedJob
 
 
-class QueueEntry(Record):
+class QueueEntry(QueuedTerms):
     """A waiting job in its team's queue for one pool, with all that planning needs."""
 
     pool: str
     job_name: str
     demand: dict[str, int]
-    one_of: bool = False
-    priority: int
-    entry_time: int
-    handicap_ms: int = 0
-    left_ms: int | None = None
-    expected_ms: int | None = None
-    extension_ms: int = 0
-    attained_ms: int | None = None
-    max_handicap_ms: int = 0
     not_before_ms: int = 0
     held_by: str = ""
-    team: str = ""
-    limit_ms: int | None = None
     failed: FailedLaunchesRecord | None = None
-    warm_key: str = ""
-    keep_s: int = 0
-    stops_for_size: bool = False
     #: All that the job can run on, ``demand`` first; empty if that is all.
     choices: tuple[AlternativeRecord, ...] = ()
     wait_at_most_s: int = 0
     #: See :func:`owner_hash`; empty as well in entries of a time before it was kept.
     owned_by: str = ""
-    #: See :attr:`headway_service.store.records.job.JobRecord.source`.
-    source: str = ""
     #: Whether the job depends on jobs that have not ended. Then it is not in the queue, but counts against its limits.
     waits_for_jobs: bool = False
 
@@ -84,12 +69,12 @@ class QueueEntry(Record):
     @classmethod
     def key_of(cls, job: WaitingJob) -> Key:
         """Where the entry of a waiting job is kept; of its entries the one in the first of its pools."""
-        rank = rank_key(job.priority, job.turn_ms, job.name)
-        return Key(cls.partition(min(job.demand), job.team), rank)
+        rank = rank_key(job.terms.priority, job.terms.turn_ms, job.name)
+        return Key(cls.partition(min(job.demand), job.terms.team), rank)
 
     def waiting(self) -> WaitingJob:
         """The job as the scheduler sees it."""
-        return waiting_of(self, self.source)
+        return waiting_of(self, self.waiting_terms(self.owned_by))
 
 
 def owner_hash(owner: str | None) -> str:
@@ -105,37 +90,22 @@ def rank_of(of: ListedJob | QueueEntry) -> str:
     return rank_key(of.priority, of.entry_time + of.handicap_ms, of.job_name)
 
 
-def waiting_of(of: ListedJob | QueueEntry, source: str = "") -> WaitingJob:
+def waiting_of(of: ListedJob | QueueEntry, terms: JobTerms) -> WaitingJob:
     """The job as the scheduler sees it.
 
     Args:
         of: the job, or its entry.
-        source: see :attr:`headway_service.store.records.job.JobRecord.source`.
+        terms: those of the job.
     """
     failed = None if of.failed is None else of.failed.value()
     not_before_ms, held_by = _held(of, failed)
     return WaitingJob(
         name=of.job_name,
         demand=of.demand,
-        priority=of.priority,
-        entry_time_ms=of.entry_time,
-        handicap_ms=of.handicap_ms,
-        left_ms=of.left_ms,
-        expected_ms=of.expected_ms,
-        extension_ms=of.extension_ms,
-        attained_ms=of.attained_ms,
-        max_handicap_ms=of.max_handicap_ms,
+        terms=terms,
         not_before_ms=not_before_ms,
         held_by=held_by,
         failed=failed,
-        team=of.team,
-        limit_ms=of.limit_ms,
-        one_of=of.one_of,
-        warm_key=of.warm_key,
-        keep_ms=of.keep_s * 1000,
-        stops_for_size=of.stops_for_size,
-        owner=of.owned_by if isinstance(of, QueueEntry) else owner_hash(of.owner),
-        source=source,
         alternatives=_alternatives(of),
         wait_at_most_ms=of.wait_at_most_s * 1000 if of.chooses else 0,
     )

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from headway.errors import InvalidTransition
+from headway.job_terms import Standing
 from headway.jobpolicy.failure_kinds import FailureKind
 from headway.lifecycle import (
     TERMINAL,
@@ -15,7 +16,7 @@ from headway.lifecycle import (
 )
 from headway.reasons import Reason
 from headway.refusals import FailedLaunches
-from headway.scheduling.standing import Standing, standing_after
+from headway.scheduling.standing import standing_after
 from headway.vectors import minus, plus
 from headway_service.ports.table import Absent, Equals, Put, Update, Write
 from headway_service.ports.training_jobs import TrainingJobStatus

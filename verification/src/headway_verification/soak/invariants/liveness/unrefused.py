@@ -66,9 +66,11 @@ def _left_of(job: WaitingJob, pools: Collection[str]) -> WaitingJob | None:
     if not alternatives:
         return None
     first, *others = alternatives
-    held = {} if first.not_before_ms is None else {"not_before_ms": first.not_before_ms, "held_by": first.held_by}
-    limits = {"demand": first.demand, "limit_ms": first.limit_ms, "warm_key": "", "keep_ms": 0}
-    return replace(job, **limits, **held, alternatives=tuple(others), on_alternative=True)  # type: ignore[arg-type]
+    terms = replace(job.terms, limit_ms=first.limit_ms, warm_key="", keep_ms=0)
+    moved = replace(job, demand=first.demand, terms=terms, alternatives=tuple(others), on_alternative=True)
+    if first.not_before_ms is None:
+        return moved
+    return replace(moved, not_before_ms=first.not_before_ms, held_by=first.held_by)
 
 
 def _unbound(allocation: Allocation, refused: Mapping[str, Collection[str]]) -> Allocation:

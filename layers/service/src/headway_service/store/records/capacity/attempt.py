@@ -12,12 +12,13 @@ from headway.model import STOP_MS, Allocation
 from headway.pool_names import SERVERLESS, is_of_plan
 from headway.refusals import grace_ms
 from headway.scheduling.ordering import rank_key
-from headway_service.ports.table import Delete, Equals, Key, Put
+from headway_service.ports.table import Delete, Equals, Item, Key, Put
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.status import PROVISIONED, STARTING
 from headway_service.store.records.base import LEDGER, Record
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import owner_hash
+from headway_service.store.records.terms import AllTerms
 
 NOBODY = ""
 """The holder of a released lease."""
@@ -45,7 +46,7 @@ _RETURNING = {StopCause.PREEMPTION, StopCause.REQUEUE, StopCause.ON_DEMAND, Stop
 """Why attempts are stopped whose jobs wait again then."""
 
 
-class AttemptRecord(Record):
+class AttemptRecord(AllTerms):
     """An attempt that holds instances: from the intent to launch it until SageMaker has ended it."""
 
     attempt_name: str
@@ -55,22 +56,6 @@ class AttemptRecord(Record):
     #: The value of the tag ``headway:attempt``, by which the queue knows its own training job.
     mark: str
     demand: dict[str, int]
-    priority: int
-    checkpoints: bool = False
-    #: How often its job writes a checkpoint, s; None if the request does not say.
-    checkpoint_interval_s: int | None = None
-    #: Of its job: when that was accepted, ms, and what else a decision wants to know of it.
-    entry_time: int | None = None
-    handicap_ms: int = 0
-    left_ms: int | None = None
-    expected_ms: int | None = None
-    extension_ms: int = 0
-    attained_ms: int | None = None
-    max_handicap_ms: int = 0
-    team: str = ""
-    limit_ms: int | None = None
-    preemptible: bool = True
-    preemption_count: int = 0
     #: How long it may wait for instances, s; None for no limit, and on spot instances.
     pending_limit_s: int | None = None
     since_ms: int
@@ -118,14 +103,7 @@ class AttemptRecord(Record):
     checkpoint_seen_ms: int | None = None
     #: Whether it runs on demand although its request has spot instances.
     on_demand: bool = False
-    #: What SageMaker matches its request and warm pools by; empty if it neither uses nor leaves one.
-    warm_key: str = ""
-    #: For how long its instances are kept warm after its end, s.
-    keep_s: int = 0
-    #: Whether it was started although it may still run when its training plan has no instances left.
-    stops_for_size: bool = False
-    #: What its job runs, and whose it is, if its run time is predicted.
-    source: str = ""
+    #: Whose its job is, if its run time is predicted: see :func:`headway_service.store.records.queue_entry.owner_hash`.
     owned_by: str = ""
     #: Which of the alternatives of its job it runs on; 0 for the request as it is.
     alternative: int = 0
@@ -139,9 +117,12 @@ class AttemptRecord(Record):
     modified_ms: int = 0
     #: When its status was last received from SageMaker, machine time, ms.
     seen_ms: int
-    #: Whether SageMaker takes one of the pools of ``demand``, and which is not known yet.
-    one_of: bool = False
     version: int = 1
+
+    @classmethod
+    def unfolded(cls, item: Item) -> Item:
+        """The attributes of an item. One from before the entry of its job was stored counts from its start."""
+        return item if "entryTime" in item else {**item, "entryTime": item.get("sinceMs")}
 
     @classmethod
     def next_of(cls, job: JobRecord, **more: Any) -> AttemptRecord:
@@ -153,30 +134,12 @@ class AttemptRecord(Record):
         """
         number = job.attempt_count + 1
         return cls(
+            **job.attributes_for(cls),
             attempt_name=attempt_name(job.job_name, number),
             job_name=job.job_name,
             number=number,
             demand=job.demand,
-            one_of=job.one_of,
-            priority=job.priority,
-            checkpoints=job.checkpoints,
-            checkpoint_interval_s=job.checkpoint_interval_s,
-            entry_time=job.entry_time,
-            handicap_ms=job.handicap_ms,
-            left_ms=job.left_ms,
-            expected_ms=job.expected_ms,
-            extension_ms=job.extension_ms,
-            attained_ms=job.attained_ms,
-            max_handicap_ms=job.max_handicap_ms,
-            team=job.team,
-            limit_ms=job.limit_ms,
             on_demand=job.on_demand,
-            preemptible=job.preemptible,
-            preemption_count=job.preemption_count,
-            warm_key=job.warm_key,
-            keep_s=job.keep_s,
-            stops_for_size=job.stops_for_size,
-            source=job.source,
             owned_by=owner_hash(job.owner) if job.source else "",
             alternative=job.alternative,
             pending_limit_s=None if job.is_on_spot else job.pending_limit_s,
@@ -235,7 +198,7 @@ class AttemptRecord(Record):
 
     def rank(self) -> str:
         """The place of its job in a queue, as a sort key."""
-        return rank_key(self.priority, (self.entry_time or 0) + self.handicap_ms, self.job_name)
+        return rank_key(self.priority, self.entry_time + self.handicap_ms, self.job_name)
 
     def in_pool(self, pool: str) -> AttemptRecord:
         """It in the pool that SageMaker has selected."""
@@ -262,34 +225,15 @@ class AttemptRecord(Record):
             job=self.job_name,
             attempt=self.attempt_name,
             demand=self.demand,
-            priority=self.priority,
+            terms=self.terms(self.owned_by),
             since_ms=self.since_ms,
-            entry_time_ms=self.entry_time,
-            handicap_ms=self.handicap_ms,
-            left_ms=self.left_ms,
-            expected_ms=self.expected_ms,
-            extension_ms=self.extension_ms,
-            attained_ms=self.attained_ms,
-            max_handicap_ms=self.max_handicap_ms,
-            one_of=self.one_of,
-            team=self.team,
-            limit_ms=self.limit_ms,
-            checkpoints=self.checkpoints,
-            checkpoints_every_ms=self.checkpoint_interval_s and self.checkpoint_interval_s * 1000,
             training_since_ms=self.training_since_ms,
             checkpoint_seen_ms=self.checkpoint_seen_ms,
-            preemptible=self.preemptible,
-            preemptions=self.preemption_count,
             stopping=self.stop_cause is not None,
             lacks_instances=self.lacks_instances,
             returns=self.stop_cause in _RETURNING,
             freed_for=self.freed_for,
             freed=self.freed or None,
-            warm_key=self.warm_key,
-            keep_ms=self.keep_s * 1000,
-            stops_for_size=self.stops_for_size,
-            owner=self.owned_by,
-            source=self.source,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from headway.job_terms import JobTerms
 from headway.model import UNMANAGED_TEAM, Allocation
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.ports.table import Absent, Delete, Equals, Key, Put
@@ -65,11 +66,14 @@ class UnmanagedJobRecord(Record):
             job=name,
             attempt=name,
             demand=self.charged,
-            priority=MAX_PRIORITY,
+            terms=JobTerms(
+                priority=MAX_PRIORITY,
+                entry_time_ms=self.created_ms,
+                team=UNMANAGED_TEAM,
+                limit_ms=self.limit_ms,
+                preemptible=False,
+            ),
             since_ms=self.created_ms,
-            team=UNMANAGED_TEAM,
-            limit_ms=self.limit_ms,
-            preemptible=False,
             stopping=self.training_job_status == "Stopping",
             outside=self.training_job_name,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from headway.job_terms import JobTerms
 from headway.model import Allocation
 from headway_service.ports.table import Delete, Equals, Key, Put
 from headway_service.store.records.base import LEDGER, Record
@@ -49,14 +50,11 @@ class WarmPoolRecord(Record):
             release: whether it is released at once.
         """
         return cls(
+            **attempt.attributes_for(cls),
             attempt_name=attempt.attempt_name,
             job_name=attempt.job_name,
             demand=attempt.demand,
-            team=attempt.team,
-            priority=attempt.priority,
-            warm_key=attempt.warm_key,
             since_ms=now_ms,
-            keep_s=attempt.keep_s,
             release_ms=now_ms if release else None,
             freed_for=attempt.freed_for,
             freed=attempt.freed,
@@ -88,10 +86,11 @@ class WarmPoolRecord(Record):
             job=self.job_name,
             attempt=self.attempt_name,
             demand=self.demand,
-            priority=self.priority,
+            # It begins with the end of the attempt, and ends when its instances are kept no longer.
+            terms=JobTerms(
+                priority=self.priority, entry_time_ms=self.since_ms, team=self.team, limit_ms=self.keep_s * 1000
+            ),
             since_ms=self.since_ms,
-            team=self.team,
-            limit_ms=self.keep_s * 1000,
             warm=self.warm_key,
             stopping=self.unsettled,
             claimed_by=self.claimed_by,

@@ -1,0 +1,71 @@
+"""What a decision has to know of a job besides its name, its instances and where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """What a job is compared by with its equals. It stays as it is while the job waits, and while an attempt runs."""
+
+    #: Among jobs of one priority it ranks as if it had been accepted this much later, ms: see
+    #: :func:`headway.scheduling.ordering.handicap_ms`.
+    handicap_ms: int = 0
+    #: What is left of its limit, as far as its checkpoints go, ms; None if the order in which it entered does not
+    #: compare that. If neither this nor ``attained_ms`` is known, it preempts no equals and gives way to none.
+    left_ms: int | None = None
+    #: What is left of its expected run time, ms, and by how much that is extended when it runs for longer. None if it
+    #: counts with its limit.
+    expected_ms: int | None = None
+    extension_ms: int = 0
+    #: For how long its attempts have held instances, times these, instance-ms; None if the order in which it entered
+    #: does not compare that.
+    attained_ms: int | None = None
+    #: The most that its handicap may become by that, ms.
+    max_handicap_ms: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobTerms:
+    """What a decision has to know of a job: a value that goes with it from its queue to its attempts and back.
+
+    A new field is declared here, stored by :mod:`headway_service.store.records.terms`, and set by whoever knows it.
+    """
+
+    #: 0 to 9999; higher goes first.
+    priority: int
+    #: When the job was accepted, ms. It keeps this through preemptions.
+    entry_time_ms: int
+    #: Of a job that runs: when its attempt was started. It applies again when the job waits again.
+    standing: Standing = Standing()
+    #: The team that is charged; empty for none.
+    team: str = ""
+    #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
+    limit_ms: int | None = None
+    #: Whether it may be stopped for another job at all.
+    preemptible: bool = True
+    #: How often it has been preempted already.
+    preemptions: int = 0
+    #: Whether it writes checkpoints, so that stopping it loses little.
+    checkpoints: bool = False
+    #: The time from one checkpoint to the next as it declares it, ms; None if it does not.
+    checkpoints_every_ms: int | None = None
+    #: SageMaker may launch it in a warm pool with this key (and the same demand), and matches the one that it leaves by
+    #: it; empty if in none.
+    warm_key: str = ""
+    #: How long its instances are kept warm after it has ended, ms.
+    keep_ms: int = 0
+    #: Whether SageMaker takes one of the pools, and it is not known which, so that the instances in the others become
+    #: free again. Then attempts are stopped for it in one pool at most.
+    one_of: bool = False
+    #: Whether it may start although it may still run when a pool that stops attempts becomes smaller.
+    stops_for_size: bool = False
+    #: Whose it is and what it runs, by which its run time is predicted. No decision depends on them.
+    owner: str = ""
+    source: str = ""
+
+    @property
+    def turn_ms(self) -> int:
+        """What jobs of one priority are ordered by."""
+        return self.entry_time_ms + self.standing.handicap_ms
