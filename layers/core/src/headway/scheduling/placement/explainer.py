@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from headway import reasons
 from headway.model import Allocation, Demand, WaitingJob
@@ -65,33 +64,26 @@ class Explainer:
         """How many of the jobs that were considered so far continue to wait for one of the pools of a job."""
         return max(self._ahead.get(pool, 0) for pool in job.demand)
 
-    def add(
-        self,
-        job: WaitingJob,
-        why: Why,
-        start: ReservedStart | None = None,
-        *,
-        in_line: bool = True,
-        ahead: int | None = None,
-    ) -> None:
-        """Record that a job continues to wait.
+    def add(self, job: WaitingJob, why: Why) -> None:
+        """Record that a job waits for instances that nobody takes from it.
 
         Args:
             job: the job.
             why: makes the reason.
-            start: the start that is reserved for it, if there is one.
-            in_line: whether jobs behind it wait for it; they do not for one that no free instances suffice for, or that
-                is unlaunchable.
-            ahead: the place of a job that others do not wait for; None if it has none.
         """
-        if not self.enabled:
-            return
+        if self.enabled:
+            self._note(job, why(), None, in_line=True, ahead=None)
+
+    def _note(
+        self, job: WaitingJob, reason: Reason, start: ReservedStart | None, *, in_line: bool, ahead: int | None
+    ) -> None:
         if in_line:
             ahead = self.ahead_of(job)
             for pool in job.demand:
                 self._ahead[pool] = self._ahead.get(pool, 0) + 1
         start_ms = start.told_ms if start else None
-        reason = self.with_passed_over(job, why())
+        if self._passed_over:
+            reason = self.with_passed_over(job, reason)
         self.waits.append(Wait(job=job.name, reason=reason, ahead=ahead, start_by_ms=start_ms))
 
     def explain(
@@ -120,8 +112,8 @@ class Explainer:
             told = None
         else:
             told = start
-        why = partial(self._reason, obstacle, start, None if shorter_ms is None else shorter_ms // 1000)
-        self.add(obstacle.job, why, told, in_line=in_line, ahead=ahead)
+        reason = self._reason(obstacle, start, None if shorter_ms is None else shorter_ms // 1000)
+        self._note(obstacle.job, reason, told, in_line=in_line, ahead=ahead)
 
     def _reason(self, obstacle: Obstacle, start: ReservedStart | None, shorter_s: int | None) -> Reason:
         match obstacle:
