@@ -24,7 +24,7 @@ Job = TypeVar("Job", bound=WaitingJob | Allocation)
 
 def waiting_job(**members: Any) -> WaitingJob:
     """A waiting job from its own members, those of its terms, and those of its standing."""
-    return WaitingJob(**_with_terms(None, members))
+    return WaitingJob(**_with_terms(None, {"allowance_ms": 0, **members}))
 
 
 def allocation(**members: Any) -> Allocation:

@@ -43,6 +43,9 @@ class JobTerms:
     team: str = ""
     #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
     limit_ms: int | None = None
+    #: What its limit has beside the MaxRuntimeInSeconds of its request, ms; None if that is not known, or its limit
+    #: comes from another member.
+    allowance_ms: int | None = None
     #: Whether it may be stopped for another job at all.
     preemptible: bool = True
     #: How often it has been preempted already.

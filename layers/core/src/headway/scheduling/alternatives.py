@@ -47,8 +47,8 @@ def _on(job: WaitingJob, alternative: Alternative) -> WaitingJob:
     return replace(
         job,
         demand=alternative.demand,
-        # A warm pool is of the first preference, as it depends on the instance type.
-        terms=replace(job.terms, limit_ms=alternative.limit_ms, warm_key="", keep_ms=0),
+        # A warm pool is of the first preference, as it depends on the instance type, and so is the request.
+        terms=replace(job.terms, limit_ms=alternative.limit_ms, allowance_ms=None, warm_key="", keep_ms=0),
         alternatives=(),
         on_alternative=True,
         failed=alternative.failed,

@@ -26,7 +26,13 @@ from headway_service.admission import (
     warm_pools,
 )
 from headway_service.admission.arrays import AdmittedArray
-from headway_service.admission.policy_view import charged_team, job_for_rules, job_limit_ms, pending_limit_s
+from headway_service.admission.policy_view import (
+    charged_team,
+    job_allowance_ms,
+    job_for_rules,
+    job_limit_ms,
+    pending_limit_s,
+)
 from headway_service.admission.submission import Submission, preference_errors
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
@@ -198,6 +204,7 @@ def admit(
             entry_time_ms=0,
             team=team,
             limit_ms=job_limit_ms(request, configuration),
+            allowance_ms=None if training.spot else job_allowance_ms(request, configuration),
             preemptible=training.preemptible,
             checkpoints="CheckpointConfig" in request,
             checkpoints_every_ms=training.checkpoint_interval_s and training.checkpoint_interval_s * 1000,

@@ -76,6 +76,17 @@ def job_limit_ms(request: Mapping[str, Any], configuration: Configuration, *, le
     return allocation_limit_ms(launched, configuration, pending_s=pending_s)
 
 
+def job_allowance_ms(request: Mapping[str, Any], configuration: Configuration) -> int:
+    """Return what the limit of a job has beside its MaxRuntimeInSeconds, in ms.
+
+    Args:
+        request: the CreateTrainingJob request of the job, without spot instances.
+        configuration: as for :func:`job_limit_ms`.
+    """
+    run_s = request.get("StoppingCondition", {}).get("MaxRuntimeInSeconds", DEFAULT_RUN_TIME_S)
+    return job_limit_ms(request, configuration) - int(run_s) * 1000
+
+
 def allocation_limit_ms(
     description: Mapping[str, Any], configuration: Configuration, *, pending_s: int | None = None
 ) -> int:

@@ -83,8 +83,8 @@ def keep_waiting(obstacle: Obstacle, state: PassState) -> None:
     if not state.explainer.enabled:
         reserve(obstacle, state)
         return
-    shorter_ms = state.hints.shorter_limit_ms(obstacle)
-    state.explainer.explain(obstacle, reserve(obstacle, state), shorter_ms=shorter_ms)
+    shorter_s = state.hints.shorter_s(obstacle)
+    state.explainer.explain(obstacle, reserve(obstacle, state), shorter_s=shorter_s)
 
 
 def reserve(obstacle: Obstacle, state: PassState) -> ReservedStart | None:

@@ -91,7 +91,7 @@ class Explainer:
         obstacle: Obstacle,
         start: ReservedStart | None = None,
         *,
-        shorter_ms: int | None = None,
+        shorter_s: int | None = None,
         ahead: int | None = None,
     ) -> None:
         """Record that a job continues to wait, and what for.
@@ -99,7 +99,7 @@ class Explainer:
         Args:
             obstacle: what keeps it from its instances.
             start: the start that is reserved for it, if there is one.
-            shorter_ms: the longest limit with which it would start now, ms; None if it would with none.
+            shorter_s: the longest MaxRuntimeInSeconds with which it would start now; None if it would with none.
             ahead: the place of a job that is tried after all others; None for other jobs.
         """
         if not self.enabled:
@@ -112,7 +112,7 @@ class Explainer:
             told = None
         else:
             told = start
-        reason = self._reason(obstacle, start, None if shorter_ms is None else shorter_ms // 1000)
+        reason = self._reason(obstacle, start, shorter_s)
         self._note(obstacle.job, reason, told, in_line=in_line, ahead=ahead)
 
     def _reason(self, obstacle: Obstacle, start: ReservedStart | None, shorter_s: int | None) -> Reason:

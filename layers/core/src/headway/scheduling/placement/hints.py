@@ -1,4 +1,4 @@
-"""What would let a job start now that waits."""
+"""What would let a job start now that waits, in the words of its request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headway.vectors import positive
 
 
 class Hints:
-    """The limits with which jobs would start now.
+    """The run times with which jobs would start now.
 
     A hint is tried, so it is true: other claims may keep a job from starting that runs into one of them no more. It
     does not depend on the job's own limit, so jobs alike share it until the ground changes.
@@ -25,14 +25,14 @@ class Hints:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self._known: dict[tuple[Kind, str, bool], int | None] = {}
+        self._known: dict[tuple[Kind, str, bool, int], int | None] = {}
 
     def forget(self) -> None:
         """The ground changes."""
         self._known.clear()
 
-    def shorter_limit_ms(self, obstacle: Obstacle) -> int | None:
-        """The longest limit with which a job would start now, ms; None if it would with none.
+    def shorter_s(self, obstacle: Obstacle) -> int | None:
+        """The longest MaxRuntimeInSeconds with which a job would start now; None if it would with none.
 
         Args:
             obstacle: what keeps the job from its instances.
@@ -40,12 +40,15 @@ class Hints:
         if not isinstance(obstacle, WouldDelay | OutlastsSize):
             return None
         job = obstacle.job
-        key = (kind_of(job), job.terms.warm_key, job.terms.stops_for_size)
+        allowance_ms = job.terms.allowance_ms
+        if allowance_ms is None:
+            return None
+        key = (kind_of(job), job.terms.warm_key, job.terms.stops_for_size, allowance_ms)
         if key not in self._known:
-            self._known[key] = self._tried(job)
+            self._known[key] = self._tried(job, allowance_ms)
         return self._known[key]
 
-    def _tried(self, job: WaitingJob) -> int | None:
+    def _tried(self, job: WaitingJob, allowance_ms: int) -> int | None:
         ground = self._ground
         unlimited = want_of(_limited(job, None), ground)
         ends_ms = [unlimited.exceeded.change.at_ms] if unlimited.exceeded is not None else []
@@ -55,13 +58,11 @@ class Hints:
             if room_ms is None:
                 return None
             ends_ms.append(room_ms)
-        limit_ms = min(ends_ms, default=ground.now_ms) - ground.now_ms
-        # A request has it in seconds.
-        limit_ms -= limit_ms % 1000
-        if limit_ms <= 0:
+        run_s = (min(ends_ms, default=ground.now_ms) - ground.now_ms - allowance_ms) // 1000
+        if run_s <= 0:
             return None
-        placed = start_now(want_of(_limited(job, limit_ms), ground), ground)
-        return limit_ms if isinstance(placed, StartNow) else None
+        placed = start_now(want_of(_limited(job, run_s * 1000 + allowance_ms), ground), ground)
+        return run_s if isinstance(placed, StartNow) else None
 
 
 def _limited(job: WaitingJob, limit_ms: int | None) -> WaitingJob:

@@ -79,10 +79,13 @@ class QueuedTerms(ListedTerms):
 
     #: What it runs, by which jobs like it are recognized; empty if its run time is neither predicted nor kept.
     source: str = ""
+    #: What its limit has beside the MaxRuntimeInSeconds of its request, ms; None if it comes from another member,
+    #: and in items of a time before it was kept.
+    allowance_ms: int | None = None
 
     def waiting_terms(self, owner: str, **more: Any) -> JobTerms:
         """The same, with what it runs."""
-        return super().waiting_terms(owner, source=self.source, **more)
+        return super().waiting_terms(owner, source=self.source, allowance_ms=self.allowance_ms, **more)
 
 
 class AllTerms(QueuedTerms):
@@ -136,6 +139,7 @@ def attributes_of(terms: JobTerms) -> dict[str, Any]:
         "keep_s": terms.keep_ms // 1000,
         "stops_for_size": terms.stops_for_size,
         "source": terms.source,
+        "allowance_ms": terms.allowance_ms,
         "checkpoints": terms.checkpoints,
         "checkpoint_interval_s": None if every_ms is None else every_ms // 1000,
         "preemptible": terms.preemptible,

@@ -35,7 +35,8 @@ class RetryPlan:
             changed["held_by"] = f"its last attempt {'got no instances' if lacked else 'failed'} ({self.kind})"
             changed["retried"] = {**job.retried, self.kind: job.retried.get(self.kind, 0) + 1}
         if self.on_demand:
-            changed |= {"on_demand": True, "limit_ms": job.on_demand_limit_ms or job.limit_ms}
+            limit_ms = job.on_demand_limit_ms or job.limit_ms
+            changed |= {"on_demand": True, "limit_ms": limit_ms, "allowance_ms": None}
             changed["demand"] = total({on_demand_pool(pool): count} for pool, count in job.demand.items())
         if self.priority is not None:
             changed |= {"priority": min(job.priority, self.priority), "requeues": job.requeues + 1}
