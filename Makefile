@@ -198,6 +198,10 @@ chaos: .venv/.made .envs/sandbox/.made .envs/sam/.made ## kill, repeat, lose and
 refusals: .venv/.made ## play each state in which AWS goes on saying no, and show what it costs; ONLY=key selects some
 	$(VENV)/python -m headway_verification.refusals $(if $(ONLY),--only "$(ONLY)")
 
+.PHONY: forecasts
+forecasts: .venv/.made ## ask random queues with arrays for COUNT forecasts, and fail if a job starts later than told; SEED draws the first queue
+	$(VENV)/python -m headway_verification.forecasts --count $(or $(COUNT),1000) --seed $(or $(SEED),1)
+
 .PHONY: crowds
 crowds: .venv/.made ## make many of each thing that users may create, and show whether each tick decides, and its time; ONLY=key selects some
 	$(VENV)/python -m headway_verification.crowds $(if $(ONLY),--only "$(ONLY)")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from headway.accounting.days import Period, begin_ms, day_of, month_of
 from headway.accounting.histogram import RELATIVE_ERROR, bucket_of
 from headway.forecasting.forecast import forecast
+from headway.forecasting.members import ArrayToCome
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.prediction.kinds import RunKind
 from headway.prediction.likely_times import predict_end, predict_starts
@@ -67,6 +68,14 @@ def test_jobs_ahead_of_a_job_are_predicted_as_well() -> None:
     found = predict_starts(queue(ahead, job("next")), known(train=[60] * 20))
     assert minutes(found["ahead"].about_ms) == pytest.approx(60, rel=RELATIVE_ERROR)
     assert minutes(found["next"].about_ms) == pytest.approx(120, rel=RELATIVE_ERROR)
+
+
+def test_members_of_arrays_that_are_no_jobs_yet_are_predicted_as_well() -> None:
+    member = of("train", job("sweep_0", 5, limit_s=HOURS_12))
+    assert isinstance(member, WaitingJob)
+    array = ArrayToCome(name="sweep", count=3, member=member, demands=(member.demand,))
+    found = predict_starts(queue(job("next")), known(train=[60] * 20), arrays=[array])
+    assert minutes(found["next"].about_ms) == pytest.approx(240, rel=RELATIVE_ERROR)
 
 
 def test_jobs_of_which_nothing_is_known_run_as_long_as_their_limits() -> None:

@@ -7,9 +7,18 @@ from dataclasses import replace
 import pytest
 
 from headway.model import UNMANAGED_TEAM, Allocation
+from headway.plan import Wait
 from headway.policy import Policy, Team
 from headway.protected import Protected
-from headway.reasons import MAX_MESSAGE_CHARS, Reason, ReasonCode, outside, waits_for_capacity, waits_in_line
+from headway.reasons import (
+    MAX_MESSAGE_CHARS,
+    Reason,
+    ReasonCode,
+    members_to_come,
+    outside,
+    waits_for_capacity,
+    waits_in_line,
+)
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import NOW_MS, P5, held, job, snapshot
@@ -32,6 +41,34 @@ def test_a_long_sentence_is_cut() -> None:
 )
 def test_the_jobs_ahead_are_counted_in_a_sentence(ahead: int, *, at_least: bool, said: str) -> None:
     assert waits_in_line(ahead, at_least=at_least).message == said
+
+
+@pytest.mark.parametrize(
+    ("ahead", "members", "said"),
+    [
+        (0, {}, "waits"),
+        (1, {}, "waits; 1 job ahead"),
+        (3, {"a": 97}, "waits; 3 jobs ahead, and 97 members of `a` that are not in the queue yet"),
+        (0, {"a": 1}, "waits; ahead will be 1 member of `a` that is not in the queue yet"),
+        (2, {"a": 1, "b": 2}, "waits; 2 jobs ahead, and 3 members of `a`, `b` that are not in the queue yet"),
+        (
+            2,
+            dict.fromkeys("abcde", 1),
+            "waits; 2 jobs ahead, and 5 members of `a`, `b`, `c` and 2 more that are not in the queue yet",
+        ),
+    ],
+)
+def test_members_that_are_not_in_the_queue_are_named_by_their_arrays(
+    ahead: int, members: dict[str, int], said: str
+) -> None:
+    wait = Wait(job="x", reason=Reason(code=ReasonCode.WAITS_BEHIND, message="waits"), ahead=ahead)
+    assert wait.sentence_with(members_to_come(members)) == said
+
+
+def test_a_job_far_back_may_wait_behind_members_only() -> None:
+    said = waits_in_line(0, to_come=members_to_come({"a": 2})).message
+    assert said == "waits behind 2 members of `a` that are not in the queue yet"
+    assert "more than are counted" in members_to_come({"a": 2}, is_whole=False)
 
 
 def test_a_sentence_names_three_of_many_holders() -> None:

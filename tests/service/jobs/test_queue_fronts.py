@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from headway.lifecycle import AttemptState
 from headway.policy import Ageing, Policy, Team
-from headway_service.jobs import position, queue_fronts
+from headway_service.jobs import front_positions, position, queue_fronts
 from headway_service.jobs.position import PositionExplainer
 from headway_service.jobs.queue_fronts import MAX_EXPLAINED, Front, front_for
 from headway_service.ports.table import Table
@@ -78,6 +78,7 @@ def test_jobs_are_explained_as_if_the_whole_fronts_were_read(
     page = sorted(jobs, key=JobRecord.rank)[first::step][:number]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(position, "MAX_EXPLAINED", FEW)
+        patch.setattr(front_positions, "MAX_EXPLAINED", FEW)
         patch.setattr(queue_fronts, "MAX_EXPLAINED", FEW)
         patch.setattr(queue_fronts, "PAGE", 0)
         seen = explained(table, page, POLICIES[policy])

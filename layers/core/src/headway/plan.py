@@ -96,9 +96,18 @@ class Wait:
     @property
     def sentence(self) -> str:
         """The reason and the place, in one sentence."""
-        if not self.ahead:
-            return self.reason.message
-        return f"{self.reason.message}; {self.ahead} {'job' if self.ahead == 1 else 'jobs'} ahead"
+        return self.sentence_with()
+
+    def sentence_with(self, to_come: str = "") -> str:
+        """The reason and the place, in one sentence.
+
+        Args:
+            to_come: members of arrays that will be ahead of it as well, as a part of a sentence; empty for none.
+        """
+        ahead = f"{self.ahead} {'job' if self.ahead == 1 else 'jobs'} ahead" if self.ahead else ""
+        if to_come:
+            ahead = f"{ahead}, and {to_come}" if ahead else f"ahead will be {to_come}"
+        return f"{self.reason.message}; {ahead}" if ahead else self.reason.message
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -327,7 +327,7 @@ def test_a_forecast_follows_the_sizes() -> None:
 
 
 def test_a_what_if_size_replaces_the_calendar() -> None:
-    queue = with_edits(snapshot(job("a"), size=1, sizes={60: 0}), [Resize(pool=P5, size=1)])
+    queue, _ = with_edits(snapshot(job("a"), size=1, sizes={60: 0}), [Resize(pool=P5, size=1)])
     assert queue.calendars == {}
     assert starts(schedule(queue)) == ["a"]
 

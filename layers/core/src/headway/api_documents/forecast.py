@@ -41,7 +41,9 @@ class Explanation(ApiDocument):
     job_name: str
     job_state: JobState
     held: bool
-    place: int | None
+    place: Annotated[
+        int | None, Member("Position in the queue; it counts the members of arrays that are not in it yet.")
+    ]
     reason: Reason
     expected_start: Annotated[Time | None, Member("Of a waiting job, if it is known.")]
     expected_end: Annotated[Time | None, Member("By its limit.")]
@@ -50,7 +52,7 @@ class Explanation(ApiDocument):
         tuple[Ahead, ...],
         Member("What holds instances of its pools, then what is before it in the queue; at most 20."),
     ]
-    more: Annotated[int, Member("How many there are beyond these, counted to 1000.")]
+    more: Annotated[int, Member("How many there are beyond these, members of arrays included, counted to 1000.")]
     pools: Annotated[tuple[PoolUse, ...], Member("Those that it demands.")]
     remedy: Annotated[str | None, Member("What one can do.")]
     predicted_start: Annotated[PredictedTime | None, Member("Of a waiting job, if it is predicted.")] = None
@@ -66,11 +68,13 @@ class ForecastEntry(ApiDocument):
 
     job_name: str
     job_state: JobState
-    place: int | None
+    place: Annotated[
+        int | None, Member("Position in the queue; it counts the members of arrays that are not in it yet.")
+    ]
     priority: int
     demand: Instances
     held: bool
-    expected_start: Time | None
+    expected_start: Annotated[Time | None, Member("Of an array without members, the start of its first one.")]
     one_of: Annotated[bool, Member("Whether SageMaker takes one of these pools.")] = False
     after: Annotated[tuple[str, ...], Member("The jobs that have to end before it enters the queue.")] = ()
     predicted_start: Annotated[PredictedTime | None, Member("Null if it is not predicted.")] = None

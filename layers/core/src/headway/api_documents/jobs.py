@@ -66,7 +66,8 @@ class Job(ApiDocument):
         int | None,
         Member(
             "Position in the queue, 1 being next; null if it does not wait, is held, waits for other jobs, demands "
-            "more than its pools hold or its team may use, or is beyond 1000."
+            "more than its pools hold or its team may use, or is beyond 1000 jobs. It counts the members of arrays "
+            "that are ahead and not in the queue yet, but not in the answer of a submission."
         ),
     ]
     reason: Reason

@@ -61,7 +61,13 @@ class WaitingHead(ApiDocument):
     demand: Instances
     one_of: Annotated[bool, Member("Whether SageMaker takes one of these pools.")] = False
     entry_time: Time
-    place: Annotated[int | None, Member("Position in the queue, 1 being next; null if it can't start as it is.")]
+    place: Annotated[
+        int | None,
+        Member(
+            "Position in the queue, 1 being next; null if it can't start as it is. It counts the members of arrays "
+            "that are not in the queue yet."
+        ),
+    ]
     reason: Reason
     start_by: Annotated[Time | None, Member("Its reserved start; null if it has none.")]
     expected_start: Annotated[Time | None, Member("By the forecast of `forecastTime`; null if that has none.")]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from headway.errors import HeadwayError
-from headway.forecasting.simulation import Event, EventKind, RunTime, Simulation
+from headway.forecasting.members import ArrayToCome, MembersToCome, with_members
+from headway.forecasting.simulation import Arrival, Event, EventKind, RunTime, Simulation
 from headway.model import STOP_MS, Allocation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, ReleaseWarm, Start
 from headway.scheduling.probes import launchable
@@ -31,7 +32,8 @@ class UnknownEdit(HeadwayError):
 class Forecast:
     """When waiting jobs start if no other job is submitted and all run as long as expected."""
 
-    #: By job, ms; None if it does not start within the simulated time, or waits for jobs without a limit.
+    #: By job, ms; None if it does not start within the simulated time, or waits for jobs without a limit. Of members of
+    #: arrays those that are jobs, and of an array without any the start of its first one.
     starts: Mapping[str, int | None]
     #: How far it was looked ahead, ms; None if to the end.
     until_ms: int | None
@@ -42,6 +44,13 @@ class Submit:
     """A job enters the queue."""
 
     job: WaitingJob
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SubmitArray:
+    """An array is accepted, and its members enter the queue in turn."""
+
+    array: ArrayToCome
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +76,7 @@ class Resize:
     size: int
 
 
-Edit = Submit | Cancel | Reprioritize | Resize
+Edit = Submit | SubmitArray | Cancel | Reprioritize | Resize
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,6 +87,9 @@ class WhatIf:
     plan: Plan
     before: Forecast
     after: Forecast
+    #: By member of an array that would enter the queue before that, its array; and the arrays after that.
+    entering: Mapping[str, str]
+    arrays: tuple[ArrayToCome, ...]
 
     @property
     def starts(self) -> tuple[str, ...]:
@@ -118,6 +130,7 @@ def forecast(
     snapshot: Snapshot,
     run_time: RunTime | None = None,
     *,
+    arrays: Sequence[ArrayToCome] = (),
     stop_ms: int = STOP_MS,
     steps: int = MAX_FORECAST_STEPS,
     awaited: Collection[str] | None = None,
@@ -128,21 +141,39 @@ def forecast(
         snapshot: the queue as it is.
         run_time: known run times, e.g. from history, ms; for a running job the remaining time. By default the
             limits.
+        arrays: those whose members enter the queue as others end.
         stop_ms: what a preempted attempt takes to end, ms.
         steps: simulated steps, at most :data:`MAX_FORECAST_STEPS`.
         awaited: the simulation ends when these have started; by default all.
     """
     starts: dict[str, int | None] = dict.fromkeys((job.name for job in snapshot.waiting), None)
+    starts |= dict.fromkeys(array.name for array in arrays if array.is_new)
+    starts |= dict.fromkeys(job.name for array in arrays for job in array.set_aside)
     snapshot = launchable(snapshot)
+    run_time = run_time or by_limits(snapshot)
+    members = MembersToCome(arrays, snapshot)
 
     def note(event: Event) -> None:
-        if event.kind is EventKind.PREEMPTED_ENDED:
+        array = members.array_of.get(event.job)
+        if array is not None and event.job not in starts:
+            if event.kind is EventKind.STARTED and starts.get(array, event.time_ms) is None:
+                starts[array] = event.time_ms
+        elif event.kind is EventKind.PREEMPTED_ENDED:
             starts.setdefault(event.job, None)
         elif event.kind is EventKind.STARTED and starts.get(event.job) is None:
             starts[event.job] = event.time_ms
 
+    def follow(present: Collection[str]) -> list[Arrival]:
+        entering = members.enter(present)
+        return [Arrival(time_ms=course.now_ms, job=job, run_ms=run_time(job)) for job in entering]
+
     course = Simulation(
-        snapshot, partial(schedule, explain=False), run_time or by_limits(snapshot), stop_ms=stop_ms, record=note
+        snapshot,
+        partial(schedule, explain=False),
+        run_time,
+        stop_ms=stop_ms,
+        follow=follow if arrays else None,
+        record=note,
     )
     course.settle()
     for _ in range(min(steps, MAX_FORECAST_STEPS)):
@@ -162,6 +193,7 @@ def what_if(
     changes: Iterable[Edit],
     run_time: RunTime | None = None,
     *,
+    arrays: Sequence[ArrayToCome] = (),
     stop_ms: int = STOP_MS,
     steps: int = MAX_FORECAST_STEPS,
 ) -> WhatIf:
@@ -171,46 +203,64 @@ def what_if(
         snapshot: the queue as it is.
         changes: applied in order.
         run_time: as in :func:`forecast`.
+        arrays: as in :func:`forecast`.
         stop_ms: as in :func:`forecast`.
         steps: as in :func:`forecast`.
 
     Raises:
         UnknownEdit: a change names a job that does not wait or run, or submits one whose name is in use.
     """
-    changed = with_edits(snapshot, changes)
+    changes = list(changes)
+    changed, changed_arrays = with_edits(snapshot, changes, arrays)
+    decided, entered_arrays, entering = with_members(changed, changed_arrays)
     return WhatIf(
-        plan=schedule(changed),
-        before=forecast(snapshot, run_time, stop_ms=stop_ms, steps=steps),
-        after=forecast(changed, run_time, stop_ms=stop_ms, steps=steps),
+        plan=schedule(decided),
+        before=forecast(snapshot, run_time, arrays=arrays, stop_ms=stop_ms, steps=steps),
+        after=forecast(changed, run_time, arrays=changed_arrays, stop_ms=stop_ms, steps=steps),
+        entering=entering,
+        arrays=entered_arrays,
     )
 
 
-def with_edits(snapshot: Snapshot, changes: Iterable[Edit]) -> Snapshot:
-    """The queue as it would be after changes, applied in order.
+def with_edits(
+    snapshot: Snapshot, changes: Iterable[Edit], arrays: Sequence[ArrayToCome] = ()
+) -> tuple[Snapshot, tuple[ArrayToCome, ...]]:
+    """The queue, and the arrays, as they would be after changes, applied in order.
 
     Args:
         snapshot: the snapshot.
         changes: the changes.
+        arrays: the arrays.
 
     Raises:
         UnknownEdit: as :func:`what_if`.
     """
+    found = {each.name: each for each in arrays}
     for index, change in enumerate(changes):
         try:
-            snapshot = _apply(snapshot, change)
+            if isinstance(change, Submit | SubmitArray):
+                _require_new(change.job.name if isinstance(change, Submit) else change.array.name, snapshot, found)
+            if isinstance(change, SubmitArray):
+                found[change.array.name] = change.array
+            else:
+                snapshot = _apply(snapshot, change)
         except UnknownEdit as error:
             error.index = index
             raise
-    return snapshot
+    return snapshot, tuple(found.values())
 
 
-def _apply(snapshot: Snapshot, change: Edit) -> Snapshot:
+def _require_new(name: str, snapshot: Snapshot, arrays: Container[str]) -> None:
+    names = {job.name for job in snapshot.waiting} | {each.job for each in snapshot.allocations}
+    if name in names or name in arrays:
+        raise UnknownEdit(f"there is a job `{name}` already: choose another name")
+
+
+def _apply(snapshot: Snapshot, change: Submit | Cancel | Reprioritize | Resize) -> Snapshot:
     waiting = {job.name: job for job in snapshot.waiting}
     holding = {allocation.job for allocation in snapshot.allocations}
     match change:
         case Submit():
-            if change.job.name in waiting or change.job.name in holding:
-                raise UnknownEdit(f"there is a job `{change.job.name}` already: choose another name")
             return replace(snapshot, waiting=(*snapshot.waiting, change.job))
         case Cancel():
             if change.job not in waiting:

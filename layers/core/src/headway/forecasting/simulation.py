@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
@@ -110,6 +110,7 @@ class Simulation:
         warm_start_ms: int = 0,
         arrivals: Iterable[Arrival] = (),
         admit: Callable[[Arrival], WaitingJob] | None = None,
+        follow: Callable[[Collection[str]], Iterable[Arrival]] | None = None,
         record: Callable[[Event], None] | None = None,
     ) -> None:
         """Begin with a snapshot.
@@ -125,6 +126,8 @@ class Simulation:
             warm_start_ms: the same for a start in a warm pool, ms.
             arrivals: jobs that enter later on, in any order.
             admit: returns the job of an arrival when its time has come; without, it is as it was given.
+            follow: gives the jobs that enter before a decision as others have ended; it is called with the names of
+                those that wait or hold instances.
             record: is called with each event, in order.
         """
         self.now_ms = snapshot.now_ms
@@ -141,6 +144,7 @@ class Simulation:
         #: How long the attempts that this simulation has started held their instances before they ran, ms.
         self._starting_ms: dict[str, int] = {}
         self._admit = admit
+        self._follow = follow
         self._record = record
         self._arrivals = sorted(arrivals, key=lambda arrival: arrival.time_ms, reverse=True)
         #: Kept in rank order: the scheduler's own sort then takes linear time.
@@ -248,6 +252,7 @@ class Simulation:
         Raises:
             InvariantViolation: the decisions come to no end.
         """
+        self._let_follow()
         for _ in range(_MAX_ROUNDS):
             plan = self._decide(self.snapshot())
             for action in plan.actions:
@@ -265,6 +270,12 @@ class Simulation:
                     self._wake(each.at_ms)
                 return
         raise InvariantViolation(f"after {_MAX_ROUNDS} decisions at {self.now_ms} ms there is still something to do")
+
+    def _let_follow(self) -> None:
+        if self._follow is not None:
+            holding = {each.job for each in self._allocations.values() if not each.warm}
+            for arrival in self._follow(self._in_line.keys() | holding):
+                self._arrive(arrival)
 
     def _take_in(self, allocation: Allocation, left_ms: int | None) -> None:
         """An attempt that holds its instances already when the course begins, or a warm pool."""

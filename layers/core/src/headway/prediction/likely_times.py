@@ -5,15 +5,17 @@ Starts are those of the decisions, run forward with predicted run times.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
 from headway.forecasting.forecast import MAX_FORECAST_STEPS, by_limits, forecast
+from headway.forecasting.members import ArrayToCome
 from headway.forecasting.simulation import RunTime
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.prediction.kinds import RunKind
 from headway.prediction.run_times import Prediction, RunTimes
+from headway.sweeps import parse_member
 
 FORECASTS = 3
 """The forecasts that a prediction of starts takes."""
@@ -40,6 +42,7 @@ def predict_starts(
     snapshot: Snapshot,
     run_times: RunTimes,
     *,
+    arrays: Sequence[ArrayToCome] = (),
     steps: int = MAX_FORECAST_STEPS,
     awaited: Collection[str] | None = None,
 ) -> dict[str, LikelyTime]:
@@ -48,6 +51,7 @@ def predict_starts(
     Args:
         snapshot: the queue as it is.
         run_times: how long jobs have run.
+        arrays: those whose members enter the queue as others end.
         steps: simulated steps of each of the :data:`FORECASTS`.
         awaited: the jobs of interest; by default all.
 
@@ -55,10 +59,17 @@ def predict_starts(
         The jobs whose start can be predicted; none if no run time can.
     """
     predicted = _predicted(snapshot, run_times)
-    if not predicted:
+    # The name of a member but for its index, which the prediction leaves out.
+    of_members = {each.name: _of_waiting(each.member, run_times) for each in arrays}
+    if not predicted and not any(of_members.values()):
         return {}
+
+    def of_job(name: str) -> Prediction | None:
+        array = parse_member(name)
+        return predicted.get(name) or (of_members.get(array[0]) if array is not None else None)
+
     courses = [
-        forecast(snapshot, _run_time(snapshot, predicted, part), steps=steps, awaited=awaited).starts
+        forecast(snapshot, _run_time(snapshot, of_job, part), arrays=arrays, steps=steps, awaited=awaited).starts
         for part in _RUN_TIMES
     ]
     found: dict[str, LikelyTime] = {}
@@ -90,13 +101,16 @@ def _predicted(snapshot: Snapshot, run_times: RunTimes) -> Mapping[str, Predicti
     """The jobs whose run time can be predicted."""
     found: dict[str, Prediction | None] = {}
     for job in snapshot.waiting:
-        if job.terms.source:
-            found[job.name] = run_times.predict(_kind(job, job.name), limit_ms=job.terms.limit_ms)
+        found[job.name] = _of_waiting(job, run_times)
     for each in snapshot.allocations:
         # The job of a warm pool may wait again, or run.
         if not each.warm:
             found[each.job] = _of_running(each, run_times, snapshot.now_ms)
     return {name: prediction for name, prediction in found.items() if prediction is not None}
+
+
+def _of_waiting(job: WaitingJob, run_times: RunTimes) -> Prediction | None:
+    return run_times.predict(_kind(job, job.name), limit_ms=job.terms.limit_ms) if job.terms.source else None
 
 
 def _of_running(attempt: Allocation, run_times: RunTimes, now_ms: int) -> Prediction | None:
@@ -111,15 +125,16 @@ def _kind(job: WaitingJob | Allocation, name: str) -> RunKind:
     return RunKind.of(owner=job.terms.owner, source=job.terms.source, demand=job.demand, name=name)
 
 
-def _run_time(snapshot: Snapshot, predicted: Mapping[str, Prediction], part: str) -> RunTime:
+def _run_time(snapshot: Snapshot, predicted: Callable[[str], Prediction | None], part: str) -> RunTime:
     """Run times for a forecast: predicted ones, and limits where nothing is predicted."""
     of_part, by_limit = attrgetter(part), by_limits(snapshot)
 
     def left_ms(job: Allocation | WaitingJob) -> int | None:
-        if isinstance(job, WaitingJob):
-            return of_part(predicted[job.name]) if job.name in predicted else by_limit(job)
-        if job.job not in predicted:
+        found = predicted(job.name if isinstance(job, WaitingJob) else job.job)
+        if found is None:
             return by_limit(job)
-        return max(0, int(of_part(predicted[job.job])) - max(0, snapshot.now_ms - job.since_ms))
+        if isinstance(job, WaitingJob):
+            return int(of_part(found))
+        return max(0, int(of_part(found)) - max(0, snapshot.now_ms - job.since_ms))
 
     return left_ms

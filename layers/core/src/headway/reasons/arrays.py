@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from headway.early_stopping import Verdict
 from headway.model import Demand
 from headway.reasons.codes import Reason, ReasonCode
 from headway.vectors import describe
+
+MAX_NAMED_ARRAYS = 3
+"""Arrays with members to come that a sentence names."""
 
 
 def array_entered(count: int, demand: Demand, *, one_of: bool = False) -> Reason:
@@ -81,6 +86,24 @@ def waits_for_array(array: str) -> Reason:
     """
     message = f"enters the queue when `{array}` takes it in: in turn, when fewer members are in the queue or run"
     return Reason(code=ReasonCode.WAITS_FOR_ARRAY, message=message, jobs=(array,))
+
+
+def members_to_come(ahead: Mapping[str, int], *, is_whole: bool = True) -> str:
+    """Members that are ahead of a job and in no queue yet, as a part of a sentence; empty if there are none.
+
+    Args:
+        ahead: how many, by array.
+        is_whole: whether these are all arrays.
+    """
+    if not is_whole:
+        return "perhaps members of arrays, of which there are more than are counted"
+    count = sum(ahead.values())
+    if not count:
+        return ""
+    arrays = ", ".join(f"`{name}`" for name in list(ahead)[:MAX_NAMED_ARRAYS])
+    if len(ahead) > MAX_NAMED_ARRAYS:
+        arrays += f" and {len(ahead) - MAX_NAMED_ARRAYS} more"
+    return f"{_members(count)} of {arrays} that {'is' if count == 1 else 'are'} not in the queue yet"
 
 
 def made_early(array: str) -> Reason:

@@ -231,18 +231,22 @@ def waits_behind(head: WaitingJob, pools: tuple[str, ...], start_by_ms: int | No
     )
 
 
-def waits_in_line(ahead: int, *, at_least: bool = False) -> Reason:
+def waits_in_line(ahead: int, *, at_least: bool = False, to_come: str = "") -> Reason:
     """The job is so far back that only the number of jobs ahead of it is reported.
 
     Args:
         ahead: the number of jobs ahead.
         at_least: whether there may be more.
+        to_come: :func:`headway.reasons.arrays.members_to_come` that are ahead of it as well.
     """
-    if not ahead:
+    if not ahead and to_come:
+        message = f"waits behind {to_come}"
+    elif not ahead:
         message = "is next in the queue; no decision has considered it yet, which takes a minute at most"
     else:
         jobs = "1 job" if ahead == 1 else f"{ahead} jobs"
         message = f"waits behind {'at least ' if at_least else ''}{jobs} in the queue"
+        message += f", and {to_come}" if to_come else ""
     return Reason(code=ReasonCode.WAITS_BEHIND, message=message)
 
 

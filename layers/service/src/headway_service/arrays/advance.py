@@ -13,7 +13,7 @@ from headway.reasons import Reason
 from headway.sweeps import member_name
 from headway_service.arrays.comparing import ComparingMembers
 from headway_service.arrays.room import largest_sizes, unlaunchable_members, wanted_members
-from headway_service.arrays.turn import may_rest, may_take_in, next_turn, stops
+from headway_service.arrays.turn import may_enter, may_rest, may_take_in, next_turn, stops
 from headway_service.config.authorization import Access
 from headway_service.errors import Conflict, UnreadableRecord
 from headway_service.observability.isolation import Isolation, Outcome
@@ -168,7 +168,7 @@ class ArrayAdvancer:
         if self._rests(open_array, array, ended):
             return False
         ended = self._prepared(array, ended)
-        unlaunchable = unlaunchable_members(array, ledger, self._clock())
+        unlaunchable = len(unlaunchable_members(array, ledger, self._clock()))
         wanted = wanted_members(array, sizes, self._reserved_heads, unlaunchable)
         version, follows, held = array.version, 0, 0
         if array.members is not None and array.members.set_aside:
@@ -288,7 +288,7 @@ class ArrayAdvancer:
         while names and len(free) < room:
             some, names = names[:_READ_TOGETHER], names[_READ_TOGETHER:]
             found = self._readable(some)
-            free += filter(_may_enter, found)
+            free += filter(may_enter, found)
             held += sum(each.held or not each.twin for each in found)
         return sorted(free, key=JobRecord.rank)[:room], held
 
@@ -406,11 +406,6 @@ class ArrayAdvancer:
             raise Conflict([0])
         reason = reasons.priority_follows(member.priority, array.priority, array.job_name)
         return transitions.change_priority(member, attempt, array.priority, reason, self._clock())[1]
-
-
-def _may_enter(member: JobRecord) -> bool:
-    """Whether a member is set aside, unless another tick has taken it in meanwhile, and nothing else keeps it back."""
-    return member.is_set_aside and member.job_state in WAITING and not member.held and not member.awaited
 
 
 def _name(array: OpenArrayRecord) -> str:

@@ -8,8 +8,9 @@ from itertools import islice
 
 from headway import reasons
 from headway.dependencies import Ending
-from headway.lifecycle import JobState, JobTrigger
+from headway.lifecycle import WAITING, JobState, JobTrigger
 from headway.reasons import Reason
+from headway.sweeps.room import members_in_turn
 from headway_service.ports.table import MAX_TRANSACTION_WRITES
 from headway_service.store.records.array import ArrayRecord, MemberResultRecord, MembersRecord
 from headway_service.store.records.dependency import EndedJobRecord
@@ -162,6 +163,11 @@ def may_take_in(array: JobRecord) -> bool:
     return is_open and array.array is not None and not array.array.is_closed
 
 
+def may_enter(member: JobRecord) -> bool:
+    """Whether a member is set aside, unless another tick has taken it in meanwhile, and nothing else keeps it back."""
+    return member.is_set_aside and member.job_state in WAITING and not member.held and not member.awaited
+
+
 def may_rest(array: JobRecord) -> bool:
     """Whether there is nothing to do for an array, unless one of the members that are set aside may enter the queue.
 
@@ -208,8 +214,7 @@ def _due(array: JobRecord, wanted: int, counted: int) -> tuple[int, ...]:
     numbers, members = _parts(array)
     writes = MAX_TRANSACTION_WRITES - _OTHER_WRITES - 2 * counted
     room = min(max(0, wanted - members.active), writes // (1 + len(array.pools)))
-    left = (index for index in range(members.next_index, numbers.count) if index not in members.early)
-    return tuple(islice(left, room))
+    return tuple(islice(members_in_turn(members.next_index, numbers.count, members.early), room))
 
 
 def _with_made(array: JobRecord, indexes: Sequence[int]) -> JobRecord:

@@ -5,13 +5,22 @@ Nothing is changed. The decisions themselves run on virtual time (:mod:`headway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from headway.forecasting import forecast as core
-from headway.forecasting.forecast import Cancel, Forecast, Reprioritize, Resize, Submit, UnknownEdit, WhatIf
+from headway.forecasting.forecast import (
+    Cancel,
+    Forecast,
+    Reprioritize,
+    Resize,
+    Submit,
+    SubmitArray,
+    UnknownEdit,
+    WhatIf,
+)
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
 from headway.plan import Plan, Preempt, ReleaseWarm
@@ -22,6 +31,7 @@ from headway.reasons import ReasonCode
 from headway.reasons.remedies import remedy_for
 from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.queues.limits import QueueLimits
+from headway_service.arrays.to_come import array_to_come
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration, Pool
 from headway_service.errors import FieldError, InvalidRequest, JobNotFound, NameInUse, RequestError
@@ -29,8 +39,9 @@ from headway_service.forecast.results import Ahead, Consequences, DryRun, Expect
 from headway_service.forecast.snapshot import MAX_FORESEEN, ForecastSnapshot, build_snapshot
 from headway_service.jobs.commands import require_priority
 from headway_service.jobs.dependencies import resolve
+from headway_service.jobs.front_positions import positions_from_plan
 from headway_service.jobs.new_job import new_job
-from headway_service.jobs.position import JobView, PositionExplainer, reasons_from_plan
+from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.jobs.predicted_run import predict_run
 from headway_service.jobs.queue_fronts import ranks_as_stored
 from headway_service.pools.capacity import PoolUse, read_pool_uses
@@ -119,19 +130,23 @@ class ForecastService:
             return DryRun(seen=seen, expected_start_ms=None, preempts=[], releases=[], delays=[], note=_after(job))
         queue = self._snapshot(job.entry_time, configuration.policy())
         try:
-            result = queue.what_if([Submit(job=job.waiting())])
+            result = queue.what_if([_submission_of(job)])
         except UnknownEdit:
             # Another request has entered under that name since it was looked up.
             raise _name_in_use(job.job_name) from None
-        told = reasons_from_plan(result.plan, [job.waiting()]).get(job.job_name)
-        place = self._explainer.places([job], read=room.tails)[job.job_name]
+        ahead = queue.coming().ahead_of(job)
+        place = queue.coming().place(self._explainer.places([job], read=room.tails)[job.job_name], ahead)
+        # Of an array, those of its members that enter at once.
+        names = sorted(name for name, array in result.entering.items() if array == job.job_name) or [job.job_name]
+        first = replace(job.waiting(), name=names[0])
+        told = positions_from_plan(result.plan, [first], queue.coming(result.arrays)).get(first.name)
         waiting_names = {each.name for each in queue.snapshot.waiting}
         moved = [move for move in _moves(result) if move.job in waiting_names]
         return DryRun(
-            seen=JobView(job=job, place=place, reason=told[1] if told else job.reason),
+            seen=JobView(job=job, place=place, reason=told.reason if told else job.reason, to_come=sum(ahead.values())),
             expected_start_ms=result.after.starts[job.job_name],
-            preempts=_for(job.job_name, Preempt, result.plan),
-            releases=_for(job.job_name, ReleaseWarm, result.plan),
+            preempts=_for(names, Preempt, result.plan),
+            releases=_for(names, ReleaseWarm, result.plan),
             delays=moved[:MAX_DELAYS],
             note=queue.note(result.after, job.waiting()),
         )
@@ -170,7 +185,7 @@ class ForecastService:
                 None,
             )
         else:
-            note, end_ms = _after(job), None
+            note, end_ms = _outside(job), None
         return Explanation(
             seen=seen,
             expected_start_ms=None,
@@ -243,7 +258,7 @@ class ForecastService:
                         job = self._new_job(change.request, caller, changed)
                         submitted.add(job.job_name)
                         if not job.awaited:
-                            applied.append((index, Submit(job=job.waiting())))
+                            applied.append((index, _submission_of(job)))
                     case Cancel() | Reprioritize():
                         if change.job not in submitted:
                             also.append(self._changeable(change, changed))
@@ -341,7 +356,8 @@ class ForecastService:
         predicted = queue.predicted_starts(self._known(configuration), [job.job_name]) if covered else {}
         start_ms = forecast.starts.get(job.job_name)
         ahead += [self._waiting(each, forecast) for each in shown]
-        before = len(waiting) if covered else max(len(waiting), (seen.place or MAX_PLACE + 1) - 1)
+        in_queue = MAX_PLACE if seen.place is None else seen.place - seen.to_come - 1
+        before = seen.to_come + (len(waiting) if covered else max(len(waiting), in_queue))
         return Explanation(
             seen=seen,
             expected_start_ms=start_ms,
@@ -372,9 +388,18 @@ def _is_beyond_places(seen: JobView[ListedJob]) -> bool:
 
 def _is_beyond_forecasts(seen: JobView[ListedJob], policy: Policy) -> bool:
     """Whether so many jobs are ahead of a job that no forecast has them all."""
-    if not _is_beyond_places(seen) and (seen.place is None or seen.place <= MAX_FORESEEN):
+    if not _is_beyond_places(seen) and (seen.place is None or seen.place - seen.to_come <= MAX_FORESEEN):
         return False
     return ranks_as_stored(policy) and not seen.job.one_of and not seen.job.chooses
+
+
+def _outside(job: ListedJob) -> str:
+    """The note on a job that is in no queue, and is not held."""
+    if job.awaited:
+        return _after(job)
+    if job.array is not None:
+        return "An array never starts itself: its members enter the queue in turn."
+    return f"It is in no queue until `{job.member_of}` takes it in." if job.is_set_aside else "It is in no queue."
 
 
 def _after(job: ListedJob) -> str:
@@ -388,9 +413,13 @@ def _with_predictions(note: str, predicted: Mapping[str, LikelyTime]) -> str:
     return f"{note} {_PREDICTED}" if predicted else note
 
 
-def _for(name: str, kind: type[Preempt | ReleaseWarm], plan: Plan) -> list[str]:
-    """The jobs that are preempted, or whose warm pools are released, for a job."""
-    return [action.job for action in plan.actions if isinstance(action, kind) and action.for_job == name]
+def _for(names: Collection[str], kind: type[Preempt | ReleaseWarm], plan: Plan) -> list[str]:
+    """The jobs that are preempted, or whose warm pools are released, for some jobs."""
+    return [action.job for action in plan.actions if isinstance(action, kind) and action.for_job in names]
+
+
+def _submission_of(job: JobRecord) -> Submit | SubmitArray:
+    return Submit(job=job.waiting()) if job.array is None else SubmitArray(array=array_to_come(job))
 
 
 def _moves(result: WhatIf) -> list[Move]:

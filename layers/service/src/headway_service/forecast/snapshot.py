@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from headway.forecasting.forecast import Edit, Forecast, WhatIf, forecast, what_if, with_edits
+from headway.forecasting.members import ArrayToCome, present_in, with_members
 from headway.model import Snapshot, WaitingJob
 from headway.policy import Policy
 from headway.prediction.likely_times import FORECASTS, LikelyTime, predict_starts
@@ -13,6 +15,8 @@ from headway.prediction.run_times import RunTimes
 from headway.reasons import clock_time
 from headway.scheduling.alternatives import demands, pools_of
 from headway.scheduling.ordering import effective_priority
+from headway_service.arrays.to_come import MAX_ARRAYS_TO_COME, ToCome, read_to_come
+from headway_service.jobs.front_positions import ComingMembers
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display
 from headway_service.store.records.listed_job import ListedJob
@@ -29,7 +33,13 @@ Each instant at which a job ends or starts costs one turn of each waiting job. A
 pool without teams; five pools with twenty teams), so a forecast takes about a second.
 """
 
-_ASSUMES = "Holds if no job of higher rank comes and every job runs as long as its limit lets it; most end sooner."
+_ASSUMES = (
+    "Holds if every job runs as long as its limit lets it (most end sooner), and no other job of higher rank comes: "
+    "a new one, or one that is held, waits for other jobs or is tried again after a failure."
+)
+
+_ALL = (-(1 << 62), 0, "")
+"""A turn before that of each job."""
 
 _Turn = tuple[int, int, str]
 
@@ -43,6 +53,8 @@ class ForecastSnapshot:
 
     ledger: Ledger
     snapshot: Snapshot
+    #: The arrays whose members enter the queue as others end.
+    to_come: ToCome
     #: Jobs that rank behind this one may have jobs ahead that were not read; None if all were read.
     cut: _Turn | None
 
@@ -57,10 +69,20 @@ class ForecastSnapshot:
         """Whether all jobs ahead of a job were read."""
         return self.cut is None or _turn(job, self.snapshot) <= self.cut
 
+    def coming(self, arrays: tuple[ArrayToCome, ...] | None = None) -> ComingMembers:
+        """The members of arrays that are in no queue yet.
+
+        Args:
+            arrays: other arrays than those that were read; None for these.
+        """
+        to_come = self.to_come if arrays is None else replace(self.to_come, arrays=arrays)
+        return ComingMembers(to_come, self.snapshot.now_ms, self.snapshot.policy)
+
     @property
     def steps(self) -> int:
         """How many instants a forecast simulates."""
-        return MAX_FORESEEN_TURNS // max(1, len(self.snapshot.waiting))
+        waiting = with_members(self.snapshot, self.to_come.arrays)[0].waiting
+        return MAX_FORESEEN_TURNS // max(1, len(waiting))
 
     def forecast(self, awaited: Collection[str] | None = None) -> Forecast:
         """When the waiting jobs start, as far as the forecast reaches.
@@ -68,7 +90,8 @@ class ForecastSnapshot:
         Args:
             awaited: the jobs of interest; by default all.
         """
-        return self._only_covered(forecast(self.snapshot, steps=self.steps, awaited=awaited), self.snapshot)
+        seen = forecast(self.snapshot, arrays=self.to_come.arrays, steps=self.steps, awaited=awaited)
+        return self._only_covered(seen, self.snapshot, self.to_come.arrays)
 
     def predicted_starts(
         self, run_times: RunTimes | None, awaited: Collection[str] | None = None
@@ -82,7 +105,9 @@ class ForecastSnapshot:
         if run_times is None:
             return {}
         # All its forecasts together take as long as one that rests on limits.
-        found = predict_starts(self.snapshot, run_times, steps=self.steps // FORECASTS, awaited=awaited)
+        found = predict_starts(
+            self.snapshot, run_times, arrays=self.to_come.arrays, steps=self.steps // FORECASTS, awaited=awaited
+        )
         beyond = {job.name for job in self.snapshot.waiting if not self.covers(job)}
         return {name: start for name, start in found.items() if name not in beyond}
 
@@ -92,9 +117,11 @@ class ForecastSnapshot:
         Raises:
             UnknownEdit: see :func:`headway.forecasting.forecast.what_if`.
         """
-        result = what_if(self.snapshot, changes, steps=self.steps)
-        after = self._only_covered(result.after, with_edits(self.snapshot, changes))
-        return replace(result, before=self._only_covered(result.before, self.snapshot), after=after)
+        arrays = self.to_come.arrays
+        result = what_if(self.snapshot, changes, arrays=arrays, steps=self.steps)
+        before = self._only_covered(result.before, self.snapshot, arrays)
+        after = self._only_covered(result.after, *with_edits(self.snapshot, changes, arrays))
+        return replace(result, before=before, after=after)
 
     def note(self, seen: Forecast, job: WaitingJob | None = None) -> str:
         """What a forecast assumes and omits, in sentences.
@@ -114,15 +141,21 @@ class ForecastSnapshot:
         if seen.until_ms is not None and (job is None or seen.starts.get(job.name) is None):
             until = clock_time(seen.until_ms, self.snapshot.now_ms)
             sentences.append(f"Simulated until {until}: jobs that start later have no expected start.")
-        if self.cut is not None and (job is None or not self.covers(job)):
+        if not self.to_come.is_whole:
+            sentences.append(
+                f"More than {MAX_ARRAYS_TO_COME} arrays have members that are not in the queue yet: no job has an "
+                "expected start."
+            )
+        elif self.cut is not None and (job is None or not self.covers(job)):
             sentences.append(
                 f"Only the first {MAX_FORESEEN} jobs in the queue were simulated; the others have no expected start."
             )
         return " ".join(sentences)
 
-    def _only_covered(self, seen: Forecast, of: Snapshot) -> Forecast:
+    def _only_covered(self, seen: Forecast, of: Snapshot, arrays: Iterable[ArrayToCome]) -> Forecast:
         """A forecast without the starts of jobs that are not covered."""
-        beyond = {job.name for job in (*of.waiting, *_waiting_again(of)) if not self.covers(job)}
+        members = (job for each in arrays for job in (replace(each.member, name=each.name), *each.set_aside))
+        beyond = {job.name for job in (*of.waiting, *_waiting_again(of), *members) if not self.covers(job)}
         starts = {name: None if name in beyond else start_ms for name, start_ms in seen.starts.items()}
         return Forecast(starts=starts, until_ms=seen.until_ms)
 
@@ -151,12 +184,16 @@ def build_snapshot(
     def count(queue: _Queue, limit: int) -> int:
         return table.count_before(QueueEntry.partition(*queue), "~", limit=limit)
 
+    to_come = read_to_come(table, ledger, now_ms)
     share, longer = even_share(queues, count) if heads is None else (heads(ledger), queues)
     snapshot = read_snapshot(table, ledger, now_ms, policy=policy, also=also, heads=share)
     # The next tick applies a size that is due, and the calendar has only later ones.
     due = {each.pool: each.size_at(now_ms) for each in ledger.calendars if each.pool in snapshot.pools}
     snapshot = replace(snapshot, pools={**snapshot.pools, **due})
-    return ForecastSnapshot(ledger=ledger, snapshot=snapshot, cut=_cut(snapshot, longer, share))
+    cut = _cut(snapshot, longer, share) if to_come.is_whole else _ALL
+    if cut is not None:
+        cut = min([cut, *_cuts_of_arrays(ledger, snapshot, to_come.arrays)])
+    return ForecastSnapshot(ledger=ledger, snapshot=snapshot, to_come=to_come, cut=cut)
 
 
 def even_share(queues: Sequence[_Queue], count: Callable[[_Queue, int], int]) -> tuple[int, Collection[_Queue]]:
@@ -193,6 +230,16 @@ def _cut(snapshot: Snapshot, longer: Collection[_Queue], heads: int) -> _Turn | 
                 queues[pool, job.terms.team].append(_turn(job, snapshot))
     # Jobs beyond the first may have been read for another queue, so the last of the first ``heads`` jobs counts.
     return min((sorted(turns)[heads - 1] for turns in queues.values() if len(turns) >= heads), default=None)
+
+
+def _cuts_of_arrays(ledger: Ledger, snapshot: Snapshot, arrays: Iterable[ArrayToCome]) -> Iterator[_Turn]:
+    """The turns of arrays with members that were not read: it is not known when those end, and others are made."""
+    known = {*present_in(snapshot), *(each.job_name for each in ledger.ended)}
+    for array in arrays:
+        if not array.active <= known:
+            following = islice(array.unmade_names(), 1)
+            to_come = (*array.set_aside, *(replace(array.member, name=name) for name in following))
+            yield min(_turn(each, snapshot) for each in to_come)
 
 
 def _turn(job: WaitingJob, snapshot: Snapshot) -> _Turn:

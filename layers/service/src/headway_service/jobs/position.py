@@ -7,20 +7,20 @@ that only keep waiting.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
 
 from headway import reasons
 from headway.lifecycle import TERMINAL, WAITING
-from headway.model import Snapshot, WaitingJob
-from headway.plan import Plan, Start, StartWarm
+from headway.model import Snapshot
 from headway.policy import Policy
 from headway.reasons import Reason, ReasonCode
 from headway.scheduling.alternatives import pools_of
 from headway.scheduling.ordering import rank_key
-from headway.scheduling.scheduler import schedule
+from headway_service.arrays.to_come import read_to_come
+from headway_service.jobs.front_positions import ComingMembers, Position, explain_next
 from headway_service.jobs.queue_fronts import MAX_EXPLAINED, Counted, front_for, reaches
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display, read_team_names
@@ -48,6 +48,8 @@ class JobView(Generic[AnyJob_co]):
     job: AnyJob_co
     place: int | None
     reason: ReasonRecord
+    #: How many of those ahead of it that ``place`` counts are members of arrays that are in no queue yet.
+    to_come: int = 0
 
 
 class PositionExplainer:
@@ -117,31 +119,31 @@ class PositionExplainer:
         for job in jobs:
             # A job that the decision did not include (or that has just been started) gets its position only.
             found = explained.get(job.job_name) if job.job_name in queued else None
-            place, reason = found if found is not None else (None, _reason(job))
-            views.append(JobView(job=job, place=place, reason=reason))
+            found = found or Position(place=None, reason=_reason(job))
+            views.append(JobView(job=job, place=found.place, reason=found.reason, to_come=found.to_come))
         return views
 
-    def _explained(
-        self, waiting: Sequence[ListedJob], ledger: Ledger, now_ms: int
-    ) -> dict[str, tuple[int | None, ReasonRecord]]:
-        """Position and reason of waiting jobs."""
+    def _explained(self, waiting: Sequence[ListedJob], ledger: Ledger, now_ms: int) -> dict[str, Position]:
+        """Positions and reasons of waiting jobs."""
         policy = self._policy()
+        to_come = read_to_come(self._table, ledger, now_ms)
+        members = ComingMembers(to_come, now_ms, policy)
         front = front_for(self._table, waiting, ledger, policy)
         if not front.heads:
             if all(ahead >= MAX_PLACE for ahead in front.counted.values()):
                 # So many are ahead of the first of these jobs in a queue of each.
-                return _further_back(dict.fromkeys(job.job_name for job in waiting))
+                return _further_back(waiting, dict.fromkeys(job.job_name for job in waiting), members)
             places = _QueueView(self._table, ledger.queue_teams, counted=front.counted).places(waiting)
-            return _further_back(places)
+            return _further_back(waiting, places, members)
         heads = front.heads
         snapshot = read_snapshot(self._table, ledger, now_ms, policy=policy, also=waiting, heads=heads)
         if heads < MAX_EXPLAINED and not reaches(snapshot, waiting, heads):
             heads = MAX_EXPLAINED
             snapshot = read_snapshot(self._table, ledger, now_ms, policy=policy, also=waiting, heads=heads)
-        explained = reasons_from_plan(schedule(snapshot), snapshot.waiting)
+        _, explained = explain_next(snapshot, to_come, {job.job_name for job in waiting})
         further_back = [job for job in waiting if job.job_name not in explained]
         view = _QueueView(self._table, ledger.queue_teams, snapshot, heads, counted=front.counted)
-        return explained | _further_back(view.places(further_back))
+        return explained | _further_back(further_back, view.places(further_back), members)
 
     def places(
         self,
@@ -153,7 +155,8 @@ class PositionExplainer:
     ) -> dict[str, int | None]:
         """The position of each job in the longest of its queues, 1 being next; None beyond a largest one.
 
-        The queues of all teams in a pool count as one, in the order of the given priorities.
+        The queues of all teams in a pool count as one, in the order of the given priorities. Members of arrays that are
+        in no queue yet do not count.
 
         Args:
             jobs: the jobs, which need not be queued.
@@ -166,32 +169,6 @@ class PositionExplainer:
         if teams is None:
             teams = read_team_names(self._table)
         return _QueueView(self._table, teams, read=read).places(jobs, most)
-
-
-def reasons_from_plan(plan: Plan, waiting: Iterable[WaitingJob]) -> dict[str, tuple[int | None, ReasonRecord]]:
-    """Position and reason of the jobs at the front of their queues, from the plan of a decision.
-
-    Args:
-        plan: the plan.
-        waiting: the waiting jobs that it was made for.
-    """
-    one_of = {job.name for job in waiting if job.terms.one_of}
-    explained: dict[str, tuple[int | None, ReasonRecord]] = {}
-    ahead: dict[str, int] = {}
-    for action in plan.actions:
-        if isinstance(action, Start):
-            place = 1 + max(ahead.get(pool, 0) for pool in action.demand)
-            warm = action.reason.jobs[0] if isinstance(action, StartWarm) else ""
-            starts = reasons.starts_now(action.demand, one_of=action.job in one_of, warm=warm)
-            explained[action.job] = (place, ReasonRecord.of(starts))
-            for pool in action.demand:
-                ahead[pool] = ahead.get(pool, 0) + 1
-    for wait in plan.waits:
-        # Jobs further back than the part that is always read may be missing from the snapshot.
-        if wait.ahead is None or wait.ahead < MAX_EXPLAINED:
-            reason = Reason(code=wait.reason.code, message=wait.sentence, jobs=wait.reason.jobs)
-            explained[wait.job] = (None if wait.ahead is None else wait.ahead + 1, ReasonRecord.of(reason))
-    return explained
 
 
 def _reason(job: ListedJob) -> ReasonRecord:
@@ -207,16 +184,30 @@ def _reason(job: ListedJob) -> ReasonRecord:
     return job.reason
 
 
-def _further_back(places: Mapping[str, int | None]) -> dict[str, tuple[int | None, ReasonRecord]]:
-    """Jobs that are explained by their positions only."""
+def _further_back(
+    jobs: Sequence[ListedJob], places: Mapping[str, int | None], members: ComingMembers
+) -> dict[str, Position]:
+    """Jobs that are explained by their positions only.
+
+    Args:
+        jobs: the jobs.
+        places: the position of each among the jobs in the queue.
+        members: those that are in no queue yet.
+    """
     # Most jobs of a long listing share the reason of those without a position.
-    found = {place: ReasonRecord.of(_in_line(place)) for place in {*places.values()}}
-    return {name: (place, found[place]) for name, place in places.items()}
-
-
-def _in_line(place: int | None) -> Reason:
-    ahead = place - 1 if place is not None else MAX_PLACE
-    return reasons.waits_in_line(ahead, at_least=place is None)
+    known: dict[tuple[int | None, str], Position] = {}
+    found: dict[str, Position] = {}
+    for job in jobs:
+        ahead = members.ahead_of(job)
+        in_queue, to_come = places[job.job_name], members.text(ahead)
+        if (in_queue, to_come) not in known:
+            before = in_queue - 1 if in_queue is not None else MAX_PLACE
+            reason = reasons.waits_in_line(before, at_least=in_queue is None, to_come=to_come)
+            place = members.place(in_queue, ahead)
+            position = Position(place=place, reason=ReasonRecord.of(reason), to_come=sum(ahead.values()))
+            known[in_queue, to_come] = position
+        found[job.job_name] = known[in_queue, to_come]
+    return found
 
 
 class _QueueView:

@@ -1,6 +1,6 @@
 """Reads the summary: the ledger, the front of each queue, counts, and the jobs that ended last.
 
-The number of reads depends on pools and teams, not on the number of jobs, and nothing is written.
+The number of reads depends on pools, teams and arrays, not on the number of jobs, and nothing is written.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from headway.lifecycle import TERMINAL
 from headway.model import Snapshot, WaitingJob
 from headway.plan import Plan
 from headway.scheduling.alternatives import pools_of
-from headway.scheduling.scheduler import schedule
+from headway_service.arrays.to_come import ToCome, read_to_come
 from headway_service.config.document import Configuration
-from headway_service.jobs.position import reasons_from_plan
+from headway_service.jobs.front_positions import explain_next
 from headway_service.pools.capacity import capacity_of
 from headway_service.ports.table import Table
 from headway_service.store.job_filter import JobFilter
@@ -59,8 +59,9 @@ def read_picture(
     policy = configuration().policy()
     ledger = read_ledger_for_display(table).in_training_time(now_ms, machine_ms)
     capacity = capacity_of(table, ledger, policy)
+    to_come = read_to_come(table, ledger, now_ms)
     snapshot = read_snapshot(table, ledger, now_ms, policy=policy, heads=MAX_HEADS)
-    heads = first_heads(snapshot, schedule(snapshot))
+    heads = first_heads(snapshot, to_come)
     ended, _ = list_jobs(table, JobFilter(states=TERMINAL), MAX_ENDED, None)
     return Picture(
         capacity=capacity,
@@ -77,14 +78,14 @@ def read_picture(
     )
 
 
-def first_heads(snapshot: Snapshot, plan: Plan) -> list[Head]:
+def first_heads(snapshot: Snapshot, to_come: ToCome) -> list[Head]:
     """The first jobs of each queue, in rank order, with their reasons.
 
     Args:
         snapshot: the snapshot.
-        plan: the decision on it, with explanations.
+        to_come: the arrays whose members enter the queue.
     """
-    explained = reasons_from_plan(plan, snapshot.waiting)
+    plan, explained = explain_next(snapshot, to_come)
     start_by = {wait.job: wait.start_by_ms for wait in plan.waits}
     taken: Counter[tuple[str, str]] = Counter()
     found: list[Head] = []
@@ -93,8 +94,8 @@ def first_heads(snapshot: Snapshot, plan: Plan) -> list[Head]:
         if job.name not in explained or all(taken[queue] >= MAX_HEADS for queue in queues):
             continue
         taken.update(queues)
-        place, reason = explained[job.name]
-        found.append(Head(job=job, place=place, reason=reason, start_by_ms=start_by.get(job.name)))
+        at = explained[job.name]
+        found.append(Head(job=job, place=at.place, reason=at.reason, start_by_ms=start_by.get(job.name)))
         if len(found) == MAX_WAITING:
             break
     return found
