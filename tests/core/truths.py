@@ -1,6 +1,7 @@
 """What a decision says, tested by deciding again: `make truths COUNT=500000 SEED=1`.
 
-Each snapshot is one of :mod:`tests.core.random_snapshots`. Of its plan these are checked:
+Two of three snapshots are of :mod:`tests.core.random_snapshots`, and in one of three jobs wait behind starts that are
+known. Of their plans these are checked:
 
 - **A hint that is followed starts the job.** With the limit that its reason names, the same job starts in the same
   snapshot.
@@ -33,7 +34,11 @@ from headway.scheduling.alternatives import on_what_is_promised
 from headway.scheduling.placement.memo import Memo
 from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.scheduler import decide, schedule
-from tests.core.random_snapshots import CHUNK, plain_snapshot, random_snapshot
+from tests.core.builders import changed
+from tests.core.random_snapshots import CHUNK, STEP_MS, plain_snapshot, random_snapshot
+
+ALLOWANCE_MS = 700_500
+"""What the limits of some jobs have beside their run times, as an ordinary configuration adds, and not in seconds."""
 
 _HINT = re.compile(r"MaxRuntimeInSeconds of at most (\d+)")
 
@@ -53,7 +58,8 @@ def false_hints(snapshot: Snapshot, plan: Plan) -> Iterator[str]:
 
 
 def limited(job: WaitingJob, limit_ms: int) -> WaitingJob:
-    """The job with another limit, whichever alternative it runs on."""
+    """The job with another run time, whichever alternative it runs on."""
+    limit_ms += job.terms.allowance_ms or 0
     alternatives = tuple(replace(each, limit_ms=limit_ms) for each in job.alternatives)
     return replace(job, terms=replace(job.terms, limit_ms=limit_ms), alternatives=alternatives)
 
@@ -142,12 +148,39 @@ def faults(snapshot: Snapshot, rng: Random) -> tuple[list[str], Counter[str]]:
     return found, Counter(snapshots=1, hints=len(hinted_limits_ms(plan)), later=later)
 
 
+def busy_snapshot(rng: Random) -> Snapshot:
+    """A snapshot in which jobs wait behind starts that are known: all have limits, and some instances are free."""
+    queue = plain_snapshot(rng, 12)
+    allocations = tuple(
+        replace(each, terms=replace(each.terms, limit_ms=rng.choice((60, 300, 720)) * STEP_MS))
+        for each in queue.allocations
+    )
+    waiting = tuple(
+        replace(
+            each, terms=replace(each.terms, limit_ms=rng.choice((100, 900, 5000)) * STEP_MS, allowance_ms=ALLOWANCE_MS)
+        )
+        for each in queue.waiting
+    )
+    # The first job of each pool demands more than is free.
+    sizes = {pool: size + rng.choice((1, 2, 3)) for pool, size in queue.pools.items()}
+    heads = tuple(
+        changed(waiting[0], name=f"h{number}", demand={pool: sizes[pool]}, priority=9, limit_ms=100 * STEP_MS)
+        for number, pool in enumerate(sizes)
+    )
+    waiting = (*heads, *waiting)
+    policy = replace(queue.policy, backfill=True, preemption=rng.random() < 0.2, ageing=None, teams={})
+    return replace(queue, pools=sizes, allocations=allocations, waiting=waiting, policy=policy, reservations=())
+
+
+KINDS = (plain_snapshot, random_snapshot, busy_snapshot)
+
+
 def check(seed: int, numbers: range) -> tuple[list[tuple[str, str]], Counter[str]]:
     """The faults of the snapshots of a seed, each with its number, and how much was checked."""
     wrong, counts = [], Counter[str]()
     for number in numbers:
         rng = Random(f"truths/{seed}/{number}")
-        snapshot = random_snapshot(rng) if number % 2 else plain_snapshot(rng)
+        snapshot = KINDS[number % len(KINDS)](rng)
         found, checked = faults(snapshot, rng)
         counts += checked
         wrong += [(f"{seed}/{number}", each) for each in found]
