@@ -16,6 +16,7 @@ proves anything until SageMaker has had time to show it (:mod:`headway_service.s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -79,6 +80,21 @@ _CANCELED: Mapping[StopCause | None, tuple[JobTrigger, ReasonCode]] = {
     StopCause.REQUEUE: (JobTrigger.RETRY, ReasonCode.REQUEUED),
 }
 """What the end of a launch that is canceled means for its job, by the cause."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Found:
+    """What SageMaker has under the name of an attempt."""
+
+    #: The attempt itself; None if it is not shown.
+    own: TrainingJobStatus | None = None
+    #: Whether another training job has the name, and whether that has a mark of the queue: one without a mark may be
+    #: the attempt itself, of which SageMaker does not show the tags yet.
+    is_taken: bool = False
+    is_marked: bool = False
+
+
+_NOTHING = _Found()
 
 
 class Launcher:
@@ -248,14 +264,13 @@ class Launcher:
         try:
             launch.answer()
         except (NameTaken, LaunchPostponed, LaunchRefused) as error:
-            # A permanent refusal ends the job, so SageMaker is asked about it too: a restored table does not know each
-            # earlier launch, and a name in use may be answered with any refusal.
-            describes = isinstance(error, NameTaken | LaunchRefused)
-            found = self._find(attempt, describes=describes, in_use=isinstance(error, NameTaken))
-            if found is not None and attempt.unanswered_ms is None:
-                self._adopt_found(attempt, found, now_ms)
-            elif found is not None:
-                self._adopt(attempt, found, now_ms)
+            found = self._look_up(attempt, error)
+            if found.own is not None and attempt.unanswered_ms is None:
+                self._adopt_found(attempt, found.own, now_ms)
+            elif found.own is not None:
+                self._adopt(attempt, found.own, now_ms)
+            elif found.is_taken:
+                self._pass_name(attempt, now_ms)
             else:
                 self._not_launched(attempt, error, now_ms)
             return False
@@ -284,9 +299,6 @@ class Launcher:
         """SageMaker did not accept the attempt, and does not run it."""
         log = {"job": attempt.job_name, "attempt": attempt.attempt_name}
         match error:
-            case NameTaken():
-                logger.warning("name taken", extra=log)
-                self._pass_name(attempt, now_ms)
             case LaunchPostponed():
                 logger.warning("launch postponed", extra={**log, "error": error.code})
                 launch = NoInstances(
@@ -336,6 +348,7 @@ class Launcher:
 
     def _pass_name(self, attempt: AttemptRecord, now_ms: int) -> None:
         """The name of an attempt is in use for good."""
+        logger.warning("name taken", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
         self._postpone(attempt, reasons.name_taken(attempt.attempt_name), now_ms, name_is_free=False)
 
     def _adopt(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
@@ -362,7 +375,7 @@ class Launcher:
         Raises:
             OutcomeUnknown: SageMaker does not answer, or may show it later.
         """
-        found = self._find(attempt, describes=True)
+        found = self._find(attempt).own
         if found is not None:
             self._adopt(attempt, found, now_ms)
         elif attempt.unanswered < MAX_UNANSWERED:
@@ -435,7 +448,7 @@ class Launcher:
 
     def _cancel(self, attempt: AttemptRecord, now_ms: int) -> None:
         """A launch that has to stop: perhaps an earlier invocation called CreateTrainingJob before it died."""
-        found = self._find(attempt)
+        found = self._find_own(attempt)
         if found is not None:
             self._adopt(attempt, found, now_ms)
             return
@@ -448,7 +461,7 @@ class Launcher:
 
         If that invocation called CreateTrainingJob before it died, the attempt runs; otherwise it is never called.
         """
-        found = self._find(attempt)
+        found = self._find_own(attempt)
         if found is not None:
             self._adopt(attempt, found, now_ms)
             return
@@ -471,24 +484,50 @@ class Launcher:
         self._table.write(transitions.stop_sent(attempt, now_ms))
         return True
 
-    def _find(
-        self, attempt: AttemptRecord, *, describes: bool = False, in_use: bool = False
-    ) -> TrainingJobStatus | None:
-        """The attempt as SageMaker has it, where no call of this invocation has launched it; None if it has none.
+    def _look_up(self, attempt: AttemptRecord, error: LaunchError) -> _Found:
+        """What SageMaker has under the name of an attempt whose launch it has refused.
+
+        A restored table does not know each earlier launch, and a name in use may be answered with any refusal. So
+        SageMaker is asked about a refusal that is permanent, as that ends the job, and about each further one of a row,
+        as the job would else be tried under a name for ever that it never gets.
+
+        Raises:
+            OutcomeUnknown: SageMaker may show it later; it is checked again.
+        """
+        if isinstance(error, NameTaken) or attempt.unanswered_ms is not None:
+            return self._find(attempt, in_use=isinstance(error, NameTaken))
+        if isinstance(error, LaunchRefused):
+            return self._find(attempt)
+        if not attempt.failed_before:
+            return _NOTHING
+        try:
+            return self._ask_for_name(attempt)
+        except OutcomeUnknown as unclear:
+            # The launch was refused either way. The next refused one asks again.
+            told = {"job": attempt.job_name, "attempt": attempt.attempt_name, "error": str(unclear)}
+            logger.warning("whether the name is in use is not known", extra=told)
+            return _NOTHING
+
+    def _find_own(self, attempt: AttemptRecord) -> TrainingJobStatus | None:
+        """The attempt as SageMaker has it, if a known call may have launched it; None if it has none.
+
+        Raises:
+            OutcomeUnknown: SageMaker may show it later; it is checked again.
+        """
+        return None if attempt.unanswered_ms is None else self._find(attempt).own
+
+    def _find(self, attempt: AttemptRecord, *, in_use: bool = False) -> _Found:
+        """What SageMaker has under the name of an attempt that no call of this invocation has launched.
 
         Args:
             attempt: the attempt, whose lease this invocation holds.
-            describes: whether to describe it even if no known call could have launched it.
             in_use: whether SageMaker reports that its name is in use.
 
         Raises:
             OutcomeUnknown: SageMaker may show it later; it is checked again.
         """
-        if attempt.unanswered_ms is None and not describes:
-            return None
         try:
-            sighting = self._training_jobs.describe(attempt.attempt_name)
-            mark = None if sighting is None else self._training_jobs.mark_of(sighting.arn)
+            found = self._ask_for_name(attempt)
         except OutcomeUnknown as error:
             # The call before it is the one whose answer is missing; this question can be repeated.
             self._is_silent = True
@@ -496,14 +535,28 @@ class Launcher:
             self._back_off(attempt, error)
             raise
         self.backoff.answered(attempt.demand, self._machine_clock())
-        if mark is not None:
-            return sighting if mark == attempt.mark else None
+        if found.own is not None or found.is_marked:
+            return found
         proven = attempt.unanswered_ms is None or is_proven(attempt.unanswered_ms, self._machine_clock())
-        if proven and (sighting is not None or not in_use):
-            return None
+        if proven and (found.is_taken or not in_use):
+            return found
         self._ask_again(attempt)
-        shown = "not found" if sighting is None else "shown without its tags"
+        shown = "shown without its tags" if found.is_taken else "not found"
         raise OutcomeUnknown(f"`{attempt.attempt_name}` is {shown}; SageMaker may have launched it")
+
+    def _ask_for_name(self, attempt: AttemptRecord) -> _Found:
+        """What SageMaker shows under the name of an attempt now.
+
+        Raises:
+            OutcomeUnknown: SageMaker gave no clear answer.
+        """
+        sighting = self._training_jobs.describe(attempt.attempt_name)
+        if sighting is None:
+            return _NOTHING
+        mark = self._training_jobs.mark_of(sighting.arn)
+        if mark == attempt.mark:
+            return _Found(own=sighting)
+        return _Found(is_taken=True, is_marked=mark is not None)
 
     def _refresh(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Apply SageMaker's status of an attempt that is known to be the queue's. Returns whether it has ended."""
