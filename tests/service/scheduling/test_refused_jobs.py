@@ -115,3 +115,34 @@ def test_a_refused_job_is_tried_at_once_when_its_pool_has_another_size_and_only_
     world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}}))
     world.tick()
     assert len(world.called("CreateTrainingJob")) == calls + 1
+
+
+def test_an_outage_does_not_make_a_refused_job_one_that_others_are_preempted_for() -> None:
+    world = world_of()
+    deny(world, "a")
+    world.submit("a", 9, **LONG)
+    world.tick()
+    minutes(world, 12)
+    before = world.seen("a").job.failed
+    assert before is not None
+    denying = world.fleet.call
+
+    def silent(operation: str, asked: Mapping[str, Any], *, now: float) -> Any:
+        if operation == "CreateTrainingJob":
+            raise AwsError("ServiceUnavailable", "", status=503)
+        return denying(operation, asked, now=now)
+
+    world.fleet.call = silent  # type: ignore[method-assign,assignment]
+    # SageMaker has answered nothing since it was sent, so it may not be about the job.
+    minutes(world, 15)
+    told = [step.reason.message for step in world.seen("a").job.history]
+    assert [message for message in told if "it gave no clear answer, and shows no training job" in message]
+    world.fleet.call = denying  # type: ignore[method-assign]
+    world.submit("other", 0, **LONG)
+    minutes(world, 5)
+    seen = world.seen("a")
+    assert world.states("a", "other") == {"a": "pending", "other": "running"}
+    assert seen.job.failed is not None
+    assert (seen.job.failed.cause, seen.job.failed.count) == (Cause.DENIED, before.count)
+    assert seen.reason.code == "Unlaunchable"
+    assert "kms:CreateGrant" in seen.reason.message

@@ -16,7 +16,7 @@ proves anything until SageMaker has had time to show it (:mod:`headway_service.s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,7 @@ from headway import reasons
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.model import Demand
 from headway.reasons import Reason, ReasonCode
-from headway.refusals import Cause, FailedLaunches, NoInstances, add
+from headway.refusals import Cause, FailedLaunches, NoInstances, add, add_of_outage
 from headway.vectors import describe
 from headway_service.errors import (
     Conflict,
@@ -569,15 +569,16 @@ class Launcher:
         Args:
             attempt: the attempt.
             launch: the end of its launch.
-            in_a_row: whether it counts with those before it.
+            in_a_row: whether it counts with those before it; one that an outage may have left without an answer does not.
 
         Raises:
             Conflict: the job or the attempt was changed meanwhile.
         """
         job = find_job(self._table, attempt.job_name)
-        before = job.failed.value() if job is not None and job.failed is not None and in_a_row else None
-        failed = add(before, launch)
-        reason = reasons.launch_postponed(failed, launch.known_ms)
+        before = job.failed.value() if job is not None and job.failed is not None else None
+        failed = add(before, launch) if in_a_row else add_of_outage(before, launch)
+        answer = replace(failed, cause=launch.cause, code=launch.code, text=launch.text)
+        reason = reasons.launch_postponed(answer, launch.known_ms)
         self._postpone(attempt, reason, launch.known_ms, failed=failed, job=job)
 
     def _pools_size(self, attempt: AttemptRecord) -> int:
