@@ -41,6 +41,9 @@ class StopCause(StrEnum):
     NO_INSTANCES = "no-instances"
 
 
+CHANGES = 1_000_000
+"""More than there are changes of one attempt."""
+
 _RETURNING = {StopCause.PREEMPTION, StopCause.REQUEUE, StopCause.ON_DEMAND, StopCause.NO_INSTANCES}
 """Why attempts are stopped whose jobs wait again then."""
 
@@ -182,6 +185,9 @@ class AttemptRecord(Record):
             pending_limit_s=None if job.is_on_spot else job.pending_limit_s,
             spot=job.is_on_spot,
             failed_before=0 if job.failed is None else job.failed.count,
+            # One that was not launched leaves its name to the next one. Then no late write to the one before, which
+            # has another version of the job, may find a version that it knows.
+            version=job.version * CHANGES,
             **more,
         )
 
