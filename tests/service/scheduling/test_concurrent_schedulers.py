@@ -16,8 +16,10 @@ from headway_service.ports.table import Key, Write
 from headway_service.scheduling.backoff import MAX_BACK_OFF_S
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
+from headway_service.store.records.capacity.ledger import ReservationRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job
+from headway_service.store.transitions.shared import take_instances
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on, request
 
@@ -137,4 +139,20 @@ def test_a_late_write_to_a_launch_that_was_refused_does_not_meet_the_next_one_of
     assert (second.attempt_name, second.demand) == (throttled.attempt_name, {G5: 2}), "it was refused on the first"
     with pytest.raises(Conflict):
         world.table.write(writes)
+    world.check()
+
+
+def test_a_late_write_to_a_reservation_does_not_meet_a_later_one_of_the_same_job() -> None:
+    world = World(pools={P5: 3, G5: 3})
+    world.submit("a", ResourceConfig=on(3), Environment=LONG)
+    first = ReservationRecord(job_name="a", demand={P5: 1})
+    world.table.write([first.put(was=None), *take_instances(first.demand)])
+    late = transitions.free(first)
+    world.table.write(late)
+    second = ReservationRecord(job_name="a", demand={P5: 2})
+    world.table.write([second.put(was=None), *take_instances(second.demand)])
+    with pytest.raises(Conflict):
+        world.table.write(late)
+    world.check()
+    world.table.write(transitions.free(second))
     world.check()

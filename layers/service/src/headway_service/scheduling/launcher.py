@@ -569,7 +569,7 @@ class Launcher:
         Args:
             attempt: the attempt.
             launch: the end of its launch.
-            in_a_row: whether it counts with those before it; one that an outage may have left without an answer does not.
+            in_a_row: whether it counts with those before it: not if an outage may have left it without an answer.
 
         Raises:
             Conflict: the job or the attempt was changed meanwhile.
