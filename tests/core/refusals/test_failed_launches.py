@@ -77,3 +77,9 @@ def test_an_outage_leaves_what_is_known_of_a_job_and_delays_its_next_try(row: li
         assert replace(after, last_ms=before.last_ms) == before
     again = replace(outage, known_ms=known_ms + 1)
     assert add_of_outage(after, again).count == after.count, "it is not counted"
+
+
+@given(launches)
+def test_the_last_launch_of_a_row_is_the_one_that_was_added(launch: NoInstances) -> None:
+    found = add(None, launch)
+    assert found.last_launch == replace(launch, text=launch.text[:MAX_TEXT_CHARS])

@@ -73,6 +73,20 @@ class FailedLaunches:
         return self.cause is Cause.UNANSWERED and not self.idled_ms
 
     @property
+    def last_launch(self) -> NoInstances:
+        """The last of them, as if it was all of the row."""
+        return NoInstances(
+            cause=self.cause,
+            launched_ms=self.since_ms,
+            known_ms=self.last_ms,
+            idled_ms=self.idled_ms,
+            code=self.code,
+            text=self.text,
+            by_request=self.by_request_since_ms is not None,
+            pools_size=self.pools_size,
+        )
+
+    @property
     def answer(self) -> str:
         """AWS's code and sentence."""
         return f"{self.code}: {self.text}" if self.code and self.text else self.code or self.text

@@ -264,7 +264,7 @@ class Launcher:
         try:
             launch.answer()
         except (NameTaken, LaunchPostponed, LaunchRefused) as error:
-            found = self._look_up(attempt, error)
+            found = self._look_up(attempt, error, now_ms)
             if found.own is not None and attempt.unanswered_ms is None:
                 self._adopt_found(attempt, found.own, now_ms)
             elif found.own is not None:
@@ -301,19 +301,22 @@ class Launcher:
         match error:
             case LaunchPostponed():
                 logger.warning("launch postponed", extra={**log, "error": error.code})
-                launch = NoInstances(
-                    cause=error.cause,
-                    launched_ms=attempt.since_ms,
-                    known_ms=now_ms,
-                    code=error.code,
-                    text=error.text,
-                    by_request=error.by_request,
-                    pools_size=self._pools_size(attempt),
-                )
-                self._return(attempt, launch)
+                self._return(attempt, self._refusal(attempt, error, now_ms))
             case _:
                 logger.warning("launch refused", extra={**log, "error": error.code})
                 self._observer.end(attempt, JobTrigger.FAIL, reasons.launch_refused(error), None, now_ms)
+
+    def _refusal(self, attempt: AttemptRecord, error: LaunchPostponed, now_ms: int) -> NoInstances:
+        """The end of a launch that SageMaker has refused for now."""
+        return NoInstances(
+            cause=error.cause,
+            launched_ms=attempt.since_ms,
+            known_ms=now_ms,
+            code=error.code,
+            text=error.text,
+            by_request=error.by_request,
+            pools_size=self._pools_size(attempt),
+        )
 
     def metrics_of(self, attempt: str) -> Mapping[str, str]:
         """The final metrics of an attempt that has ended; none if SageMaker gives none now.
@@ -365,9 +368,9 @@ class Launcher:
         self._confirm(attempt, now_ms)
         self.backoff.accepted(attempt.demand, self._machine_clock())
 
-    def _ask_again(self, attempt: AttemptRecord) -> None:
+    def _ask_again(self, attempt: AttemptRecord, refused: FailedLaunches | None = None) -> None:
         not_before_ms = self._machine_clock() + ASK_AGAIN_S * 1000
-        self._table.write(transitions.return_lease(attempt, not_before_ms))
+        self._table.write(transitions.return_lease(attempt, not_before_ms, refused=refused))
 
     def _ask(self, attempt: AttemptRecord, now_ms: int) -> None:
         """Ask about a launch without a clear answer. If SageMaker does not have it, its job waits again.
@@ -375,9 +378,11 @@ class Launcher:
         Raises:
             OutcomeUnknown: SageMaker does not answer, or may show it later.
         """
-        found = self._find(attempt).own
-        if found is not None:
-            self._adopt(attempt, found, now_ms)
+        found = self._find(attempt)
+        if found.own is not None:
+            self._adopt(attempt, found.own, now_ms)
+        elif found.is_taken:
+            self._pass_name(attempt, now_ms)
         elif attempt.unanswered < MAX_UNANSWERED:
             # Its pools have backed off meanwhile: it was not its fault.
             self._table.write(transitions.return_lease(attempt, self._machine_clock() - 1))
@@ -386,6 +391,11 @@ class Launcher:
                 "launch not shown; its job waits again",
                 extra={"job": attempt.job_name, "attempt": attempt.attempt_name},
             )
+            if attempt.refused is not None:
+                # The one clear answer was about its request.
+                refusal = attempt.refused.value().last_launch
+                self._return(attempt, replace(refusal, known_ms=now_ms))
+                return
             # If SageMaker has accepted no other launch between its own, it may be an outage, and not about its request.
             last_ms = attempt.seen_ms if attempt.unanswered_ms is None else attempt.unanswered_ms
             is_own = self.backoff.has_accepted(attempt.demand, attempt.seen_ms, last_ms)
@@ -484,7 +494,7 @@ class Launcher:
         self._table.write(transitions.stop_sent(attempt, now_ms))
         return True
 
-    def _look_up(self, attempt: AttemptRecord, error: LaunchError) -> _Found:
+    def _look_up(self, attempt: AttemptRecord, error: LaunchError, now_ms: int) -> _Found:
         """What SageMaker has under the name of an attempt whose launch it has refused.
 
         A restored table does not know each earlier launch, and a name in use may be answered with any refusal. So
@@ -495,7 +505,8 @@ class Launcher:
             OutcomeUnknown: SageMaker may show it later; it is checked again.
         """
         if isinstance(error, NameTaken) or attempt.unanswered_ms is not None:
-            return self._find(attempt, in_use=isinstance(error, NameTaken))
+            refusal = self._refusal(attempt, error, now_ms) if isinstance(error, LaunchPostponed) else None
+            return self._find(attempt, in_use=isinstance(error, NameTaken), refusal=refusal)
         if isinstance(error, LaunchRefused):
             return self._find(attempt)
         if not attempt.failed_before:
@@ -516,22 +527,24 @@ class Launcher:
         """
         return None if attempt.unanswered_ms is None else self._find(attempt).own
 
-    def _find(self, attempt: AttemptRecord, *, in_use: bool = False) -> _Found:
+    def _find(self, attempt: AttemptRecord, *, in_use: bool = False, refusal: NoInstances | None = None) -> _Found:
         """What SageMaker has under the name of an attempt that no call of this invocation has launched.
 
         Args:
             attempt: the attempt, whose lease this invocation holds.
             in_use: whether SageMaker reports that its name is in use.
+            refusal: what the last call was refused with, which is kept until it proves something.
 
         Raises:
             OutcomeUnknown: SageMaker may show it later; it is checked again.
         """
+        refused = None if refusal is None else add(None, refusal)
         try:
             found = self._ask_for_name(attempt)
         except OutcomeUnknown as error:
             # The call before it is the one whose answer is missing; this question can be repeated.
             self._is_silent = True
-            self._ask_again(attempt)
+            self._ask_again(attempt, refused)
             self._back_off(attempt, error)
             raise
         self.backoff.answered(attempt.demand, self._machine_clock())
@@ -540,7 +553,7 @@ class Launcher:
         proven = attempt.unanswered_ms is None or is_proven(attempt.unanswered_ms, self._machine_clock())
         if proven and (found.is_taken or not in_use):
             return found
-        self._ask_again(attempt)
+        self._ask_again(attempt, refused)
         shown = "shown without its tags" if found.is_taken else "not found"
         raise OutcomeUnknown(f"`{attempt.attempt_name}` is {shown}; SageMaker may have launched it")
 

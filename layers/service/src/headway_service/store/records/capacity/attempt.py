@@ -16,6 +16,7 @@ from headway_service.ports.table import Delete, Equals, Key, Put
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.status import PROVISIONED, STARTING
 from headway_service.store.records.base import LEDGER, Record
+from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import owner_hash
 
@@ -94,6 +95,9 @@ class AttemptRecord(Record):
     unanswered_ms: int | None = None
     #: While launching: how many calls of CreateTrainingJob may have had no answer.
     unanswered: int = 0
+    #: While launching: the last refusal of a call, if an earlier one may have had no answer, so that it proves nothing
+    #: yet; None for none.
+    refused: FailedLaunchesRecord | None = None
     #: The earliest time at which its training job can have been created, ms. The name may have had another one before,
     #: which was deleted; its events may still come.
     created_from_ms: int = 0
