@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.refusals import Cause, FailedLaunches, NoInstances, add
+from headway.refusals import Cause, FailedLaunches, NoInstances, add, add_of_outage
 from headway.refusals.failed_launches import MAX_TEXT_CHARS
 
 launches = st.builds(
@@ -62,3 +63,23 @@ def test_the_answer_is_the_code_and_the_sentence_as_far_as_there_are_any() -> No
     said = (("", ""), ("", "b"), ("a", ""), ("a", "b"))
     answers = [add(None, NoInstances(**at, code=code, text=text)).answer for code, text in said]
     assert answers == ["", "b", "a", "a: b"]
+
+
+@given(st.lists(launches, max_size=3), st.integers(10**7, 10**8))
+def test_an_outage_leaves_what_is_known_of_a_job_and_delays_its_next_try(row: list[NoInstances], known_ms: int) -> None:
+    before = failed(*row)
+    outage = NoInstances(cause=Cause.UNANSWERED, launched_ms=known_ms, known_ms=known_ms)
+    after = add_of_outage(before, outage)
+    assert after.last_ms == known_ms
+    if before is None or before.is_of_outage:
+        assert (after.count, after.cause, after.is_of_outage) == (1, Cause.UNANSWERED, True)
+    else:
+        assert replace(after, last_ms=before.last_ms) == before
+    again = replace(outage, known_ms=known_ms + 1)
+    assert add_of_outage(after, again).count == after.count, "it is not counted"
+
+
+@given(launches)
+def test_the_last_launch_of_a_row_is_the_one_that_was_added(launch: NoInstances) -> None:
+    found = add(None, launch)
+    assert found.last_launch == replace(launch, text=launch.text[:MAX_TEXT_CHARS])

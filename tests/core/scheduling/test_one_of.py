@@ -127,3 +127,10 @@ def test_nobody_takes_what_it_would_have_to_preempt_in_a_second_pool_later() -> 
     for size, started in ((3, []), (4, ["last"])):
         found = snapshot(*running, one_of(), job("last", 1), pools={P5: size, G5: 2}, policy=policy)
         assert starts(schedule(found)) == started
+
+
+def test_attempts_without_instances_give_way_in_all_its_pools() -> None:
+    # They lose no work, as warm pools.
+    idle = [replace(each, lacks_instances=True) for each in BOTH]
+    stopped = preemptions(schedule(snapshot(*idle, one_of(), pools=POOLS)))
+    assert sorted(stopped) == [("x", "w"), ("y", "w")]

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headway_sandbox.errors import AwsError
+from headway_service.admission.submission import Submission
+from headway_service.errors import Conflict
 from headway_service.ports.table import Key, Write
+from headway_service.scheduling.backoff import MAX_BACK_OFF_S
+from headway_service.store import transitions
+from headway_service.store.ledger import read_ledger
+from headway_service.store.records.capacity.ledger import ReservationRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job
+from headway_service.store.transitions.shared import take_instances
 from headway_service.testing.memory_table import MemoryTable
-from tests.service.world import P5, World, on
+from tests.service.world import P5, ROOT, World, on, request
 
+G5 = "ml.g5.xlarge"
 LONG = {"SANDBOX_RUN_SECONDS": "90000"}
 
 
@@ -100,3 +110,49 @@ def test_schedulers_that_interrupt_each_other_start_and_preempt_each_job_once(at
     assert set(world.called("StopTrainingJob")) == {"low-0"}
     assert [stored(world, name).preemption_count for name in ("low-0", "low-1")] == [1, 0]
     assert world.states("urgent", "low-0") == {"urgent": "running", "low-0": "preempted"}
+
+
+def test_a_late_write_to_a_launch_that_was_refused_does_not_meet_the_next_one_of_its_name() -> None:
+    world = World(pools={P5: 1, G5: 3})
+    world.fleet.faults = world.fleet.faults.with_changes({"quotas": {P5: 0}})
+    alternative = {"ResourceConfig": on(2, G5)}
+    submission = Submission(request=request("a", Environment=LONG), alternatives=[alternative])
+    launches = iter((AwsError("ThrottlingException", ""), None, AwsError("ThrottlingException", "")))
+    real: Callable[..., Any] = world.fleet.call
+
+    def call(operation: str, asked: Mapping[str, Any], *, now: float) -> Any:
+        error = next(launches, None) if operation == "CreateTrainingJob" else None
+        if error is not None:
+            raise error
+        return real(operation, asked, now=now)
+
+    world.fleet.call = call  # type: ignore[method-assign,assignment]
+    world.submitter.submit(submission, ROOT)
+    world.tick()
+    (throttled,) = read_ledger(world.table).attempts
+    assert throttled.demand == {P5: 1}
+    late = world.launcher()
+    _, writes = transitions.take_lease(throttled, late.holder, late.lease_until_ms)
+    world.now_s += MAX_BACK_OFF_S
+    world.tick()
+    (second,) = read_ledger(world.table).attempts
+    assert (second.attempt_name, second.demand) == (throttled.attempt_name, {G5: 2}), "it was refused on the first"
+    with pytest.raises(Conflict):
+        world.table.write(writes)
+    world.check()
+
+
+def test_a_late_write_to_a_reservation_does_not_meet_a_later_one_of_the_same_job() -> None:
+    world = World(pools={P5: 3, G5: 3})
+    world.submit("a", ResourceConfig=on(3), Environment=LONG)
+    first = ReservationRecord(job_name="a", demand={P5: 1})
+    world.table.write([first.put(was=None), *take_instances(first.demand)])
+    late = transitions.free(first)
+    world.table.write(late)
+    second = ReservationRecord(job_name="a", demand={P5: 2})
+    world.table.write([second.put(was=None), *take_instances(second.demand)])
+    with pytest.raises(Conflict):
+        world.table.write(late)
+    world.check()
+    world.table.write(transitions.free(second))
+    world.check()

@@ -12,6 +12,7 @@ from headway.refusals import Cause
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.admission.submission import Submission
+from headway_service.store.ledger import read_ledger
 from tests.service.world import P5, ROOT, World, request
 
 GIVE_UP_S = 3600
@@ -115,3 +116,61 @@ def test_a_refused_job_is_tried_at_once_when_its_pool_has_another_size_and_only_
     world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}}))
     world.tick()
     assert len(world.called("CreateTrainingJob")) == calls + 1
+
+
+def test_an_outage_does_not_make_a_refused_job_one_that_others_are_preempted_for() -> None:
+    world = world_of()
+    deny(world, "a")
+    world.submit("a", 9, **LONG)
+    world.tick()
+    minutes(world, 12)
+    before = world.seen("a").job.failed
+    assert before is not None
+    denying = world.fleet.call
+
+    def silent(operation: str, asked: Mapping[str, Any], *, now: float) -> Any:
+        if operation == "CreateTrainingJob":
+            raise AwsError("ServiceUnavailable", "", status=503)
+        return denying(operation, asked, now=now)
+
+    world.fleet.call = silent  # type: ignore[method-assign,assignment]
+    # SageMaker has answered nothing since it was sent, so it may not be about the job.
+    minutes(world, 15)
+    told = [step.reason.message for step in world.seen("a").job.history]
+    assert [message for message in told if "it gave no clear answer, and shows no training job" in message]
+    world.fleet.call = denying  # type: ignore[method-assign]
+    world.submit("other", 0, **LONG)
+    minutes(world, 5)
+    seen = world.seen("a")
+    assert world.states("a", "other") == {"a": "pending", "other": "running"}
+    assert seen.job.failed is not None
+    assert (seen.job.failed.cause, seen.job.failed.count) == (Cause.DENIED, before.count)
+    assert seen.reason.code == "Unlaunchable"
+    assert "kms:CreateGrant" in seen.reason.message
+
+
+@pytest.mark.parametrize("code", ["AccessDeniedException", "ResourceLimitExceeded"])
+def test_a_refusal_is_known_although_the_answers_before_and_after_it_are_missing(code: str) -> None:
+    world = world_of()
+    real: Callable[..., Any] = world.fleet.call
+    silent = AwsError("InternalFailure", "", status=500)
+    answers = iter((silent, AwsError(code, "as an administrator wants it"), silent))
+
+    def call(operation: str, asked: Mapping[str, Any], *, now: float) -> Any:
+        error = next(answers, silent) if operation == "CreateTrainingJob" else None
+        if error is not None:
+            raise error
+        return real(operation, asked, now=now)
+
+    world.fleet.call = call  # type: ignore[method-assign,assignment]
+    world.submit("a", 9, **LONG)
+    world.tick()
+    for _ in range(6):
+        minutes(world, 1)
+        if not read_ledger(world.table).attempts:
+            break
+    assert world.called("CreateTrainingJob") == ["a"] * 3
+    failed = world.seen("a").job.failed
+    assert failed is not None
+    assert (failed.count, failed.code, failed.text) == (1, code, "as an administrator wants it")
+    assert "as an administrator wants it" in world.seen("a").job.history[-1].reason.message

@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from headway.refusals.probing import MAX_SOON_MS
+from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.backoff import PoolBackoff
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.attempt import GivenUpRecord
-from tests.service.world import INVOCATION_S, P5, ROOT, World
+from tests.service.world import INVOCATION_S, P5, ROOT, World, on
+from tests.service.world import request as request_of
 
 LOST = {"CreateTrainingJob": 1}
 LONGEST_LAG_S = 60.0
@@ -131,6 +134,64 @@ def test_a_refusal_of_the_first_and_only_call_is_final(world: World) -> None:
     assert world.called("DescribeTrainingJob") == []
     assert world.table.get(GivenUpRecord.key("a")) is None
     assert world.seen("a").job.attempt_count == 0, "the name is free"
+
+
+@pytest.mark.parametrize("code", ["AccessDeniedException", "ResourceLimitExceeded", "ValidationException"])
+@pytest.mark.parametrize("lag_s", [0.0, LONGEST_LAG_S])
+def test_a_name_in_use_by_another_job_is_passed_whatever_the_refusal_is(code: str, lag_s: float) -> None:
+    world = World()
+    world.fleet.faults = Faults(repeated_create=code, describe_lag_s=lag_s)
+    world.fleet.create(request_of("a", ResourceConfig=on(1, "ml.g5.xlarge")), now=world.now_s)
+    if code == "ValidationException":
+        # It ends a job at once, so it is only looked at after SageMaker shows what has the name.
+        world.now_s += lag_s
+    world.submit("a")
+    world.tick()
+    minutes(world, 20)
+    assert world.states("a") == {"a": "completed"}
+    assert "NameTaken" in {step.reason.code for step in world.seen("a").job.history}
+    others = {job.name: job.status for job in world.fleet.jobs(now=world.now_s)}
+    others.pop("a")
+    assert list(others.values()) == ["Completed"]
+
+
+def test_only_a_launch_that_is_refused_again_is_asked_about() -> None:
+    world = World()
+    world.fleet.faults = Faults(quotas={P5: 0})
+    world.submit("a")
+    world.tick()
+    assert world.called("DescribeTrainingJob") == []
+    for _ in range(3):
+        world.now_s += MAX_SOON_MS / 1000
+        world.tick()
+        world.check()
+    assert world.called("CreateTrainingJob") == ["a"] * 4
+    assert world.called("DescribeTrainingJob") == ["a"] * 3
+    assert world.seen("a").job.attempt_count == 0, "that SageMaker shows none proves nothing, and the name may be free"
+
+
+def test_a_launch_that_is_refused_again_waits_although_sagemaker_does_not_say_who_has_its_name() -> None:
+    world = World()
+    world.fleet.faults = Faults(quotas={P5: 0})
+    world.submit("a")
+    world.tick()
+    real = world.fleet.call
+
+    def silent(operation: str, asked: Mapping[str, Any], *, now: float) -> Any:
+        if operation == "DescribeTrainingJob":
+            raise AwsError("InternalFailure", "?", status=500)
+        return real(operation, asked, now=now)
+
+    world.fleet.call = silent  # type: ignore[method-assign,assignment]
+    world.now_s += MAX_SOON_MS / 1000
+    world.tick()
+    world.check()
+    ledger = read_ledger(world.table)
+    assert ledger.attempts == (), "no instances are held for it"
+    assert {pool.backoff_until_ms for pool in ledger.pools} == {0}, "the launch itself was answered"
+    failed = world.seen("a").job.failed
+    assert failed is not None
+    assert failed.count == 2
 
 
 def test_a_launch_whose_outcome_stays_unknown_ends_and_its_name_is_not_reused() -> None:

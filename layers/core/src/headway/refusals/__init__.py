@@ -7,7 +7,7 @@ nobody waits for it, and it is tried again now and then (decision 106).
 
 from __future__ import annotations
 
-from headway.refusals.failed_launches import Cause, FailedLaunches, NoInstances, add
+from headway.refusals.failed_launches import Cause, FailedLaunches, NoInstances, add, add_of_outage
 from headway.refusals.giving_up import gives_up
 from headway.refusals.probing import (
     PROBES_APART_MS,
@@ -27,6 +27,7 @@ __all__ = [
     "FailedLaunches",
     "NoInstances",
     "add",
+    "add_of_outage",
     "gives_up",
     "grace_ms",
     "is_unlaunchable",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 MAX_TEXT_CHARS = 400
@@ -68,6 +68,25 @@ class FailedLaunches:
     pools_size: int = 0
 
     @property
+    def is_of_outage(self) -> bool:
+        """Whether an outage is all that they show: what it has kept from others is nobody's fault, and not counted."""
+        return self.cause is Cause.UNANSWERED and not self.idled_ms
+
+    @property
+    def last_launch(self) -> NoInstances:
+        """The last of them, as if it was all of the row."""
+        return NoInstances(
+            cause=self.cause,
+            launched_ms=self.since_ms,
+            known_ms=self.last_ms,
+            idled_ms=self.idled_ms,
+            code=self.code,
+            text=self.text,
+            by_request=self.by_request_since_ms is not None,
+            pools_size=self.pools_size,
+        )
+
+    @property
     def answer(self) -> str:
         """AWS's code and sentence."""
         return f"{self.code}: {self.text}" if self.code and self.text else self.code or self.text
@@ -93,3 +112,17 @@ def add(before: FailedLaunches | None, launch: NoInstances) -> FailedLaunches:
         by_request_since_ms=(launch.launched_ms if since_ms is None else since_ms) if launch.by_request else None,
         pools_size=launch.pools_size,
     )
+
+
+def add_of_outage(before: FailedLaunches | None, launch: NoInstances) -> FailedLaunches:
+    """The launches in a row after one that an outage has left without an answer.
+
+    It tells nothing about the job, so what is known of the job stays. The next try comes as if it counted.
+
+    Args:
+        before: those before it; None if the last launch before it got instances, or there was none.
+        launch: the one without an answer.
+    """
+    if before is None or before.is_of_outage:
+        return add(None, launch)
+    return replace(before, last_ms=launch.known_ms)

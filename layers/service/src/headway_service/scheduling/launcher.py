@@ -16,6 +16,7 @@ proves anything until SageMaker has had time to show it (:mod:`headway_service.s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,7 @@ from headway import reasons
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.model import Demand
 from headway.reasons import Reason, ReasonCode
-from headway.refusals import Cause, FailedLaunches, NoInstances, add
+from headway.refusals import Cause, FailedLaunches, NoInstances, add, add_of_outage
 from headway.vectors import describe
 from headway_service.errors import (
     Conflict,
@@ -79,6 +80,21 @@ _CANCELED: Mapping[StopCause | None, tuple[JobTrigger, ReasonCode]] = {
     StopCause.REQUEUE: (JobTrigger.RETRY, ReasonCode.REQUEUED),
 }
 """What the end of a launch that is canceled means for its job, by the cause."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Found:
+    """What SageMaker has under the name of an attempt."""
+
+    #: The attempt itself; None if it is not shown.
+    own: TrainingJobStatus | None = None
+    #: Whether another training job has the name, and whether that has a mark of the queue: one without a mark may be
+    #: the attempt itself, of which SageMaker does not show the tags yet.
+    is_taken: bool = False
+    is_marked: bool = False
+
+
+_NOTHING = _Found()
 
 
 class Launcher:
@@ -248,14 +264,13 @@ class Launcher:
         try:
             launch.answer()
         except (NameTaken, LaunchPostponed, LaunchRefused) as error:
-            # A permanent refusal ends the job, so SageMaker is asked about it too: a restored table does not know each
-            # earlier launch, and a name in use may be answered with any refusal.
-            describes = isinstance(error, NameTaken | LaunchRefused)
-            found = self._find(attempt, describes=describes, in_use=isinstance(error, NameTaken))
-            if found is not None and attempt.unanswered_ms is None:
-                self._adopt_found(attempt, found, now_ms)
-            elif found is not None:
-                self._adopt(attempt, found, now_ms)
+            found = self._look_up(attempt, error, now_ms)
+            if found.own is not None and attempt.unanswered_ms is None:
+                self._adopt_found(attempt, found.own, now_ms)
+            elif found.own is not None:
+                self._adopt(attempt, found.own, now_ms)
+            elif found.is_taken:
+                self._pass_name(attempt, now_ms)
             else:
                 self._not_launched(attempt, error, now_ms)
             return False
@@ -284,24 +299,24 @@ class Launcher:
         """SageMaker did not accept the attempt, and does not run it."""
         log = {"job": attempt.job_name, "attempt": attempt.attempt_name}
         match error:
-            case NameTaken():
-                logger.warning("name taken", extra=log)
-                self._pass_name(attempt, now_ms)
             case LaunchPostponed():
                 logger.warning("launch postponed", extra={**log, "error": error.code})
-                launch = NoInstances(
-                    cause=error.cause,
-                    launched_ms=attempt.since_ms,
-                    known_ms=now_ms,
-                    code=error.code,
-                    text=error.text,
-                    by_request=error.by_request,
-                    pools_size=self._pools_size(attempt),
-                )
-                self._return(attempt, launch)
+                self._return(attempt, self._refusal(attempt, error, now_ms))
             case _:
                 logger.warning("launch refused", extra={**log, "error": error.code})
                 self._observer.end(attempt, JobTrigger.FAIL, reasons.launch_refused(error), None, now_ms)
+
+    def _refusal(self, attempt: AttemptRecord, error: LaunchPostponed, now_ms: int) -> NoInstances:
+        """The end of a launch that SageMaker has refused for now."""
+        return NoInstances(
+            cause=error.cause,
+            launched_ms=attempt.since_ms,
+            known_ms=now_ms,
+            code=error.code,
+            text=error.text,
+            by_request=error.by_request,
+            pools_size=self._pools_size(attempt),
+        )
 
     def metrics_of(self, attempt: str) -> Mapping[str, str]:
         """The final metrics of an attempt that has ended; none if SageMaker gives none now.
@@ -336,6 +351,7 @@ class Launcher:
 
     def _pass_name(self, attempt: AttemptRecord, now_ms: int) -> None:
         """The name of an attempt is in use for good."""
+        logger.warning("name taken", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
         self._postpone(attempt, reasons.name_taken(attempt.attempt_name), now_ms, name_is_free=False)
 
     def _adopt(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
@@ -352,9 +368,9 @@ class Launcher:
         self._confirm(attempt, now_ms)
         self.backoff.accepted(attempt.demand, self._machine_clock())
 
-    def _ask_again(self, attempt: AttemptRecord) -> None:
+    def _ask_again(self, attempt: AttemptRecord, refused: FailedLaunches | None = None) -> None:
         not_before_ms = self._machine_clock() + ASK_AGAIN_S * 1000
-        self._table.write(transitions.return_lease(attempt, not_before_ms))
+        self._table.write(transitions.return_lease(attempt, not_before_ms, refused=refused))
 
     def _ask(self, attempt: AttemptRecord, now_ms: int) -> None:
         """Ask about a launch without a clear answer. If SageMaker does not have it, its job waits again.
@@ -362,9 +378,11 @@ class Launcher:
         Raises:
             OutcomeUnknown: SageMaker does not answer, or may show it later.
         """
-        found = self._find(attempt, describes=True)
-        if found is not None:
-            self._adopt(attempt, found, now_ms)
+        found = self._find(attempt)
+        if found.own is not None:
+            self._adopt(attempt, found.own, now_ms)
+        elif found.is_taken:
+            self._pass_name(attempt, now_ms)
         elif attempt.unanswered < MAX_UNANSWERED:
             # Its pools have backed off meanwhile: it was not its fault.
             self._table.write(transitions.return_lease(attempt, self._machine_clock() - 1))
@@ -373,6 +391,11 @@ class Launcher:
                 "launch not shown; its job waits again",
                 extra={"job": attempt.job_name, "attempt": attempt.attempt_name},
             )
+            if attempt.refused is not None:
+                # The one clear answer was about its request.
+                refusal = attempt.refused.value().last_launch
+                self._return(attempt, replace(refusal, known_ms=now_ms))
+                return
             # If SageMaker has accepted no other launch between its own, it may be an outage, and not about its request.
             last_ms = attempt.seen_ms if attempt.unanswered_ms is None else attempt.unanswered_ms
             is_own = self.backoff.has_accepted(attempt.demand, attempt.seen_ms, last_ms)
@@ -435,7 +458,7 @@ class Launcher:
 
     def _cancel(self, attempt: AttemptRecord, now_ms: int) -> None:
         """A launch that has to stop: perhaps an earlier invocation called CreateTrainingJob before it died."""
-        found = self._find(attempt)
+        found = self._find_own(attempt)
         if found is not None:
             self._adopt(attempt, found, now_ms)
             return
@@ -448,7 +471,7 @@ class Launcher:
 
         If that invocation called CreateTrainingJob before it died, the attempt runs; otherwise it is never called.
         """
-        found = self._find(attempt)
+        found = self._find_own(attempt)
         if found is not None:
             self._adopt(attempt, found, now_ms)
             return
@@ -471,39 +494,82 @@ class Launcher:
         self._table.write(transitions.stop_sent(attempt, now_ms))
         return True
 
-    def _find(
-        self, attempt: AttemptRecord, *, describes: bool = False, in_use: bool = False
-    ) -> TrainingJobStatus | None:
-        """The attempt as SageMaker has it, where no call of this invocation has launched it; None if it has none.
+    def _look_up(self, attempt: AttemptRecord, error: LaunchError, now_ms: int) -> _Found:
+        """What SageMaker has under the name of an attempt whose launch it has refused.
 
-        Args:
-            attempt: the attempt, whose lease this invocation holds.
-            describes: whether to describe it even if no known call could have launched it.
-            in_use: whether SageMaker reports that its name is in use.
+        A restored table does not know each earlier launch, and a name in use may be answered with any refusal. So
+        SageMaker is asked about a refusal that is permanent, as that ends the job, and about each further one of a row,
+        as the job would else be tried under a name for ever that it never gets.
 
         Raises:
             OutcomeUnknown: SageMaker may show it later; it is checked again.
         """
-        if attempt.unanswered_ms is None and not describes:
-            return None
+        if isinstance(error, NameTaken) or attempt.unanswered_ms is not None:
+            refusal = self._refusal(attempt, error, now_ms) if isinstance(error, LaunchPostponed) else None
+            return self._find(attempt, in_use=isinstance(error, NameTaken), refusal=refusal)
+        if isinstance(error, LaunchRefused):
+            return self._find(attempt)
+        if not attempt.failed_before:
+            return _NOTHING
         try:
-            sighting = self._training_jobs.describe(attempt.attempt_name)
-            mark = None if sighting is None else self._training_jobs.mark_of(sighting.arn)
+            return self._ask_for_name(attempt)
+        except OutcomeUnknown as unclear:
+            # The launch was refused either way. The next refused one asks again.
+            told = {"job": attempt.job_name, "attempt": attempt.attempt_name, "error": str(unclear)}
+            logger.warning("whether the name is in use is not known", extra=told)
+            return _NOTHING
+
+    def _find_own(self, attempt: AttemptRecord) -> TrainingJobStatus | None:
+        """The attempt as SageMaker has it, if a known call may have launched it; None if it has none.
+
+        Raises:
+            OutcomeUnknown: SageMaker may show it later; it is checked again.
+        """
+        return None if attempt.unanswered_ms is None else self._find(attempt).own
+
+    def _find(self, attempt: AttemptRecord, *, in_use: bool = False, refusal: NoInstances | None = None) -> _Found:
+        """What SageMaker has under the name of an attempt that no call of this invocation has launched.
+
+        Args:
+            attempt: the attempt, whose lease this invocation holds.
+            in_use: whether SageMaker reports that its name is in use.
+            refusal: what the last call was refused with, which is kept until it proves something.
+
+        Raises:
+            OutcomeUnknown: SageMaker may show it later; it is checked again.
+        """
+        refused = None if refusal is None else add(None, refusal)
+        try:
+            found = self._ask_for_name(attempt)
         except OutcomeUnknown as error:
             # The call before it is the one whose answer is missing; this question can be repeated.
             self._is_silent = True
-            self._ask_again(attempt)
+            self._ask_again(attempt, refused)
             self._back_off(attempt, error)
             raise
         self.backoff.answered(attempt.demand, self._machine_clock())
-        if mark is not None:
-            return sighting if mark == attempt.mark else None
+        if found.own is not None or found.is_marked:
+            return found
         proven = attempt.unanswered_ms is None or is_proven(attempt.unanswered_ms, self._machine_clock())
-        if proven and (sighting is not None or not in_use):
-            return None
-        self._ask_again(attempt)
-        shown = "not found" if sighting is None else "shown without its tags"
+        if proven and (found.is_taken or not in_use):
+            return found
+        self._ask_again(attempt, refused)
+        shown = "shown without its tags" if found.is_taken else "not found"
         raise OutcomeUnknown(f"`{attempt.attempt_name}` is {shown}; SageMaker may have launched it")
+
+    def _ask_for_name(self, attempt: AttemptRecord) -> _Found:
+        """What SageMaker shows under the name of an attempt now.
+
+        Raises:
+            OutcomeUnknown: SageMaker gave no clear answer.
+        """
+        sighting = self._training_jobs.describe(attempt.attempt_name)
+        if sighting is None:
+            return _NOTHING
+        mark = self._training_jobs.mark_of(sighting.arn)
+        if mark == attempt.mark:
+            return _Found(own=sighting)
+        return _Found(is_taken=True, is_marked=mark is not None)
 
     def _refresh(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Apply SageMaker's status of an attempt that is known to be the queue's. Returns whether it has ended."""
@@ -516,15 +582,16 @@ class Launcher:
         Args:
             attempt: the attempt.
             launch: the end of its launch.
-            in_a_row: whether it counts with those before it.
+            in_a_row: whether it counts with those before it: not if an outage may have left it without an answer.
 
         Raises:
             Conflict: the job or the attempt was changed meanwhile.
         """
         job = find_job(self._table, attempt.job_name)
-        before = job.failed.value() if job is not None and job.failed is not None and in_a_row else None
-        failed = add(before, launch)
-        reason = reasons.launch_postponed(failed, launch.known_ms)
+        before = job.failed.value() if job is not None and job.failed is not None else None
+        failed = add(before, launch) if in_a_row else add_of_outage(before, launch)
+        answer = replace(failed, cause=launch.cause, code=launch.code, text=launch.text)
+        reason = reasons.launch_postponed(answer, launch.known_ms)
         self._postpone(attempt, reason, launch.known_ms, failed=failed, job=job)
 
     def _pools_size(self, attempt: AttemptRecord) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from headway.model import Demand, WaitingJob
-from headway.refusals import Cause, FailedLaunches
+from headway.refusals import FailedLaunches
 from headway_service.store.ledger import Ledger
 
 
@@ -25,9 +25,7 @@ def afresh(waiting: Iterable[WaitingJob], ledger: Ledger, sizes: Demand) -> Iter
             return True
         if failed.pools_size not in {0, sum(sizes.get(pool, 0) for pool in demand)}:
             return False
-        # What an outage has kept from others is nobody's fault, and not counted.
-        in_outage = failed.cause is Cause.UNANSWERED and not failed.idled_ms
-        return not in_outage or all(failed.last_ms >= answered_ms.get(pool, 0) for pool in demand)
+        return not failed.is_of_outage or all(failed.last_ms >= answered_ms.get(pool, 0) for pool in demand)
 
     for job in waiting:
         if job.failed is None and all(each.failed is None for each in job.alternatives):

@@ -89,6 +89,17 @@ def test_a_refusal_of_a_launch_that_was_accepted_before_is_none() -> None:
     assert not history.all_failed
 
 
+def test_a_launch_that_was_accepted_is_followed_although_the_same_one_is_refused_later() -> None:
+    history = LaunchHistory()
+    history.update(ATTEMPTS, (), 0)
+    history.answered("a", "", 0)
+    history.answered("a", "AccessDeniedException", 60)
+    history.update(ATTEMPTS, [training_job(secondary="Pending")], 61)
+    history.update({}, [training_job(status="Failed", failure_reason="CapacityError: no instances")], 2000)
+    (failed,) = history.all_failed
+    assert failed.count == 1
+
+
 @pytest.mark.parametrize(
     "got", [{"allocated_at": 500.0}, {"held_s": 5.0, "status": "Stopped"}, {"training_started": 500.0}]
 )

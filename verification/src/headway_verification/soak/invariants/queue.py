@@ -26,6 +26,7 @@ from headway_verification.soak.invariants.checkpoints import CheckpointInvariant
 from headway_verification.soak.invariants.dependencies import awaited, check_dependencies, check_inputs
 from headway_verification.soak.invariants.expected import ExpectationInvariants
 from headway_verification.soak.invariants.pauses import LONGEST_INVOCATION_S, PauseInvariants
+from headway_verification.soak.invariants.preemptors import PreemptorInvariants
 from headway_verification.soak.invariants.reuse import ReuseInvariants, reused_from
 from headway_verification.soak.invariants.service import ServiceInvariants
 from headway_verification.soak.invariants.sizes import SizeInvariants, runs_on
@@ -65,8 +66,6 @@ class Invariants:
         self._bound: dict[str, int] = {}
         #: When SageMaker last throttled the calls that find training jobs, s.
         self._throttled_s = 0.0
-        #: The pools in which jobs have been stopped for a job, while what they freed is reserved for it.
-        self._stopped_in: dict[str, set[str]] = {}
         #: The same for each team in each pool, and the limits in force recently with the time from which each applied.
         self._team_bound: dict[tuple[str, str], int] = {}
         self._limits: list[tuple[float, Mapping[tuple[str, str], int]]] = []
@@ -97,6 +96,7 @@ class Invariants:
         self.too_late_s: float | None = None
         self.reuse = ReuseInvariants()
         self._checkpoints = CheckpointInvariants()
+        self._preemptors = PreemptorInvariants()
 
     def check(self, accepted: Collection[str], now_s: float) -> None:
         """Check the invariants that hold at every moment.
@@ -144,7 +144,7 @@ class Invariants:
         self._check_training_jobs(attempts, rogues, now_s)
         self._check_jobs(jobs, attempts, accepted)
         self._check_preemptions(jobs, attempts)
-        self._check_preemptors(jobs, attempts, reservations)
+        self._preemptors.check(jobs, attempts, reservations)
         self._check_policy_actions(jobs, now_s)
         self._check_queue_entries(jobs, lines)
         for name in reservations:
@@ -195,20 +195,6 @@ class Invariants:
             require(once <= most, f"{pool} holds {held}, keeps {kept} and reserves {reserved} of {most}, {lent} twice")
             self._bound[pool] = max(left, once)
             require(running.get(pool, 0) <= held, f"SageMaker runs {running.get(pool, 0)} {pool}, but {held} are held")
-
-    def _check_preemptors(self, jobs: _Items, attempts: _Items, reservations: _Items) -> None:
-        """Check that jobs are stopped in one pool at most for a job of which SageMaker selects one pool.
-
-        Warm pools may be released in all of them.
-        """
-        for name, job in jobs.items():
-            if job.get("summary", {}).get("oneOf"):
-                stopped = [each for each in attempts.values() if each.get("freedFor") == name]
-                reserved = reservations.get(name, {}).get("demand", {}).keys()
-                freed = self._stopped_in.get(name, set()) & reserved
-                freed |= {pool for each in stopped for pool in each.get("freed", {})}
-                self._stopped_in[name] = freed
-                require(len(freed) <= 1, f"jobs are stopped for {name} in several pools: {sorted(freed)}")
 
     def _check_warm_instances(self, attempts: _Items, warm: _Items, now_s: float) -> None:
         """What SageMaker keeps warm is charged, beside what its training jobs run on."""

@@ -12,6 +12,7 @@ from headway.lifecycle import (
 from headway.model import Demand, WaitingJob
 from headway.plan import StopForSize
 from headway.reasons import Reason
+from headway.refusals import FailedLaunches
 from headway.scheduling.alternatives import in_pools
 from headway_service.errors import Conflict
 from headway_service.ports.table import AllEqual, Check, Equals, Write
@@ -19,6 +20,7 @@ from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.policy_actions import PolicyAction, on_drain
 from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord, StopCause
 from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord
+from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.job import (
     JobRecord,
 )
@@ -47,14 +49,18 @@ def take_lease(attempt: AttemptRecord, holder: str, lease_until_ms: int) -> tupl
     return moved, [moved.put(was=attempt.version)]
 
 
-def return_lease(attempt: AttemptRecord, not_before_ms: int) -> list[Write]:
+def return_lease(attempt: AttemptRecord, not_before_ms: int, *, refused: FailedLaunches | None = None) -> list[Write]:
     """Return the lease of a launch: the holder knows the outcome of each call that it made.
 
     Args:
         attempt: the attempt, launching.
         not_before_ms: when the lease may be taken again.
+        refused: the refusal of the last call, if it proves nothing yet; None leaves what is known.
     """
-    return [change_attempt(attempt, lease_holder=NOBODY, lease_until_ms=not_before_ms).put(was=attempt.version)]
+    changes: dict[str, Any] = {"lease_holder": NOBODY, "lease_until_ms": not_before_ms}
+    if refused is not None:
+        changes["refused"] = FailedLaunchesRecord.of(refused)
+    return [change_attempt(attempt, **changes).put(was=attempt.version)]
 
 
 def confirm(
@@ -74,7 +80,8 @@ def confirm(
     if attempt.stop_cause is not None:
         state = next_attempt_state(state, AttemptTrigger.STOP)
     begun = {"training_job_status": "InProgress", "secondary_status": "Starting"} if created else {}
-    known = {"seen_ms": machine_ms, "unanswered_ms": None, "unanswered": 0, "created_from_ms": created_from_ms}
+    known: dict[str, Any] = {"seen_ms": machine_ms, "created_from_ms": created_from_ms}
+    known |= {"unanswered_ms": None, "unanswered": 0, "refused": None}
     moved = change_attempt(attempt, attempt_state=state, **known, **begun)
     return moved, [moved.put(was=attempt.version)]
 

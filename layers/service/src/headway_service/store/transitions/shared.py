@@ -229,4 +229,4 @@ def _reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | Non
     if known is None:
         return ReservationRecord(job_name=job, demand=dict(demand)).put(was=None)
     grown = ReservationRecord(job_name=job, demand=plus(known.demand, demand), version=known.version + 1)
-    return grown.put(was=known.version)
+    return grown.put(was=known)

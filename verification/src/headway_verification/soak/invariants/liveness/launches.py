@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headway_sandbox.sagemaker.training_job import TrainingJob
@@ -145,8 +145,8 @@ class LaunchHistory:
             training_job = shown.get(attempt)
             if launch.is_refused:
                 if training_job is not None and training_job.created < launch.at_s:
-                    # It was launched before, and the answer to that was lost.
-                    del self._open[attempt]
+                    # It was launched before, and the queue does not know the answer to that: its name is in use.
+                    self._open[attempt] = replace(launch, at_s=training_job.created, is_refused=False)
                 elif attempt not in attempts:
                     # One that was to stop when its answer came ends as stopped.
                     if attempt not in self._stopped:

@@ -16,6 +16,7 @@ from headway_service.ports.table import Delete, Equals, Item, Key, Put
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.status import PROVISIONED, STARTING
 from headway_service.store.records.base import LEDGER, Record
+from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import owner_hash
 from headway_service.store.records.terms import AllTerms
@@ -41,6 +42,9 @@ class StopCause(StrEnum):
     #: It got no instances in the time that it may wait for them.
     NO_INSTANCES = "no-instances"
 
+
+CHANGES = 1_000_000
+"""More than there are changes of one attempt."""
 
 _RETURNING = {StopCause.PREEMPTION, StopCause.REQUEUE, StopCause.ON_DEMAND, StopCause.NO_INSTANCES}
 """Why attempts are stopped whose jobs wait again then."""
@@ -76,6 +80,9 @@ class AttemptRecord(AllTerms):
     unanswered_ms: int | None = None
     #: While launching: how many calls of CreateTrainingJob may have had no answer.
     unanswered: int = 0
+    #: While launching: the last refusal of a call, if an earlier one may have had no answer, so that it proves nothing
+    #: yet; None for none.
+    refused: FailedLaunchesRecord | None = None
     #: The earliest time at which its training job can have been created, ms. The name may have had another one before,
     #: which was deleted; its events may still come.
     created_from_ms: int = 0
@@ -145,6 +152,9 @@ class AttemptRecord(AllTerms):
             pending_limit_s=None if job.is_on_spot else job.pending_limit_s,
             spot=job.is_on_spot,
             failed_before=0 if job.failed is None else job.failed.count,
+            # One that was not launched leaves its name to the next one. Then no late write to the one before, which
+            # has another version of the job, may find a version that it knows.
+            version=job.version * CHANGES,
             **more,
         )
 

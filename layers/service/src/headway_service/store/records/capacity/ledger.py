@@ -162,17 +162,21 @@ class ReservationRecord(Record):
         """Where the reservation is kept."""
         return Key(LEDGER, f"reservation#{job}")
 
-    def put(self, *, was: int | None) -> Put:
-        """The write that stores it, on condition that the stored version is still ``was`` (None: none stored)."""
+    def put(self, *, was: ReservationRecord | None) -> Put:
+        """The write that stores it, on condition that the stored one is still ``was`` (None: none stored)."""
         key = self.key(self.job_name)
         return Put(
             item={"pk": key.pk, "sk": key.sk, **self.fields()},
-            requires=Absent() if was is None else Equals("version", was),
+            requires=Absent() if was is None else was.unchanged(),
         )
 
     def delete(self) -> Delete:
         """The write that removes it, on condition that it has not changed."""
-        return Delete(key=self.key(self.job_name), requires=Equals("version", self.version))
+        return Delete(key=self.key(self.job_name), requires=self.unchanged())
+
+    def unchanged(self) -> AllEqual:
+        """The condition that it is the stored one: a later one of the same job may have the same version."""
+        return AllEqual((("version", self.version), ("demand", self.demand)))
 
     def reservation(self) -> Reservation:
         """It as the scheduler sees it."""
