@@ -89,6 +89,7 @@ def test_the_idle_rule_stops_scripts_that_are_idle_and_no_others(sb: Sandbox, qu
     assert jobs.log("late") == ["goes idle"]
     kept = ("works", "gpu-works", "gpu-unknown")
     assert {name: queue.states()[name] for name in kept} == dict.fromkeys(kept, "running")
-    assert min(jobs.figures("works/algo-1", "CPUUtilization")) > BELOW_PERCENT
+    # In the time of the first figure the script may only begin to load.
+    assert min(jobs.figures("works/algo-1", "CPUUtilization")[1:]) > BELOW_PERCENT
     assert set(jobs.figures("gpu-works/algo-1", "GPUUtilization")) == {95.0}
     assert jobs.figures("gpu-unknown/algo-1", "GPUUtilization") == []

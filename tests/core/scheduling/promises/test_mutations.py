@@ -25,7 +25,7 @@ from headway.scheduling import (
 from headway.scheduling.backfill import claims, reserved_starts, size_changes
 from headway.scheduling.ordering import running_priority, victim_order
 from headway.scheduling.placement import commit, trying
-from headway.scheduling.preemption import protected_until_ms
+from headway.scheduling.preemption import protection
 from headway.vectors import total
 from tests.core.scheduling.promises import test_histories as histories
 from tests.core.scheduling.promises import test_promises as promises
@@ -197,8 +197,8 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         trying, "_may_take_over", lambda *_: False, histories.every_job_is_served, ANY
     ),
     "a job may be preempted again and again": (
-        preemption, "protected_until_ms",
-        lambda attempt, policy: protected_until_ms(attempt, replace(policy, max_preemptions=1000)),
+        preemption, "protection",
+        lambda attempt, policy: protection(attempt, replace(policy, max_preemptions=1000)),
         promises.protected_attempts_run_on, FULL
     ),
     "only one blocked job has a reserved start": (
