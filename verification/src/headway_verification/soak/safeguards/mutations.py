@@ -14,7 +14,7 @@ from headway.lifecycle import AttemptState
 from headway.model import Calendar
 from headway.plan import Start
 from headway.reasons import Reason, ReasonCode
-from headway.scheduling import scheduler
+from headway.scheduling.placement import commit
 from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
 from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
 from headway_service.events import publisher
@@ -286,7 +286,7 @@ PATCHES: dict[str, Patch] = {
     "a held job does not start": Patch(job, "_require_released", lambda _: None, raises=True),
     "a job starts as it was decided": Patch(executor, "_require_as_decided", lambda *_: None, raises=True),
     "a start that is carried out late fits later sizes": Patch(executor, "crosses", lambda *_: False),
-    "what exceeds the size of a pool that stops it is stopped": Patch(scheduler, "excess", lambda *_: ()),
+    "what exceeds the size of a pool that stops it is stopped": Patch(commit, "excess", lambda *_: ()),
     "the instances of a training plan are not used to its end": Patch(
         Block, "usable_until_ms", property(lambda block: block.end_ms)
     ),
