@@ -17,15 +17,15 @@ from headway_verification.soak.invariants.liveness.kept_idle import BEFORE_S, SH
 from headway_verification.soak.invariants.liveness.launches import FailedLaunches, LaunchHistory
 from headway_verification.soak.invariants.liveness.preemptions import DECIDED_BEFORE_S, PreemptionInvariants
 from headway_verification.soak.invariants.liveness.starts import STARTS_WITHIN_S, StartInvariants
-from headway_verification.soak.invariants.liveness.truth import LATE_S, SOON_S, Said, TruthInvariants, decided
+from headway_verification.soak.invariants.liveness.truth import LATE_S, SOON_S, Said, TruthInvariants
 from headway_verification.soak.violations import Violated
-from tests.core.builders import allocation
+from tests.core.builders import allocation, waiting_job
 
 HOUR_S = 3600
 
 
 def job(name: str, count: int = 1, **given: Any) -> WaitingJob:
-    return WaitingJob(**{"name": name, "demand": {"p5": count}, "priority": 0, "entry_time_ms": 0, **given})
+    return waiting_job(**{"name": name, "demand": {"p5": count}, "priority": 0, "entry_time_ms": 0, **given})
 
 
 # ----------------------------------------------------------------------------------------------------- a job that fits
@@ -243,10 +243,15 @@ WAITING = Snapshot(now_ms=0, pools={"p5": 4}, waiting=(job("big", 4, priority=5)
 """`big` starts, and `small` waits."""
 
 
+def decided(snapshot: Snapshot, of: str) -> Reason:
+    """The reason of a waiting job in a decision."""
+    (wait,) = (each for each in schedule(snapshot).waits if each.job == of)
+    return Reason(code=wait.reason.code, message=wait.sentence_with(), jobs=wait.reason.jobs)
+
+
 def said(of: str, snapshot: Snapshot, **changes: str) -> Said:
     """What is true of a job, with changes."""
-    found = decided(schedule(snapshot), of)
-    assert found is not None
+    found = decided(snapshot, of)
     return Said(job=of, reason={"code": found.code, "message": found.message, **changes}, now_ms=0)
 
 
@@ -254,19 +259,19 @@ def said(of: str, snapshot: Snapshot, **changes: str) -> Said:
 def test_what_is_said_is_what_a_decision_says(changes: dict[str, str]) -> None:
     truth = TruthInvariants()
     if not changes:
-        truth.check(said("small", WAITING), WAITING, ())
+        truth.check(said("small", WAITING), decided(WAITING, "small"), ())
         return
     with pytest.raises(Violated, match="of small the API says"):
-        truth.check(said("small", WAITING, **changes), WAITING, ())
+        truth.check(said("small", WAITING, **changes), decided(WAITING, "small"), ())
 
 
 def test_nobody_is_told_to_wait_for_a_refused_job() -> None:
     held = job("big", 4, priority=5, not_before_ms=60_000, limit_ms=1_000)
     snapshot = Snapshot(now_ms=0, pools={"p5": 4}, waiting=(held, job("small", limit_ms=HOUR_S * 1000)))
     truth = TruthInvariants()
-    truth.check(said("small", snapshot), snapshot, ())
+    truth.check(said("small", snapshot), decided(snapshot, "small"), ())
     with pytest.raises(Violated, match="is told to wait for"):
-        truth.check(said("small", snapshot), snapshot, {"big"})
+        truth.check(said("small", snapshot), decided(snapshot, "small"), {"big"})
 
 
 STARTING = Plan(

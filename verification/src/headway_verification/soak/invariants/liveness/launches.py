@@ -118,12 +118,19 @@ class LaunchHistory:
     def resized(self, sizes: Mapping[str, int]) -> None:
         """Forget what failed in pools that have another size than before: it tells nothing about a launch now.
 
+        Nor does what is refused already, and comes into the table only now.
+
         Args:
             sizes: the size of each pool.
         """
         changed = {pool for pool, size in sizes.items() if self._sizes.get(pool, size) != size}
         self._sizes.update(sizes)
         self._failed = {key: each for key, each in self._failed.items() if changed.isdisjoint(key[1])}
+        self._open = {
+            attempt: each
+            for attempt, each in self._open.items()
+            if not each.is_refused or changed.isdisjoint(each.demand)
+        }
 
     def update(self, attempts: _Items, training_jobs: Iterable[TrainingJob], now_s: float) -> None:
         """Record what has become of launches.

@@ -133,7 +133,8 @@ class Liveness:
             for job in sample(sorted(waiting)):
                 said = ask(job)
                 if said is not None:
-                    self.truth.check(said, unrefused.read_all(self._table, said.now_ms), hopeless)
+                    found = unrefused.explain_all(self._table, said.now_ms).get(job)
+                    self.truth.check(said, found, hopeless)
 
     def _check_pools(
         self, snapshot: Snapshot, refused: Mapping[str, Collection[str]], idle: KeptIdleInvariants, now_s: float

@@ -6,11 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headway.model import Snapshot
 from headway.plan import Plan, Start
 from headway.reasons import Reason, ReasonCode
 from headway.reasons.waiting import TRIED_AGAIN
-from headway.scheduling.scheduler import schedule
 from headway_verification.soak.violations import require
 
 SOON_S = 600
@@ -56,18 +54,17 @@ class TruthInvariants:
         """Forget what was promised, as users have changed something."""
         self._promised.clear()
 
-    def check(self, said: Said, snapshot: Snapshot, refused: Collection[str]) -> None:
+    def check(self, said: Said, found: Reason | None, refused: Collection[str]) -> None:
         """Compare what is said with a decision on all waiting jobs.
 
         Args:
             said: what the API says.
-            snapshot: all waiting jobs at that time.
+            found: the reason of the job in that decision; None if it has none.
             refused: the jobs that SageMaker refuses on each of their alternatives.
 
         Raises:
             Violated: a decision says otherwise, or the job is said to wait for one that SageMaker refuses.
         """
-        found = decided(schedule(snapshot), said.job)
         if found is None:
             return
         code, message = said.reason["code"], said.reason["message"]
@@ -106,16 +103,3 @@ class TruthInvariants:
         for wait in plan.waits:
             if wait.start_by_ms is not None and wait.job not in refused and "; starts by " in wait.sentence:
                 self._promised.setdefault(wait.job, _Promise(at_ms=wait.start_by_ms, waiting=frozenset(waiting)))
-
-
-def decided(plan: Plan, job: str) -> Reason | None:
-    """Return what a decision says of a job that continues to wait; None if it says nothing.
-
-    Args:
-        plan: the decision.
-        job: the job.
-    """
-    for wait in plan.waits:
-        if wait.job == job:
-            return Reason(code=wait.reason.code, message=wait.sentence, jobs=wait.reason.jobs)
-    return None

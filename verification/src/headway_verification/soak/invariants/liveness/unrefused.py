@@ -9,8 +9,11 @@ from dataclasses import replace
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Start
 from headway.policy import DEFAULT_POLICY, Policy
+from headway.reasons import Reason
 from headway.scheduling.scheduler import schedule
+from headway_service.arrays.to_come import read_to_come
 from headway_service.config.document import Configuration
+from headway_service.jobs.front_positions import explain_next
 from headway_service.ports.table import Key
 from headway_service.store.ledger import read_ledger
 from headway_service.store.snapshot import read_snapshot
@@ -29,6 +32,18 @@ def read_all(table: MemoryTable, now_ms: int) -> Snapshot:
     """
     policy = policy_of(table)
     return read_snapshot(table, read_ledger(table), now_ms, policy=policy, heads=ALL_JOBS)
+
+
+def explain_all(table: MemoryTable, now_ms: int) -> Mapping[str, Reason]:
+    """Return what a decision on all waiting jobs says of each, with the members that arrays make before it and later.
+
+    Args:
+        table: the table.
+        now_ms: the time, ms.
+    """
+    to_come = read_to_come(table, read_ledger(table), now_ms)
+    _, explained = explain_next(read_all(table, now_ms), to_come)
+    return {job: position.reason.reason() for job, position in explained.items()}
 
 
 def policy_of(table: MemoryTable) -> Policy:
