@@ -68,11 +68,8 @@ class Memo:
         if self._size_changes and not self._size_changes.has_room_for(job):
             return None
         if any(count > capacity.spare[pool] + capacity.unclaimed.get(pool, 0) for pool, count in job.demand.items()):
-            _, _, head = stuck
-            if head is not None:
-                return WouldDelay(job=job, need=takes, head=head, is_after_stops=True)
-            return Behind(job=job, pools=pools)
-        return self._answer(job, takes)
+            return _with_victims(job, takes, stuck) or Behind(job=job, pools=pools)
+        return self._answer(job, takes, stuck)
 
     def is_spent(self, job: WaitingJob) -> bool:
         """Whether neither this job nor any later one can start or preempt: nothing is left, and none is outranked."""
@@ -80,12 +77,14 @@ class Memo:
             return False
         return not self._preemption.may_preempt_from(job)
 
-    def _answer(self, job: WaitingJob, takes: Demand) -> Obstacle | None:
+    def _answer(self, job: WaitingJob, takes: Demand, stuck: _Stuck) -> Obstacle | None:
         """The answer for a job whose pools have the instances, that preemption does not help, and without a start."""
         capacity = self._capacity
         if takes is not job.demand and (lacking := shortfall(takes, plus(capacity.spare, capacity.unclaimed))):
             at_limit = AtTeamLimit(job=job, need=takes, lacking=lacking)
-            return at_limit if self._reserved_starts.is_at_depth(at_limit.combination) else None
+            if not self._reserved_starts.is_at_depth(at_limit.combination):
+                return None
+            return _with_victims(job, takes, stuck) or at_limit
         if job.not_before_ms > self._ground.now_ms or any(capacity.unclaimed.values()):
             return None
         until_ms = self._ground.until_ms(job)
@@ -103,3 +102,9 @@ class Memo:
             return True
         # An equal that gives way to this job would have to one that is smaller, and whose turn comes earlier.
         return least_measure(job, self._policy) >= least and job.terms.turn_ms >= turn_ms
+
+
+def _with_victims(job: WaitingJob, takes: Demand, stuck: _Stuck) -> WouldDelay | None:
+    """The answer for a job whose victims would delay a reserved start."""
+    _, _, head = stuck
+    return None if head is None else WouldDelay(job=job, need=takes, head=head, is_after_stops=True)
