@@ -57,8 +57,8 @@ def test_a_job_stores_all_of_its_terms() -> None:
     assert attributes_of(TERMS).keys() == AllTerms.model_fields.keys()
 
 
-def test_an_attempt_has_all_terms_of_its_job() -> None:
-    assert attempt().allocation().terms == TERMS
+def test_an_attempt_has_all_terms_of_its_job_but_what_hints_to_waiting_jobs_need() -> None:
+    assert attempt().allocation().terms == without("allowance_ms")
 
 
 def test_a_queue_entry_has_all_terms_but_those_that_matter_only_while_a_job_runs() -> None:
@@ -67,9 +67,9 @@ def test_a_queue_entry_has_all_terms_but_those_that_matter_only_while_a_job_runs
     assert job().waiting().terms == without(*ONLY_WHILE_IT_RUNS)
 
 
-def test_a_listed_job_has_those_of_a_queue_entry_but_for_what_it_runs() -> None:
+def test_a_listed_job_has_those_of_a_queue_entry_but_for_what_predictions_and_hints_need() -> None:
     item: Item = {name: value for name, value in job().put().item.items() if name in LISTED}
-    assert ListedJob.parse(item).waiting().terms == without(*ONLY_WHILE_IT_RUNS, "source")
+    assert ListedJob.parse(item).waiting().terms == without(*ONLY_WHILE_IT_RUNS, "source", "allowance_ms")
 
 
 def test_a_warm_pool_has_what_its_instances_are_charged_and_matched_by() -> None:

@@ -55,7 +55,7 @@ def test_a_requeued_job_has_no_attempt_and_holds_nothing() -> None:
         (transitions.RetryPlan(not_before_ms=9), {"not_before_ms": 9}),
         (
             transitions.RetryPlan(on_demand=True),
-            {"not_before_ms": 0, "on_demand": True, "limit_ms": 4, "demand": {P5: 1}},
+            {"not_before_ms": 0, "on_demand": True, "limit_ms": 4, "beside_s": None, "demand": {P5: 1}},
         ),
         (transitions.RetryPlan(priority=2), {"not_before_ms": 0, "priority": 2, "requeues": 2}),
         (transitions.RetryPlan(priority=9), {"not_before_ms": 0, "priority": 3, "requeues": 2}),

@@ -79,13 +79,14 @@ class QueuedTerms(ListedTerms):
 
     #: What it runs, by which jobs like it are recognized; empty if its run time is neither predicted nor kept.
     source: str = ""
-    #: What its limit has beside the MaxRuntimeInSeconds of its request, ms; None if it comes from another member,
-    #: and in items of a time before it was kept.
-    allowance_ms: int | None = None
+    #: What its limit has beside the MaxRuntimeInSeconds of its request, s; None if it comes from another member, and in
+    #: items of a time before it was kept. Only what waits has it.
+    beside_s: int | None = None
 
     def waiting_terms(self, owner: str, **more: Any) -> JobTerms:
         """The same, with what it runs."""
-        return super().waiting_terms(owner, source=self.source, allowance_ms=self.allowance_ms, **more)
+        allowance_ms = None if self.beside_s is None else self.beside_s * 1000
+        return super().waiting_terms(owner, source=self.source, allowance_ms=allowance_ms, **more)
 
 
 class AllTerms(QueuedTerms):
@@ -139,7 +140,7 @@ def attributes_of(terms: JobTerms) -> dict[str, Any]:
         "keep_s": terms.keep_ms // 1000,
         "stops_for_size": terms.stops_for_size,
         "source": terms.source,
-        "allowance_ms": terms.allowance_ms,
+        "beside_s": None if terms.allowance_ms is None else terms.allowance_ms // 1000,
         "checkpoints": terms.checkpoints,
         "checkpoint_interval_s": None if every_ms is None else every_ms // 1000,
         "preemptible": terms.preemptible,

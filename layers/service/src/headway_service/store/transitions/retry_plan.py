@@ -36,7 +36,7 @@ class RetryPlan:
             changed["retried"] = {**job.retried, self.kind: job.retried.get(self.kind, 0) + 1}
         if self.on_demand:
             limit_ms = job.on_demand_limit_ms or job.limit_ms
-            changed |= {"on_demand": True, "limit_ms": limit_ms, "allowance_ms": None}
+            changed |= {"on_demand": True, "limit_ms": limit_ms, "beside_s": None}
             changed["demand"] = total({on_demand_pool(pool): count} for pool, count in job.demand.items())
         if self.priority is not None:
             changed |= {"priority": min(job.priority, self.priority), "requeues": job.requeues + 1}

@@ -141,7 +141,7 @@ class AttemptRecord(AllTerms):
         """
         number = job.attempt_count + 1
         return cls(
-            **job.attributes_for(cls),
+            **{**job.attributes_for(cls), "beside_s": None},
             attempt_name=attempt_name(job.job_name, number),
             job_name=job.job_name,
             number=number,
