@@ -57,6 +57,14 @@ BREACHES = {
         "layers/core/src/headway/scheduling/equals/victims.py",
         "headway.scheduling.preemption",
     ),
+    "placement: what is tried, what it changes, and which way is best": (
+        "layers/core/src/headway/scheduling/placement/ground.py",
+        "headway.scheduling.placement.placements",
+    ),
+    "only commit changes the state of a decision": (
+        "layers/core/src/headway/scheduling/placement/memo.py",
+        "headway.scheduling.placement.commit",
+    ),
     "lost work": (
         "layers/core/src/headway/scheduling/lost_work/checkpoints.py",
         "headway.scheduling.lost_work.lost",
