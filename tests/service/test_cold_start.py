@@ -40,7 +40,8 @@ OTHERS = (
 LOADED = f"""
 import sys
 import app
-print([each for each in {OTHERS} if f"headway_service.{{each}}" in sys.modules], "headway.forecasting.simulation" in sys.modules)
+simulates = "headway.forecasting.simulation" in sys.modules
+print([each for each in {OTHERS} if f"headway_service.{{each}}" in sys.modules], simulates)
 """
 
 
