@@ -100,3 +100,9 @@ def test_a_stored_request_that_is_nested_too_deeply_is_unreadable(member: str) -
     item = {"pk": "job#a", "sk": "request", "schemaVersion": 1, "jobDetails": "{}", member: "[" * 100_000}
     with pytest.raises(UnreadableRecord, match="is damaged: RecursionError"):
         StoredRequest.parse(item)
+
+
+def test_a_job_whose_summary_is_no_map_is_unreadable() -> None:
+    item = {"pk": "job#a", "sk": "job", "schemaVersion": 1, "summary": []}
+    with pytest.raises(UnreadableRecord, match="is damaged"):
+        JobRecord.parse(item)

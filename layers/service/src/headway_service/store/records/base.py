@@ -41,6 +41,9 @@ class Record(BaseModel):
         """
         try:
             return cls.model_validate(cls.unfolded(upgrade(item)))
+        except TypeError as error:
+            # What is folded is no map.
+            raise UnreadableRecord(f"{name_of(item)} is damaged: {error}") from error
         except ValidationError as error:
             wrong = ", ".join(sorted({".".join(map(str, each["loc"])) for each in error.errors()}))
             raise UnreadableRecord(f"{name_of(item)} is damaged: {wrong}") from error
