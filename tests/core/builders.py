@@ -66,7 +66,9 @@ def _unusual(of: type[JobTerms | Standing], first: int) -> dict[str, Any]:
             case "Standing":
                 made[each.name] = Standing(**_unusual(Standing, 100))
             case other:
-                raise NotImplementedError(f"{each.name} has the type {other}")
+                raise AssertionError(
+                    f"{each.name} has the type {other}: say here what an unusual value of that type is"
+                )
     return made
 
 

@@ -6,8 +6,8 @@ preempts for it, or reserves a start for it on one alternative only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Set
+from dataclasses import replace
 from typing import Any
 
 from headway.model import Alternative, Demand, Snapshot, WaitingJob
@@ -131,64 +131,3 @@ def unlikely_spot(job: WaitingJob, snapshot: Snapshot) -> Iterator[tuple[str, in
         score = snapshot.spot_scores.get((pool, count))
         if score is not None and score < least:
             yield pool, score
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Choice:
-    """The alternative that a job is decided on."""
-
-    job: WaitingJob
-    #: The alternative that it could start on now, if it waits for a better one.
-    instead_of: WaitingJob | None = None
-
-
-def choose(
-    among: Sequence[WaitingJob],
-    until_ms: int,
-    now_ms: int,
-    *,
-    starts: Callable[[WaitingJob], bool],
-    preempts: Callable[[WaitingJob], bool],
-    start_ms: Callable[[WaitingJob], int | None],
-) -> Choice:
-    """Choose the alternative that a job is decided on.
-
-    It is the first that the job can start on now, or else the first for which attempts are stopped or stopping. But if
-    the limits of what runs prove that the job can start on a better one in time, it waits for that. If there is
-    neither, it is the one with the earliest reserved start.
-
-    Args:
-        among: the job on each of its alternatives that it could ever start on, in the order of preference.
-        until_ms: until when it waits for a better one, ms.
-        now_ms: the moment of the decision.
-        starts: whether the job can start now, without preemption.
-        preempts: whether it can start once attempts have stopped that are stopping or that it may preempt.
-        start_ms: when it can start at the latest, ms; None if that is not known. It may count on preemption unless the
-            job preempts nothing.
-    """
-    startable = next((number for number, each in enumerate(among) if starts(each)), None)
-    place = startable
-    if place is None:
-        place = next((number for number, each in enumerate(among) if preempts(each)), None)
-    if place is None:
-        return Choice(job=_earliest(among, start_ms) or among[0])
-    # No start is proven to be earlier than now, and to look for one takes time.
-    if place and now_ms < until_ms:
-        # While it can start at once, nothing is stopped for it. Nor for one on which it would not start then, but wait.
-        patient = [replace(each, preempts=False) for each in among[:place]]
-        better = _earliest(patient, lambda each: in_time(start_ms(each), until_ms))
-        if better is not None:
-            # A start now needs a warm pool to be gone first: the job is decided on it, which releases that.
-            waits = startable is not None and start_ms(better) != now_ms
-            return Choice(job=better, instead_of=among[place] if waits else None)
-    return Choice(job=among[place])
-
-
-def in_time(start_ms: int | None, until_ms: int) -> int | None:
-    """A start, unless it is later than this."""
-    return start_ms if start_ms is not None and start_ms <= until_ms else None
-
-
-def _earliest(among: Sequence[WaitingJob], start_ms: Callable[[WaitingJob], int | None]) -> WaitingJob | None:
-    known = [(at_ms, number) for number, each in enumerate(among) if (at_ms := start_ms(each)) is not None]
-    return among[min(known)[1]] if known else None

@@ -99,12 +99,12 @@ class AtTeamLimit(Lacking):
 
     @property
     def combination(self) -> Combination:
-        """See :attr:`Lacking.combination`."""
+        """See :attr:`BlockedBase.combination`."""
         return combination(self.kept)
 
     @property
     def kept(self) -> Demand:
-        """See :attr:`Lacking.kept`."""
+        """See :attr:`BlockedBase.kept`."""
         return {pool: count for pool, count in self.need.items() if is_limit(pool)}
 
 
