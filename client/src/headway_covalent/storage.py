@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from headway.tar_headers import bounded_headers
 from headway_covalent import run_task
 from headway_covalent.errors import MissingSetting, NoResult, NotStored
 from headway_covalent.request import task_uri
@@ -25,6 +26,9 @@ MAX_UNPACKED_BYTES = 2**30
 """What an archive with a result may unpack to: a few bytes could be any number."""
 
 _BLOCK_BYTES = 2**20
+
+_UNREADABLE = (KeyError, OSError, EOFError, ValueError, OverflowError, RecursionError, zlib.error, tarfile.TarError)
+"""What reading an archive raises that somebody wrote: extended headers may follow one another without end."""
 
 
 class TaskStorage:
@@ -90,13 +94,13 @@ class TaskStorage:
             size_bytes = content.tell()
             _require_small(size_bytes, where, MAX_UNPACKED_BYTES)
             content.seek(0)
-            with tarfile.open(fileobj=content, mode="r:") as archive:
+            with tarfile.open(fileobj=content, mode="r:", tarinfo=bounded_headers()) as archive:
                 member = archive.getmember(run_task.RESULT)
                 _require_small(member.size, where)
                 # Headers may claim any size, a negative one among them, and holes of any; links may lead to themselves.
                 found = archive.extractfile(member) if member.isreg() and 0 <= member.size <= size_bytes else None
                 result = found.read() if found is not None else None
-        except (KeyError, OSError, EOFError, ValueError, OverflowError, zlib.error, tarfile.TarError) as error:
+        except _UNREADABLE as error:
             raise NoResult(f"{where} has no {run_task.RESULT}: {error}.") from error
         if result is None:
             raise NoResult(f"{where} has no {run_task.RESULT}: it is no file.")

@@ -97,6 +97,16 @@ def test_a_header_that_lies_about_its_size_raises_no_other_error(results: TaskSt
         results.result("t-1")
 
 
+@pytest.mark.parametrize(("length", "count"), [(2**20, 1), (10, 3000)], ids=["a long one", "one after the other"])
+def test_extended_headers_without_end_raise_no_other_error(results: TaskStorage, aws: AwsStub, length: int, count: int):
+    header = tarfile.TarInfo("h")
+    header.type, header.size = tarfile.XHDTYPE, length
+    digits = b"9" * length + bytes(-length % tarfile.BLOCKSIZE)
+    aws.objects[KEY] = gzip.compress((header.tobuf(tarfile.GNU_FORMAT) + digits) * count + bytes(1024))
+    with pytest.raises(NoResult):
+        results.result("t-1")
+
+
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
 def test_a_link_to_itself_is_no_result(results: TaskStorage, aws: AwsStub, kind: bytes):
     member = tarfile.TarInfo(RESULT)

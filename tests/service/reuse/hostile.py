@@ -65,6 +65,7 @@ TARS: dict[str, bytes] = {
     "a name longer than the archive": header("a", tarfile.GNUTYPE_LONGNAME, HUGE),
     "thousands of names inside each other": 3000 * (header("a", tarfile.GNUTYPE_LONGNAME, 1) + block(b"x")),
     "thousands of headers inside each other": 3000 * pax({"path": "x"}),
+    "a header of a million digits": header("p", tarfile.XHDTYPE, 1 << 20) + b"9" * (1 << 20),
     "too many files": many_files(10_001),
     "too much content": header("a", tarfile.REGTYPE, 65 << 20) + bytes(65 << 20),
     "nothing": b"",

@@ -13,6 +13,7 @@ import tarfile
 from collections.abc import Callable
 from typing import Protocol
 
+from headway.tar_headers import bounded_headers
 from headway_service.reuse.request import NotReusable
 
 MAX_UNPACKED_BYTES = 64 * 1024 * 1024
@@ -84,7 +85,7 @@ def contents_digest(packed: bytes, unpacking: Unpacking) -> str:
     try:
         with (
             gzip.GzipFile(fileobj=_Packed(io.BytesIO(packed), unpacking)) as unpacked,
-            tarfile.open(fileobj=_Unpacked(unpacked, unpacking), mode="r|") as archive,
+            tarfile.open(fileobj=_Unpacked(unpacked, unpacking), mode="r|", tarinfo=bounded_headers()) as archive,
         ):
             members = [_member(archive, each, unpacking) for each in archive]
     except NotReusable:

@@ -25,6 +25,7 @@ _PAX = (
     b"12 size=-1\n", b"99 path=a\n", b"9999999999999999999999 path=a\n", b"11 path=\xff\n", b"20 mtime=1e99999999\n",
     b"22 GNU.sparse.map=0,9\n", b"30 GNU.sparse.numblocks=10000\n", b"0 \n", b"x", b"16 uid=99999999\n",
     b"22 GNU.sparse.minor=0\n25 GNU.sparse.realsize=9\n", b"21 hdrcharset=BINARY\n",
+    b"9" * 2**20,
 )  # fmt: skip
 
 
