@@ -110,8 +110,8 @@ MODULES: Mapping[str, Target] = {
         ),
         without=_SLOW,
     ),
-    "executor": _service("scheduling/executor.py", without=_SLOW),
-    "launcher": _service("scheduling/launcher.py"),
+    "executor": _service("launching/executor.py", without=_SLOW),
+    "launcher": _service("launching/launcher.py"),
     "ledger": _service(
         "store/ledger.py",
         "store/queue_bounds.py",

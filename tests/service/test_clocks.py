@@ -18,12 +18,12 @@ from headway.scheduling.invariants import check_plan
 from headway_sandbox.inprocess.deployment import START_S
 from headway_service.bootstrap import container as base
 from headway_service.bootstrap import patrol, schedule
+from headway_service.launching.backoff import FIRST_BACK_OFF_S
+from headway_service.launching.launcher import ASK_AGAIN_S
 from headway_service.monitoring import gauges
 from headway_service.monitoring.utilization_monitor import REST_MS
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling import tick
-from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
-from headway_service.scheduling.launcher import ASK_AGAIN_S
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS, AttemptRecord
@@ -31,7 +31,7 @@ from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_given_up, find_job, find_team
 from headway_service.store.transitions.job import GIVEN_UP_KEPT_S
 from headway_service.tracking import unmanaged_scan
-from tests.service.scheduling.test_backoff import break_sagemaker, pool_record
+from tests.service.launching.test_backoff import break_sagemaker, pool_record
 from tests.service.world import INVOCATION_S, P5, ROOT, World, request
 
 SPEED = 60.0

@@ -16,6 +16,9 @@ from headway_sandbox.inprocess.deployment import SimulatedDeployment
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
 from headway_service.jobs.position import JobView
+from headway_service.launching.executor import Decision, Executor
+from headway_service.launching.launcher import Launcher
+from headway_service.launching.report import TickReport
 from headway_service.observability.isolation import Isolation
 from headway_service.observability.steps import isolated_steps
 from headway_service.pools.apply_config import EffectiveConfig, get_effective
@@ -24,9 +27,6 @@ from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import parse_status
 from headway_service.scheduling.dependants import DependantNotifier
-from headway_service.scheduling.executor import Decision, Executor
-from headway_service.scheduling.launcher import Launcher
-from headway_service.scheduling.report import TickReport
 from headway_service.scheduling.tick import Scheduler
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.job import JobRecord

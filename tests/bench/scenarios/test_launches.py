@@ -12,7 +12,7 @@ from bench.report.goals import goals_of
 from bench.report.performance_tables import tables_of
 from bench.scenarios import launches
 from bench.scenarios.launches import ends_of, goals, lost, measure, missed, starts_of
-from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
+from headway_service.launching.backoff import FIRST_BACK_OFF_S
 
 
 @pytest.mark.parametrize("at_once", [1, 8])

@@ -12,8 +12,8 @@ from headway.model import Snapshot
 from headway.plan import Plan
 from headway_service.accounting.records import IDLE, IDLE_RESERVED, figures_in, name_in
 from headway_service.errors import Conflict, RetryLater
+from headway_service.launching.executor import RESERVED_MS
 from headway_service.ports.table import Update, Write
-from headway_service.scheduling.executor import RESERVED_MS
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records.capacity.idle import IdleRecord
 from headway_service.store.records.capacity.ledger import PoolRecord, ReservationRecord

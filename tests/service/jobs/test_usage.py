@@ -15,7 +15,7 @@ from headway_service.store.job_filter import JobFilter
 from headway_service.store.records.job import EndedAttempt, JobRecord
 from headway_service.store.records.listed_job import SUMMARY, ListedJob, Usage
 from tests.core.builders import changed
-from tests.service.scheduling.test_launcher import fail_once
+from tests.service.launching.test_launcher import fail_once
 from tests.service.store.builders import NOTED, NOTED_FAILED
 from tests.service.world import P5, ROOT, World, on
 

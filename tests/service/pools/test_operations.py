@@ -14,7 +14,7 @@ from headway_service.ports.table import Write
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import PauseRecord
-from tests.service.scheduling.test_backoff import break_sagemaker
+from tests.service.launching.test_backoff import break_sagemaker
 from tests.service.world import INVOCATION_S, P5, World, on
 
 G5 = "ml.g5.xlarge"

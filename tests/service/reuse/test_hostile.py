@@ -18,8 +18,8 @@ from headway.lifecycle import JobState
 from headway.reasons import ReasonCode
 from headway_service.admission.submission import Submission
 from headway_service.aws.s3_objects import S3Objects
+from headway_service.launching.report import TickReport
 from headway_service.ports.objects import ObjectPage, Objects
-from headway_service.scheduling.report import TickReport
 from headway_service.testing.memory_objects import MemoryObjects
 from tests.service.raw_http import BODIES, RawServer
 from tests.service.reuse import hostile

@@ -11,10 +11,10 @@ import pytest
 
 from headway_service.admission.submission import Submission
 from headway_service.arrays import comparing
+from headway_service.launching.executor import RESERVED_MS
 from headway_service.pools.operations import PoolOperations
 from headway_service.scheduling import chores
 from headway_service.scheduling.dependants import DependantNotifier
-from headway_service.scheduling.executor import RESERVED_MS
 from headway_service.store.ledger import read_ledger
 from headway_service.store.repository import get_job
 from headway_service.testing.memory_objects import MemoryObjects

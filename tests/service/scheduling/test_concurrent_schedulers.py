@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from headway_sandbox.errors import AwsError
 from headway_service.admission.submission import Submission
 from headway_service.errors import Conflict
+from headway_service.launching.backoff import MAX_BACK_OFF_S
 from headway_service.ports.table import Key, Write
-from headway_service.scheduling.backoff import MAX_BACK_OFF_S
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import ReservationRecord

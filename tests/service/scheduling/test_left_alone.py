@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from headway_service.admission.submission import Submission
+from headway_service.launching import executor
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Delete, Key, Put, Update
-from headway_service.scheduling import executor
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.array import OpenArrayRecord
 from headway_service.store.records.base import LEDGER

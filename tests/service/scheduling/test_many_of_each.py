@@ -12,11 +12,11 @@ import pytest
 from headway.lifecycle import JobState
 from headway_service.admission.submission import Submission
 from headway_service.arrays.advance import ArrayAdvancer
+from headway_service.launching.executor import Executor
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Item, Key, Put, Write
 from headway_service.scheduling.chores import SHARE_MS
 from headway_service.scheduling.dependants import DependantNotifier
-from headway_service.scheduling.executor import Executor
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.dependency import EndedJobRecord, RecheckRecord
 from headway_service.store.records.job import JobRecord

@@ -14,20 +14,21 @@ from headway.plan import Plan, Start
 from headway.reasons import started
 from headway_sandbox.errors import AwsError
 from headway_service.errors import Conflict
+from headway_service.launching import executor
+from headway_service.launching.executor import RESERVED_MS, Decision
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import MetricValue
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Delete, Put, Update, Write
 from headway_service.sagemaker_api.names import attempt_name
-from headway_service.scheduling import executor, tick
+from headway_service.scheduling import tick
 from headway_service.scheduling.decide import decide
-from headway_service.scheduling.executor import RESERVED_MS, Decision
 from headway_service.scheduling.tick import MAX_ROUNDS
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import PoolRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import get_job
-from tests.service.scheduling.test_backoff import break_sagemaker
+from tests.service.launching.test_backoff import break_sagemaker
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"

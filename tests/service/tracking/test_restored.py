@@ -19,7 +19,7 @@ from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.testing.memory_table import MemoryTable
-from tests.service.scheduling.test_unproven_launches import UNKIND
+from tests.service.launching.test_unproven_launches import UNKIND
 from tests.service.tracking.test_unmanaged_jobs import reason, rogues
 from tests.service.world import P5, ROOT, World, on
 

@@ -18,9 +18,9 @@ from headway.policy import PREDICTED_ORDERS, Order, Policy
 from headway.scheduling import preemption, standing
 from headway.scheduling.equals.expected import extended as extended_by
 from headway.scheduling.scheduler import schedule
+from headway_service.launching.executor import Executor
 from headway_service.observability.logging import logger
 from headway_service.scheduling import decide
-from headway_service.scheduling.executor import Executor
 from headway_verification.soak import __main__ as soak
 from headway_verification.soak.call_log import keep
 from headway_verification.soak.cooperative_scheduler import CooperativeScheduler, Process

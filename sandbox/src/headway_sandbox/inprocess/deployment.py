@@ -29,6 +29,7 @@ from headway_service.bootstrap.schedule import ScheduleContainer
 from headway_service.bootstrap.tell import TellContainer
 from headway_service.bootstrap.watch import WatchContainer
 from headway_service.errors import Conflict, RetryLater
+from headway_service.launching.report import TickReport
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
@@ -39,7 +40,6 @@ from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
-from headway_service.scheduling.report import TickReport
 from headway_service.settings import Settings
 from headway_service.testing.inline_calls import InlineCalls
 from headway_service.testing.memory_config import MemoryConfiguration

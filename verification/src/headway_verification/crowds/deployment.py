@@ -14,8 +14,8 @@ from headway_sandbox.inprocess.deployment import SimulatedDeployment
 from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_sandbox.sagemaker.request_builder import training_request
+from headway_service.launching.report import TickReport
 from headway_service.ports.table import Put
-from headway_service.scheduling.report import TickReport
 from headway_verification.crowds.slow_table import SlowTable
 
 POOL = "ml.g5.xlarge"

@@ -21,12 +21,12 @@ from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMe
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.events.publisher import event_of
+from headway_service.launching.report import TickReport
 from headway_service.observability.logging import logger
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
-from headway_service.scheduling.report import TickReport
 from headway_verification.decoders.decoder import Refused
 
 SIZE = 50

@@ -31,6 +31,7 @@ from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMe
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.errors import RetryLater, UnreadableRecord
+from headway_service.launching.report import TickReport
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
@@ -41,7 +42,6 @@ from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.scheduling.report import TickReport
 from headway_verification.soak.cooperative_scheduler import (
     CooperativeCalls,
     CooperativeScheduler,

@@ -8,9 +8,9 @@ from functools import cached_property
 from headway_service.accounting.idle import IdleTime
 from headway_service.bootstrap.reuse import ReuseContainer
 from headway_service.bootstrap.tracking import TrackingContainer
+from headway_service.launching.launcher import Launcher
+from headway_service.launching.report import TickReport
 from headway_service.ports.parallel_calls import ParallelCalls
-from headway_service.scheduling.launcher import Launcher
-from headway_service.scheduling.report import TickReport
 from headway_service.scheduling.tick import Scheduler
 from headway_service.thread_calls import thread_calls
 

@@ -1,4 +1,4 @@
-"""How is a decision carried out?
+"""What does a tick do?
 
 Imported by `monitoring` and `bootstrap`.
 """

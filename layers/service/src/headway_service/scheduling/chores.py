@@ -13,13 +13,13 @@ from functools import partial
 
 from headway_service.arrays.advance import ArrayAdvancer
 from headway_service.config.warm_pools import KeptWarmPools
+from headway_service.launching.executor import Executor
 from headway_service.observability.isolation import Isolation
 from headway_service.pools.apply_config import EffectiveConfig
 from headway_service.pools.follow_schedules import follow_schedules
 from headway_service.pools.removed_pools import forget_removed_pools
 from headway_service.ports.table import Table
 from headway_service.scheduling.dependants import DependantNotifier
-from headway_service.scheduling.executor import Executor
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import AttemptRecord

@@ -15,6 +15,9 @@ from headway.scheduling.invariants import check_plan
 from headway.vectors import free
 from headway_service.arrays.advance import ArrayAdvancer
 from headway_service.errors import UnreadableRecord
+from headway_service.launching.executor import Decision, Executor
+from headway_service.launching.launcher import Launcher
+from headway_service.launching.report import TickReport
 from headway_service.observability.emf import record
 from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
@@ -26,10 +29,7 @@ from headway_service.reuse.entry import ReuseEntry
 from headway_service.scheduling.chores import Chores
 from headway_service.scheduling.decide import decide
 from headway_service.scheduling.dependants import DependantNotifier
-from headway_service.scheduling.executor import Decision, Executor
 from headway_service.scheduling.giving_up import give_up, given_up
-from headway_service.scheduling.launcher import Launcher
-from headway_service.scheduling.report import TickReport
 from headway_service.scheduling.unread_jobs import search_unread
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.marks import Marks

@@ -18,9 +18,10 @@ from headway.scheduling.placement import commit
 from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
 from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
 from headway_service.events import publisher
+from headway_service.launching import executor, launcher
 from headway_service.monitoring import utilization_monitor
 from headway_service.reuse import twins
-from headway_service.scheduling import dependants, executor, launcher
+from headway_service.scheduling import dependants
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord

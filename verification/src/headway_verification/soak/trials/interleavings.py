@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from headway.accounting.idle import COUNTED_EACH_S
 from headway_sandbox.sagemaker.request_builder import G5, P5
-from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
+from headway_service.launching.backoff import FIRST_BACK_OFF_S
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.tempers import ADVERSE
 from headway_verification.soak.trials.scenarios import (

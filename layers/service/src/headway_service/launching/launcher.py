@@ -37,14 +37,14 @@ from headway_service.errors import (
     Throttled,
     UnreadableRecord,
 )
+from headway_service.launching.backoff import MAX_BACK_OFF_S, PoolBackoff
+from headway_service.launching.launches import Launch
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import TrainingJobs, TrainingJobStatus
 from headway_service.sagemaker_api.launch_request import on_demand, with_pending_limit, without_warm_pool
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import is_proven
-from headway_service.scheduling.backoff import MAX_BACK_OFF_S, PoolBackoff
-from headway_service.scheduling.launches import Launch
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS, NOBODY, AttemptRecord, StopCause

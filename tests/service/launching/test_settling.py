@@ -1,4 +1,4 @@
-"""What settling one attempt does and answers: :class:`headway_service.scheduling.launcher.Launcher` by itself."""
+"""What settling one attempt does and answers: :class:`headway_service.launching.launcher.Launcher` by itself."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from headway.refusals.probing import FIRST_RETRY_MS
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.errors import Conflict, OutcomeUnknown, RetryLater
+from headway_service.launching.backoff import FIRST_BACK_OFF_S
+from headway_service.launching.launcher import ASK_AGAIN_S, Launcher
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Delete
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
-from headway_service.scheduling.launcher import ASK_AGAIN_S, Launcher
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger, read_pools
 from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.repository import get_job
-from tests.service.scheduling.test_launcher import fail_once
+from tests.service.launching.test_launcher import fail_once
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on, request
 
 NO_ANSWER = AwsError("InternalFailure", "?", status=500)

@@ -10,8 +10,8 @@ import pytest
 from headway.refusals.probing import MAX_SOON_MS
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
+from headway_service.launching.backoff import PoolBackoff
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.scheduling.backoff import PoolBackoff
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.attempt import GivenUpRecord
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on

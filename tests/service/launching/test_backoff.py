@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from headway.lifecycle import AttemptState
 from headway.reasons import ReasonCode
 from headway_sandbox.errors import AwsError
-from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.scheduling.backoff import (
+from headway_service.launching.backoff import (
     FIRST_BACK_OFF_S,
     MAX_BACK_OFF_S,
     MAX_CAUSE_CHARS,
@@ -21,7 +20,8 @@ from headway_service.scheduling.backoff import (
     PoolBackoff,
     next_back_off,
 )
-from headway_service.scheduling.launcher import MAX_UNANSWERED
+from headway_service.launching.launcher import MAX_UNANSWERED
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import ROW_MS, PoolRecord
 from tests.service.world import P5, ROOT, World, on

@@ -20,6 +20,10 @@ from headway.scheduling.alternatives import chosen
 from headway.scheduling.backfill.size_changes import crosses
 from headway.scheduling.lost_work.lost import work_lost_ms
 from headway_service.errors import Conflict, OutcomeUnknown, UnreadableRecord
+from headway_service.launching.launcher import Launcher
+from headway_service.launching.launches import Launch, LaunchesInFlight
+from headway_service.launching.planned_jobs import PlannedJobs
+from headway_service.launching.report import TickReport
 from headway_service.observability import metrics
 from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
@@ -27,10 +31,6 @@ from headway_service.observability.metrics import MetricValue
 from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table, Write
 from headway_service.sagemaker_api.names import attempt_name
-from headway_service.scheduling.launcher import Launcher
-from headway_service.scheduling.launches import Launch, LaunchesInFlight
-from headway_service.scheduling.planned_jobs import PlannedJobs
-from headway_service.scheduling.report import TickReport
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.marks import Marks

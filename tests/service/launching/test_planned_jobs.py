@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from headway.plan import Action, Release, Start
+from headway_service.launching.planned_jobs import READ_AHEAD, PlannedJobs
 from headway_service.ports.table import Item, Key
-from headway_service.scheduling.planned_jobs import READ_AHEAD, PlannedJobs
 from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.store.builders import REASON, job

@@ -1,0 +1,4 @@
+"""How is a plan carried out?
+
+Imported by `scheduling` and `bootstrap`.
+"""
