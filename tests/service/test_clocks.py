@@ -19,7 +19,7 @@ from headway_sandbox.inprocess.deployment import START_S
 from headway_service.bootstrap import container as base
 from headway_service.bootstrap import patrol, schedule
 from headway_service.launching.backoff import FIRST_BACK_OFF_S
-from headway_service.launching.launcher import ASK_AGAIN_S
+from headway_service.launching.proofs import ASK_AGAIN_S
 from headway_service.monitoring import gauges
 from headway_service.monitoring.utilization_monitor import REST_MS
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S

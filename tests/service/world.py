@@ -10,13 +10,17 @@ from itertools import count
 from typing import Any
 from unittest import mock
 
+from headway.plan import Plan, Start
 from headway.pool_names import SPOT_SUFFIX, on_demand_pool
+from headway.reasons import started
 from headway.vectors import total
 from headway_sandbox.inprocess.deployment import SimulatedDeployment
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
 from headway_service.jobs.position import JobView
-from headway_service.launching.executor import Decision, Executor
+from headway_service.launching.decision import Decision
+from headway_service.launching.executor import Executor
+from headway_service.launching.intents import Intent, Intents
 from headway_service.launching.launcher import Launcher
 from headway_service.launching.report import TickReport
 from headway_service.observability.isolation import Isolation
@@ -28,7 +32,7 @@ from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import parse_status
 from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.scheduling.tick import Scheduler
-from headway_service.store.ledger import read_ledger
+from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records.job import JobRecord
 from headway_service.testing.inline_calls import InlineCalls
 from headway_service.testing.memory_table import MemoryTable
@@ -129,6 +133,27 @@ class World(SimulatedDeployment[Table]):
             reuse=self.container.reuse,
             note_idle=self.container.idle_time.note,
         )
+
+    def intent_to_start(self, name: str, ledger: Ledger | None = None) -> Intent:
+        """The intent of a start of a job, as if it was decided on this ledger; by default the stored one."""
+        launcher, configuration = self.launcher(), self.configured()
+        intents = Intents(
+            marks=self.marks,
+            holder=launcher.holder,
+            lease_until_ms=launcher.lease_until_ms,
+            machine_clock=self.machine_clock,
+            policy=configuration.policy(),
+            has_rules=bool(configuration.rules),
+        )
+        item = self.table.get(JobRecord.key(name)) or {}
+        job = JobRecord.parse(item)
+        action = Start(job=name, demand=job.demand, reason=started(job.demand))
+        decision = Decision(
+            plan=Plan(actions=(action,), waits=()),
+            ledger=ledger or read_ledger(self.table),
+            waiting={name: job.waiting()},
+        )
+        return intents.of(action, item, decision, self.clock())
 
     def executor(self) -> Executor:
         """The executor of one invocation."""

@@ -271,7 +271,15 @@ def test_a_job_that_waits_for_others_is_not_started_nor_adopted(world: World) ->
     world.submit("prepare")
     job = after(world, "train", "prepare").job
     attempt = AttemptRecord.next_of(
-        job, attempt_state="launching", mark="m", since_ms=0, lease_holder="x", lease_until_ms=0, seen_ms=0
+        job,
+        attempt_name="a",
+        number=1,
+        attempt_state="launching",
+        mark="m",
+        since_ms=0,
+        lease_holder="x",
+        lease_until_ms=0,
+        seen_ms=0,
     )
     with pytest.raises(InvalidTransition):
         transitions.start(job, attempt, None, started(job.demand), 0)

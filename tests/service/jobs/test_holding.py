@@ -186,10 +186,8 @@ def test_a_job_that_is_held_between_the_decision_and_its_start_does_not_start(wo
 def test_no_start_of_a_held_job_can_even_be_written(world: World) -> None:
     world.submit("a")
     world.commands.hold("a", ROOT)
-    job = stored(world, "a")
-    attempt = world.executor()._attempt(job, world.clock())
     with pytest.raises(InvalidTransition, match="cannot start while held"):
-        transitions.start(job, attempt, None, started(job.demand), world.clock())
+        world.intent_to_start("a")
 
 
 @pytest.mark.parametrize(

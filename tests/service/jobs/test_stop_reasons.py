@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway import reasons
 from headway_service.events.job_events import job_event
-from headway_service.store import transitions
 from headway_service.store.records.capacity.attempt import StopCause
 from headway_service.store.repository import find_attempt, get_job
 from tests.service.world import ROOT, World
@@ -47,9 +45,7 @@ def test_a_running_job_shows_the_reason_while_it_stops_and_after_its_end(world: 
 @pytest.mark.parametrize("why", ["wrong data", ""])
 def test_a_job_that_is_stopped_before_its_launch_shows_the_reason(world: World, why: str) -> None:
     world.submit("a")
-    job = get_job(world.table, "a")
-    attempt = world.executor()._attempt(job, world.clock())
-    world.table.write(transitions.start(job, attempt, None, reasons.started(job.demand), world.clock()))
+    world.table.write(world.intent_to_start("a").writes)
     world.commands.stop("a", ROOT, why)
     # Longer than the lease of the launch, and than SageMaker may take to show it.
     world.now_s += 200

@@ -20,7 +20,7 @@ from headway_service.launching.backoff import (
     PoolBackoff,
     next_back_off,
 )
-from headway_service.launching.launcher import MAX_UNANSWERED
+from headway_service.launching.proofs import MAX_UNANSWERED
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import ROW_MS, PoolRecord

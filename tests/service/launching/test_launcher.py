@@ -11,7 +11,7 @@ import pytest
 from headway_sandbox.errors import AwsError
 from headway_service.errors import OutcomeUnknown
 from headway_service.launching.backoff import FIRST_BACK_OFF_S
-from headway_service.launching.launcher import CLOCKS_MS
+from headway_service.launching.proofs import CLOCKS_MS
 from headway_service.ports.table import Write
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S

@@ -34,23 +34,27 @@ def starts(*jobs: str) -> list[Action]:
     return [Start(job=name, demand={P5: 1}, reason=REASON) for name in jobs]
 
 
+def name_of(item: Item | None) -> str:
+    return JobRecord.parse(item or {}).job_name
+
+
 def test_several_jobs_are_read_with_one_call() -> None:
     names = [f"job-{number}" for number in range(READ_AHEAD + 2)]
     table = Counting(names)
     jobs = PlannedJobs(table, starts(*names))
-    assert [found.job_name for name in names if (found := jobs.take(name))] == names
+    assert [name_of(jobs.take(each)) for each in starts(*names)] == names
     assert table.reads == [names[:READ_AHEAD], names[READ_AHEAD:]]
 
 
 def test_a_job_of_several_actions_is_read_again_for_each() -> None:
     table = Counting(["a", "b"])
     jobs = PlannedJobs(table, starts("a", "b", "a"))
-    first = jobs.take("a")
-    assert first is not None
-    changed = first.model_copy(update={"priority": first.priority + 1})
+    first, second = starts("a", "b")
+    read = JobRecord.parse(jobs.take(first) or {})
+    changed = read.model_copy(update={"priority": read.priority + 1})
     table.write([changed.put()])
-    jobs.take("b")
-    assert jobs.take("a") == changed
+    jobs.take(second)
+    assert JobRecord.parse(jobs.take(first) or {}) == changed
     assert table.reads == [["a", "b"], ["a"]]
 
 
@@ -66,21 +70,24 @@ def test_a_job_of_several_actions_is_read_again_for_each() -> None:
 def test_jobs_of_skipped_actions_are_passed_over(taken: list[str], reads: list[list[str]]) -> None:
     table = Counting(["a", "b", "c"])
     jobs = PlannedJobs(table, starts("a", "b", "c"))
-    assert [found.job_name for name in taken if (found := jobs.take(name))] == taken
+    assert [name_of(jobs.take(each)) for each in starts(*taken)] == taken
     assert table.reads == reads
 
 
 def test_the_job_of_a_release_is_not_read() -> None:
     table = Counting(["a", "b", "c"])
     release = Release(job="b", demand={P5: 1}, reason=REASON)
-    jobs = PlannedJobs(table, [*starts("a"), release, *starts("c")])
-    assert jobs.take("a")
-    assert jobs.take("c")
+    first, last = starts("a", "c")
+    jobs = PlannedJobs(table, [first, release, last])
+    assert name_of(jobs.take(first)) == "a"
+    assert jobs.take(release) is None
+    assert name_of(jobs.take(last)) == "c"
     assert table.reads == [["a", "c"]]
 
 
 def test_a_job_that_is_gone_is_none() -> None:
     table = Counting(["b"])
-    jobs = PlannedJobs(table, starts("a", "b"))
-    assert jobs.take("a") is None
-    assert isinstance(jobs.take("b"), JobRecord)
+    missing, stored = starts("a", "b")
+    jobs = PlannedJobs(table, [missing, stored])
+    assert jobs.take(missing) is None
+    assert name_of(jobs.take(stored)) == "b"

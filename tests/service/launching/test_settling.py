@@ -14,7 +14,8 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.errors import Conflict, OutcomeUnknown, RetryLater
 from headway_service.launching.backoff import FIRST_BACK_OFF_S
-from headway_service.launching.launcher import ASK_AGAIN_S, Launcher
+from headway_service.launching.launcher import Launcher
+from headway_service.launching.proofs import ASK_AGAIN_S
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Delete
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
@@ -142,7 +143,8 @@ def test_an_unrecorded_launch_is_not_repeated_or_described_again(world: World, m
         patched.setattr(world.table, "write", busy)
         with pytest.raises(RetryLater):
             launcher.reconcile_intent(held, world.clock())
-    assert launcher.reconcile_intent(held, world.clock())
+    assert launcher.reconcile_intent(held, world.clock()) is False, "a row is over, so another decision follows"
+    assert [pool.backoff_since_ms for pool in read_ledger(world.table).pools if pool.pool == P5] == [0]
     assert (world.called("CreateTrainingJob"), world.called("DescribeTrainingJob")) == (["a", "a"], [])
     assert attempt(world).training_job_status == "InProgress"
 

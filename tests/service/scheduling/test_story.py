@@ -13,7 +13,7 @@ from headway.reasons import started
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from headway_service.errors import Conflict, JobEnded, NameInUse
-from headway_service.launching.executor import Decision
+from headway_service.launching.decision import Decision
 from headway_service.ports.table import Update
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.sagemaker_api.status import parse_status

@@ -15,7 +15,7 @@ from headway.reasons import started
 from headway_sandbox.errors import AwsError
 from headway_service.errors import Conflict
 from headway_service.launching import executor
-from headway_service.launching.executor import RESERVED_MS, Decision
+from headway_service.launching.executor import RESERVED_MS
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import MetricValue
 from headway_service.pools.operations import PoolOperations
@@ -237,14 +237,9 @@ def test_a_job_of_a_limited_team_missing_from_the_ledger_is_not_started(world: W
     """Starts of such a team are counted in its record, so that two schedulers cannot both start its last job."""
     world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": {"red": {"limit": {P5: 2}}}}))
     world.submit("a", Tags=[{"Key": "team", "Value": "red"}])
-    job = world.seen("a").job
-    executor = world.executor()
-    ledger = replace(read_ledger(world.table), teams=())
-    action = Start(job="a", demand=job.demand, reason=started(job.demand))
-    attempt = executor._attempt(job, world.clock())
-    decision = Decision(plan=Plan(actions=(action,), waits=()), ledger=ledger, waiting={"a": job.waiting()})
+    assert world.intent_to_start("a").writes
     with pytest.raises(Conflict):
-        executor._start(job, attempt, action, decision, world.clock())
+        world.intent_to_start("a", replace(read_ledger(world.table), teams=()))
 
 
 def test_jobs_of_a_limited_team_start_in_one_round(world: World) -> None:

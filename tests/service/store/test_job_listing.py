@@ -54,7 +54,15 @@ def job(number: int, state: JobState, owner: str | None, team: str, name: str) -
 
 def attempt_of(of: JobRecord) -> AttemptRecord:
     return AttemptRecord.next_of(
-        of, attempt_state=AttemptState.LIVE, mark="m", since_ms=1, lease_holder="", lease_until_ms=0, seen_ms=1
+        of,
+        attempt_name=of.job_name,
+        number=1,
+        attempt_state=AttemptState.LIVE,
+        mark="m",
+        since_ms=1,
+        lease_holder="",
+        lease_until_ms=0,
+        seen_ms=1,
     )
 
 

@@ -41,7 +41,15 @@ def job(**changes: Any) -> JobRecord:
 
 def attempt() -> AttemptRecord:
     made = AttemptRecord.next_of(
-        job(), attempt_state=AttemptState.LIVE, mark="m", since_ms=5, lease_holder="", lease_until_ms=0, seen_ms=0
+        job(),
+        attempt_name="a",
+        number=1,
+        attempt_state=AttemptState.LIVE,
+        mark="m",
+        since_ms=5,
+        lease_holder="",
+        lease_until_ms=0,
+        seen_ms=0,
     )
     return AttemptRecord.parse(made.put().item)
 

@@ -1,42 +1,35 @@
 """Carries out the actions of a plan: writes the intent of each, then has the launcher call SageMaker.
 
 Intents are written one after the other, as those of a pool change the same item. Launches wait for SageMaker in
-parallel: its answer takes many times as long as a write.
+parallel (:mod:`headway_service.launching.launches`): its answer takes many times as long as a write.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from headway.errors import InvalidTransition
-from headway.lifecycle import AttemptState
-from headway.model import Demand, WaitingJob
-from headway.plan import Action, Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
+from headway.model import Demand
+from headway.plan import Action, Preempt, Release, Start, StartWarm
 from headway.policy import Policy
-from headway.scheduling.alternatives import chosen
-from headway.scheduling.backfill.size_changes import crosses
-from headway.scheduling.lost_work.lost import work_lost_ms
 from headway_service.errors import Conflict, OutcomeUnknown, UnreadableRecord
+from headway_service.launching.decision import Decision
+from headway_service.launching.intents import Intent, Intents
 from headway_service.launching.launcher import Launcher
 from headway_service.launching.launches import Launch, LaunchesInFlight
 from headway_service.launching.planned_jobs import PlannedJobs
 from headway_service.launching.report import TickReport
-from headway_service.observability import metrics
 from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import MetricValue
 from headway_service.ports.parallel_calls import ParallelCalls
-from headway_service.ports.table import Table, Write
-from headway_service.sagemaker_api.names import attempt_name
+from headway_service.ports.table import Table
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.marks import Marks
 from headway_service.store.records.capacity.attempt import AttemptRecord
-from headway_service.store.records.capacity.ledger import CalendarRecord, PauseRecord
-from headway_service.store.records.job import JobRecord
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.repository import find_job
 
 MAX_REJECTIONS = 10
@@ -46,18 +39,6 @@ _ATTEMPT = "an attempt"
 
 RESERVED_MS = 10_000
 """A tick begins no further action when its invocation has less time left than this."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Decision:
-    """A plan with the state that it was made from."""
-
-    plan: Plan
-    ledger: Ledger
-    #: The jobs that waited when the plan was made, by name.
-    waiting: Mapping[str, WaitingJob]
-    #: The time that it was made for, ms; None if its starts do not depend on it.
-    decided_ms: int | None = None
 
 
 class Executor:
@@ -98,22 +79,23 @@ class Executor:
     ) -> None:
         self._table = table
         self._launcher = launcher
-        self._launches = LaunchesInFlight(calls)
+        self._launches = LaunchesInFlight(calls, at_once=launcher.launches_at_once, reconcile=self._reconcile_launch)
+        self._intents = Intents(
+            marks=marks,
+            holder=launcher.holder,
+            lease_until_ms=launcher.lease_until_ms,
+            machine_clock=machine_clock,
+            policy=policy,
+            has_rules=has_rules,
+        )
         self._clock = clock
         self._machine_clock = machine_clock
-        self._marks = marks
         self._deadline_ms = deadline_ms
-        self._policy = policy
-        self._has_rules = has_rules
         self.report = report
         self._isolation = isolation
         self.figures: list[MetricValue] = []
-        #: Starts of each team since the ledger was read.
-        self._started: Counter[str] = Counter()
-        #: Starts in each pool since then.
-        self._started_in: Counter[str] = Counter()
         #: What is published of a start once SageMaker has accepted it, by attempt.
-        self._times: dict[str, list[MetricValue]] = {}
+        self._figures_of: dict[str, Sequence[MetricValue]] = {}
         #: Attempts without a clear response from SageMaker. The next tick retries, this one does not.
         self._unclear: set[str] = set()
 
@@ -141,7 +123,7 @@ class Executor:
             Whether there was any, so that the ledger has to be read again.
         """
         due = self._pending(ledger)
-        self._settled(lambda: self._execute_all(due, has_time))
+        self._to_the_end(lambda: self._execute_all(due, has_time))
         return bool(due)
 
     def drain(self, ledger: Ledger, drained: Iterable[AttemptRecord]) -> bool:
@@ -182,9 +164,7 @@ class Executor:
         Returns:
             Whether all actions were carried out as decided.
         """
-        self._started.clear()
-        self._started_in.clear()
-        return self._settled(lambda: self._carry_out(decision))
+        return self._to_the_end(lambda: self._carry_out(decision))
 
     def _carry_out(self, decision: Decision) -> bool:
         """Write the intents of a plan and begin its launches. Returns whether all went as decided so far."""
@@ -192,7 +172,7 @@ class Executor:
         jobs = PlannedJobs(self._table, actions)
         for action in actions:
             # First, so that a missing answer is known, and the call follows its intent at once.
-            as_decided &= self._settle_before(launches=isinstance(action, Start))
+            as_decided &= self._reconcile_before(launches=isinstance(action, Start))
             if not self.has_time():
                 return False
             if isinstance(action, Start | Preempt) and self._launcher.is_backing_off(_for_launch(action)):
@@ -200,7 +180,8 @@ class Executor:
                 as_decided = False
                 continue
             try:
-                attempt = self._write(action, decision, jobs)
+                intent = self._intents.of(action, jobs.take(action), decision, self._clock())
+                self._write(intent)
             except (Conflict, InvalidTransition) as error:
                 as_decided = False
                 self._isolation.conflicted(type(action).__name__, action.job, error, most=MAX_REJECTIONS)
@@ -209,86 +190,52 @@ class Executor:
                 as_decided = False
                 self._isolation.leave_alone(type(action).__name__, action.job, error)
                 continue
-            if attempt is None and not isinstance(action, Release):
+            self._note(action, intent)
+            decision = decision.after(action, intent.attempt)
+            if intent.attempt is not None:
+                as_decided &= not self._is_pending(intent.attempt) or self._execute(intent.attempt)
+            elif not isinstance(action, Release):
                 # The next round has SageMaker release it.
                 as_decided = False
-            elif attempt is None:
-                # The same plan may start the job that lost its reservation, on other instances.
-                decision = replace(decision, ledger=decision.ledger.without_reservation(action.job))
-            elif self._is_pending(attempt):
-                as_decided &= self._execute(attempt)
         return as_decided
 
-    def _settled(self, work: Callable[[], bool]) -> bool:
-        """Do work that begins launches, and settle all of them: only this invocation knows their answers.
+    def _write(self, intent: Intent) -> None:
+        if intent.writes:
+            self._table.write(intent.writes)
 
-        Returns:
-            Whether all went as decided.
-        """
+    def _note(self, action: Action, intent: Intent) -> None:
+        if intent.writes:
+            self.report.note(action, intent.attempt)
+        if intent.attempt is not None and isinstance(action, Start):
+            self._figures_of[intent.attempt.attempt_name] = intent.figures
+        else:
+            self.figures += intent.figures
+
+    def _to_the_end(self, work: Callable[[], bool]) -> bool:
+        """Do work that begins launches, and reconcile all of them. Returns whether all went as decided."""
         try:
             as_decided = work()
         except Exception:
-            self._settle_all()
+            self._launches.reconcile_all()
             raise
-        return self._settle_all() and as_decided
+        return self._launches.reconcile_all() and as_decided
 
-    def _settle_all(self) -> bool:
-        """Settle all launches in flight. Returns whether they went as decided.
-
-        Raises:
-            Exception: one could not be settled; the first error. All others are.
-        """
-        as_decided, failed = True, None
-        while self._launches:
-            try:
-                self._launches.wait()
-                as_decided &= self._settle_each(self._launches.pop_ended)
-            except Exception as error:  # noqa: BLE001 - raised when the others are settled
-                logger.warning("a launch is not settled", extra={"error": repr(error)})
-                failed = failed or error
-        if failed is not None:
-            raise failed
-        return as_decided
-
-    def _settle_before(self, *, launches: bool) -> bool:
-        """Settle launches before another action: to make room if it launches, otherwise all that have ended.
+    def _reconcile_before(self, *, launches: bool) -> bool:
+        """Reconcile launches before another action: to make room if it launches, otherwise all that have ended.
 
         A stop takes as long as a launch, and many may follow, so what is known is recorded before.
 
         Returns:
             Whether they went as decided.
         """
-        return self._make_room() if launches else self._settle_each(self._launches.pop_ended)
+        return self._launches.make_room() if launches else self._launches.reconcile_ended()
 
-    def _make_room(self) -> bool:
-        """Settle the launches that have failed, and wait until another one may begin.
-
-        Of those that SageMaker has accepted it settles only as many as have to make room: while one is settled, fewer
-        calls are in flight than may be.
-
-        Returns:
-            Whether they went as decided.
-        """
-        as_decided = self._settle_each(self._launches.pop_failed)
-        while len(self._launches) >= self._launcher.launches_at_once:
-            self._launches.wait()
-            as_decided &= self._settle_each(self._launches.pop_failed)
-            if (accepted := self._launches.pop_ended()) is not None:
-                as_decided &= self._settle(accepted)
-        return as_decided
-
-    def _settle_each(self, pop: Callable[[], Launch | None]) -> bool:
-        """Settle launches as long as there are any. Returns whether they went as decided."""
-        as_decided = True
-        while (ended := pop()) is not None:
-            as_decided &= self._settle(ended)
-        return as_decided
-
-    def _settle(self, ended: Launch) -> bool:
-        as_decided = self._reconcile(ended.attempt, partial(self._launcher.reconcile_intent, launch=ended))
-        if self._launcher.has_accepted(ended.attempt):
-            self.report.launched.append(ended.attempt.job_name)
-            self.figures += self._times.pop(ended.attempt.attempt_name, [])
+    def _reconcile_launch(self, launch: Launch) -> bool:
+        attempt = launch.attempt
+        as_decided = self._reconcile(attempt, partial(self._launcher.reconcile_intent, launch=launch))
+        if self._launcher.has_accepted(attempt):
+            self.report.launched.append(attempt.job_name)
+            self.figures += self._figures_of.pop(attempt.attempt_name, ())
         return as_decided
 
     def _execute_all(self, due: Iterable[AttemptRecord], has_time: Callable[[], bool]) -> bool:
@@ -297,7 +244,7 @@ class Executor:
         for attempt in due:
             if not has_time():
                 return False
-            as_decided &= self._settle_before(launches=self._launcher.needs_call(attempt))
+            as_decided &= self._reconcile_before(launches=self._launcher.needs_call(attempt))
             # The pool may back off by now.
             if self._is_pending(attempt):
                 begun = self._isolation.do(_ATTEMPT, attempt.attempt_name, partial(self._execute, attempt))
@@ -347,185 +294,18 @@ class Executor:
         return False
 
     def _drain(self, attempt: AttemptRecord, pause: PauseRecord) -> bool:
+        job = find_job(self._table, attempt.job_name)
+        if job is None:
+            raise Conflict([0])
         try:
-            self._table.write(
-                transitions.drain(_existing(find_job(self._table, attempt.job_name)), attempt, pause, self._clock())
-            )
+            self._table.write(transitions.drain(job, attempt, pause, self._clock()))
         except InvalidTransition as error:
             # Its job was changed meanwhile.
             raise Conflict([0]) from error
         self.report.drained.append(attempt.job_name)
         return True
 
-    def _write(self, action: Action, decision: Decision, jobs: PlannedJobs) -> AttemptRecord | None:
-        """Write the intent of an action. Returns the attempt to launch or to stop now."""
-        now_ms, ledger = self._clock(), decision.ledger
-        match action:
-            case Release():
-                reservation = ledger.reservation_of(action.job)
-                if reservation is not None:
-                    self._table.write(transitions.free(reservation))
-                    self.report.released.append(action.job)
-                return None
-            case Start():
-                job = _existing(jobs.take(action.job))
-                attempt = self._attempt(
-                    _before_free_name(job.in_pools(action.demand), ledger), now_ms, on_leftovers=action.on_leftovers
-                )
-                self._table.write(self._start(job, attempt, action, decision, now_ms))
-                self._started[job.team] += 1
-                self._started_in.update(attempt.demand.keys())
-                self.report.started.append(action.job)
-                self._times[attempt.attempt_name] = metrics.time_to_start(job.on(attempt.alternative), now_ms)
-                return attempt
-            case Preempt():
-                attempt, writes = self._preempt(action, decision, jobs, now_ms)
-                self._table.write(writes)
-                if attempt.lacks_instances:
-                    self.report.gave_way.append(action.job)
-                    return attempt
-                self.report.preempted.append(action.job)
-                lost_ms = work_lost_ms(attempt.allocation(), now_ms, self._policy)
-                self.figures.append(metrics.WORK_LOST.of(lost_ms / 1000))
-                return attempt
-            case StopForSize():
-                pool = ledger.warm_pool_of(action.attempt)
-                if pool is not None:
-                    self._table.write(transitions.release_warm_pool(pool, now_ms))
-                    self.report.warm_released.append(action.job)
-                    return None
-                attempt, writes = self._stop_for_size(action, ledger, jobs, now_ms)
-                self._table.write(writes)
-                self.report.shrunk.append(action.job)
-                return attempt
-            case ReleaseWarm():
-                pool = ledger.warm_pool_of(action.attempt)
-                if pool is None:
-                    raise Conflict([0])
-                writes = transitions.release_warm_pool_for(
-                    pool, jobs.take(action.job), action.for_job, action.freed, action.reason, now_ms
-                )
-                self._table.write(writes)
-                self.report.warm_released.append(action.job)
-                return None
 
-    def _attempt(self, job: JobRecord, now_ms: int, *, on_leftovers: bool = False) -> AttemptRecord:
-        name = attempt_name(job.job_name, job.attempt_count + 1)
-        return AttemptRecord.next_of(
-            job,
-            attempt_state=AttemptState.LAUNCHING,
-            mark=self._marks.of(job.job_name, name, job.accepted_time),
-            ruled=not self._has_rules,
-            on_leftovers=on_leftovers,
-            since_ms=now_ms,
-            lease_holder=self._launcher.holder,
-            lease_until_ms=self._launcher.lease_until_ms,
-            seen_ms=self._machine_clock(),
-        )
-
-    def _start(
-        self, job: JobRecord, attempt: AttemptRecord, action: Start, decision: Decision, now_ms: int
-    ) -> list[Write]:
-        _require_as_decided(attempt, chosen(decision.waiting[job.job_name], action.demand))
-        ledger, limited = decision.ledger, None
-        if self._policy.team(job.team).limit:
-            team = next((each for each in ledger.teams if each.team == job.team), None)
-            if team is None:
-                raise Conflict([0])
-            limited = team.model_copy(update={"starts": team.starts + self._started[job.team]})
-        warm = None
-        if isinstance(action, StartWarm):
-            warm = ledger.warm_pool_of(action.warm)
-            if warm is None:
-                raise Conflict([0])
-        reservation = ledger.reservation_of(job.job_name)
-        return transitions.start(
-            job,
-            attempt,
-            reservation,
-            action.reason,
-            now_ms,
-            limited=limited,
-            calendars=self._calendars(attempt, decision, now_ms),
-            warm=warm,
-            pauses=ledger.pauses_counted(attempt.demand, self._machine_clock()),
-        )
-
-    def _calendars(self, attempt: AttemptRecord, decision: Decision, now_ms: int) -> list[CalendarRecord]:
-        """The calendars that a start is conditional on.
-
-        Raises:
-            Conflict: so much time has passed since the decision that the job would run into another change.
-        """
-        calendars = [each for each in decision.ledger.calendars if each.pool in attempt.demand]
-        if calendars and attempt.limit_ms is not None and decision.decided_ms is not None:
-            by_pool = {each.pool: each.calendar(decision.decided_ms) for each in calendars}
-            due_ms, end_ms = decision.decided_ms + attempt.limit_ms, now_ms + attempt.limit_ms
-            if crosses(by_pool, attempt.demand, due_ms, end_ms, stops_for_size=attempt.stops_for_size):
-                raise Conflict([0])
-        return [
-            calendar.model_copy(update={"version": calendar.version + self._started_in[calendar.pool]})
-            for calendar in calendars
-        ]
-
-    def _preempt(
-        self, action: Preempt, decision: Decision, jobs: PlannedJobs, now_ms: int
-    ) -> tuple[AttemptRecord, list[Write]]:
-        attempt = decision.ledger.attempt_of(action.job)
-        if attempt is None:
-            raise Conflict([0])
-        job = _existing(jobs.take(action.job))
-        preemptor = decision.waiting[action.for_job]
-        return transitions.preempt(job, attempt, preemptor, action.freed, action.reason, now_ms)
-
-    def _stop_for_size(
-        self, action: StopForSize, ledger: Ledger, jobs: PlannedJobs, now_ms: int
-    ) -> tuple[AttemptRecord, list[Write]]:
-        attempt = ledger.attempt_of(action.job)
-        if attempt is None:
-            raise Conflict([0])
-        return transitions.stop_for_size(_existing(jobs.take(action.job)), attempt, action, now_ms)
-
-
-def _before_free_name(job: JobRecord, ledger: Ledger) -> JobRecord:
-    """The job, as if it had had the attempts whose names attempts of other jobs have: those may run for days."""
-    used = {each.attempt_name for each in ledger.attempts}
-    while attempt_name(job.job_name, job.attempt_count + 1) in used:
-        job = job.model_copy(update={"attempt_count": job.attempt_count + 1})
-    return job
-
-
-def _existing(job: JobRecord | None) -> JobRecord:
-    """A job that a decision has seen.
-
-    Raises:
-        Conflict: it is gone.
-    """
-    if job is None:
-        raise Conflict([0])
-    return job
-
-
-def _require_as_decided(attempt: AttemptRecord, decided: WaitingJob) -> None:
-    """Check that the next attempt of a job still asks for what the decision to start it was about.
-
-    Args:
-        attempt: the next attempt, as its job is now.
-        decided: the job on the alternative that was decided on.
-
-    Raises:
-        Conflict: its request was changed since, or the job can no longer run on that alternative.
-    """
-    if (attempt.demand, attempt.team, attempt.limit_ms) != (
-        dict(decided.demand),
-        decided.terms.team,
-        decided.terms.limit_ms,
-    ):
-        raise Conflict([0])
-    if attempt.warm_key != decided.terms.warm_key:
-        raise Conflict([0])
-
-
-def _for_launch(action: Start | Preempt | ReleaseWarm) -> Demand:
+def _for_launch(action: Start | Preempt) -> Demand:
     """The instances that an action launches on, or frees for a launch."""
     return action.demand if isinstance(action, Start) else action.freed

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from headway.plan import Action, Release
 from headway_service.ports.table import Item, Table
-from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job_items
 
 READ_AHEAD = 8
@@ -29,19 +28,18 @@ class PlannedJobs:
         self._next = 0
         self._read: dict[str, Item | None] = {}
 
-    def take(self, name: str) -> JobRecord | None:
-        """The job of the next action, or of a later one if actions are skipped; None if there is none.
+    def take(self, action: Action) -> Item | None:
+        """The job of the next action, or of a later one if actions are skipped, as it is stored; None if it is not.
 
         Args:
-            name: the name of the job.
-
-        Raises:
-            UnreadableRecord: it cannot be read; the others can.
+            action: the action. A release needs no job.
         """
+        if isinstance(action, Release):
+            return None
+        name = action.job
         if name not in self._read:
             first = self._names.index(name, self._next)
             ahead = tuple(dict.fromkeys(self._names[first : first + READ_AHEAD]))
             self._read = dict.fromkeys(ahead) | find_job_items(self._table, ahead)
             self._next = first + 1
-        item = self._read.pop(name)
-        return None if item is None else JobRecord.parse(item)
+        return self._read.pop(name)

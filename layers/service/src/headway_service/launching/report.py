@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from headway.plan import Action, Preempt, Release, ReleaseWarm, Start, StopForSize
+from headway_service.store.records.capacity.attempt import AttemptRecord
+
 
 @dataclass(kw_only=True, slots=True)
 class TickReport:
@@ -34,6 +37,28 @@ class TickReport:
     #: Decisions that were carried out, as far as there was time.
     decisions: int = 0
     waiting: int = 0
+
+    def note(self, action: Action, attempt: AttemptRecord | None) -> None:
+        """Note an action whose intent is written.
+
+        Args:
+            action: the action.
+            attempt: the attempt to launch or to stop for it; None if there is none.
+        """
+        self._done(action, attempt).append(action.job)
+
+    def _done(self, action: Action, attempt: AttemptRecord | None) -> list[str]:
+        match action:
+            case Release():
+                return self.released
+            case Start():
+                return self.started
+            case Preempt():
+                return self.gave_way if attempt is not None and attempt.lacks_instances else self.preempted
+            case StopForSize() if attempt is not None:
+                return self.shrunk
+            case StopForSize() | ReleaseWarm():
+                return self.warm_released
 
     def note_conflict(self) -> None:
         """Count something that was not done, as others changed it meanwhile."""

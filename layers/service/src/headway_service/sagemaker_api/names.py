@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from headway.attempt_digest import digest_of
 from headway.sweeps import parse_member
 from headway_service.validation_messages import explained
@@ -45,3 +47,17 @@ def attempt_name(job: str, number: int) -> str:
     kept = job.replace("_", "-") if is_member else job
     kept = kept if len(kept) + len(suffix) <= MAX_NAME_CHARS else kept[len(suffix) - MAX_NAME_CHARS :].lstrip("-")
     return f"{kept}{suffix}"
+
+
+def next_attempt(job: str, *, after: int, taken: Collection[str] = ()) -> tuple[int, str]:
+    """The number and the name of the next attempt of a job.
+
+    Args:
+        job: the name of the job.
+        after: how many attempts it has had.
+        taken: names that attempts of other jobs have, which may run for days.
+    """
+    number = after + 1
+    while (name := attempt_name(job, number)) in taken:
+        number += 1
+    return number, name

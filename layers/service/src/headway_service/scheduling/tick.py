@@ -15,7 +15,8 @@ from headway.scheduling.invariants import check_plan
 from headway.vectors import free
 from headway_service.arrays.advance import ArrayAdvancer
 from headway_service.errors import UnreadableRecord
-from headway_service.launching.executor import Decision, Executor
+from headway_service.launching.decision import Decision
+from headway_service.launching.executor import Executor
 from headway_service.launching.launcher import Launcher
 from headway_service.launching.report import TickReport
 from headway_service.observability.emf import record

@@ -69,6 +69,15 @@ _BEFORE_POOLS = PoolRecord.key("").sk
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Holding:
+    """What a job holds of the pools, each None if it does not."""
+
+    attempt: AttemptRecord | None
+    reservation: ReservationRecord | None
+    warm_pool: WarmPoolRecord | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Ledger:
     """All that holds capacity, as read at one moment."""
 
@@ -196,9 +205,40 @@ class Ledger:
         """
         return next((each for each in self.unread if (each.pool, each.team) == (pool, team)), None)
 
+    def calendars_of(self, pools: Collection[str]) -> list[CalendarRecord]:
+        """The calendars of those pools that have one."""
+        return [each for each in self.calendars if each.pool in pools]
+
+    def held_by(self, job: str, *, warm: str = "") -> Holding:
+        """What a job holds.
+
+        Args:
+            job: the job.
+            warm: an attempt whose warm pool is looked for, of whatever job; empty for none.
+        """
+        return Holding(
+            attempt=self.attempt_of(job), reservation=self.reservation_of(job), warm_pool=self.warm_pool_of(warm)
+        )
+
     def reservation_of(self, job: str) -> ReservationRecord | None:
         """The reservation of a job."""
         return next((each for each in self.reservations if each.job_name == job), None)
+
+    def after_start(self, attempt: AttemptRecord) -> Ledger:
+        """The ledger for further starts after one that was written: it is counted for its team and its calendars.
+
+        Args:
+            attempt: what was started.
+        """
+        teams = (
+            each.model_copy(update={"starts": each.starts + 1}) if each.team == attempt.team else each
+            for each in self.teams
+        )
+        calendars = (
+            each.model_copy(update={"version": each.version + 1}) if each.pool in attempt.demand else each
+            for each in self.calendars
+        )
+        return replace(self, teams=tuple(teams), calendars=tuple(calendars))
 
     def without_reservation(self, job: str) -> Ledger:
         """The ledger without the reservation of a job."""

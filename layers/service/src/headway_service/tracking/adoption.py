@@ -10,6 +10,7 @@ from headway.lifecycle import AttemptState
 from headway_service.admission.policy_view import allocation_limit_ms
 from headway_service.config.document import Configuration
 from headway_service.ports.table import Write
+from headway_service.sagemaker_api.names import next_attempt
 from headway_service.sagemaker_api.training_request import TrainingRequest
 from headway_service.sagemaker_api.warm_pools import warm_key
 from headway_service.store import transitions
@@ -47,8 +48,11 @@ def adoption(
     """
     # It shows on which of its alternatives the job was launched.
     job = job.in_pools(rogue.demand)
+    number, name = next_attempt(job.job_name, after=job.attempt_count)
     attempt = AttemptRecord.next_of(
         job,
+        attempt_name=name,
+        number=number,
         attempt_state=AttemptState.LIVE,
         mark=mark,
         since_ms=rogue.created_ms,

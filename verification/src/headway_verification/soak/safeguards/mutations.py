@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 from unittest import mock
 
 from headway.lifecycle import AttemptState
 from headway.model import Calendar
-from headway.plan import Start
-from headway.reasons import Reason, ReasonCode
+from headway.refusals import Cause, NoInstances
 from headway.scheduling.placement import commit
 from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
 from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
 from headway_service.events import publisher
-from headway_service.launching import executor, launcher
+from headway_service.launching import conclusions, decision, executor, launcher, proofs, stops
 from headway_service.monitoring import utilization_monitor
 from headway_service.reuse import twins
 from headway_service.scheduling import dependants
@@ -45,6 +43,28 @@ _MODULES = (attempt, dependency, job, ledger, request_change, reuse, unmanaged_j
 """The modules of transitions."""
 
 
+_BROKEN = (AttributeError, ImportError, NameError, TypeError)
+"""How a replacement fails that does not fit the code any more: nothing is learnt from what follows."""
+
+
+@contextmanager
+def _replaced(target: Any, name: str, value: Any) -> Iterator[None]:
+    """Replace a name in the code, and raise such errors of the replacement, which the code may have hidden."""
+    broken: list[Exception] = []
+
+    def replacement(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return value(*args, **kwargs)
+        except _BROKEN as error:
+            broken.append(error)
+            raise
+
+    with mock.patch.object(target, name, replacement if inspect.isfunction(value) else value):
+        yield
+    if broken:
+        raise broken[0]
+
+
 @dataclass(frozen=True)
 class Patch:
     """A safeguard that is not a condition of a write: a name in the code, and its replacement.
@@ -62,8 +82,11 @@ class Patch:
     raises: bool = False
 
     def removed(self) -> AbstractContextManager[Any]:
-        """Return a context with the safeguard disabled."""
-        return mock.patch.object(self.target, self.name, self.value)
+        """Return a context with the safeguard disabled.
+
+        Its exit raises what a replacement has raised that does not fit the code any more.
+        """
+        return _replaced(self.target, self.name, self.value)
 
     def watched(self, used: Callable[[], None]) -> AbstractContextManager[Any]:
         """Return a context that reports uses of the safeguard: its calls, or always if it is not a function."""
@@ -127,31 +150,25 @@ def _omissions(name: str, what: str) -> dict[str, Patch]:
 def _launch_first(whole: Any = executor.Executor._write) -> Patch:
     """SageMaker is called before the intent is written."""
 
-    def write(self: Any, action: Any, decision: Any) -> Any:
-        if isinstance(action, Start):
-            job = self._job(action.job)
-            attempt = self._attempt(job, self._clock())
-            with mock.patch.object(self, "_attempt", return_value=attempt):
-                self._launcher._training_jobs.create(self._launcher._request(attempt))
-                return whole(self, action, decision)
-        return whole(self, action, decision)
+    def write(self: Any, intent: Any) -> None:
+        if intent.attempt is not None and intent.attempt.attempt_state is AttemptState.LAUNCHING:
+            self._launcher.create(intent.attempt)
+        whole(self, intent)
 
     return Patch(executor.Executor, "_write", write)
 
 
-def _unknown_outcome_is_failed() -> Patch:
+def _unknown_outcome_is_failed(whole: Any = proofs.Proofs.of_call) -> Patch:
     """A launch without an answer counts as failed."""
-    whole = launcher.Launcher._launch
 
-    def launch(self: Any, attempt: Any, launch: Any, now_ms: int) -> bool:
+    def of_call(self: Any, attempt: Any, launch: Any, now_ms: int) -> Any:
         try:
             return whole(self, attempt, launch, now_ms)
         except OutcomeUnknown:
-            reason = Reason(code=ReasonCode.LAUNCH_POSTPONED, message="?")
-            self._postpone(attempt, reason, now_ms, name_is_free=True)
-            return False
+            failed = NoInstances(cause=Cause.UNANSWERED, launched_ms=attempt.since_ms, known_ms=now_ms)
+            return proofs.NotLaunched(launch=failed)
 
-    return Patch(launcher.Launcher, "_launch", launch)
+    return Patch(proofs.Proofs, "of_call", of_call)
 
 
 def _applied_before_settlement() -> Patch:
@@ -169,11 +186,7 @@ def _applied_before_settlement() -> Patch:
 
 def _retried_in_paused_pool() -> Patch:
     """A launch found in a paused pool is retried, as in any other pool."""
-
-    def cancel(self: Any, attempt: Any, now_ms: int) -> None:
-        self._launch(attempt, partial(self.create, attempt), now_ms)
-
-    return Patch(launcher.Launcher, "_cancel_for_pause", cancel)
+    return Patch(launcher.Launcher, "_is_to_launch", lambda _, attempt: attempt.stop_cause is None)
 
 
 def _unordered_events() -> Patch:
@@ -253,7 +266,7 @@ def _refused_stop_counts_as_sent() -> Patch:
         self._table.write(transitions.stop_sent(attempt, now_ms))
         return True
 
-    return Patch(launcher.Launcher, "_stop", stop)
+    return Patch(stops.Stops, "stop", stop)
 
 
 def _create_retried(whole: Any = sagemaker_training_jobs.SageMakerTrainingJobs.create) -> Patch:
@@ -271,10 +284,11 @@ def _create_retried(whole: Any = sagemaker_training_jobs.SageMakerTrainingJobs.c
 def _every_training_job_is_ours() -> Patch:
     """A training job of an attempt's name counts as the attempt."""
 
-    def find(self: Any, attempt: Any, *_: Any, **__: Any) -> Any:
-        return self._training_jobs.describe(attempt.attempt_name)
+    def ask(self: Any, attempt: Any) -> Any:
+        status = self._training_jobs.describe(attempt.attempt_name)
+        return proofs.Missing() if status is None else proofs.Found(status=status)
 
-    return Patch(launcher.Launcher, "_find", find)
+    return Patch(proofs.Proofs, "_ask", ask)
 
 
 _NOTHING = Ledger(pools=(), attempts=(), reservations=())
@@ -285,8 +299,8 @@ PATCHES: dict[str, Patch] = {
     **_omissions("leave_queue", "removes the job from the queue"),
     "an unfinished launch in a paused pool is not retried": _retried_in_paused_pool(),
     "a held job does not start": Patch(job, "_require_released", lambda _: None, raises=True),
-    "a job starts as it was decided": Patch(executor, "_require_as_decided", lambda *_: None, raises=True),
-    "a start that is carried out late fits later sizes": Patch(executor, "crosses", lambda *_: False),
+    "a job starts as it was decided": Patch(decision, "_require_unchanged", lambda *_: None, raises=True),
+    "a start that is carried out late fits later sizes": Patch(decision, "crosses", lambda *_, **__: False),
     "what exceeds the size of a pool that stops it is stopped": Patch(commit, "excess", lambda *_: ()),
     "the instances of a training plan are not used to its end": Patch(
         Block, "usable_until_ms", property(lambda block: block.end_ms)
@@ -302,10 +316,14 @@ PATCHES: dict[str, Patch] = {
     ),
     "the intent is written before SageMaker is called": _launch_first(),
     "the owner of a name in use is checked: always ours": _every_training_job_is_ours(),
-    "the owner of a name in use is checked: never ours": Patch(launcher.Launcher, "_find", lambda *_, **__: None),
-    "a launch that is not visible may become visible": Patch(launcher, "is_proven", lambda *_: True),
+    "the owner of a name in use is checked: never ours": Patch(
+        proofs.Proofs, "_shown", lambda *_, **__: proofs.Missing()
+    ),
+    "a launch that is not visible may become visible": Patch(proofs, "is_proven", lambda *_: True),
     "a launch without an answer is recorded": _first_call_forgotten(),
-    "an accepted launch is recorded although its job changed": Patch(launcher.Launcher, "_confirm_changed", _conflict),
+    "an accepted launch is recorded although its job changed": Patch(
+        conclusions.Conclusions, "_confirm_changed", _conflict
+    ),
     "a live attempt that is missing once has not ended": _missing_once_is_ended(),
     "instances that SageMaker keeps warm stay charged": Patch(observer, "left_by", lambda *_, **__: None),
     "a warm pool that is not shown once may exist": Patch(warm_pools, "is_proven", lambda *_: True),

@@ -126,6 +126,9 @@ def attempt(safeguard: Safeguard, cases: Sequence[Case]) -> Attempt:
     Args:
         safeguard: the safeguard to remove.
         cases: the cases, in order.
+
+    Raises:
+        TypeError: the replacement of a safeguard does not fit the code any more; also others of this kind.
     """
     began_s = time.process_time()
     found = Attempt()

@@ -13,7 +13,6 @@ from headway.pool_names import SERVERLESS, is_of_plan
 from headway.refusals import grace_ms
 from headway.scheduling.ordering import rank_key
 from headway_service.ports.table import Delete, Equals, Item, Key, Put
-from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.status import PROVISIONED, STARTING
 from headway_service.store.records.base import LEDGER, Record
 from headway_service.store.records.failed_launches import FailedLaunchesRecord
@@ -137,14 +136,11 @@ class AttemptRecord(AllTerms):
 
         Args:
             job: the job.
-            more: what does not follow from the job.
+            more: what does not follow from the job, its name and number among it.
         """
-        number = job.attempt_count + 1
         return cls(
             **{**job.attributes_for(cls), "beside_s": None},
-            attempt_name=attempt_name(job.job_name, number),
             job_name=job.job_name,
-            number=number,
             demand=job.demand,
             on_demand=job.on_demand,
             owned_by=owner_hash(job.owner) if job.source else "",

@@ -1,0 +1,243 @@
+"""What is recorded of a launch after SageMaker has proven something about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from headway import reasons
+from headway.lifecycle import AttemptState, JobState, JobTrigger
+from headway.reasons import Reason, ReasonCode
+from headway.refusals import FailedLaunches, add, add_of_outage
+from headway_service.errors import Conflict, OutcomeUnknown
+from headway_service.launching.backoff import PoolBackoff
+from headway_service.launching.proofs import (
+    ASK_AGAIN_S,
+    Accepted,
+    Denied,
+    Found,
+    Missing,
+    NameInUse,
+    NotLaunched,
+    Open,
+    Proof,
+)
+from headway_service.launching.stops import Stops
+from headway_service.observability.logging import logger
+from headway_service.ports.table import Table
+from headway_service.ports.training_jobs import TrainingJobStatus
+from headway_service.store import transitions
+from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
+from headway_service.store.records.job import JobRecord
+from headway_service.store.repository import find_attempt, find_job, find_unmanaged_job, retry_on_conflict
+from headway_service.tracking.observer import Observer
+
+_PREEMPTED = (JobTrigger.PREEMPTED_ENDED, ReasonCode.RETURNED_TO_LINE)
+
+_CANCELED: Mapping[StopCause, tuple[JobTrigger, ReasonCode]] = {
+    StopCause.REQUEST: (JobTrigger.END_STOPPED, ReasonCode.STOPPED),
+    # Its pool became smaller, or is drained: no other job has preempted it.
+    StopCause.REQUEUE: (JobTrigger.RETRY, ReasonCode.REQUEUED),
+}
+"""What the end of a launch that is canceled means for its job, by the cause."""
+
+
+class Conclusions:
+    """Records what follows from what SageMaker proves.
+
+    Args:
+        table: the table.
+        observer: ends attempts.
+        stops: asks about attempts, and stops them.
+        backoff: the back-offs of pools.
+        machine_clock: the machine time, ms.
+    """
+
+    def __init__(
+        self, table: Table, observer: Observer, stops: Stops, backoff: PoolBackoff, machine_clock: Callable[[], int]
+    ) -> None:
+        self._table = table
+        self._observer = observer
+        self._stops = stops
+        self._backoff = backoff
+        self._machine_clock = machine_clock
+
+    def record(self, attempt: AttemptRecord, proof: Proof, now_ms: int) -> bool:
+        """Record a proof.
+
+        Args:
+            attempt: the attempt, launching, whose lease this invocation holds.
+            proof: what is proven of it.
+            now_ms: the training time, ms.
+
+        Returns:
+            Whether it went as it was decided.
+
+        Raises:
+            Conflict: it was changed meanwhile; nothing was decided.
+            OutcomeUnknown: SageMaker gave no clear answer; the intent stays.
+        """
+        match proof:
+            case Accepted():
+                confirmed = self._confirm(attempt, now_ms, created_from_ms=proof.created_from_ms)
+                # After a row, jobs that SageMaker did not answer about may start, too.
+                return not self._backoff.accepted(attempt.demand, self._machine_clock()) and confirmed
+            case Found() if attempt.unanswered_ms is None:
+                self._adopt_restored(attempt, proof.status, now_ms)
+            case Found():
+                self._adopt(attempt, proof.status, now_ms)
+            case NameInUse():
+                self._pass_name(attempt, now_ms)
+            case NotLaunched():
+                self._return(attempt, proof)
+            case Denied():
+                self._observer.end(attempt, JobTrigger.FAIL, reasons.launch_refused(proof.error), None, now_ms)
+            case Missing():
+                self._cancel(attempt, now_ms)
+            case Open():
+                pass
+        return False
+
+    def _cancel(self, attempt: AttemptRecord, now_ms: int) -> None:
+        """The attempt is not launched any more: it has to stop, or one of its pools is paused."""
+        if attempt.stop_cause is None:
+            self._postpone(attempt, reasons.paused_before_launch(), now_ms)
+            return
+        trigger, code = _CANCELED.get(attempt.stop_cause, _PREEMPTED)
+        reason = reasons.stopped_before_launch(code, why=attempt.stop_reason)
+        self._observer.end(attempt, trigger, reason, None, now_ms)
+
+    def _adopt_restored(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
+        """SageMaker has the attempt, but no call of which the queue knows has launched it: its table was restored.
+
+        One that has completed completes its job. One that was stopped or has failed proves nothing about the job: the
+        queue may have preempted it, or tried the job again, and has forgotten that. The next attempt uses the next
+        name, which may be that of an attempt that still runs.
+
+        Raises:
+            OutcomeUnknown: it is stopping; it is asked about again.
+        """
+        if found.status == "Stopping":
+            self._table.write(transitions.return_lease(attempt, self._machine_clock() + ASK_AGAIN_S * 1000))
+            raise OutcomeUnknown(f"`{attempt.attempt_name}` was launched before, and is stopping")
+        if found.ended and found.status != "Completed":
+            self._pass_name(attempt, now_ms)
+            return
+        self._adopt(attempt, found, now_ms)
+
+    def _adopt(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
+        """SageMaker has the attempt from an earlier call.
+
+        After a restore its training job may be charged as an unmanaged one: the attempt then holds what that holds, as
+        the request of its job may have been changed since the restored state, and before the launch.
+        """
+        logger.info("launched by an earlier call", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
+        rogue = find_unmanaged_job(self._table, attempt.attempt_name)
+        if rogue is not None and rogue.charged and rogue.created_ms == found.created_ms:
+            attempt, writes = transitions.take_charge(attempt, rogue)
+            self._table.write(writes)
+        # It may have ended, so it is described.
+        self._confirm(attempt, now_ms, created_from_ms=0)
+        self._backoff.accepted(attempt.demand, self._machine_clock())
+
+    def _confirm(self, attempt: AttemptRecord, now_ms: int, *, created_from_ms: int) -> bool:
+        """Record that SageMaker has the attempt, and stop it if a stop was requested meanwhile.
+
+        Args:
+            attempt: the attempt.
+            now_ms: now.
+            created_from_ms: when its training job can have been created at the earliest, ms; 0 if it may be older.
+
+        Returns:
+            Whether it went as it was decided.
+        """
+        created = created_from_ms > 0
+        confirmed, writes = transitions.confirm(
+            attempt, self._machine_clock(), created=created, created_from_ms=created_from_ms
+        )
+        try:
+            self._table.write(writes)
+        except Conflict:
+            confirmed, created = self._confirm_changed(attempt, created_from_ms), False
+        if confirmed.attempt_state is AttemptState.STOPPING:
+            return self._stops.stop(confirmed, now_ms)
+        return created or not self._stops.has_ended(confirmed, now_ms)
+
+    def _confirm_changed(self, attempt: AttemptRecord, created_from_ms: int) -> AttemptRecord:
+        """Confirm an attempt that was changed since it was read: its job was stopped, or its end observed.
+
+        SageMaker's acceptance is stored nevertheless, as only this invocation knows it.
+        """
+
+        def confirm() -> AttemptRecord | None:
+            found = find_attempt(self._table, attempt.attempt_name)
+            # If it is not launching, the answer to the write was lost, and its retry met its own effect.
+            if found is None or found.attempt_state is not AttemptState.LAUNCHING:
+                return found
+            confirmed, writes = transitions.confirm(found, self._machine_clock(), created_from_ms=created_from_ms)
+            self._table.write(writes)
+            return confirmed
+
+        confirmed = retry_on_conflict(confirm, otherwise=Conflict([0]))
+        if confirmed is None:
+            raise Conflict([0])
+        return confirmed
+
+    def _pass_name(self, attempt: AttemptRecord, now_ms: int) -> None:
+        """The name of an attempt is in use for good."""
+        logger.warning("name taken", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
+        self._postpone(attempt, reasons.name_taken(attempt.attempt_name), now_ms, name_is_free=False)
+
+    def _return(self, attempt: AttemptRecord, proof: NotLaunched) -> None:
+        """A launch got no instances: its job waits again.
+
+        Raises:
+            Conflict: the job or the attempt was changed meanwhile.
+        """
+        launch = proof.launch
+        job = find_job(self._table, attempt.job_name)
+        before = job.failed.value() if job is not None and job.failed is not None else None
+        failed = add(before, launch) if proof.in_a_row else add_of_outage(before, launch)
+        answer = replace(failed, cause=launch.cause, code=launch.code, text=launch.text)
+        reason = reasons.launch_postponed(answer, launch.known_ms)
+        self._postpone(attempt, reason, launch.known_ms, failed=failed, job=job)
+
+    def _postpone(
+        self,
+        attempt: AttemptRecord,
+        reason: Reason,
+        now_ms: int,
+        *,
+        name_is_free: bool = True,
+        failed: FailedLaunches | None = None,
+        job: JobRecord | None = None,
+    ) -> None:
+        """Put the job back into its place in the queue.
+
+        Args:
+            attempt: its attempt, which was not launched.
+            reason: why.
+            now_ms: now.
+            name_is_free: whether SageMaker has no training job of that name.
+            failed: its launches in a row that got no instances; None to leave them as they are.
+            job: the job; None to read it.
+
+        Raises:
+            Conflict: the job or the attempt was changed meanwhile.
+        """
+        job = job or find_job(self._table, attempt.job_name)
+        if job is None or job.job_state is not JobState.RUNNING:
+            raise Conflict([0])
+        # Of a launch that is only taken for failed, SageMaker may still show a training job of that name.
+        name_is_free = name_is_free and attempt.unanswered_ms is None
+        self._table.write(
+            transitions.defer_launch(
+                job,
+                attempt,
+                reason,
+                now_ms,
+                failed=failed,
+                name_is_free=name_is_free,
+                machine_ms=self._machine_clock(),
+            )
+        )
