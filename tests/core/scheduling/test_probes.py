@@ -20,7 +20,7 @@ from headway.model import (
     Snapshot,
     WaitingJob,
 )
-from headway.plan import Plan, Preempt, Release, Start
+from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start
 from headway.policy import Policy, Team
 from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
 from headway.refusals.probing import MAX_RETRY_MS
@@ -242,6 +242,27 @@ def test_on_leftovers_it_is_tried_where_it_may_be_first() -> None:
 def test_it_may_start_in_a_warm_pool_at_its_place() -> None:
     shot = snapshot(warm("v", ends_in_s=36_000), refused("a", 9, warm_key="k"), job("b", warm_key="k"), size=1)
     assert starts(schedule(shot)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("kept_s", "limit_s", "begins"),
+    [(36_000, None, ["b"]), (1800, None, []), (1800, 1800, ["b"]), (1800, 1801, [])],
+    ids=["kept for longer than its part", "kept for its part", "gone before it may start", "still running then"],
+)
+def test_it_waits_for_the_end_of_a_warm_pool_that_it_cannot_use(
+    kept_s: int, limit_s: int | None, begins: list[str]
+) -> None:
+    """Nobody releases one for it, so a start that counts on that would keep others waiting for ever."""
+    waits = refused("a", 9, ago_ms=10 * HOUR_MS)
+    shot = snapshot(warm("v", ends_in_s=kept_s), waits, job("b", warm_key="k", limit_s=limit_s), size=1)
+    assert starts(schedule(shot)) == begins
+    assert not [each for each in schedule(shot).actions if isinstance(each, ReleaseWarm)]
+
+
+@pytest.mark.parametrize(("kept_s", "has_place"), [(1800, True), (1801, False)])
+def test_it_has_a_place_if_a_warm_pool_that_it_cannot_use_is_gone_in_time(kept_s: int, has_place: bool) -> None:
+    waits = refused("a", ago_ms=10 * HOUR_MS)
+    assert Probes(snapshot(warm("v", ends_in_s=kept_s), waits, size=1)).has_place(waits) is has_place
 
 
 def test_it_is_not_tried_while_its_pool_backs_off() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from headway.lifecycle import AttemptState
 from headway.reasons import ReasonCode
+from headway.refusals import Cause
 from headway.refusals.probing import FIRST_RETRY_MS
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
@@ -27,6 +28,8 @@ from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.repository import get_job
 from tests.service.launching.test_launcher import fail_once
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on, request
+
+LONGEST_BACK_OFF_S = 120
 
 NO_ANSWER = AwsError("InternalFailure", "?", status=500)
 
@@ -293,6 +296,28 @@ def test_the_outcome_of_a_launch_is_logged_with_its_job_and_attempt(
         settle(world)
     (logged,) = (vars(each) for each in caplog.records if each.message == line)
     assert (logged["job"], logged["attempt"]) == ("a", "a")
+
+
+def test_a_refusal_that_could_not_be_recorded_is_recorded_with_the_next_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unanswered(world, made=False)
+    world.now_s += LONGEST_BACK_OFF_S
+    launcher = world.launcher()
+    launcher.take(attempt(world))
+    fail_once(world, "CreateTrainingJob", AwsError("AccessDeniedException", "no"))
+    world.fleet.faults = Faults(describe_lag_s=10_000)
+    with monkeypatch.context() as patched:
+        patched.setattr(world.table, "write", busy)
+        with pytest.raises(RetryLater):
+            settle(world, launcher)
+    assert attempt(world).refused is None
+    fail_once(world, "CreateTrainingJob", AwsError("ThrottlingException", "Rate exceeded"))
+    with pytest.raises(OutcomeUnknown):
+        settle(world, launcher)
+    refused = attempt(world).refused
+    assert refused is not None
+    assert refused.value().cause is Cause.DENIED
 
 
 def stopping(world: World) -> AttemptRecord:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -37,7 +37,7 @@ from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
 from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.role_permissions import RolePermissions
-from headway_service.ports.table import Table, Write
+from headway_service.ports.table import Key, Table, Write
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
@@ -155,14 +155,14 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
             edge,
             lambda: self.now_s,
             random,
-            answered=lambda name, code, text: self.liveness.launches.answered(name, code, self.now_s, text),
+            answered=self._note_answer,
         )
         _current["cloudwatch"] = FaultyCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
         self.consumers = StreamConsumers(self.table, edge, self.faults, Random(random.random()), self.clock)
         self.s3 = FaultyObjects(self.fleet, edge, lambda: self.now_s)
         self.invariants.reuse.input_reads = self.s3.input_reads
         self.invariants.reuse.input_writes = self.s3.input_writes
-        self._edge_table = FaultyTable(self.table, edge, random)
+        self._edge_table = FaultyTable(self.table, edge, random, written=self._note_write)
         #: See :meth:`set_temper`.
         self.temper: Temper = {}
         self._events: list[_Delivery] = []
@@ -172,6 +172,14 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         self._minute_s = self.now_s
 
     # ------------------------------------------------------------------------------------------------- the adapters
+
+    def _note_answer(self, attempt: str, code: str, text: str) -> None:
+        self.liveness.launches.answered(attempt, code, self.now_s, text, by=current())
+
+    def _note_write(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            if key.sk.startswith("attempt#"):
+                self.liveness.launches.written(key.sk.removeprefix("attempt#"), by=current())
 
     def make_table(self) -> Table:
         """See :class:`SimulatedDeployment`."""

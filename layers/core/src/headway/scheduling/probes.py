@@ -19,6 +19,7 @@ from headway.model import LATE_MS, Allocation, Snapshot, WaitingJob
 from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
 from headway.scheduling.alternatives import choices
 from headway.scheduling.capacity_state import paused_pool
+from headway.scheduling.warm_pools import may_claim
 
 _NEVER_MS = -(1 << 62)
 
@@ -131,19 +132,19 @@ class Probes:
             return False
         limit = self._snapshot.policy.team(job.terms.team).limit
         return all(
-            self._free_in_ms(pool, count) <= budget_ms
-            and (pool not in limit or self._free_in_ms(pool, count, limit[pool], job.terms.team) <= budget_ms)
+            self._free_in_ms(job, pool, count) <= budget_ms
+            and (pool not in limit or self._free_in_ms(job, pool, count, limit[pool]) <= budget_ms)
             for pool, count in job.demand.items()
         )
 
-    def _free_in_ms(self, pool: str, count: int, limit: int | None = None, team: str = "") -> float:
-        """In what time so many instances can be free at the earliest, ms, as far as limits of run times tell.
+    def _free_in_ms(self, job: WaitingJob, pool: str, count: int, limit: int | None = None) -> float:
+        """In what time so many instances can be free for a job at the earliest, ms, as far as limits of run times tell.
 
         Args:
+            job: the job.
             pool: the pool.
             count: the instances.
-            limit: the limit of the team; None for those of all teams.
-            team: the team.
+            limit: the limit of the team of the job; None for the instances of all teams.
         """
         size = self._sizes.get(pool, 0) if limit is None else limit
         growth = self._snapshot.calendars.get(pool) if limit is None else None
@@ -153,8 +154,9 @@ class Probes:
         held = [
             each
             for each in self._snapshot.allocations
-            # In a warm pool it may start.
-            if pool in each.demand and not each.warm and (limit is None or each.terms.team == team)
+            if pool in each.demand
+            and (limit is None or each.terms.team == job.terms.team)
+            and not (each.warm and may_claim(job, each, self._now_ms, self._snapshot.policy))
         ]
         free = size - sum(each.demand[pool] for each in held)
         if size >= count:

@@ -122,6 +122,8 @@ class Proofs:
         self._backoff = backoff
         self._machine_clock = machine_clock
         self._sizes: dict[str, int] = {}
+        #: Refusals that prove nothing yet, by attempt, should they not have been written down.
+        self._refused: dict[str, FailedLaunches] = {}
         self.accepted: dict[str, Accepted] = {}
         self.is_silent = False
         self.throttled_ms = throttled_ms
@@ -260,13 +262,14 @@ class Proofs:
         Raises:
             OutcomeUnknown: SageMaker may show it later; it is asked again.
         """
-        refused = None if refusal is None else add(None, refusal)
+        if refusal is not None:
+            self._refused[attempt.attempt_name] = add(None, refusal)
         try:
             shown = self._ask(attempt)
         except OutcomeUnknown as error:
             # The call before it is the one whose answer is missing; this question can be repeated.
             self.is_silent = True
-            self._return_lease(attempt, ASK_AGAIN_S * 1000, refused)
+            self._return_lease(attempt, ASK_AGAIN_S * 1000)
             self._backoff.begin(attempt.demand, _cause(attempt, error), self._machine_clock())
             raise
         self._backoff.answered(attempt.demand, self._machine_clock())
@@ -275,7 +278,7 @@ class Proofs:
         proven = attempt.unanswered_ms is None or is_proven(attempt.unanswered_ms, self._machine_clock())
         if proven and (isinstance(shown, NameInUse) or not in_use):
             return shown
-        self._return_lease(attempt, ASK_AGAIN_S * 1000, refused)
+        self._return_lease(attempt, ASK_AGAIN_S * 1000)
         what = "shown without its tags" if isinstance(shown, NameInUse) else "not found"
         raise OutcomeUnknown(f"`{attempt.attempt_name}` is {what}; SageMaker may have launched it")
 
@@ -291,7 +294,8 @@ class Proofs:
         mark = self._training_jobs.mark_of(status.arn)
         return Found(status=status) if mark == attempt.mark else NameInUse(is_marked=mark is not None)
 
-    def _return_lease(self, attempt: AttemptRecord, in_ms: int, refused: FailedLaunches | None = None) -> None:
+    def _return_lease(self, attempt: AttemptRecord, in_ms: int) -> None:
+        refused = self._refused.get(attempt.attempt_name)
         self._table.write(transitions.return_lease(attempt, self._machine_clock() + in_ms, refused=refused))
 
     def _refusal(self, attempt: AttemptRecord, error: LaunchPostponed, now_ms: int) -> NoInstances:

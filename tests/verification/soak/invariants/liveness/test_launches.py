@@ -34,6 +34,27 @@ def test_refusals_in_a_row_are_counted(times: int) -> None:
     assert (failed.first_s, failed.known_s) == (0, (times - 1) * 60 + 1)
 
 
+@pytest.mark.parametrize(("by", "count"), [("one", 1), ("another", 0)], ids=["told", "lost with its invocation"])
+def test_a_refusal_counts_if_its_invocation_has_written_anything_of_the_attempt_since(by: str, count: int) -> None:
+    history, invocations = LaunchHistory(), {"one": object(), "another": object()}
+    history.update(ATTEMPTS, (), 0)
+    history.answered("a", "AccessDeniedException", 0, by=invocations["one"])
+    history.written("a", by=invocations[by])
+    history.written("a", by=invocations["another"])
+    history.update({}, (), 1)
+    assert len([*history.failed("a")]) == count
+
+
+def test_an_accepted_launch_is_followed_whoever_writes() -> None:
+    history = LaunchHistory()
+    history.update(ATTEMPTS, (), 0)
+    history.answered("a", "", 0, by=object())
+    history.written("a", by=object())
+    ended = training_job(created=0.0, status="Stopped", modified=TOO_LONG_S)
+    history.update({}, [ended], TOO_LONG_S)
+    assert len([*history.failed("a")]) == 1
+
+
 @pytest.mark.parametrize(
     ("delta", "times", "seconds", "lasts"),
     [(3, 1, 300, False), (3, 1, 301, True), (3, 2, 61, True), (2, 2, 300, False), (2, 2, 301, True)],

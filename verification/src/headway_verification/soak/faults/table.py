@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 
 from headway_service.ports.table import (
@@ -33,10 +33,19 @@ class FaultyTable:
         table: the table.
         edge: the fault injector.
         random: determines the page sizes of DynamoDB and the age of eventually consistent answers.
+        written: called with the keys of each write that takes effect.
     """
 
-    def __init__(self, table: MemoryTable, edge: FaultInjector, random: Random) -> None:
+    def __init__(
+        self,
+        table: MemoryTable,
+        edge: FaultInjector,
+        random: Random,
+        *,
+        written: Callable[[Iterable[Key]], None] = lambda _: None,
+    ) -> None:
         self._table = table
+        self._written = written
         self._edge = edge
         #: DynamoDB's pages end at 1 MB. Runs have too few items for that.
         self._page = random.choice([3, 1000])
@@ -138,6 +147,7 @@ class FaultyTable:
         def work() -> None:
             self._table.write(writes)
             self.replica.note(writes)
+            self._written(each.key for each in writes if not isinstance(each, Check))
 
         operation, again = ("PutItem", work) if len(writes) == 1 else ("TransactWriteItems", None)
         # A transaction also needs the permission of each item's operation.

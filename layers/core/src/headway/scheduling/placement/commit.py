@@ -16,7 +16,7 @@ from headway.scheduling.lost_work.checkpoints import last_seen_ms, last_written_
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.placement.eligibility import never_fits
 from headway.scheduling.placement.ground import TakeOver
-from headway.scheduling.placement.obstacles import BlockedBase, Obstacle
+from headway.scheduling.placement.obstacles import BlockedBase, HasPlace, Obstacle
 from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.placement.placements import AfterStops, AfterWarmPools, Placement, StartNow
 from headway.scheduling.size_excess import excess
@@ -87,14 +87,14 @@ def keep_waiting(obstacle: Obstacle, state: PassState) -> None:
     state.explainer.explain(obstacle, reserve(obstacle, state), shorter_s=shorter_s)
 
 
-def reserve(obstacle: Obstacle, state: PassState) -> ReservedStart | None:
+def reserve(obstacle: Obstacle | HasPlace, state: PassState) -> ReservedStart | None:
     """Reserve a start for a blocked job, if it is among the first of its combination of pools."""
     ground = state.ground
     if not isinstance(obstacle, BlockedBase) or ground.reserved_starts.is_at_depth(obstacle.combination):
         return None
     state.hints.forget()
     job = obstacle.job
-    need, available, preemptible_from_ms = ground.start_terms(job, obstacle.need)
+    need, available, preemptible_from_ms = ground.start_terms(job, obstacle.need, stops_others=obstacle.stops_others)
     freed = ground.capacity.guarantees.promised_to(job.name)
     otherwise = need if obstacle.kept == obstacle.need else obstacle.kept
     start = ground.reserved_starts.reserve(

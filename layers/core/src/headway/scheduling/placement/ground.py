@@ -61,14 +61,16 @@ class Ground:
         """When a job has ended at the latest if it starts now, ms; None if nothing limits it."""
         return None if job.terms.limit_ms is None else self.now_ms + job.terms.limit_ms
 
-    def start_terms(self, job: WaitingJob, need: Demand) -> tuple[Demand, Demand, PreemptibleFrom | None]:
+    def start_terms(
+        self, job: WaitingJob, need: Demand, *, stops_others: bool
+    ) -> tuple[Demand, Demand, PreemptibleFrom | None]:
         """What a reserved start of a job depends on: its need, what is available now, and its possible victims."""
         capacity = self.capacity
         if self.policy.backfill:
             # A pool that was shrunk below its use has to shrink first, even if the job needs no more of it.
             need = {**dict.fromkeys(capacity.overcommitted(job), 0), **need}
         available = {pool: capacity.spare[pool] + capacity.unclaimed.get(pool, 0) for pool in need}
-        return need, available, self.preemption.preemptible_from(job)
+        return need, available, self.preemption.preemptible_from(job) if stops_others else None
 
     def told_ms(self, start: ReservedStart) -> int | None:
         """When a job with a reserved start is said to start at the latest, ms; None if that is not known.
@@ -82,14 +84,19 @@ class Ground:
         is_being_freed = bool(capacity.freed_for(start.job)) or any(capacity.unclaimed.get(pool) for pool in lacking)
         return stopped_ms if is_being_freed else start.start_ms
 
-    def would_start_ms(self, job: WaitingJob) -> int | None:
+    def would_start_ms(self, job: WaitingJob, *, stops_others: bool = True) -> int | None:
         """When a job that nothing is promised to starts at the latest, ms, if a start is reserved for it.
 
-        None if that is not known, or none is reserved.
+        Args:
+            job: the job.
+            stops_others: whether attempts may be stopped, or warm pools be released, for it.
+
+        Returns:
+            The time; None if that is not known, or none is reserved.
         """
         if self.reserved_starts.is_at_depth(combination(job.demand)):
             return None
-        terms = self.start_terms(job, positive(self.capacity.charged(job)))
+        terms = self.start_terms(job, positive(self.capacity.charged(job)), stops_others=stops_others)
         return self.reserved_starts.would_start_ms(job, *terms)
 
 

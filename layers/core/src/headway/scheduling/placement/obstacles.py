@@ -75,6 +75,21 @@ class BlockedBase(ObstacleBase):
         """The part of its need that is kept for it if the time of its start is not known."""
         return self.need
 
+    @property
+    def stops_others(self) -> bool:
+        """Whether its start may count on attempts that are stopped, or warm pools that are released, for it."""
+        return True
+
+
+@dataclass(kw_only=True, slots=True)
+class HasPlace(BlockedBase):
+    """An unlaunchable job that has its place in the queue waits for instances that come free by themselves."""
+
+    @property
+    def stops_others(self) -> bool:
+        """It stops nobody, and releases no warm pool."""
+        return False
+
 
 @dataclass(kw_only=True, slots=True)
 class BacksOff(BlockedBase):

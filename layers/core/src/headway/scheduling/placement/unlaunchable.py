@@ -9,7 +9,7 @@ from headway.model import WaitingJob
 from headway.scheduling.alternatives import choices
 from headway.scheduling.backfill.claims import ReservedStart
 from headway.scheduling.placement import commit, eligibility
-from headway.scheduling.placement.obstacles import BacksOff, Ineligible, Obstacle, Paused, Unlaunchable
+from headway.scheduling.placement.obstacles import HasPlace, Ineligible, Obstacle, Paused, Unlaunchable
 from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.placement.trying import start_now, want_of
 from headway.scheduling.probes import Probes, in_order_of_tries
@@ -26,16 +26,14 @@ def apart(among: list[WaitingJob], probes: Probes) -> tuple[list[WaitingJob], li
 
 
 def try_in_place(job: WaitingJob, state: PassState) -> None:
-    """Try an unlaunchable job that has its place in the queue. It preempts nothing."""
+    """Try an unlaunchable job that has its place in the queue. It preempts nothing, and releases no warm pool."""
     ahead = state.explainer.ahead_of(job)
     if start_any([job], state):
         return
-    start = None
-    if eligibility.obstacle(job, state.ground) is None:
-        patient = replace(job, preempts=False)
-        if state.probes.may_reserve(job, state.ground.would_start_ms(patient)):
-            need = positive(state.ground.capacity.charged(job))
-            start = commit.reserve(BacksOff(job=patient, need=need), state)
+    ground, start = state.ground, None
+    is_eligible = eligibility.obstacle(job, ground) is None
+    if is_eligible and state.probes.may_reserve(job, ground.would_start_ms(job, stops_others=False)):
+        start = commit.reserve(HasPlace(job=job, need=positive(ground.capacity.charged(job))), state)
     _explain((job,), ahead, state, start)
 
 

@@ -70,6 +70,9 @@ class _Launch:
     is_refused: bool
     #: Whether it was refused for what others have.
     may_lag: bool
+    #: The invocation that was answered, and whether it has written anything of the attempt since.
+    by: object
+    is_known: bool = False
 
 
 class LaunchHistory:
@@ -90,7 +93,7 @@ class LaunchHistory:
         #: The attempts that the queue has stopped for another reason: whether they would have got instances is open.
         self._stopped: set[str] = set()
 
-    def answered(self, attempt: str, code: str, now_s: float, message: str = "") -> None:
+    def answered(self, attempt: str, code: str, now_s: float, message: str = "", by: object = None) -> None:
         """Record what SageMaker answers to a launch.
 
         Args:
@@ -98,6 +101,7 @@ class LaunchHistory:
             code: the code of its error; empty if it has accepted the launch.
             now_s: the time, s.
             message: the text of the error.
+            by: the invocation that is answered.
         """
         known = self._attempts.get(attempt)
         if known is not None and (not code or code in REFUSED):
@@ -105,7 +109,24 @@ class LaunchHistory:
             quota = _QUOTA.search(message)
             # An answer that names no quota does not tell.
             may_lag = code == QUOTA and (quota is None or int(quota[2]) <= int(quota[1]))
-            self._open[attempt] = _Launch(job=job, demand=demand, at_s=now_s, is_refused=bool(code), may_lag=may_lag)
+            self._open[attempt] = _Launch(
+                job=job, demand=demand, at_s=now_s, is_refused=bool(code), may_lag=may_lag, by=by
+            )
+
+    def written(self, attempt: str, by: object) -> None:
+        """An attempt was changed in the table. A refusal that its invocation did not write down before is lost.
+
+        Args:
+            attempt: its name.
+            by: the invocation that has changed it.
+        """
+        launch = self._open.get(attempt)
+        if launch is None or not launch.is_refused or launch.is_known:
+            return
+        if by is launch.by:
+            self._open[attempt] = replace(launch, is_known=True)
+        else:
+            del self._open[attempt]
 
     def begin_again(self, job: str) -> None:
         """Forget what failed of a job: it is launched as if it were new.
