@@ -57,6 +57,16 @@ def test_an_answer_from_an_input_that_was_written_while_the_job_computed_is_foun
         invariants.check(completed() | answered(), request_of)
 
 
+def test_an_input_that_was_written_before_the_job_was_compared_again_is_no_other_one() -> None:
+    invariants = watching()
+    invariants.input_writes, invariants.input_reads = [READ_MS + 1], [READ_MS, READ_MS + 2]
+    again = {"key": "k", "seen": "later"}
+    invariants.check(computing(summary={"reuse": again}), request_of)
+    ended = completed()["a"]
+    ended["summary"] = {**ended["summary"], "reuse": again}
+    invariants.check({"a": ended} | answered(), request_of)
+
+
 def test_a_job_without_inputs_does_not_depend_on_when_these_were_written() -> None:
     invariants = watching()
     invariants.input_writes = [READ_MS + 1]

@@ -35,8 +35,9 @@ class ReuseInvariants:
     def __init__(self) -> None:
         self.input_reads: Sequence[int] = ()
         self.input_writes: Sequence[int] = ()
-        #: When the input was last read before a job began to compute for others, by job, ms.
-        self._read_ms: dict[str, int] = {}
+        #: When the input was last read before a job began to compute for others, ms, by job and by what it has seen: a
+        #: job that was held is compared again before it computes.
+        self._read_ms: dict[tuple[str, str], int] = {}
 
     def check(self, jobs: _Jobs, request_of: Callable[[str], Mapping[str, Any]]) -> None:
         """Check that a job has the outputs of a job that has completed the same, and that no two compute the same.
@@ -52,7 +53,7 @@ class ReuseInvariants:
         for name, job in jobs.items():
             if reused_from(job) or not (key := _reuse(job).get("key")):
                 continue
-            self._read_ms.setdefault(name, max(self.input_reads, default=0))
+            self._read_ms.setdefault(_seen_by(name, job), max(self.input_reads, default=0))
             if job["jobState"] not in _ENDS:
                 require(key not in computing, f"{name} and {computing.get(key)} compute the same")
                 computing[key] = name
@@ -73,12 +74,16 @@ class ReuseInvariants:
             _reuse(job)["attemptName"] == other["attempts"][-1]["attemptName"],
             f"{name} has the outputs of another attempt than the last of {source}",
         )
-        began_ms, ended_ms = self._read_ms[source], other["summary"]["endedMs"] - _CLOCKS_MS
+        began_ms, ended_ms = self._read_ms[_seen_by(source, other)], other["summary"]["endedMs"] - _CLOCKS_MS
         during = any(began_ms < written_ms < ended_ms for written_ms in self.input_writes)
         unchanged = not (during and request_of(source).get("InputDataConfig"))
         require(unchanged, f"{name} has the outputs of {source}, whose input was written while it ran")
         one, two = (_compared(request_of(each)) for each in (name, source))
         require(one == two, f"{name} has the outputs of {source}, which computes something else")
+
+
+def _seen_by(name: str, job: Mapping[str, Any]) -> tuple[str, str]:
+    return name, str(_reuse(job).get("seen", ""))
 
 
 def _reuse(job: Mapping[str, Any]) -> Mapping[str, Any]:
