@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from headway.lifecycle import AttemptState
 from headway.reasons import ReasonCode
 from headway_sandbox.errors import AwsError
+from headway_service.errors import OutcomeUnknown
 from headway_service.launching.backoff import (
     FIRST_BACK_OFF_S,
     MAX_BACK_OFF_S,
@@ -245,23 +246,26 @@ def test_a_job_that_has_to_stop_is_settled_although_its_pool_backs_off(world: Wo
 def test_a_pool_that_already_backs_off_does_not_restart_its_back_off(world: World) -> None:
     world.tick()
     backoffs = PoolBackoff(world.table, lambda: 0.0)
-    backoffs.begin({P5: 1}, "first", world.clock())
+    backoffs.begin({P5: 1}, OutcomeUnknown("first"), world.clock())
     first = pool_record(world)
     assert first.backoff_until_ms == world.clock() + FIRST_BACK_OFF_S * 1000
     # Another invocation had a launch in progress, and gets no response either.
-    PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "second", world.clock() + 1000)
+    PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, OutcomeUnknown("second"), world.clock() + 1000)
     assert pool_record(world) == first
     assert backoffs.is_backing_off({P5: 1}, first.backoff_until_ms - 1)
     assert not backoffs.is_backing_off({P5: 1}, first.backoff_until_ms)
-    PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "third", first.backoff_until_ms)
-    assert (pool_record(world).backoffs, pool_record(world).backoff_cause) == (2, "third")
+    PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, OutcomeUnknown("third"), first.backoff_until_ms)
+    assert (pool_record(world).backoffs, pool_record(world).backoff_cause) == (
+        2,
+        "SageMaker gave no answer to a launch on 1 ml.p5.48xlarge (third)",
+    )
 
 
 def test_a_back_off_found_by_a_conflicting_begin_also_blocks(world: World) -> None:
     world.tick()
-    PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "first", world.clock())
+    PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, OutcomeUnknown("first"), world.clock())
     late = PoolBackoff(world.table, lambda: 0.0)
-    late.begin({P5: 1}, "second", world.clock() + 1000)
+    late.begin({P5: 1}, OutcomeUnknown("second"), world.clock() + 1000)
     assert late.is_backing_off({P5: 1}, world.clock() + 2000)
 
 

@@ -109,7 +109,7 @@ def test_an_attempt_is_due_if_this_invocation_may_act_on_it(
     launcher = world.launcher(machine_clock=lambda: 1000)
     launcher.holder = "me"
     if backs_off:
-        launcher.backoff.begin({P5: 1}, "x", 1000)
+        launcher.backoff.begin({P5: 1}, OutcomeUnknown("x"), 1000)
     assert launcher.pending(record) is due
 
 

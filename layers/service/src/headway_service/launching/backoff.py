@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from headway.model import Demand
+from headway.vectors import describe
 from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
@@ -80,31 +81,31 @@ class PoolBackoff:
         """
         return any(pool.backoffs and now_ms <= pool.backoff_until_ms + ROW_MS for pool in self._pools.values())
 
-    def unanswered(self, demand: Demand, job: str, cause: str, now_ms: int) -> None:
+    def unanswered(self, demand: Demand, job: str, error: Exception, now_ms: int) -> None:
         """A launch of a job had no clear answer: its pools back off if those of another job had none before it.
 
         Args:
             demand: the instances per pool of the job.
             job: the name of the job.
-            cause: the error.
+            error: what was raised in place of an answer.
             now_ms: the current time, ms.
         """
         for pool in self._found(demand):
             if pool.has_unclear_row(now_ms) and pool.unclear_job != job:
-                self._back_off(pool, cause, now_ms, job)
+                self._back_off(pool, _cause(demand, error), now_ms, job)
             elif not pool.has_unclear_row(now_ms):
                 self._write(pool, backoff_until_ms=now_ms, backoff_since_ms=now_ms, backoffs=0, unclear_job=job)
 
-    def begin(self, demand: Demand, cause: str, now_ms: int) -> None:
+    def begin(self, demand: Demand, error: Exception, now_ms: int) -> None:
         """Let these pools back off, but those that do so already.
 
         Args:
             demand: instances per pool.
-            cause: the error that causes the back-off.
+            error: what was raised in place of an answer.
             now_ms: the current time, ms.
         """
         for pool in self._found(demand):
-            self._back_off(pool, cause, now_ms, pool.unclear_job)
+            self._back_off(pool, _cause(demand, error), now_ms, pool.unclear_job)
 
     def answered(self, demand: Demand, now_ms: int) -> None:
         """SageMaker has answered a question about a launch: the back-off of its pools is over.
@@ -155,7 +156,6 @@ class PoolBackoff:
             return
         until_ms, backoffs = next_back_off(pool, now_ms, self._jitter())
         since_ms = pool.backoff_since_ms if pool.has_unclear_row(now_ms) else now_ms
-        cause = cause[:MAX_CAUSE_CHARS]
         self._write(
             pool,
             backoff_until_ms=until_ms,
@@ -174,3 +174,7 @@ class PoolBackoff:
             # It was removed meanwhile.
             return
         self.update([moved])
+
+
+def _cause(demand: Demand, error: Exception) -> str:
+    return f"SageMaker gave no answer to a launch on {describe(demand)} ({error})"[:MAX_CAUSE_CHARS]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from headway import reasons
 from headway.lifecycle import AttemptState, JobState, JobTrigger
-from headway.reasons import Reason, ReasonCode
+from headway.reasons import ReasonCode
 from headway.refusals import FailedLaunches, add, add_of_outage
 from headway_service.errors import Conflict, OutcomeUnknown
 from headway_service.launching.backoff import PoolBackoff
@@ -82,48 +82,21 @@ class Conclusions:
                 confirmed = self._confirm(attempt, now_ms, created_from_ms=proof.created_from_ms)
                 # After a row, jobs that SageMaker did not answer about may start, too.
                 return not self._backoff.accepted(attempt.demand, self._machine_clock()) and confirmed
-            case Found() if attempt.unanswered_ms is None:
-                self._adopt_restored(attempt, proof.status, now_ms)
-            case Found():
+            case Found() if attempt.unanswered_ms is not None:
                 self._adopt(attempt, proof.status, now_ms)
-            case NameInUse():
-                self._pass_name(attempt, now_ms)
-            case NotLaunched():
-                self._return(attempt, proof)
+            case Found():
+                self._adopt_restored(attempt, proof.status, now_ms)
             case Denied():
                 self._observer.end(attempt, JobTrigger.FAIL, reasons.launch_refused(proof.error), None, now_ms)
-            case Missing():
-                self._cancel(attempt, now_ms)
+            case Missing() if attempt.stop_cause is not None:
+                trigger, code = _CANCELED.get(attempt.stop_cause, _PREEMPTED)
+                reason = reasons.stopped_before_launch(code, why=attempt.stop_reason)
+                self._observer.end(attempt, trigger, reason, None, now_ms)
+            case Missing() | NameInUse() | NotLaunched():
+                self._put_back(attempt, proof, now_ms)
             case Open():
                 pass
         return False
-
-    def _cancel(self, attempt: AttemptRecord, now_ms: int) -> None:
-        """The attempt is not launched any more: it has to stop, or one of its pools is paused."""
-        if attempt.stop_cause is None:
-            self._postpone(attempt, reasons.paused_before_launch(), now_ms)
-            return
-        trigger, code = _CANCELED.get(attempt.stop_cause, _PREEMPTED)
-        reason = reasons.stopped_before_launch(code, why=attempt.stop_reason)
-        self._observer.end(attempt, trigger, reason, None, now_ms)
-
-    def _adopt_restored(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
-        """SageMaker has the attempt, but no call of which the queue knows has launched it: its table was restored.
-
-        One that has completed completes its job. One that was stopped or has failed proves nothing about the job: the
-        queue may have preempted it, or tried the job again, and has forgotten that. The next attempt uses the next
-        name, which may be that of an attempt that still runs.
-
-        Raises:
-            OutcomeUnknown: it is stopping; it is asked about again.
-        """
-        if found.status == "Stopping":
-            self._table.write(transitions.return_lease(attempt, self._machine_clock() + ASK_AGAIN_S * 1000))
-            raise OutcomeUnknown(f"`{attempt.attempt_name}` was launched before, and is stopping")
-        if found.ended and found.status != "Completed":
-            self._pass_name(attempt, now_ms)
-            return
-        self._adopt(attempt, found, now_ms)
 
     def _adopt(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
         """SageMaker has the attempt from an earlier call.
@@ -183,53 +156,45 @@ class Conclusions:
             raise Conflict([0])
         return confirmed
 
-    def _pass_name(self, attempt: AttemptRecord, now_ms: int) -> None:
-        """The name of an attempt is in use for good."""
-        logger.warning("name taken", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
-        self._postpone(attempt, reasons.name_taken(attempt.attempt_name), now_ms, name_is_free=False)
+    def _adopt_restored(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
+        """SageMaker has the attempt, but no call of which the queue knows has launched it: its table was restored.
 
-    def _return(self, attempt: AttemptRecord, proof: NotLaunched) -> None:
-        """A launch got no instances: its job waits again.
+        One that has completed completes its job. One that was stopped or has failed proves nothing about the job: the
+        queue may have preempted it, or tried the job again, and has forgotten that. The next attempt uses the next
+        name, which may be that of an attempt that still runs.
+
+        Raises:
+            OutcomeUnknown: it is stopping; it is asked about again.
+        """
+        if found.status == "Stopping":
+            self._table.write(transitions.return_lease(attempt, self._machine_clock() + ASK_AGAIN_S * 1000))
+            raise OutcomeUnknown(f"`{attempt.attempt_name}` was launched before, and is stopping")
+        if found.ended and found.status != "Completed":
+            self._put_back(attempt, NameInUse(is_marked=True), now_ms)
+            return
+        self._adopt(attempt, found, now_ms)
+
+    def _put_back(self, attempt: AttemptRecord, proof: Missing | NameInUse | NotLaunched, now_ms: int) -> None:
+        """Put the job of an attempt that is not launched back into its place in the queue.
 
         Raises:
             Conflict: the job or the attempt was changed meanwhile.
         """
-        launch = proof.launch
         job = find_job(self._table, attempt.job_name)
-        before = job.failed.value() if job is not None and job.failed is not None else None
-        failed = add(before, launch) if proof.in_a_row else add_of_outage(before, launch)
-        answer = replace(failed, cause=launch.cause, code=launch.code, text=launch.text)
-        reason = reasons.launch_postponed(answer, launch.known_ms)
-        self._postpone(attempt, reason, launch.known_ms, failed=failed, job=job)
-
-    def _postpone(
-        self,
-        attempt: AttemptRecord,
-        reason: Reason,
-        now_ms: int,
-        *,
-        name_is_free: bool = True,
-        failed: FailedLaunches | None = None,
-        job: JobRecord | None = None,
-    ) -> None:
-        """Put the job back into its place in the queue.
-
-        Args:
-            attempt: its attempt, which was not launched.
-            reason: why.
-            now_ms: now.
-            name_is_free: whether SageMaker has no training job of that name.
-            failed: its launches in a row that got no instances; None to leave them as they are.
-            job: the job; None to read it.
-
-        Raises:
-            Conflict: the job or the attempt was changed meanwhile.
-        """
-        job = job or find_job(self._table, attempt.job_name)
         if job is None or job.job_state is not JobState.RUNNING:
             raise Conflict([0])
-        # Of a launch that is only taken for failed, SageMaker may still show a training job of that name.
-        name_is_free = name_is_free and attempt.unanswered_ms is None
+        failed = None
+        match proof:
+            case Missing():
+                reason = reasons.paused_before_launch()
+            case NameInUse():
+                logger.warning("name taken", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
+                reason = reasons.name_taken(attempt.attempt_name)
+            case _:
+                failed = _counted(job, proof)
+                launch = proof.launch
+                answer = replace(failed, cause=launch.cause, code=launch.code, text=launch.text)
+                reason = reasons.launch_postponed(answer, launch.known_ms)
         self._table.write(
             transitions.defer_launch(
                 job,
@@ -237,7 +202,14 @@ class Conclusions:
                 reason,
                 now_ms,
                 failed=failed,
-                name_is_free=name_is_free,
+                # Of a launch that is only taken for failed, SageMaker may still show a training job of that name.
+                name_is_free=not isinstance(proof, NameInUse) and attempt.unanswered_ms is None,
                 machine_ms=self._machine_clock(),
             )
         )
+
+
+def _counted(job: JobRecord, proof: NotLaunched) -> FailedLaunches:
+    """The launches in a row of a job that got no instances, with this one."""
+    before = None if job.failed is None else job.failed.value()
+    return add(before, proof.launch) if proof.in_a_row else add_of_outage(before, proof.launch)

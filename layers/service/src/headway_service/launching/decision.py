@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from headway.model import WaitingJob
@@ -12,6 +12,7 @@ from headway.scheduling.backfill.size_changes import crosses
 from headway_service.errors import Conflict
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.store.records.capacity.ledger import CalendarRecord
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,12 +43,15 @@ class Decision:
             case _:
                 return self
 
-    def require_start(self, attempt: AttemptRecord, action: Start, now_ms: int) -> None:
+    def require_start(
+        self, attempt: AttemptRecord, action: Start, calendars: Iterable[CalendarRecord], now_ms: int
+    ) -> None:
         """Check that a start, with its job as it is now, is what was decided.
 
         Args:
             attempt: the next attempt of the job.
             action: the start.
+            calendars: the calendars of its pools.
             now_ms: the training time, ms.
 
         Raises:
@@ -57,9 +61,9 @@ class Decision:
         _require_unchanged(attempt, chosen(self.waiting[attempt.job_name], action.demand))
         if attempt.limit_ms is None or self.decided_ms is None:
             return
-        calendars = {each.pool: each.calendar(self.decided_ms) for each in self.ledger.calendars_of(attempt.demand)}
+        by_pool = {each.pool: each.calendar(self.decided_ms) for each in calendars}
         due_ms, end_ms = self.decided_ms + attempt.limit_ms, now_ms + attempt.limit_ms
-        if crosses(calendars, attempt.demand, due_ms, end_ms, stops_for_size=attempt.stops_for_size):
+        if crosses(by_pool, attempt.demand, due_ms, end_ms, stops_for_size=attempt.stops_for_size):
             raise Conflict([0])
 
 

@@ -126,6 +126,10 @@ class Intents:
 
     def _start(self, action: Start, job: JobRecord, held: Holding, decision: Decision, now_ms: int) -> Intent:
         ledger = decision.ledger
+        calendars = ledger.calendars_of(action.demand)
+        pauses = ledger.pauses_counted(action.demand, self._machine_clock())
+        limited = self._limited(job, ledger.teams)
+        warm = _existing(held.warm_pool) if isinstance(action, StartWarm) else None
         taken = {each.attempt_name for each in ledger.attempts}
         number, name = next_attempt(job.job_name, after=job.attempt_count, taken=taken)
         attempt = AttemptRecord.next_of(
@@ -141,17 +145,17 @@ class Intents:
             lease_until_ms=self._lease_until_ms,
             seen_ms=self._machine_clock(),
         )
-        decision.require_start(attempt, action, now_ms)
+        decision.require_start(attempt, action, calendars, now_ms)
         writes = transitions.start(
             job,
             attempt,
             held.reservation,
             action.reason,
             now_ms,
-            limited=self._limited(job, ledger.teams),
-            calendars=ledger.calendars_of(attempt.demand),
-            warm=_existing(held.warm_pool) if isinstance(action, StartWarm) else None,
-            pauses=ledger.pauses_counted(attempt.demand, self._machine_clock()),
+            limited=limited,
+            calendars=calendars,
+            warm=warm,
+            pauses=pauses,
         )
         figures = metrics.time_to_start(job.on(attempt.alternative), now_ms)
         return Intent(writes=writes, attempt=attempt, figures=tuple(figures))

@@ -168,13 +168,13 @@ class Launcher:
 
     def _proof(self, attempt: AttemptRecord, launch: Launch | None, now_ms: int) -> Proof:
         """What is proven of a launch: by what is known, by asking about it, or by calling for it."""
-        accepted = self._proofs.accepted.get(attempt.attempt_name)
-        if accepted is not None:
-            return accepted
+        is_asked = launch is None and self._is_asked(attempt)
+        if attempt.attempt_name in self._proofs.accepted:
+            return self._proofs.accepted[attempt.attempt_name]
         if not self._is_to_launch(attempt):
             # Perhaps an earlier invocation called CreateTrainingJob before it died.
             return self._proofs.of_canceled(attempt)
-        if launch is None and self._is_asked(attempt):
+        if is_asked:
             return self._proofs.of_question(attempt, now_ms)
         called = launch or Launch(attempt=attempt, answer=partial(self.create, attempt), asked_ms=now_ms)
         return self._proofs.of_call(attempt, called, now_ms)

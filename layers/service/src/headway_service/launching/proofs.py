@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from headway.refusals import Cause, FailedLaunches, NoInstances, add
-from headway.vectors import describe
 from headway_service.errors import LaunchError, LaunchPostponed, LaunchRefused, NameTaken, OutcomeUnknown, Throttled
 from headway_service.launching.backoff import MAX_BACK_OFF_S, PoolBackoff
 from headway_service.launching.launches import Launch
@@ -152,7 +151,7 @@ class Proofs:
             # No call is in progress: the next invocation may retry without waiting for the lease to expire.
             self._return_lease(attempt, -1)
             if launch.alone:
-                self._backoff.begin(attempt.demand, _cause(attempt, error), self._machine_clock())
+                self._backoff.begin(attempt.demand, error, self._machine_clock())
                 raise
             # Perhaps only these were too many at once: it is tried again by itself before its pool backs off.
             logger.warning("one of several launches is throttled; they go on one at a time", extra=log)
@@ -161,7 +160,7 @@ class Proofs:
         except OutcomeUnknown as error:
             # The lease stays, too.
             logger.warning("launch unclear; the intent stays", extra=log)
-            self._backoff.unanswered(attempt.demand, attempt.job_name, _cause(attempt, error), self._machine_clock())
+            self._backoff.unanswered(attempt.demand, attempt.job_name, error, self._machine_clock())
             raise
         logger.info("launched", extra=log)
         accepted = Accepted(created_from_ms=launch.asked_ms - CLOCKS_MS)
@@ -270,7 +269,7 @@ class Proofs:
             # The call before it is the one whose answer is missing; this question can be repeated.
             self.is_silent = True
             self._return_lease(attempt, ASK_AGAIN_S * 1000)
-            self._backoff.begin(attempt.demand, _cause(attempt, error), self._machine_clock())
+            self._backoff.begin(attempt.demand, error, self._machine_clock())
             raise
         self._backoff.answered(attempt.demand, self._machine_clock())
         if isinstance(shown, Found) or (isinstance(shown, NameInUse) and shown.is_marked):
@@ -312,7 +311,3 @@ class Proofs:
 
     def _pools_size(self, attempt: AttemptRecord) -> int:
         return sum(self._sizes.get(pool, 0) for pool in attempt.demand)
-
-
-def _cause(attempt: AttemptRecord, error: OutcomeUnknown) -> str:
-    return f"SageMaker gave no answer to a launch on {describe(attempt.demand)} ({error})"
