@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from headway.pool_names import SERVERLESS, on_demand_pool
+from headway.sweeps import Sweep
 from headway.vectors import total
 from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.sagemaker.service import FakeSageMaker
@@ -312,8 +313,14 @@ class Invariants:
             )
 
     def _request_of(self, job: str) -> Mapping[str, Any]:
+        """Return the request of a job; of a member of an array with the hyperparameters in which it differs."""
         item = self._request_item(job)
-        found: Mapping[str, Any] = json.loads(item["jobDetails"]) if item else {}
+        if item is None:
+            return {}
+        found: dict[str, Any] = json.loads(item["jobDetails"])
+        if "sweep" in item and "_" in job:
+            own = Sweep.parse(json.loads(item["sweep"])).values(int(job.partition("_")[2]))
+            found["HyperParameters"] = {**found.get("HyperParameters", {}), **own}
         return found
 
     def _check_preemptions(self, jobs: _Items, attempts: _Items) -> None:
