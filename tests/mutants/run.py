@@ -44,29 +44,29 @@ class Target:
 
 
 _STORIES = (
-    "scheduling/test_backoff",
+    "launching/test_backoff",
     "jobs/test_holding",
-    "scheduling/test_launcher",
+    "launching/test_launcher",
     "tracking/test_lost_attempts",
     "pools/test_operations",
-    "scheduling/test_parallel_launches",
+    "launching/test_parallel_launches",
     "pools/test_apply_config",
     "tracking/test_restored",
     "tracking/test_retrying",
     "scheduling/test_rules_on_start",
-    "scheduling/test_settling",
+    "launching/test_settling",
     "tracking/test_spot",
     "scheduling/test_story",
     "scheduling/test_teams",
     "scheduling/test_tick",
     "scheduling/test_trailing_quota",
-    "scheduling/test_unproven_launches",
+    "launching/test_unproven_launches",
     "jobs/test_usage",
 )
 """Tests that play the queue. The others run the mutated modules without checking their results."""
 
 
-_SLOW = ("tracking/test_restored", "scheduling/test_unproven_launches")
+_SLOW = ("tracking/test_restored", "launching/test_unproven_launches")
 """Stories that take as long as all others together."""
 
 
@@ -110,8 +110,12 @@ MODULES: Mapping[str, Target] = {
         ),
         without=_SLOW,
     ),
-    "executor": _service("launching/executor.py", without=_SLOW),
-    "launcher": _service("launching/launcher.py"),
+    "executor": _service(
+        "launching/decision.py", "launching/executor.py", "launching/intents.py", "launching/launches.py", without=_SLOW
+    ),
+    "launcher": _service(
+        "launching/conclusions.py", "launching/launcher.py", "launching/proofs.py", "launching/stops.py"
+    ),
     "ledger": _service(
         "store/ledger.py",
         "store/queue_bounds.py",

@@ -70,6 +70,12 @@ def settle(world: World, launcher: Launcher | None = None) -> bool:
     return (launcher or world.launcher()).reconcile_intent(attempt(world), world.clock())
 
 
+def pause(world: World) -> None:
+    PoolOperations(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured).pause(
+        P5, "so it is", "ada"
+    )
+
+
 def busy(writes: Any) -> None:
     raise RetryLater("x")
 
@@ -208,10 +214,7 @@ def test_an_unmade_launch_that_has_to_stop_is_not_described(world: World) -> Non
 @pytest.mark.parametrize("made", [False, True])
 def test_a_launch_in_a_paused_pool_is_settled_without_a_retry(world: World, made: bool) -> None:
     unanswered(world, made=made)
-    pauses = PoolOperations(
-        table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
-    )
-    pauses.pause(P5, "so it is", "ada")
+    pause(world)
     world.now_s += VISIBLE_AFTER_S
     assert settle(world) is False
     assert world.states("a") == {"a": "running" if made else "pending"}
@@ -296,6 +299,35 @@ def test_the_outcome_of_a_launch_is_logged_with_its_job_and_attempt(
         settle(world)
     (logged,) = (vars(each) for each in caplog.records if each.message == line)
     assert (logged["job"], logged["attempt"]) == ("a", "a")
+
+
+def test_an_unrecorded_launch_of_a_job_that_is_stopped_meanwhile_is_stopped_at_sagemaker(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, launcher = intended(world), world.launcher()
+    launcher.take(record)
+    with monkeypatch.context() as patched:
+        patched.setattr(world.table, "write", busy)
+        with pytest.raises(RetryLater):
+            settle(world, launcher)
+    world.commands.stop("a", ROOT)
+    settle(world, launcher)
+    assert (world.called("StopTrainingJob"), world.states("a")) == (["a"], {"a": "stopping"})
+
+
+def test_an_unrecorded_launch_in_a_pool_that_is_paused_meanwhile_is_recorded(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, launcher = intended(world), world.launcher()
+    launcher.take(record)
+    with monkeypatch.context() as patched:
+        patched.setattr(world.table, "write", busy)
+        with pytest.raises(RetryLater):
+            settle(world, launcher)
+    pause(world)
+    launcher.update(read_ledger(world.table))
+    settle(world, launcher)
+    assert attempt(world).attempt_state is AttemptState.LIVE
 
 
 def test_a_refusal_that_could_not_be_recorded_is_recorded_with_the_next_answer(
