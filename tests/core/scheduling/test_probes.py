@@ -265,6 +265,28 @@ def test_it_has_a_place_if_a_warm_pool_that_it_cannot_use_is_gone_in_time(kept_s
     assert Probes(snapshot(warm("v", ends_in_s=kept_s), waits, size=1)).has_place(waits) is has_place
 
 
+def test_a_warm_pool_that_it_may_start_in_is_kept_for_its_place() -> None:
+    """As a free instance is, until the try of another job in its pool is long enough ago."""
+    waits = refused("a", 9, ago_ms=10 * HOUR_MS, warm_key="k")
+    other = refused("other", 1, ago_ms=PROBES_APART_MS - 9000)
+    shot = snapshot(warm("v", ends_in_s=36_000), waits, other, job("b"), job("c", warm_key="k"), size=1)
+    assert schedule(shot).actions == ()
+    assert schedule(replace(shot, waiting=shot.waiting[1:])).actions, "without it, others get it"
+
+
+@pytest.mark.parametrize(
+    ("keep_ms", "key", "has_place"),
+    [(0, "", True), (1, "", False), (1, "k", True)],
+    ids=["leaves none", "leaves one", "leaves one that it may start in"],
+)
+def test_it_has_a_place_if_the_warm_pool_that_an_attempt_may_leave_is_gone_in_time(
+    keep_ms: int, key: str, has_place: bool
+) -> None:
+    waits = refused("a", ago_ms=10 * HOUR_MS, warm_key=key)
+    running = changed(held("x", ends_in_s=1800), keep_ms=keep_ms, warm_key="k")
+    assert Probes(snapshot(running, waits, size=1)).has_place(waits) is has_place
+
+
 def test_it_is_not_tried_while_its_pool_backs_off() -> None:
     held_back = replace(refused("a"), not_before_ms=NOW_MS + 5000)
     assert Probes(snapshot(held_back, size=1)).next_ms(held_back) == NOW_MS + 5000

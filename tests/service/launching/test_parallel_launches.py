@@ -17,7 +17,7 @@ from headway_sandbox.errors import AwsError
 from headway_service.errors import Conflict, RetryLater
 from headway_service.launching.backoff import FIRST_BACK_OFF_S, MAX_BACK_OFF_S
 from headway_service.launching.executor import RESERVED_MS
-from headway_service.launching.proofs import ONE_AT_A_TIME_S
+from headway_service.launching.launcher import ONE_AT_A_TIME_S
 from headway_service.ports.table import Write
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger

@@ -6,7 +6,7 @@ from headway.errors import InvariantViolation
 from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.refusals import is_unlaunchable
-from headway.scheduling.alternatives import chosen, demands, in_pools
+from headway.scheduling.alternatives import choices, chosen, demands, in_pools
 from headway.scheduling.fair_share import TeamUse
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.preemption import is_preemptible, yields_to_equal
@@ -96,7 +96,7 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         _require(not victim.stopping, f"{action.attempt} is stopping already")
         _require(bool(victim.warm) is isinstance(action, ReleaseWarm), f"{action.attempt} is stopped in the wrong way")
         if isinstance(action, Preempt):
-            _verify_victim(victim, in_pools(preemptor, action.freed or victim.demand), snapshot)
+            _verify_victim(victim, _meant(preemptor, action.freed, victim, snapshot.now_ms), snapshot)
         _require_no_pause(snapshot, action.freed if preemptor.alternatives else preemptor.demand, preemptor.name)
         _require(preemptor.name not in started, f"{victim.job} is preempted for {preemptor.name}, which starts")
         _require(not shortfall(action.freed, victim.demand), f"{victim.job} cannot free {dict(action.freed)}")
@@ -110,6 +110,18 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         )
         one_pool = not waiting[name].terms.one_of or len(positive(stopped_in)) <= 1
         _require(one_pool, f"jobs are stopped for {name} in more than one of its pools: {stopped_in}")
+
+
+def _meant(preemptor: WaitingJob, freed: Demand, victim: Allocation, now_ms: int) -> WaitingJob:
+    """The job on the alternative that an attempt is stopped for.
+
+    One that frees nothing but a part of its team's limit, or what exceeds a pool, does not tell which.
+    """
+    if freed:
+        return in_pools(preemptor, freed)
+    possible = [each for each in choices(preemptor) if any(pool in each.demand for pool in victim.demand)]
+    launchable = (each for each in possible if not is_unlaunchable(each.failed, now_ms))
+    return next(launchable, in_pools(preemptor, victim.demand))
 
 
 def _verify_victim(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) -> None:

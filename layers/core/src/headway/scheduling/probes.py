@@ -160,12 +160,18 @@ class Probes:
         ]
         free = size - sum(each.demand[pool] for each in held)
         if size >= count:
-            for end_ms, freed in [(self._now_ms, 0), *sorted((self._end_ms(each), each.demand[pool]) for each in held)]:
+            ends_ms = sorted((self._gone_ms(each, job), each.demand[pool]) for each in held)
+            for end_ms, freed in [(self._now_ms, 0), *ends_ms]:
                 free += freed
                 if free >= count:
                     times_ms.append(end_ms)
                     break
         return max(0, min(times_ms) - self._now_ms) if times_ms else inf
+
+    def _gone_ms(self, attempt: Allocation, job: WaitingJob) -> float:
+        """When a job can use what an attempt holds at the latest, ms: it may leave a warm pool, of use to some only."""
+        is_useful = attempt.terms.warm_key == job.terms.warm_key
+        return self._end_ms(attempt) + (0 if attempt.warm or is_useful else attempt.terms.keep_ms)
 
     def _end_ms(self, attempt: Allocation) -> float:
         """When an attempt ends at the latest, ms; infinite if that is not known, as of one that is beyond its limit."""

@@ -9,18 +9,17 @@ from headway import reasons
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.reasons import ReasonCode
 from headway.refusals import FailedLaunches, add, add_of_outage
-from headway_service.errors import Conflict, OutcomeUnknown
+from headway_service.errors import Conflict
 from headway_service.launching.backoff import PoolBackoff
 from headway_service.launching.proofs import (
-    ASK_AGAIN_S,
     Accepted,
-    Denied,
     Found,
     Missing,
     NameInUse,
     NotLaunched,
     Open,
     Proof,
+    Refused,
 )
 from headway_service.launching.stops import Stops
 from headway_service.observability.logging import logger
@@ -79,14 +78,12 @@ class Conclusions:
         """
         match proof:
             case Accepted():
-                confirmed = self._confirm(attempt, now_ms, created_from_ms=proof.created_from_ms)
+                confirmed = self._confirm(attempt, proof, now_ms)
                 # After a row, jobs that SageMaker did not answer about may start, too.
                 return not self._backoff.accepted(attempt.demand, self._machine_clock()) and confirmed
-            case Found() if attempt.unanswered_ms is not None:
-                self._adopt(attempt, proof.status, now_ms)
             case Found():
-                self._adopt_restored(attempt, proof.status, now_ms)
-            case Denied():
+                self._adopt(attempt, proof.status, now_ms)
+            case Refused():
                 self._observer.end(attempt, JobTrigger.FAIL, reasons.launch_refused(proof.error), None, now_ms)
             case Missing() if attempt.stop_cause is not None:
                 trigger, code = _CANCELED.get(attempt.stop_cause, _PREEMPTED)
@@ -109,22 +106,16 @@ class Conclusions:
         if rogue is not None and rogue.charged and rogue.created_ms == found.created_ms:
             attempt, writes = transitions.take_charge(attempt, rogue)
             self._table.write(writes)
-        # It may have ended, so it is described.
-        self._confirm(attempt, now_ms, created_from_ms=0)
+        self._confirm(attempt, Accepted(created_from_ms=0, is_new=False), now_ms)
         self._backoff.accepted(attempt.demand, self._machine_clock())
 
-    def _confirm(self, attempt: AttemptRecord, now_ms: int, *, created_from_ms: int) -> bool:
+    def _confirm(self, attempt: AttemptRecord, accepted: Accepted, now_ms: int) -> bool:
         """Record that SageMaker has the attempt, and stop it if a stop was requested meanwhile.
-
-        Args:
-            attempt: the attempt.
-            now_ms: now.
-            created_from_ms: when its training job can have been created at the earliest, ms; 0 if it may be older.
 
         Returns:
             Whether it went as it was decided.
         """
-        created = created_from_ms > 0
+        created, created_from_ms = accepted.is_new, accepted.created_from_ms
         confirmed, writes = transitions.confirm(
             attempt, self._machine_clock(), created=created, created_from_ms=created_from_ms
         )
@@ -134,7 +125,8 @@ class Conclusions:
             confirmed, created = self._confirm_changed(attempt, created_from_ms), False
         if confirmed.attempt_state is AttemptState.STOPPING:
             return self._stops.stop(confirmed, now_ms)
-        return created or not self._stops.has_ended(confirmed, now_ms)
+        # What is not new may have ended.
+        return created or not self._stops.refresh(confirmed, now_ms)
 
     def _confirm_changed(self, attempt: AttemptRecord, created_from_ms: int) -> AttemptRecord:
         """Confirm an attempt that was changed since it was read: its job was stopped, or its end observed.
@@ -155,24 +147,6 @@ class Conclusions:
         if confirmed is None:
             raise Conflict([0])
         return confirmed
-
-    def _adopt_restored(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
-        """SageMaker has the attempt, but no call of which the queue knows has launched it: its table was restored.
-
-        One that has completed completes its job. One that was stopped or has failed proves nothing about the job: the
-        queue may have preempted it, or tried the job again, and has forgotten that. The next attempt uses the next
-        name, which may be that of an attempt that still runs.
-
-        Raises:
-            OutcomeUnknown: it is stopping; it is asked about again.
-        """
-        if found.status == "Stopping":
-            self._table.write(transitions.return_lease(attempt, self._machine_clock() + ASK_AGAIN_S * 1000))
-            raise OutcomeUnknown(f"`{attempt.attempt_name}` was launched before, and is stopping")
-        if found.ended and found.status != "Completed":
-            self._put_back(attempt, NameInUse(is_marked=True), now_ms)
-            return
-        self._adopt(attempt, found, now_ms)
 
     def _put_back(self, attempt: AttemptRecord, proof: Missing | NameInUse | NotLaunched, now_ms: int) -> None:
         """Put the job of an attempt that is not launched back into its place in the queue.

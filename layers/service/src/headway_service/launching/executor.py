@@ -109,7 +109,7 @@ class Executor:
         return self._isolation.left_alone(Start.__name__) | self._isolation.left_alone(StartWarm.__name__)
 
     def update(self, ledger: Ledger) -> None:
-        """Apply the ledger's back-offs and pauses."""
+        """Apply the ledger's back-offs, sizes and pauses."""
         self._launcher.update(ledger)
 
     def execute_left(self, ledger: Ledger, has_time: Callable[[], bool]) -> bool:
@@ -181,7 +181,7 @@ class Executor:
                 continue
             try:
                 intent = self._intents.of(action, jobs.take(action), decision, self._clock())
-                self._write(intent)
+                self._write(action, intent)
             except (Conflict, InvalidTransition) as error:
                 as_decided = False
                 self._isolation.conflicted(type(action).__name__, action.job, error, most=MAX_REJECTIONS)
@@ -190,7 +190,6 @@ class Executor:
                 as_decided = False
                 self._isolation.leave_alone(type(action).__name__, action.job, error)
                 continue
-            self._note(action, intent)
             decision = decision.after(action, intent.attempt)
             if intent.attempt is not None:
                 as_decided &= not self._is_pending(intent.attempt) or self._execute(intent.attempt)
@@ -199,13 +198,11 @@ class Executor:
                 as_decided = False
         return as_decided
 
-    def _write(self, intent: Intent) -> None:
-        if intent.writes:
-            self._table.write(intent.writes)
-
-    def _note(self, action: Action, intent: Intent) -> None:
-        if intent.writes:
-            self.report.note(action, intent.attempt)
+    def _write(self, action: Action, intent: Intent) -> None:
+        if not intent.writes:
+            return
+        self._table.write(intent.writes)
+        self.report.note(action, intent.attempt)
         if intent.attempt is not None and isinstance(action, Start):
             self._figures_of[intent.attempt.attempt_name] = intent.figures
         else:

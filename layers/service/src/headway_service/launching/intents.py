@@ -1,6 +1,7 @@
 """What is written before an action is carried out: its intent, from the action and from what was read.
 
-Pure. A crash after the write leaves an intent that the next tick finds, so recovery needs no path of its own.
+It calls nothing, but that the first mark of a process reads the key of the marks. A crash after the write leaves an
+intent that the next tick finds, so recovery needs no path of its own.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from headway_service.observability.metrics import MetricValue
 from headway_service.ports.table import Item, Write
 from headway_service.sagemaker_api.names import next_attempt
 from headway_service.store import transitions
-from headway_service.store.ledger import Holding
+from headway_service.store.ledger import Entries
 from headway_service.store.marks import Marks
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.capacity.ledger import TeamRecord
 from headway_service.store.records.job import JobRecord
 
-Found = TypeVar("Found")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +88,7 @@ class Intents:
             InvalidTransition: the state of the job does not allow it any more.
             UnreadableRecord: the job cannot be read, and the action needs it.
         """
-        held = decision.ledger.held_by(action.job, warm=_left_warm_by(action))
+        held = decision.ledger.entries_of(action.job, warm=_left_warm_by(action))
         match action:
             case Release():
                 return Intent(writes=transitions.free(held.reservation) if held.reservation is not None else [])
@@ -110,7 +111,7 @@ class Intents:
             case Start():
                 return self._start(action, JobRecord.parse(_existing(item)), held, decision, now_ms)
 
-    def _preempt(self, action: Preempt, job: JobRecord, held: Holding, decision: Decision, now_ms: int) -> Intent:
+    def _preempt(self, action: Preempt, job: JobRecord, held: Entries, decision: Decision, now_ms: int) -> Intent:
         attempt, writes = transitions.preempt(
             job,
             _existing(held.attempt),
@@ -124,7 +125,7 @@ class Intents:
         lost_ms = work_lost_ms(attempt.allocation(), now_ms, self._policy)
         return Intent(writes=writes, attempt=attempt, figures=(metrics.WORK_LOST.of(lost_ms / 1000),))
 
-    def _start(self, action: Start, job: JobRecord, held: Holding, decision: Decision, now_ms: int) -> Intent:
+    def _start(self, action: Start, job: JobRecord, held: Entries, decision: Decision, now_ms: int) -> Intent:
         ledger = decision.ledger
         calendars = ledger.calendars_of(action.demand)
         pauses = ledger.pauses_counted(action.demand, self._machine_clock())
@@ -178,7 +179,7 @@ def _left_warm_by(action: Action) -> str:
             return ""
 
 
-def _existing(found: Found | None) -> Found:
+def _existing(found: _T | None) -> _T:
     """What a decision has seen.
 
     Raises:

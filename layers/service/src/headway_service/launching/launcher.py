@@ -5,7 +5,7 @@ reconcile a launch: the one that wrote the intent holds the lease for as long as
 launch before. So a canceled launch can never be executed late (promise 6).
 
 The calls of several launches may wait for SageMaker in parallel (:meth:`Launcher.create`). What follows from their
-answers is done one after the other: a call changes nothing here, and after a missing answer no further call begins.
+answers is done one after the other: a call changes nothing here, and none begins in a pool that backs off.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from headway.lifecycle import AttemptState
 from headway.model import Demand
 from headway.refusals import Cause
 from headway_service.errors import LaunchPostponed, OutcomeUnknown, UnreadableRecord
-from headway_service.launching.backoff import PoolBackoff
+from headway_service.launching.backoff import MAX_BACK_OFF_S, PoolBackoff
 from headway_service.launching.conclusions import Conclusions
 from headway_service.launching.launches import Launch
-from headway_service.launching.proofs import MAX_UNANSWERED, ONE_AT_A_TIME_S, Proof, Proofs
+from headway_service.launching.proofs import MAX_UNANSWERED, Proof, Proofs
 from headway_service.launching.stops import Stops
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
@@ -34,6 +34,9 @@ from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS, NOBO
 from headway_service.store.repository import find_request_of
 from headway_service.tracking.observer import Observer
 from headway_service.tracking.warm_pools import WarmPoolTracker
+
+ONE_AT_A_TIME_S = MAX_BACK_OFF_S
+"""After one of several launches was throttled, there is one at a time for so long, s."""
 
 
 class Launcher:
@@ -108,7 +111,7 @@ class Launcher:
     def pending(self, attempt: AttemptRecord) -> bool:
         """Whether there is anything to do for an attempt that this invocation may do."""
         if attempt.attempt_state is AttemptState.LAUNCHING:
-            if self._is_to_launch(attempt) and not self._may_try(attempt):
+            if not self.has_accepted(attempt) and self._is_to_launch(attempt) and not self._may_try(attempt):
                 return False
             return attempt.lease_holder == self.holder or attempt.lease_until_ms < self._machine_clock()
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
@@ -127,7 +130,7 @@ class Launcher:
 
     def has_accepted(self, attempt: AttemptRecord) -> bool:
         """Whether SageMaker has accepted an attempt in this invocation."""
-        return attempt.attempt_name in self._proofs.accepted
+        return attempt.mark in self._proofs.accepted
 
     def needs_call(self, attempt: AttemptRecord) -> bool:
         """Whether CreateTrainingJob has to be called to reconcile an attempt."""
@@ -168,15 +171,17 @@ class Launcher:
 
     def _proof(self, attempt: AttemptRecord, launch: Launch | None, now_ms: int) -> Proof:
         """What is proven of a launch: by what is known, by asking about it, or by calling for it."""
-        is_asked = launch is None and self._is_asked(attempt)
-        if attempt.attempt_name in self._proofs.accepted:
-            return self._proofs.accepted[attempt.attempt_name]
-        if not self._is_to_launch(attempt):
+        is_to_launch, is_asked = self._is_to_launch(attempt), self._is_asked(attempt)
+        if launch is not None:
+            return self._proofs.of_call(attempt, launch, now_ms)
+        if self.has_accepted(attempt):
+            return self._proofs.accepted[attempt.mark]
+        if not is_to_launch:
             # Perhaps an earlier invocation called CreateTrainingJob before it died.
             return self._proofs.of_canceled(attempt)
         if is_asked:
             return self._proofs.of_question(attempt, now_ms)
-        called = launch or Launch(attempt=attempt, answer=partial(self.create, attempt), asked_ms=now_ms)
+        called = Launch(attempt=attempt, answer=partial(self.create, attempt), asked_ms=now_ms)
         return self._proofs.of_call(attempt, called, now_ms)
 
     def metrics_of(self, attempt: str) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from headway.refusals import Cause, FailedLaunches, NoInstances, add
 from headway_service.errors import LaunchError, LaunchPostponed, LaunchRefused, NameTaken, OutcomeUnknown, Throttled
-from headway_service.launching.backoff import MAX_BACK_OFF_S, PoolBackoff
+from headway_service.launching.backoff import PoolBackoff
 from headway_service.launching.launches import Launch
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
@@ -24,9 +24,6 @@ from headway_service.store.records.capacity.attempt import AttemptRecord
 
 CLOCKS_MS = 5_000
 """A training job may seem to be created this much before it was requested, as SageMaker has a clock of its own."""
-
-ONE_AT_A_TIME_S = MAX_BACK_OFF_S
-"""After one of several launches was throttled, there is one at a time for so long, s."""
 
 ASK_AGAIN_S = 10
 """Time after which SageMaker is asked again about a launch that it may show later."""
@@ -42,6 +39,8 @@ class Accepted:
 
     #: The earliest time at which the training job can have been created, ms.
     created_from_ms: int
+    #: Whether that was a moment ago, so that its status is known.
+    is_new: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,11 +52,11 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NameInUse:
-    """Another training job has the name of the attempt."""
+    """The name of the attempt is in use, for good, by a training job that the queue cannot take for the attempt."""
 
-    #: Whether it has a mark of the queue. One without may be the attempt itself, of which SageMaker does not show the
+    #: Whether that has a mark of the queue. One without may be the attempt itself, of which SageMaker does not show the
     #: tags yet.
-    is_marked: bool
+    is_marked: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,7 +69,7 @@ class NotLaunched:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Denied:
+class Refused:
     """SageMaker has refused the request for good."""
 
     error: LaunchError
@@ -78,18 +77,18 @@ class Denied:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """SageMaker has no training job of that name, and no call may have launched one that it shows later."""
+    """Nothing shows that SageMaker has the attempt: it shows no such training job, or none of its calls was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Nothing. The lease of the launch was returned, and a later tick goes on."""
+    """Nothing. The lease of the launch was returned, and a later round goes on."""
 
 
 Shown = Found | NameInUse | Missing
 """What SageMaker shows under the name of an attempt."""
 
-Proof = Accepted | Found | NameInUse | NotLaunched | Denied | Missing | Open
+Proof = Accepted | Found | NameInUse | NotLaunched | Refused | Missing | Open
 
 
 class Proofs:
@@ -103,7 +102,7 @@ class Proofs:
         throttled_ms: when one of several launches was last throttled, machine time, ms; 0 for never.
 
     Attributes:
-        accepted: what SageMaker has accepted here, by attempt, should that not have been written down.
+        accepted: what SageMaker has accepted here, by the mark of the attempt, should that not have been written down.
         is_silent: whether SageMaker has not answered a question here: it is asked no other one about a launch.
         throttled_ms: see there.
     """
@@ -121,7 +120,7 @@ class Proofs:
         self._backoff = backoff
         self._machine_clock = machine_clock
         self._sizes: dict[str, int] = {}
-        #: Refusals that prove nothing yet, by attempt, should they not have been written down.
+        #: Refusals that prove nothing yet, by the mark of the attempt, should they not have been written down.
         self._refused: dict[str, FailedLaunches] = {}
         self.accepted: dict[str, Accepted] = {}
         self.is_silent = False
@@ -140,6 +139,7 @@ class Proofs:
             now_ms: the training time, ms.
 
         Raises:
+            Conflict: it was changed meanwhile.
             OutcomeUnknown: whether it was launched is not known; the intent stays.
         """
         log = {"job": attempt.job_name, "attempt": attempt.attempt_name}
@@ -164,7 +164,8 @@ class Proofs:
             raise
         logger.info("launched", extra=log)
         accepted = Accepted(created_from_ms=launch.asked_ms - CLOCKS_MS)
-        self.accepted[attempt.attempt_name] = accepted
+        # Its end may be seen before it is confirmed again.
+        self.accepted[attempt.mark] = replace(accepted, is_new=False)
         return accepted
 
     def of_canceled(self, attempt: AttemptRecord) -> Found | Missing:
@@ -174,6 +175,7 @@ class Proofs:
             attempt: the attempt, whose lease this invocation holds.
 
         Raises:
+            Conflict: it was changed meanwhile.
             OutcomeUnknown: SageMaker may show it later; it is asked again.
         """
         shown = Missing() if attempt.unanswered_ms is None else self._shown(attempt)
@@ -187,6 +189,7 @@ class Proofs:
             now_ms: the training time, ms.
 
         Raises:
+            Conflict: it was changed meanwhile.
             OutcomeUnknown: SageMaker does not answer, or may show it later.
         """
         shown = self._shown(attempt)
@@ -233,14 +236,34 @@ class Proofs:
         elif refusal is None:
             shown = self._shown(attempt)
         else:
-            shown = self._shown_at_once(attempt) if attempt.failed_before else Missing()
+            shown = self._shown_if_answered(attempt) if attempt.failed_before else Missing()
+        if isinstance(shown, Found) and attempt.unanswered_ms is None:
+            return self._restored(attempt, shown)
         if not isinstance(shown, Missing):
             return shown
         log = {"job": attempt.job_name, "attempt": attempt.attempt_name, "error": error.code}
-        logger.warning("launch refused" if refusal is None else "launch postponed", extra=log)
-        return Denied(error=error) if refusal is None else NotLaunched(launch=refusal)
+        if refusal is not None:
+            logger.warning("launch postponed", extra=log)
+            return NotLaunched(launch=refusal)
+        logger.warning("launch refused", extra=log)
+        return Refused(error=error)
 
-    def _shown_at_once(self, attempt: AttemptRecord) -> Shown:
+    def _restored(self, attempt: AttemptRecord, found: Found) -> Found | NameInUse:
+        """SageMaker has the attempt, but no call of which the queue knows has launched it: its table was restored.
+
+        One that has completed completes its job. One that was stopped or has failed proves nothing about the job: the
+        queue may have preempted it, or tried the job again, and has forgotten that. The next attempt uses the next
+        name, which may be that of an attempt that still runs.
+
+        Raises:
+            OutcomeUnknown: it is stopping; it is asked about again.
+        """
+        if found.status.status == "Stopping":
+            self._return_lease(attempt, ASK_AGAIN_S * 1000)
+            raise OutcomeUnknown(f"`{attempt.attempt_name}` was launched before, and is stopping")
+        return NameInUse() if found.status.ended and found.status.status != "Completed" else found
+
+    def _shown_if_answered(self, attempt: AttemptRecord) -> Shown:
         """What SageMaker shows of a launch that it has refused, whether or not it answers this question."""
         try:
             return self._ask(attempt)
@@ -262,7 +285,7 @@ class Proofs:
             OutcomeUnknown: SageMaker may show it later; it is asked again.
         """
         if refusal is not None:
-            self._refused[attempt.attempt_name] = add(None, refusal)
+            self._refused[attempt.mark] = add(None, refusal)
         try:
             shown = self._ask(attempt)
         except OutcomeUnknown as error:
@@ -294,7 +317,7 @@ class Proofs:
         return Found(status=status) if mark == attempt.mark else NameInUse(is_marked=mark is not None)
 
     def _return_lease(self, attempt: AttemptRecord, in_ms: int) -> None:
-        refused = self._refused.get(attempt.attempt_name)
+        refused = self._refused.get(attempt.mark)
         self._table.write(transitions.return_lease(attempt, self._machine_clock() + in_ms, refused=refused))
 
     def _refusal(self, attempt: AttemptRecord, error: LaunchPostponed, now_ms: int) -> NoInstances:

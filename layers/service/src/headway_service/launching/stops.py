@@ -44,7 +44,7 @@ class Stops:
             self._training_jobs.stop(attempt.attempt_name)
         except NothingToStop as error:
             # Ended, already stopping, or not shown yet: the description decides.
-            if self.has_ended(attempt, now_ms):
+            if self.refresh(attempt, now_ms):
                 return False
             found = find_attempt(self._table, attempt.attempt_name)
             if found is None:
@@ -56,7 +56,7 @@ class Stops:
         self._table.write(transitions.stop_sent(attempt, now_ms))
         return True
 
-    def has_ended(self, attempt: AttemptRecord, now_ms: int) -> bool:
+    def refresh(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Ask SageMaker about an attempt that is known to be the queue's, and apply the answer.
 
         Args:

@@ -69,8 +69,8 @@ _BEFORE_POOLS = PoolRecord.key("").sk
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Holding:
-    """What a job holds of the pools, each None if it does not."""
+class Entries:
+    """What the ledger has of a job, and a warm pool, each None if it has none."""
 
     attempt: AttemptRecord | None
     reservation: ReservationRecord | None
@@ -209,14 +209,14 @@ class Ledger:
         """The calendars of those pools that have one."""
         return [each for each in self.calendars if each.pool in pools]
 
-    def held_by(self, job: str, *, warm: str = "") -> Holding:
-        """What a job holds.
+    def entries_of(self, job: str, *, warm: str = "") -> Entries:
+        """What the ledger has of a job.
 
         Args:
             job: the job.
             warm: an attempt whose warm pool is looked for, of whatever job; empty for none.
         """
-        return Holding(
+        return Entries(
             attempt=self.attempt_of(job), reservation=self.reservation_of(job), warm_pool=self.warm_pool_of(warm)
         )
 

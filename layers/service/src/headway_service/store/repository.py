@@ -17,7 +17,6 @@ from headway_service.store.records.capacity.attempt import AttemptRecord, GivenU
 from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.capacity.training_plan import PlanRecord
 from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
-from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.job import JobRecord, StoredRequest, request_key
 from headway_service.store.records.member import described_member, is_made
 from headway_service.store.records.scan import ScanRecord
@@ -73,18 +72,10 @@ def find_job(table: Table, name: str) -> JobRecord | None:
     return _find(table, JobRecord, JobRecord.key(name))
 
 
-def find_jobs(table: Table, names: Sequence[str]) -> dict[str, JobRecord]:
-    """The jobs of these names that exist, by name, with one read of the table for up to a hundred.
-
-    Args:
-        table: the table.
-        names: the names, each once.
-    """
-    return {name: JobRecord.parse(item) for name, item in find_job_items(table, names).items()}
-
-
 def find_job_items(table: Table, names: Sequence[str]) -> dict[str, Item]:
-    """The items of the jobs of these names that exist, as :func:`find_jobs`, for who has to read each by itself.
+    """The items of the jobs of these names that exist, by name, with one read of the table for up to a hundred.
+
+    An item that cannot be read concerns its job alone, so each is parsed by itself.
 
     Args:
         table: the table.
@@ -214,16 +205,6 @@ def find_reservation(table: Table, job: str) -> ReservationRecord | None:
         job: the name of the job.
     """
     return _find(table, ReservationRecord, ReservationRecord.key(job))
-
-
-def find_warm_pool(table: Table, attempt: str) -> WarmPoolRecord | None:
-    """The warm pool that an attempt has left.
-
-    Args:
-        table: the table.
-        attempt: the name of the attempt.
-    """
-    return _find(table, WarmPoolRecord, WarmPoolRecord.key(attempt))
 
 
 def find_pool(table: Table, name: str) -> PoolRecord | None:

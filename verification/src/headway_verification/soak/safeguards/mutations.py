@@ -11,6 +11,7 @@ from unittest import mock
 
 from headway.lifecycle import AttemptState
 from headway.model import Calendar
+from headway.plan import Start
 from headway.refusals import Cause, NoInstances
 from headway.scheduling.placement import commit
 from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
@@ -150,10 +151,10 @@ def _omissions(name: str, what: str) -> dict[str, Patch]:
 def _launch_first(whole: Any = executor.Executor._write) -> Patch:
     """SageMaker is called before the intent is written."""
 
-    def write(self: Any, intent: Any) -> None:
-        if intent.attempt is not None and intent.attempt.attempt_state is AttemptState.LAUNCHING:
+    def write(self: Any, action: Any, intent: Any) -> None:
+        if isinstance(action, Start):
             self._launcher.create(intent.attempt)
-        whole(self, intent)
+        whole(self, action, intent)
 
     return Patch(executor.Executor, "_write", write)
 

@@ -13,6 +13,7 @@ from headway.scheduling.backfill.size_changes import SizeChanges
 from headway.scheduling.capacity_state import CapacityState
 from headway.scheduling.looks import Looks
 from headway.scheduling.preemption import Preemption
+from headway.scheduling.warm_pools import claimable
 from headway.vectors import positive
 
 
@@ -64,13 +65,24 @@ class Ground:
     def start_terms(
         self, job: WaitingJob, need: Demand, *, stops_others: bool
     ) -> tuple[Demand, Demand, PreemptibleFrom | None]:
-        """What a reserved start of a job depends on: its need, what is available now, and its possible victims."""
+        """What a reserved start of a job depends on: its need, what is available now, and its possible victims.
+
+        Args:
+            job: the job.
+            need: what it needs beyond what is promised to it.
+            stops_others: whether attempts may be stopped, or warm pools be released, for it. Otherwise it may start in
+                a warm pool, but releases none.
+        """
         capacity = self.capacity
         if self.policy.backfill:
             # A pool that was shrunk below its use has to shrink first, even if the job needs no more of it.
             need = {**dict.fromkeys(capacity.overcommitted(job), 0), **need}
         available = {pool: capacity.spare[pool] + capacity.unclaimed.get(pool, 0) for pool in need}
-        return need, available, self.preemption.preemptible_from(job) if stops_others else None
+        return need, available, self.preemption.preemptible_from(job) if stops_others else self._claimable_from(job)
+
+    def _claimable_from(self, job: WaitingJob) -> PreemptibleFrom | None:
+        pools = {each.attempt for each in claimable(job, self.capacity.allocations, self.now_ms, self.policy)}
+        return (lambda each: self.now_ms if each.attempt in pools else None) if pools else None
 
     def told_ms(self, start: ReservedStart) -> int | None:
         """When a job with a reserved start is said to start at the latest, ms; None if that is not known.

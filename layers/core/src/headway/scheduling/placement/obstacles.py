@@ -87,7 +87,7 @@ class HasPlace(BlockedBase):
 
     @property
     def stops_others(self) -> bool:
-        """It stops nobody, and releases no warm pool."""
+        """It stops nobody, and no warm pool is released to make room for it."""
         return False
 
 

@@ -26,7 +26,7 @@ def apart(among: list[WaitingJob], probes: Probes) -> tuple[list[WaitingJob], li
 
 
 def try_in_place(job: WaitingJob, state: PassState) -> None:
-    """Try an unlaunchable job that has its place in the queue. It preempts nothing, and releases no warm pool."""
+    """Try an unlaunchable job that has its place in the queue. It stops nobody to make room for itself."""
     ahead = state.explainer.ahead_of(job)
     if start_any([job], state):
         return
