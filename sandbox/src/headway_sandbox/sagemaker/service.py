@@ -91,7 +91,8 @@ class FakeSageMaker(JobControls):
 
     def _authorize(self, operation: str, request: Mapping[str, Any]) -> None:
         """Policies are evaluated before the request: a name that is in use is denied as well."""
-        if operation != "CreateTrainingJob":
+        # What is no object has nothing that a policy could be about, and is refused next.
+        if operation != "CreateTrainingJob" or not isinstance(request, Mapping):
             return
         denied = self.faults.denial(request, arn=self.arn(str(request.get("TrainingJobName", ""))))
         if denied is not None:
