@@ -468,4 +468,4 @@ def test_changing_a_request_or_an_answer_does_not_change_a_job():
 @pytest.mark.parametrize("body", ["", [], 1, None])
 def test_a_request_that_is_no_object_is_refused(fleet, operation, body):
     fleet.faults = Faults(denials={"all": {"name_prefix": "a", "policy": "identity"}})
-    assert refused(lambda: fleet.call(operation, body, now=0.0)).code == "ValidationException"
+    assert refused(lambda: fleet.call(operation, body, now=0.0)).code == "SerializationException"
