@@ -70,6 +70,17 @@ def settle(world: World, launcher: Launcher | None = None) -> bool:
     return (launcher or world.launcher()).reconcile_intent(attempt(world), world.clock())
 
 
+def with_unrecorded_launch(world: World, monkeypatch: pytest.MonkeyPatch) -> Launcher:
+    """A launcher whose launch SageMaker has accepted, while the table took no write."""
+    record, launcher = intended(world), world.launcher()
+    launcher.take(record)
+    with monkeypatch.context() as patched:
+        patched.setattr(world.table, "write", busy)
+        with pytest.raises(RetryLater):
+            settle(world, launcher)
+    return launcher
+
+
 def pause(world: World) -> None:
     PoolOperations(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured).pause(
         P5, "so it is", "ada"
@@ -304,12 +315,7 @@ def test_the_outcome_of_a_launch_is_logged_with_its_job_and_attempt(
 def test_an_unrecorded_launch_of_a_job_that_is_stopped_meanwhile_is_stopped_at_sagemaker(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record, launcher = intended(world), world.launcher()
-    launcher.take(record)
-    with monkeypatch.context() as patched:
-        patched.setattr(world.table, "write", busy)
-        with pytest.raises(RetryLater):
-            settle(world, launcher)
+    launcher = with_unrecorded_launch(world, monkeypatch)
     world.commands.stop("a", ROOT)
     settle(world, launcher)
     assert (world.called("StopTrainingJob"), world.states("a")) == (["a"], {"a": "stopping"})
@@ -318,12 +324,7 @@ def test_an_unrecorded_launch_of_a_job_that_is_stopped_meanwhile_is_stopped_at_s
 def test_an_unrecorded_launch_in_a_pool_that_is_paused_meanwhile_is_recorded(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record, launcher = intended(world), world.launcher()
-    launcher.take(record)
-    with monkeypatch.context() as patched:
-        patched.setattr(world.table, "write", busy)
-        with pytest.raises(RetryLater):
-            settle(world, launcher)
+    launcher = with_unrecorded_launch(world, monkeypatch)
     pause(world)
     launcher.update(read_ledger(world.table))
     settle(world, launcher)
