@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from headway_client.errors import ConfigurationChangedError
 from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.command_line import CommandLine
 from tests.e2e.conftest import DOCUMENT
@@ -139,3 +140,15 @@ def test_a_user_a_lead_an_administrator_and_a_stranger_have_their_permissions(
     assert "from 0 to 10 for the team research" in person("adam")("priority", name, "11", expect=3).err
     person("adam")("dlq", "show")
     person("adam")("stop", name)
+
+
+def test_who_edits_an_earlier_version_of_the_configuration_is_told_what_has_changed(queue: QueueView):
+    """The function reads that version, which its policy has to allow."""
+    before = queue.api.get_config()
+    changed = {**DOCUMENT, "retries": {"service": {"maxPerJob": 7}}}
+    queue.api.put_config(changed, force=True)
+    try:
+        with pytest.raises(ConfigurationChangedError, match=r"it changed retries"):
+            queue.api.put_config(DOCUMENT, if_version=before.version)
+    finally:
+        queue.api.put_config(DOCUMENT, force=True)
