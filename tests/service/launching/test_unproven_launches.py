@@ -10,10 +10,12 @@ import pytest
 from headway.refusals.probing import MAX_SOON_MS
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
-from headway_service.launching.backoff import PoolBackoff
+from headway_service.errors import RetryLater
+from headway_service.launching.backoff import FIRST_BACK_OFF_S, PoolBackoff
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.attempt import GivenUpRecord
+from tests.service.launching.test_launcher import fail_once
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on
 from tests.service.world import request as request_of
 
@@ -230,4 +232,30 @@ def test_a_launch_without_an_answer_that_its_own_tick_preempts_is_not_taken_for_
     world.tick()
     world.pass_time(600)
     assert world.states("high") == {"high": "running"}
+    world.check()
+
+
+def test_a_launch_without_an_answer_is_not_called_again_by_its_tick_when_the_back_off_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    world.submit("a")
+    fail_once(world, "CreateTrainingJob", AwsError("ThrottlingException", "Rate exceeded"))
+    world.tick()
+    world.now_s += FIRST_BACK_OFF_S + 1
+    # A second call would be refused, as the first one uses up the quota.
+    world.fleet.faults = Faults(quota_before_name=True, quotas={P5: 1}, lose_answer=LOST)
+
+    def busy(*given: Any) -> None:
+        raise RetryLater("x")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PoolBackoff, "unanswered", busy)
+        world.tick()
+    assert world.called("CreateTrainingJob") == ["a", "a"], "one was throttled"
+    world.check()
+    world.now_s += INVOCATION_S + VISIBLE_AFTER_S
+    world.tick()
+    world.pass_time(600)
+    assert world.states("a") == {"a": "running"}
     world.check()

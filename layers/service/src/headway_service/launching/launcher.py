@@ -111,6 +111,8 @@ class Launcher:
     def pending(self, attempt: AttemptRecord) -> bool:
         """Whether there is anything to do for an attempt that this invocation may do."""
         if attempt.attempt_state is AttemptState.LAUNCHING:
+            if attempt.mark in self._proofs.unanswered:
+                return False
             if not self.has_accepted(attempt) and self._is_to_launch(attempt) and not self._may_try(attempt):
                 return False
             return attempt.lease_holder == self.holder or attempt.lease_until_ms < self._machine_clock()

@@ -103,6 +103,8 @@ class Proofs:
 
     Attributes:
         accepted: what SageMaker has accepted here, by the mark of the attempt, should that not have been written down.
+        unanswered: the marks of attempts whose calls had no clear answer here. This invocation makes no other call for
+            them: its answer would seem to be the only one, and a refusal would hide a launch.
         is_silent: whether SageMaker has not answered a question here: it is asked no other one about a launch.
         throttled_ms: see there.
     """
@@ -123,6 +125,7 @@ class Proofs:
         #: Refusals that prove nothing yet, by the mark of the attempt, should they not have been written down.
         self._refused: dict[str, FailedLaunches] = {}
         self.accepted: dict[str, Accepted] = {}
+        self.unanswered: set[str] = set()
         self.is_silent = False
         self.throttled_ms = throttled_ms
 
@@ -158,7 +161,8 @@ class Proofs:
             self.throttled_ms = self._machine_clock()
             return Open()
         except OutcomeUnknown as error:
-            # The lease stays, too.
+            # First of all, as what follows may fail. The lease stays, too.
+            self.unanswered.add(attempt.mark)
             logger.warning("launch unclear; the intent stays", extra=log)
             self._backoff.unanswered(attempt.demand, attempt.job_name, error, self._machine_clock())
             raise
