@@ -257,6 +257,15 @@ def test_another_file_is_refused(path: Path, content: bytes, error: type[Journal
     assert path.read_bytes() == content
 
 
+def test_a_schema_that_is_no_utf_8_is_reported(path: Path):
+    Journal(path).close()
+    path.write_bytes(
+        path.read_bytes().replace(b"CREATE TABLE documents (collection", b"CREATE \xffABLE documents (collection")
+    )
+    with pytest.raises(JournalDamaged):
+        Journal(path)
+
+
 def test_a_damaged_page_is_reported(path: Path):
     journal = Journal(path)
     for number in range(100):

@@ -195,6 +195,9 @@ class Journal:
     def _errors(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError as error:
+            # The message of an error, which names what is damaged.
+            raise self._damaged(error) from error
         except sqlite3.DatabaseError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code == sqlite3.SQLITE_BUSY:
@@ -206,9 +209,12 @@ class Journal:
                     f"{self._path} cannot be written ({error}): free space on its disk. Nothing that was accepted is "
                     f"lost while the sandbox runs."
                 ) from error
-            raise JournalDamaged(
-                f"{self._path} cannot be used ({error}). Remove {self._path.parent} to begin with an empty sandbox."
-            ) from error
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> JournalDamaged:
+        return JournalDamaged(
+            f"{self._path} cannot be used ({error}). Remove {self._path.parent} to begin with an empty sandbox."
+        )
 
 
 def _decoded(document: object, name: object) -> Document:
