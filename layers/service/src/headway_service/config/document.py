@@ -8,14 +8,11 @@ from typing import Annotated, Any
 
 from pydantic import (
     Field,
-    SerializerFunctionWrapHandler,
     Strict,
     StringConstraints,
     ValidationError,
-    model_serializer,
     model_validator,
 )
-from pydantic.alias_generators import to_camel
 
 from headway import policy
 from headway.accounting.prices import Prices
@@ -39,12 +36,12 @@ from headway.policy import (
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.config import access as access_notation
 from headway_service.config import rules as rule_notation
-from headway_service.config import schedule as schedule_notation
 from headway_service.config import training_plans, utilization
 from headway_service.config.authorization import Access, People
 from headway_service.config.base import ConfigModel, Name
 from headway_service.config.digest import Digest
 from headway_service.config.notifications import Notifications
+from headway_service.config.pool import Instances, Pool, PoolName
 from headway_service.config.prices import MAX_PRICED_TYPES, Currency, InstanceType, Listed, prices_of
 from headway_service.config.warm_pools import KeptWarmPools, WarmPoolRules, WarmPools
 from headway_service.errors import FieldError, InvalidConfiguration
@@ -58,8 +55,6 @@ A standard one holds 4096: some twenty rules on jobs beside ten teams, which is 
 
 MAX_POOLS = 50
 """Each pool costs a tick one query for each team."""
-
-MAX_POOL_SIZE = 10_000
 
 MAX_TEAMS = 20
 
@@ -93,73 +88,6 @@ MIN_PENDING_S = 600
 
 _LONGEST_PENDING_S = 28 * 86_400
 """The longest MaxPendingTimeInSeconds (API reference, StoppingCondition)."""
-
-POOL_PATTERN = explained(
-    r"^(ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}(\.spot|\.plan\.[a-zA-Z0-9-]{1,64})?|serverless)$",
-    "an instance type, such as ml.p5.48xlarge; the type and .spot for spot instances; the type, .plan. and the name of "
-    "a training plan; or serverless",
-)
-"""How pools are named (:mod:`headway.pool_names`)."""
-
-PoolName = Annotated[str, StringConstraints(pattern=POOL_PATTERN)]
-Instances = Annotated[int, Field(ge=0, le=MAX_POOL_SIZE)]
-
-
-class Pool(ConfigModel):
-    """One pool."""
-
-    #: Instances in the pool, outside the entries of its schedule. 0 lets what runs finish and starts nothing. Of a pool
-    #: with a plan it is the largest size, and optional.
-    size: int = Field(default=MAX_POOL_SIZE, ge=0, le=MAX_POOL_SIZE)
-    #: The training plan that gives it its sizes.
-    plan: training_plans.PlanArn | None = None
-    #: Other sizes by time of day and week.
-    schedule: list[schedule_notation.Entry] = Field(default_factory=list, max_length=schedule_notation.MAX_ENTRIES)
-    #: The time zone of the schedule.
-    time_zone: schedule_notation.Zone = "UTC"
-    #: What happens to running jobs when the pool becomes smaller by its schedule.
-    at_shrink: Annotated[schedule_notation.AtShrink, Strict(strict=False)] = schedule_notation.AtShrink.RUN
-
-    @model_validator(mode="after")
-    def _schedule_is_clear(self) -> Pool:
-        windows = sum(len(set(entry.days)) for entry in self.schedule)
-        if windows > schedule_notation.MAX_WINDOWS:
-            raise ValueError(
-                f"the entries of the schedule begin {windows} times a week; at most {schedule_notation.MAX_WINDOWS} "
-                "are possible"
-            )
-        for index, entry in enumerate(self.schedule):
-            if entry.size > MAX_POOL_SIZE:
-                raise ValueError(f"schedule.{index}.size must be {MAX_POOL_SIZE} at most")
-            if len(set(entry.days)) < len(entry.days):
-                raise ValueError(f"schedule.{index}.days names a day twice: name each day once")
-        pair = schedule_notation.overlaps(self.schedule)
-        if pair is not None:
-            raise ValueError(
-                f"the entries {pair[0]} and {pair[1]} of the schedule overlap, so the size is not clear: change their "
-                "days or times"
-            )
-        return self
-
-    @model_serializer(mode="wrap")
-    def _without_unused(self, as_usual: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """It is written without the defaults of the members that belong to a schedule, or a plan, that it lacks."""
-        told: dict[str, Any] = as_usual(self)
-        unused = {"plan"} if self.plan is None else {"size"}
-        if not self.schedule:
-            unused |= {"schedule", "time_zone", "at_shrink"}
-        unused -= self.model_fields_set
-        return {name: value for name, value in told.items() if name not in {to_camel(each) for each in unused}}
-
-    @property
-    def follows(self) -> bool:
-        """Whether its size changes by itself: by a schedule or a training plan."""
-        return bool(self.schedule) or self.plan is not None
-
-    @property
-    def sizes(self) -> schedule_notation.Schedule:
-        """When it has which size."""
-        return schedule_notation.Schedule(tuple(self.schedule), self.time_zone, self.size)
 
 
 class Priorities(ConfigModel):

@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
-
-from pydantic import StringConstraints
+from collections.abc import Iterator, Mapping
 
 from headway.pool_names import PLAN_INFIX, is_of_plan, plan_of
-from headway_service.validation_messages import explained
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from headway_service.config.document import Pool
+from headway_service.config.pool import Pool
 
 MAX_PLAN_POOLS = 10
 """Pools that follow a plan: each costs a reconcile run one DescribeTrainingPlan, which is throttled per account."""
-
-PlanArn = Annotated[
-    str,
-    StringConstraints(
-        max_length=2048,
-        pattern=explained(
-            r"^arn:aws[a-z-]*:sagemaker:[a-z0-9-]+:[0-9]{12}:training-plan/[a-zA-Z0-9](-*[a-zA-Z0-9]){0,63}$",
-            "the ARN of a training plan, such as arn:aws:sagemaker:us-east-1:123456789012:training-plan/spring",
-        ),
-    ),
-]
-"""The ARN of a training plan (service model, TrainingPlanArn and TrainingPlanName)."""
 
 
 def problems(pools: Mapping[str, Pool]) -> Iterator[tuple[str, str]]:

@@ -33,7 +33,8 @@ from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.queues.limits import QueueLimits
 from headway_service.arrays.to_come import array_to_come
 from headway_service.config.authorization import Caller
-from headway_service.config.document import Configuration, Pool
+from headway_service.config.document import Configuration
+from headway_service.config.pool import Pool
 from headway_service.errors import FieldError, InvalidRequest, JobNotFound, NameInUse, RequestError
 from headway_service.forecast.results import Ahead, Consequences, DryRun, Expected, Explanation, Move, Outlook
 from headway_service.forecast.snapshot import MAX_FORESEEN, ForecastSnapshot, build_snapshot

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from functools import partial
 
-from headway_service.config.document import Pool
+from headway_service.config.pool import Pool
 from headway_service.config.schedule import AtShrink
 from headway_service.observability.isolation import Isolation
 from headway_service.observability.logging import logger

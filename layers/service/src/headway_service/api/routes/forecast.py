@@ -18,7 +18,7 @@ from headway_service.api.add_job_body import submission_in
 from headway_service.api.documents.forecast import explanation_document, forecast_document, what_if_document
 from headway_service.api.request_context import JobName
 from headway_service.api.router import DocumentedRouter
-from headway_service.config.document import MAX_POOL_SIZE, PoolName
+from headway_service.config.pool import MAX_POOL_SIZE, PoolName
 from headway_service.errors import (
     ImpossibleDemand,
     InvalidRequest,

@@ -14,7 +14,7 @@ from headway_service.api.documents.pools import capacity_document, pool_document
 from headway_service.api.request_context import caller, container, remaining_ms
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.visible_text import VISIBLE_LINE
-from headway_service.config.document import MAX_POOL_SIZE, POOL_PATTERN
+from headway_service.config.pool import MAX_POOL_SIZE, POOL_PATTERN
 from headway_service.errors import (
     InvalidConfiguration,
     InvalidRequest,
