@@ -9,14 +9,13 @@ from headway.lifecycle import WAITING, JobState
 from headway.model import WaitingJob
 from headway.refusals import is_unlaunchable, unlaunchable_from_ms
 from headway_service.ports.table import LISTED, Item, Key
-from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.array import ArrayRecord
 from headway_service.store.records.base import ReasonRecord, Record
 from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.failed_launches import FailedLaunchesRecord
-from headway_service.store.records.queue_entry import owner_hash, rank_of, waiting_of
+from headway_service.store.records.queue_entry import owner_hash
 from headway_service.store.records.reuse import ReuseRecord
-from headway_service.store.records.terms import ListedTerms
+from headway_service.store.records.waiting import WaitingRecord
 
 
 class Usage(Record):
@@ -37,17 +36,15 @@ class Usage(Record):
     lost_unbilled_ms: dict[str, int] = Field(default_factory=dict)
 
 
-class ListedJob(ListedTerms):
+class ListedJob(WaitingRecord):
     """What the index projects of a job: all that listings filter by, sort by and show, and that decisions depend on.
 
     A page has hundreds of jobs, so each field that listings do not need would take its time hundreds of times.
     """
 
-    job_name: str
     job_state: JobState
     #: When it was accepted, ms, if it has another entry time since.
     accepted_ms: int | None = None
-    demand: dict[str, int]
     #: How often it has given way to another job.
     preemption_count: int = 0
     #: ARN of the caller that submitted it.
@@ -71,21 +68,13 @@ class ListedJob(ListedTerms):
     #: Launches so far; names the next attempt.
     attempt_count: int = 0
     live_attempt: str | None = None
-    not_before_ms: int = 0
-    #: What keeps it until then.
-    held_by: str = ""
-    #: Its last launches that got no instances, on the alternative that it is on; None if the last one got some.
-    failed: FailedLaunchesRecord | None = None
-    #: All that it can run on, the first preference first; empty if its request has no alternatives.
-    choices: tuple[AlternativeRecord, ...] = ()
-    #: Which of them it runs on, or ran on last. While it may still choose, it waits with the fields of the first.
+    #: Which of its choices it runs on, or ran on last. While it may still choose, it waits with the fields of the
+    #: first.
     alternative: int = 0
     #: Whether it stays on that one: an attempt may have written a checkpoint that instances of other types cannot read.
     bound: bool = False
     #: Whether its checkpoints can be read on all alternatives, so that it may choose after each attempt.
     portable_checkpoint: bool = False
-    #: For how long after its entry it waits for a better alternative instead of starting on a worse one, s.
-    wait_at_most_s: int = 0
     reason: ReasonRecord
     ended_ms: int | None = None
 
@@ -99,10 +88,6 @@ class ListedJob(ListedTerms):
     def key(job: str) -> Key:
         """Where the job is kept."""
         return Key(f"job#{job}", "job")
-
-    def rank(self) -> str:
-        """Its place in a queue, as a sort key."""
-        return rank_of(self)
 
     @property
     def accepted_time(self) -> int:
@@ -139,7 +124,7 @@ class ListedJob(ListedTerms):
 
     @property
     def chooses(self) -> bool:
-        """Whether its next attempt may run on any of its alternatives."""
+        """Whether its next attempt may run on any of its alternatives; not if it stays on one."""
         return bool(self.choices) and not self.bound
 
     @property
@@ -166,7 +151,7 @@ class ListedJob(ListedTerms):
 
     def waiting(self) -> WaitingJob:
         """The scheduler's view of it, if it is in its queues; of a listed job without what it runs."""
-        return waiting_of(self, self.waiting_terms(owner_hash(self.owner)))
+        return self.waiting_with(self.waiting_terms(owner_hash(self.owner)))
 
 
 def _stored_names(record: type[Record]) -> list[str]:
