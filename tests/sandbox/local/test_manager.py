@@ -21,6 +21,7 @@ from headway_sandbox.errors import PortInUse, SetupMissing, StartFailed, WrongUs
 from headway_sandbox.local import aws_account, manager
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.installed_package import InstalledPackage
+from headway_sandbox.local.sandbox_info import SandboxInfo
 from headway_sandbox.training.settings import TrainingSettings
 
 
@@ -83,7 +84,7 @@ def test_only_the_user_can_enter_the_state_directory(tmp_path: Path, monkeypatch
 @pytest.mark.parametrize("umask", [0o000, 0o002, 0o077])
 def test_nobody_else_can_read_or_change_the_state_whatever_the_umask(tmp_path: Path, umask: int) -> None:
     key = administrator.find_or_make(tmp_path)
-    info = manager.SandboxInfo(
+    info = SandboxInfo(
         endpoint="http://127.0.0.1:4566/v1", aws_endpoint="http://127.0.0.1:4566", port=4566, pid=42, region="r",
         account="123456789012", access_key=key.access_key, secret_key=key.secret_key, role_arn="", bucket="",
         speed=1.0, stack="s",

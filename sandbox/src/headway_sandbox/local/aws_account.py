@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 from botocore.config import Config
@@ -11,9 +11,7 @@ from botocore.exceptions import ClientError
 
 from headway_sandbox.emulator.placeholders import VPC_ENDPOINT
 from headway_sandbox.errors import SandboxError
-
-if TYPE_CHECKING:
-    from headway_sandbox.local.manager import SandboxInfo
+from headway_sandbox.local.sandbox_info import SandboxInfo
 
 ROLE = "HeadwayTrainingRole"
 # The buckets of training jobs: the sandbox's own, and those that the SageMaker SDK makes.

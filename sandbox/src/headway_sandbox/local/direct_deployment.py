@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import ClientError, WaiterError
 
@@ -21,10 +21,8 @@ from headway_sandbox.errors import DeployFailed
 from headway_sandbox.local import aws_account
 from headway_sandbox.local.expand import LOCAL_PATHS, parse
 from headway_sandbox.local.installed_package import InstalledPackage
+from headway_sandbox.local.sandbox_info import SandboxInfo
 from headway_sandbox.local.source_files import source_files
-
-if TYPE_CHECKING:
-    from headway_sandbox.local.manager import SandboxInfo
 
 _POLL_S = 0.2
 _TIMEOUT_S = 600

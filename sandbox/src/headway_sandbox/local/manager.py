@@ -17,7 +17,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from headway_sandbox.local import deployment, direct_deployment, training_option
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.deferred_signals import deferred_signals
 from headway_sandbox.local.installed_package import InstalledPackage
+from headway_sandbox.local.sandbox_info import SandboxInfo
 from headway_sandbox.local.sources import Sources, here
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.server import admin_client
@@ -49,40 +50,6 @@ While a sandbox restarts, a client that keeps connecting could otherwise get its
 simultaneous open), so that the server cannot listen there.
 """
 _PORT_TRIES = 100
-
-
-@dataclass(frozen=True, kw_only=True)
-class SandboxInfo:
-    """A running sandbox, saved in `sandbox.json`, but for its administrator's key, which is in a file of its own."""
-
-    endpoint: str
-    """URL of the queue's API with its stage; empty if nothing is deployed."""
-    aws_endpoint: str
-    """Value of AWS_ENDPOINT_URL, for all services."""
-    port: int
-    pid: int
-    region: str
-    account: str
-    access_key: str
-    secret_key: str = field(repr=False)
-    role_arn: str
-    """Role for training jobs."""
-    bucket: str
-    """Bucket for their data."""
-    speed: float
-    stack: str
-    trains: bool = False
-    """Whether scripts of training jobs run."""
-
-    @property
-    def administrator(self) -> Administrator:
-        """The key of the account's root and of the sandbox's controls."""
-        return Administrator(access_key=self.access_key, secret_key=self.secret_key)
-
-    def environment(self) -> dict[str, str]:
-        """Return this process's environment variables with only the sandbox's AWS settings, for SDKs and tools."""
-        credentials = (self.access_key, self.secret_key)
-        return deployment.environment(region=self.region, endpoint=self.aws_endpoint, credentials=credentials)
 
 
 @dataclass(frozen=True, kw_only=True)

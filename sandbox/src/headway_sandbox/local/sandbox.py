@@ -15,7 +15,8 @@ from typing import Any
 from headway_sandbox.call_recorder import Call, call_from_document
 from headway_sandbox.errors import SandboxError, StopFailed
 from headway_sandbox.local import aws_account, manager
-from headway_sandbox.local.manager import SandboxInfo, Settings
+from headway_sandbox.local.manager import Settings
+from headway_sandbox.local.sandbox_info import SandboxInfo
 from headway_sandbox.local.sources import Sources, here
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.server import admin_client

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headway_sandbox.errors import DeployFailed
 from headway_sandbox.local.checkout import Checkout
-from headway_sandbox.local.manager import SandboxInfo
+from headway_sandbox.local.sandbox_info import SandboxInfo
 from headway_verification.upgrade import prompt_driver
 from headway_verification.upgrade.prompt_driver import PromptDriver
 

@@ -81,7 +81,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeSandbox:
 
 
 def sandbox_info() -> Any:
-    from headway_sandbox.local.manager import SandboxInfo
+    from headway_sandbox.local.sandbox_info import SandboxInfo
 
     return SandboxInfo(
         endpoint="http://127.0.0.1:4566/v1", aws_endpoint="http://127.0.0.1:4566", port=4566, pid=42,
