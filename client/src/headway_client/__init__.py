@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from headway_client.version import __version__
+
 if TYPE_CHECKING:
     from headway_client.botocore_hooks.attach import attach
     from headway_client.botocore_hooks.install import install, uninstall
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
     from headway_client.sagemaker_sdk.session import QueueTrainingJobSession
     from headway_client.sagemaker_sdk.training_queue import TrainingQueue
     from headway_client.sagemaker_sdk.tune import tune
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ArrayMember",

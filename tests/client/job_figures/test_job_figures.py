@@ -11,11 +11,11 @@ import pytest
 from botocore.exceptions import ClientError
 
 from headway.advice import Host, JobFigures
+from headway_client.http.decode import decode
 from headway_client.job_figures.read import read_figures
 from headway_client.job_figures.training_job import figures_of
 from headway_client.job_figures.utilization import MAX_HOSTS, MAX_PAGES, MAX_POINTS, read_hosts
 from headway_client.models import JobDetails
-from headway_client.models.decode import decode
 from headway_sandbox.inprocess.stub_client import stub_client
 from tests.client.fakes.contract import Queue
 

@@ -18,7 +18,7 @@ from headway_client.ttl_cache import TtlCache
 if TYPE_CHECKING:
     from botocore.credentials import ReadOnlyCredentials
 
-    from headway_client.http.transport import CredentialsSource
+    from headway_client.config.credentials_source import CredentialsSource
 
 MAX_CALLERS = 100
 """Maximum number of different credentials whose jobs are cached; beyond it, the oldest are dropped."""

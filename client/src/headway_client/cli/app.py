@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import click
 
-from headway_client import __version__
 from headway_client.cli.command import Group, common_options
 from headway_client.cli.commands.jobs import (
     advise,
@@ -27,6 +26,7 @@ from headway_client.cli.commands.jobs import (
 )
 from headway_client.cli.commands.local import completion, doctor, rehearse, sandbox, simulate, version
 from headway_client.cli.commands.operations import dlq, policy, pool_operations, pools, recount, teams
+from headway_client.version import __version__
 
 _EPILOG = """\
 `ls` is another name of queue, and `cancel` of stop.

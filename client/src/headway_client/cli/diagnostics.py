@@ -19,7 +19,6 @@ from botocore.exceptions import BotoCoreError
 from botocore.exceptions import ClientError as AwsError
 from requests.utils import get_environ_proxies, select_proxy
 
-from headway_client import __version__
 from headway_client.cli.exit_codes import EXIT_NOT_REACHABLE, EXIT_OK, exit_code_of
 from headway_client.config.loopback import is_loopback
 from headway_client.config.profile import Connection, resolve_connection
@@ -27,9 +26,10 @@ from headway_client.errors import ClientError
 from headway_client.http import transport
 from headway_client.http.api import HeadwayApi
 from headway_client.job_states import JOB_STATES
+from headway_client.version import __version__
 
 if TYPE_CHECKING:
-    from headway_client.http.transport import CredentialsSource
+    from headway_client.config.credentials_source import CredentialsSource
 
 CONNECT_TIMEOUT_S = 5.0
 

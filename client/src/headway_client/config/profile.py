@@ -28,7 +28,7 @@ from headway_client.config.loopback import is_loopback
 from headway_client.errors import NotAllowedError, ProfileError, UsageError
 
 if TYPE_CHECKING:
-    from headway_client.http.transport import CredentialsSource
+    from headway_client.config.credentials_source import CredentialsSource
 
 DEFAULT_FILE = Path("~/.config/headway/config.toml")
 SANDBOX_PROFILE = "sandbox"

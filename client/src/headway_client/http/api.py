@@ -13,7 +13,8 @@ from headway_client.alternatives import is_item
 from headway_client.errors import ClientError, RefusedError, ServerFaultError
 from headway_client.http import error_mapping
 from headway_client.http.batch_submit import Batch
-from headway_client.http.transport import IF_NONE_MATCH_HEADER, Answer, CredentialsSource, Limits, Transport
+from headway_client.http.decode import decode
+from headway_client.http.transport import IF_NONE_MATCH_HEADER, Answer, Limits, Transport
 from headway_client.models import (
     ArrayMember,
     BatchResult,
@@ -42,10 +43,10 @@ from headway_client.models import (
     UsageRepair,
     WhatIf,
 )
-from headway_client.models.decode import decode
 
 if TYPE_CHECKING:
     from headway.accounting.differences import Difference
+    from headway_client.config.credentials_source import CredentialsSource
     from headway_client.config.profile import Connection
 
 PAGE_SIZE = 100

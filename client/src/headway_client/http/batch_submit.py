@@ -10,8 +10,8 @@ from headway.api_documents.batches import BatchResults, Refused, Taken
 from headway_client.alternatives import name_in
 from headway_client.errors import BusyError, ClientError, RefusedError, ServerFaultError
 from headway_client.http import error_mapping
+from headway_client.http.decode import decode
 from headway_client.models import BatchResult, Submission
-from headway_client.models.decode import decode
 
 MAX_BATCH_REQUESTS = 100
 """Maximum number of requests in one call of the server."""

@@ -11,7 +11,7 @@ from headway_client.errors import NotAllowedError
 from headway_client.http.api import HeadwayApi
 
 if TYPE_CHECKING:
-    from headway_client.http.transport import CredentialsSource
+    from headway_client.config.credentials_source import CredentialsSource
 
 logger = logging.getLogger(__name__)
 

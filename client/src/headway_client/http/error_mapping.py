@@ -8,7 +8,7 @@ from typing import Any
 import requests
 from urllib3.exceptions import NameResolutionError
 
-from headway_client import __version__, json_text
+from headway_client import json_text
 from headway_client.errors import (
     BusyError,
     ClientError,
@@ -24,6 +24,7 @@ from headway_client.errors import (
     ServerFaultError,
     ServerTooOldError,
 )
+from headway_client.version import __version__
 
 _MAX_FOREIGN_TEXT = 300
 """Maximum length of a message that is not Headway's own, which may be a whole page."""

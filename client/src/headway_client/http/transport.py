@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 import requests
@@ -21,12 +21,13 @@ from botocore.exceptions import BotoCoreError
 from urllib3.exceptions import HTTPError as Urllib3Error
 from urllib3.exceptions import NameResolutionError
 
-from headway_client import __version__, json_text
+from headway_client import json_text
 from headway_client.errors import NotAllowedError, ServerFaultError, UsageError
 from headway_client.http import error_mapping
+from headway_client.version import __version__
 
 if TYPE_CHECKING:
-    from botocore.credentials import ReadOnlyCredentials
+    from headway_client.config.credentials_source import CredentialsSource
 
 SIGNING_SERVICE = "execute-api"
 """API Gateway's service name in a signature (source: API Gateway's guide, "Signing requests")."""
@@ -50,13 +51,6 @@ UNCHANGED = 304
 """The status of a response to a conditional request: what the caller has is what the server has (RFC 9110)."""
 
 IF_NONE_MATCH_HEADER = "If-None-Match"
-
-
-class CredentialsSource(Protocol):
-    """The part of botocore's `Credentials` that signing needs; refreshable credentials renew themselves."""
-
-    def get_frozen_credentials(self) -> ReadOnlyCredentials:
-        """Return the credentials that are valid now."""
 
 
 @dataclass(frozen=True, kw_only=True)

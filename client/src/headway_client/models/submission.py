@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headway.api_documents.jobs import Job
-from headway_client.errors import ClientError
+from headway_client.error_base import ClientError
 
 
 @dataclass(frozen=True, kw_only=True)

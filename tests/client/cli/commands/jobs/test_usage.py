@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from headway_client.cli.output.usage.compare import comparison
 from headway_client.cli.output.usage.report import MAX_BARS, Report, days_of, month_rows
 from headway_client.cli.output.usage.tables import ended_job_rows, usage_rows
+from headway_client.http.decode import decode
 from headway_client.models import HistoryPage, JobDetails, Usage, UsageSum
-from headway_client.models.decode import decode
 from tests.client.command_line import Run
 from tests.client.fakes import contract_usage
 from tests.client.fakes.server import ContractServer

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from headway.sanitize import strip_control_characters
-from headway_client import __version__
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_json, wants_json
 from headway_client.cli.interruption import UNCHANGED
+from headway_client.version import __version__
 
 
 @click.command("version", cls=Command, interrupted=UNCHANGED)
