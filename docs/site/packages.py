@@ -23,7 +23,7 @@ Graph = Mapping[str, frozenset[str]]
 
 def pictures() -> dict[str, str]:
     """All pictures as SVG, by file name: one of the distributions, and one of the packages of each."""
-    imports = grimp.build_graph(*DISTRIBUTIONS, exclude_type_checking_imports=True)
+    imports = grimp.build_graph(*DISTRIBUTIONS, exclude_type_checking_imports=False)
     pairs = {
         (module, imported)
         for module in imports.modules

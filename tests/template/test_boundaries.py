@@ -120,6 +120,17 @@ BREACHES = {
     "no cycles among siblings": ("layers/core/src/headway/errors.py", "headway.policy"),
 }
 
+CIRCLE = """
+import graphlib, sys
+sys.path[:0] = {paths}
+import grimp
+graph = grimp.build_graph(*{packages}, exclude_type_checking_imports=False, cache_dir=None)
+try:
+    graphlib.TopologicalSorter({{each: graph.find_modules_directly_imported_by(each) for each in graph.modules}}).prepare()
+except graphlib.CycleError as error:
+    print(*error.args[1])
+"""
+
 
 def lint(root, path, code):
     """Lint the code as a file at this path."""
@@ -180,6 +191,37 @@ def test_a_contract_is_broken_by_an_import_that_it_forbids(sources, contract, pa
     module = sources / path
     module.write_text(f"{module.read_text(encoding='utf-8')}\nimport {name}\n", encoding="utf-8")
     assert contract in broken(sources)
+
+
+def circle(sources: Path) -> str:
+    """Return modules that import each other in a circle, imports for type checking included; empty without one."""
+    with (sources / "pyproject.toml").open("rb") as file:
+        packages = tomllib.load(file)["tool"]["importlinter"]["root_packages"]
+    paths = [str(sources / source) for source in SOURCES]
+    command = [sys.executable, "-c", CIRCLE.format(paths=paths, packages=packages)]
+    return subprocess.run(command, cwd=sources, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_no_modules_import_each_other_in_a_circle(sources):
+    assert circle(sources) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "modules"),
+    [
+        # A package and a module inside it are no siblings, so no contract sees this one.
+        ("client/src/headway_client/text.py", "import headway_client", {"headway_client", "headway_client.text"}),
+        (
+            "layers/core/src/headway/errors.py",
+            "if TYPE_CHECKING:\n    from headway.policy import Policy",
+            {"headway.errors", "headway.policy"},
+        ),
+    ],
+)
+def test_a_circle_of_imports_is_found(sources, path, line, modules):
+    module = sources / path
+    module.write_text(f"{module.read_text(encoding='utf-8')}\n{line}\n", encoding="utf-8")
+    assert modules <= {*circle(sources).split()}
 
 
 def test_the_cores_environment_has_no_packages_that_the_core_could_import(root):
