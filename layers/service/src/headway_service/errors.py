@@ -167,15 +167,21 @@ class RetryLater(RequestError):
 
 
 class Conflict(HeadwayError):
-    """A condition of a write did not hold: another writer was faster. Nothing was written; read again.
+    """Another writer was faster than a change. Nothing was written; read again.
 
     Attributes:
-        failed: indexes of the writes whose condition failed.
+        failed: indexes of the writes whose condition did not hold; none if they were not tried.
     """
 
     def __init__(self, failed: Sequence[int]) -> None:
-        super().__init__(f"the conditions of writes {list(failed)} did not hold")
+        conditions = f"the conditions of writes {list(failed)} did not hold"
+        super().__init__(conditions if failed else "what was read has changed meanwhile")
         self.failed = tuple(failed)
+
+    @classmethod
+    def stale(cls) -> Conflict:
+        """Of a change that is not tried, as what was read shows already that it has changed meanwhile."""
+        return cls(())
 
 
 class NotDelivered(HeadwayError):

@@ -342,7 +342,7 @@ class ArrayAdvancer:
         for outcome in self._each_live(array, leave):
             if outcome is Outcome.CONFLICT:
                 # Perhaps the array has changed, which all further ones are conditional on.
-                raise Conflict([0])
+                raise Conflict.stale()
         return array
 
     def _pass_on_priority(self, array: JobRecord) -> JobRecord:
@@ -403,7 +403,7 @@ class ArrayAdvancer:
     def _reprioritize(self, array: JobRecord, member: JobRecord) -> list[Write]:
         attempt = find_live_attempt(self._table, member)
         if attempt is None and member.job_state in ACTIVE:
-            raise Conflict([0])
+            raise Conflict.stale()
         reason = reasons.priority_follows(member.priority, array.priority, array.job_name)
         return transitions.change_priority(member, attempt, array.priority, reason, self._clock())[1]
 

@@ -88,7 +88,7 @@ class JobCommands:
             try:
                 return job, self._stop(job, caller, why)
             except InvalidTransition:
-                raise Conflict([0]) from None
+                raise Conflict.stale() from None
 
         job, changed = self._editor.edit(name, caller, Action.STOP, change, "stop requested")
         if changed:
@@ -120,7 +120,7 @@ class JobCommands:
                 return None
             attempt = find_live_attempt(self._table, job)
             if attempt is None and job.job_state in ACTIVE and job.array is None:
-                raise Conflict([0])
+                raise Conflict.stale()
             reason = reasons.priority_changed(job.priority, priority, caller.name)
             return transitions.change_priority(job, attempt, priority, reason, self._clock())
 
@@ -240,7 +240,7 @@ class JobCommands:
             return transitions.stop_waiting(job, reservation, reason, now_ms, expires_at)
         attempt = find_live_attempt(self._table, job)
         if attempt is None:
-            raise Conflict([0])
+            raise Conflict.stale()
         if attempt.stop_cause is StopCause.REQUEST:
             return []
         return transitions.stop_active(job, attempt, reasons.stop_requested(caller.name, why), now_ms, given=why)

@@ -92,7 +92,7 @@ class JobEditor:
             raise JobEnded(f"`{described.job_name}` never entered the queue: `{array.job_name}` has ended")
         index = described.index or 0
         if is_made(array, index):
-            raise Conflict([0])
+            raise Conflict.stale()
         member = new_member(array, index, self._clock(), is_set_aside=True)
         self._table.write(transitions.make_early(array, member))
         return member

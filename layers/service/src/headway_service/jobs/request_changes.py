@@ -107,7 +107,7 @@ class RequestChanges:
             self._require_changeable(job)
             request = find_request(self._table, job.job_name)
             if request is None:
-                raise Conflict([0])
+                raise Conflict.stale()
             changed = wanted.apply(request)
             if changed == request:
                 return None

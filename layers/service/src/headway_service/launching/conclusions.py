@@ -143,9 +143,9 @@ class Conclusions:
             self._table.write(writes)
             return confirmed
 
-        confirmed = retry_on_conflict(confirm, otherwise=Conflict([0]))
+        confirmed = retry_on_conflict(confirm, otherwise=Conflict.stale())
         if confirmed is None:
-            raise Conflict([0])
+            raise Conflict.stale()
         return confirmed
 
     def _put_back(self, attempt: AttemptRecord, proof: Missing | NameInUse | NotLaunched, now_ms: int) -> None:
@@ -156,7 +156,7 @@ class Conclusions:
         """
         job = find_job(self._table, attempt.job_name)
         if job is None or job.job_state is not JobState.RUNNING:
-            raise Conflict([0])
+            raise Conflict.stale()
         failed = None
         match proof:
             case Missing():

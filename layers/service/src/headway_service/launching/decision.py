@@ -64,10 +64,10 @@ class Decision:
         by_pool = {each.pool: each.calendar(self.decided_ms) for each in calendars}
         due_ms, end_ms = self.decided_ms + attempt.limit_ms, now_ms + attempt.limit_ms
         if crosses(by_pool, attempt.demand, due_ms, end_ms, stops_for_size=attempt.stops_for_size):
-            raise Conflict([0])
+            raise Conflict.stale()
 
 
 def _require_unchanged(attempt: AttemptRecord, decided: WaitingJob) -> None:
     asked = (attempt.demand, attempt.team, attempt.limit_ms, attempt.warm_key)
     if asked != (dict(decided.demand), decided.terms.team, decided.terms.limit_ms, decided.terms.warm_key):
-        raise Conflict([0])
+        raise Conflict.stale()

@@ -293,12 +293,12 @@ class Executor:
     def _drain(self, attempt: AttemptRecord, pause: PauseRecord) -> bool:
         job = find_job(self._table, attempt.job_name)
         if job is None:
-            raise Conflict([0])
+            raise Conflict.stale()
         try:
             self._table.write(transitions.drain(job, attempt, pause, self._clock()))
         except InvalidTransition as error:
             # Its job was changed meanwhile.
-            raise Conflict([0]) from error
+            raise Conflict.stale() from error
         self.report.drained.append(attempt.job_name)
         return True
 

@@ -186,5 +186,5 @@ def _existing(found: _T | None) -> _T:
         Conflict: it is gone.
     """
     if found is None:
-        raise Conflict([0])
+        raise Conflict.stale()
     return found

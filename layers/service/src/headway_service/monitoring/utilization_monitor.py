@@ -185,7 +185,7 @@ class UtilizationMonitor:
 
         try:
             # The reconciler, which runs once a minute too, may change the attempt at the same time in each minute.
-            return retry_on_conflict(act, otherwise=Conflict([0]))
+            return retry_on_conflict(act, otherwise=Conflict.stale())
         except (Conflict, UnreadableRecord) as error:
             # The next run checks it again.
             logger.warning("not judged now", extra={"attempt": attempt.attempt_name, "error": str(error)})

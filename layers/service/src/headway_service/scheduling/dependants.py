@@ -115,7 +115,7 @@ class DependantNotifier:
         Raises:
             Conflict: a job keeps changing; the record stays for the next tick.
         """
-        retry_on_conflict(partial(self._compare_again, recheck), otherwise=Conflict([0]))
+        retry_on_conflict(partial(self._compare_again, recheck), otherwise=Conflict.stale())
         self._table.write([recheck.forget()])
         return True
 
@@ -143,7 +143,7 @@ class DependantNotifier:
         Raises:
             Conflict: it keeps changing.
         """
-        return retry_on_conflict(partial(self._try_to_notify, name, ended, following), otherwise=Conflict([0]))
+        return retry_on_conflict(partial(self._try_to_notify, name, ended, following), otherwise=Conflict.stale())
 
     def _try_to_notify(self, name: str, ended: EndedJobRecord, following: deque[EndedJobRecord]) -> bool:
         job = find_job(self._table, name)

@@ -109,7 +109,7 @@ class Observer:
                 return StatusOutcome.NOT_OURS
             if attempt.attempt_state is AttemptState.LAUNCHING:
                 if sighting.ended and not self._touch_unsettled(attempt):
-                    raise Conflict([0])
+                    raise Conflict.stale()
                 # Until the launch is reconciled, this may be another user's training job with that name.
                 return StatusOutcome.NOT_OURS
             if sighting.created_ms is not None and sighting.created_ms < attempt.created_from_ms:
@@ -181,7 +181,7 @@ class Observer:
         """
         job = self._job(attempt.job_name)
         if job is None or job.live_attempt != attempt.attempt_name:
-            raise Conflict([0])
+            raise Conflict.stale()
         preemptor, reservation = self._preemptor(attempt)
         machine_ms = self._machine_clock()
         warm = left_by(attempt, sighting, now_ms)
@@ -394,7 +394,7 @@ class Observer:
     def _require_job(self, attempt: AttemptRecord) -> JobRecord:
         job = self._job(attempt.job_name)
         if job is None:
-            raise Conflict([0])
+            raise Conflict.stale()
         return job
 
     def _attempt(self, name: str) -> AttemptRecord | None:

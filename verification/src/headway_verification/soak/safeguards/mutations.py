@@ -244,7 +244,7 @@ def _first_call_forgotten(whole: Any = transitions.take_lease) -> Patch:
 
 
 def _conflict(*_: Any) -> Any:
-    raise Conflict([0])
+    raise Conflict.stale()
 
 
 def _missing_once_is_ended() -> Patch:

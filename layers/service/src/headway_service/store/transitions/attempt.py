@@ -225,7 +225,7 @@ def apply_policy_action(job: JobRecord, attempt: AttemptRecord, action: PolicyAc
         Conflict: the attempt no longer holds the job's instances; the job was requeued since the attempt was read.
     """
     if job.live_attempt != attempt.attempt_name:
-        raise Conflict([0])
+        raise Conflict.stale()
     if action.cause is None:
         notified = (*attempt.notified, *([action.watch] if action.watch else []))
         moved = note_step(job, job.job_state, action.reason, now_ms, attempt=attempt.attempt_name)
@@ -274,7 +274,7 @@ def stop_for_size(
         The attempt as it is then, and the writes.
     """
     if job.live_attempt != attempt.attempt_name:
-        raise Conflict([0])
+        raise Conflict.stale()
     ends = f"waits again in its old place in the queue: {action.reason.message}"
     moved = move_job(job, JobTrigger.STOP, action.reason, now_ms, attempt=attempt.attempt_name)
     stopping = _stopping(attempt, StopCause.REQUEUE, now_ms, stop_reason=ends)
