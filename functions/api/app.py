@@ -142,5 +142,8 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     # A new object: routers share the invocation's context with other instances of this module.
     app.context = {"container": container, "remaining_ms": context.get_remaining_time_in_millis}
     answer = app.resolve(event, context)
-    answer["multiValueHeaders"] |= {VERSION_HEADER: [__version__], TIME_HEADER: [time_text(container.clock())]}
+    answer["multiValueHeaders"] |= {
+        VERSION_HEADER: [__version__],
+        TIME_HEADER: [time_text(container.clocks.training_ms())],
+    }
     return answer

@@ -22,9 +22,9 @@ cold_start.freeze()
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Apply one event. An error is raised, so that Lambda tries again and then hands it to the dead-letter queue."""
     sighting = parse_status(event["detail"])
-    outcome = container.observer.apply_status(sighting, container.clock())
+    outcome = container.observer.apply_status(sighting, container.clocks.training_ms())
     due = outcome is StatusOutcome.TICK_DUE
     if outcome is StatusOutcome.NOT_OURS:
-        due = container.unmanaged_jobs.on_status(sighting, container.clock())
+        due = container.unmanaged_jobs.on_status(sighting, container.clocks.training_ms())
     if due:
         container.wake(f"{sighting.attempt} {sighting.status}")

@@ -38,7 +38,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         if left_ms > 0:
             with step("usage"):
                 # Before the digest, which is to have all of its week.
-                used = container.usage_consumer.consume(container.machine_clock() + left_ms)
+                used = container.usage_consumer.consume(container.clocks.machine_ms() + left_ms)
                 record([metrics.UNACCOUNTED.of(used.unaccounted)])
         if context.get_remaining_time_in_millis() > RESERVED_MS:
             with step("digest"):
@@ -54,8 +54,7 @@ def _reconcile(context: LambdaContext, step: Step) -> None:
         spot_scores=lambda: container.spot_scores,
         checkpoints=container.checkpoint_looks,
         observer=container.observer,
-        clock=container.clock,
-        machine_clock=container.machine_clock,
+        clocks=container.clocks,
         sleep=container.sleep,
         wake=container.wake,
         after_s=container.settings.reconcile_after_s,
@@ -63,12 +62,12 @@ def _reconcile(context: LambdaContext, step: Step) -> None:
     )
     record([metrics.UNHEARD.of(found.ended)])
     with step("pauses"):
-        begin_to_count(container.table, found.ledger, container.machine_clock())
+        begin_to_count(container.table, found.ledger, container.clocks.machine_ms())
     if context.get_remaining_time_in_millis() > RESERVED_MS:
         with step("gauges"):
-            now_ms, machine_ms = container.clock(), container.machine_clock()
+            now_ms, machine_ms = container.clocks.training_ms(), container.clocks.machine_ms()
             record(gauges(container.table, found.ledger, now_ms, machine_ms, container.settings.reconcile_after_s))
         with step("queue counts"):
             container.queue_recounts.run_if_due(
-                found.ledger, container.machine_clock() + context.get_remaining_time_in_millis() - RESERVED_MS
+                found.ledger, container.clocks.machine_ms() + context.get_remaining_time_in_millis() - RESERVED_MS
             )

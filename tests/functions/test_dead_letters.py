@@ -294,7 +294,8 @@ def test_a_redrive_is_bounded_in_time_and_returns_unprocessed_letters(
         morgue.bury(event("observe"))
     now_ms = iter(range(0, 10 * redrive.REDRIVE_MS, redrive.REDRIVE_MS * 2 // 5))
     with monkeypatch.context() as slow:
-        slow.setattr(morgue.functions.module("api").container, "machine_clock", lambda: next(now_ms))
+        container = morgue.functions.module("api").container
+        slow.setattr(container, "clocks", replace(container.clocks, machine_ms=lambda: next(now_ms)))
         assert counts(morgue.redrive()) == (1, 0, 0, 2)
     assert counts(morgue.redrive()) == (2, 0, 0, 0)
 

@@ -10,6 +10,7 @@ import pytest
 
 from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_service import __version__
+from headway_service.ports.clocks import Clocks
 from tests.functions.conftest import Functions
 from tests.service.world import on, request
 
@@ -151,8 +152,8 @@ def test_every_answer_names_the_version(functions: Functions, method: str, path:
 def test_every_answer_has_the_time_by_which_its_times_are(
     functions: Functions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(functions.module("api").container, "clock", lambda: 1_900_000_000_000)
-    monkeypatch.setattr(functions.module("api").container, "machine_clock", lambda: 0)
+    clocks = Clocks(training_ms=lambda: 1_900_000_000_000, machine_ms=lambda: 0)
+    monkeypatch.setattr(functions.module("api").container, "clocks", clocks)
     answer = functions.invoke("api", http_event("GET", "/jobs/nobody"))
     assert answer["multiValueHeaders"]["Headway-Time"] == ["2030-03-17T17:46:40.000Z"]
 

@@ -82,7 +82,7 @@ def test_a_run_of_each_minute_adds_what_has_ended_unless_it_has_too_little_time_
     change = job_event(job, job.model_copy(update={"history": job.history[:-1]}))
     assert change is not None
     recorded = FeedEvent(id=change.id, detail_type=change.DETAIL_TYPE, detail=change.detail())
-    FeedAppender(container.table, container.machine_clock).append([recorded], 0)
+    FeedAppender(container.table, container.clocks.machine_ms).append([recorded], 0)
     handler = functions.module("reconcile").handler
     for _ in range(2):
         handler(event("reconcile"), Context(get_remaining_time_in_millis=lambda: left_ms))

@@ -374,7 +374,7 @@ def test_an_invocation_gets_both_clocks_and_a_deadline_in_machine_time(
     with mock.patch.object(module, what) as made:
         _ = container.tick(1000) if what == "Scheduler" else container.scan_unmanaged_jobs(1000)
     given = made.call_args.kwargs
-    assert (given["clock"](), given["machine_clock"]()) == (world.clock(), world.machine_clock())
+    assert (given["clocks"].training_ms(), given["clocks"].machine_ms()) == (world.clock(), world.machine_clock())
     assert given["deadline_ms"] == world.machine_clock() + 1000
     part = given["launcher"] if what == "Scheduler" else given["rogues"]
     assert part._machine_clock() == world.machine_clock()
@@ -383,11 +383,12 @@ def test_an_invocation_gets_both_clocks_and_a_deadline_in_machine_time(
 def test_what_the_container_builds_has_machine_time(world: World) -> None:
     world.now_s += HOUR_S
     container = world.container
-    parts = (container.unmanaged_jobs, container.submitter._explainer, container.job_queries._explainer)
-    assert {part._machine_clock() for part in parts} == {world.machine_clock()}
+    assert container.unmanaged_jobs._machine_clock() == world.machine_clock()
     with mock.patch.object(base, "get_effective") as made:
         container._in_force()
     assert made.call_args.args[2]() == world.machine_clock()
-    others = (container.submitter, container.job_commands, container.forecast_service, container.utilization_monitor)
-    assert {part._clock() for part in others} == {world.clock()}
-    assert container.job_queries._explainer._clock() == container.pool_operations._clock() == world.clock()
+    both = (container.submitter, container.job_commands, container.forecast_service, container.utilization_monitor)
+    given = {part._clocks for part in (*both, container.submitter._explainer, container.job_queries._explainer)}
+    assert given == {container.clocks}
+    assert (container.clocks.training_ms(), container.clocks.machine_ms()) == (world.clock(), world.machine_clock())
+    assert container.pool_operations._clock() == world.clock()

@@ -125,8 +125,9 @@ import graphlib, sys
 sys.path[:0] = {paths}
 import grimp
 graph = grimp.build_graph(*{packages}, exclude_type_checking_imports=False, cache_dir=None)
+imports = {{each: graph.find_modules_directly_imported_by(each) for each in graph.modules}}
 try:
-    graphlib.TopologicalSorter({{each: graph.find_modules_directly_imported_by(each) for each in graph.modules}}).prepare()
+    graphlib.TopologicalSorter(imports).prepare()
 except graphlib.CycleError as error:
     print(*error.args[1])
 """

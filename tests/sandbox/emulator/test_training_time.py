@@ -17,7 +17,7 @@ from headway_service.bootstrap.container import Container
 from headway_service.settings import Settings
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
 container = Container(Settings.of(ENVIRONMENT))
-print(json.dumps([container.machine_clock(), container.clock(), container.machine_clock()]))
+print(json.dumps([container.clocks.machine_ms(), container.clocks.training_ms(), container.clocks.machine_ms()]))
 """
 
 

@@ -77,7 +77,7 @@ class Followed(World):
         assert publisher.publish(records).failed_from is None
 
     def consumer(self, accountant: Accountant | None = None) -> UsageConsumer:
-        feed = FeedReader(self.table, self.clock, self.machine_clock)
+        feed = FeedReader(self.table, self.clocks)
         accountant = accountant or Accountant(self.table, lambda: (), self.machine_clock)
         return UsageConsumer(self.table, accountant, feed, self.machine_clock)
 
@@ -187,7 +187,7 @@ def test_an_event_that_ends_nothing_names_no_job() -> None:
     world = Followed()
     world.preempt()
     world.publish()
-    page = FeedReader(world.table, world.clock, world.machine_clock).read(None, EventFilter(), MAX_EVENTS)
+    page = FeedReader(world.table, world.clocks).read(None, EventFilter(), MAX_EVENTS)
     named = [(event.document["code"], ended_in(event)) for _, event in page.events]
     assert [name for _, name in named if name] == ["low", "high", "low"]
     assert {code for code, name in named if name is None} >= {"Entered", "Started"}

@@ -33,6 +33,7 @@ from headway_service.accounting.run_times import (
     read_run_times,
 )
 from headway_service.errors import Conflict
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import MAX_TRANSACTION_WRITES, Put, Update, Write
 from headway_service.store.records.job import MAX_ENDED_ATTEMPTS, JobRecord
 from headway_service.store.records.queue_entry import owner_hash
@@ -200,7 +201,7 @@ def test_run_times_of_the_last_months_are_read_and_older_ones_are_not() -> None:
 
 def test_run_times_are_read_again_after_some_minutes() -> None:
     table, now = MemoryTable(), [0]
-    known = KnownRunTimes(table, lambda: LATER_MS, lambda: now[0])
+    known = KnownRunTimes(table, Clocks(training_ms=lambda: LATER_MS, machine_ms=lambda: now[0]))
     like = kind_of(done("bert-9"))
     assert known.get().predict(like) is None
     accountant(table).account([done(f"bert-{number}") for number in range(5)])

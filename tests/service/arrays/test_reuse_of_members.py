@@ -274,8 +274,7 @@ def test_shared_inputs_are_read_again_in_the_next_round_of_a_tick(world: World):
     run(world, "first")
     advancer = ArrayAdvancer(
         world.table,
-        clock=world.clock,
-        machine_clock=world.machine_clock,
+        clocks=world.clocks,
         left_ms=lambda: 1000,
         turns=Turns(world.table),
         retention_s=3600,

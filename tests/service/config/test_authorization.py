@@ -21,6 +21,7 @@ from headway_service.jobs.request_changes import RequestChanges
 from headway_service.jobs.submit import Submitter
 from headway_service.places import Places
 from headway_service.pools.apply_config import EffectiveConfig, apply_configuration, get_effective
+from headway_service.ports.clocks import Clocks
 from headway_service.reuse.entry import ReuseEntry
 from headway_service.reuse.twins import Twins
 from headway_service.sagemaker_api.request_change import RequestChange
@@ -80,19 +81,16 @@ class Queue:
         self.wakes: list[str] = []
         self._table = MemoryTable()
         self._store = MemoryConfiguration(document)
+        self._clocks = Clocks(training_ms=self._clock, machine_ms=self._clock)
         self.submitter = Submitter(
             table=self._table,
             wake=self.wakes.append,
-            clock=self._clock,
-            machine_clock=self._clock,
+            clocks=self._clocks,
             in_force=self._in_force,
             reuse=ReuseEntry(
                 self._table,
-                Twins(
-                    self._table, MemoryObjects, Places(MemoryRolePermissions, self._clock), (), self._clock, self._clock
-                ),
-                clock=self._clock,
-                machine_clock=self._clock,
+                Twins(self._table, MemoryObjects, Places(MemoryRolePermissions, self._clock), (), self._clocks),
+                clocks=self._clocks,
                 retention_s=DAY_S,
             ),
             run_times=lambda: RunTimes(0),
@@ -100,26 +98,21 @@ class Queue:
         self.commands = JobCommands(
             table=self._table,
             wake=self.wakes.append,
-            clock=self._clock,
-            machine_clock=self._clock,
+            clocks=self._clocks,
             configuration=self._configured,
             retention_s=DAY_S,
         )
         self.changes = RequestChanges(
             table=self._table,
             wake=self.wakes.append,
-            clock=self._clock,
-            machine_clock=self._clock,
+            clocks=self._clocks,
             configuration=self._configured,
             run_times=lambda: RunTimes(0),
         )
-        self.queries = JobQueries(
-            table=self._table, clock=self._clock, machine_clock=self._clock, configuration=self._configured
-        )
+        self.queries = JobQueries(table=self._table, clocks=self._clocks, configuration=self._configured)
         self.forecast_service = ForecastService(
             table=self._table,
-            clock=self._clock,
-            machine_clock=self._clock,
+            clocks=self._clocks,
             configuration=self._configured,
             run_times=lambda: RunTimes(0),
         )

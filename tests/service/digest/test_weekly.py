@@ -21,6 +21,7 @@ from headway_service.errors import RetryLater
 from headway_service.events.job_events import WeeklyDigest, digest_event
 from headway_service.events.notifications import message_of
 from headway_service.feed.append import MAX_ENTRY_BYTES
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Item, Key, Put, Write
 from headway_service.store.records.digest import DIGEST, DigestRecord
 from headway_service.store.records.job import JobRecord, request_item
@@ -43,7 +44,8 @@ class Run:
     def __init__(self, table: MemoryTable, settings: dict[str, Any] | None = None) -> None:
         self.now_ms = DUE_MS
         configuration = document.validate(DOCUMENT if settings is None else settings)
-        self.digests = WeeklyDigests(table, lambda: configuration, lambda: self.now_ms, lambda: self.now_ms)
+        clocks = Clocks(training_ms=lambda: self.now_ms, machine_ms=lambda: self.now_ms)
+        self.digests = WeeklyDigests(table, lambda: configuration, clocks)
 
     def at(self, now_ms: int) -> bool:
         self.now_ms = now_ms
@@ -264,7 +266,8 @@ def test_without_the_setting_nothing_is_read_or_written() -> None:
 
 
 def test_before_any_configuration_there_is_no_digest() -> None:
-    assert not WeeklyDigests(MemoryTable(), lambda: None, lambda: DUE_MS, lambda: DUE_MS).write_if_due()
+    clocks = Clocks(training_ms=lambda: DUE_MS, machine_ms=lambda: DUE_MS)
+    assert not WeeklyDigests(MemoryTable(), lambda: None, clocks).write_if_due()
 
 
 def test_only_the_jobs_that_ended_last_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,8 +75,7 @@ class Arrays:
             self.world.table,
             lambda: self.metrics,
             lambda: self.world.training_jobs,
-            clock=self.world.clock,
-            machine_clock=self.world.machine_clock,
+            clocks=self.world.clocks,
             wake=self.world.wakes.append,
         )
 

@@ -17,6 +17,7 @@ from headway_service.events.notifications import Message, message_of
 from headway_service.events.publisher import MAX_SENT, MAX_TRIES, EventPublisher, PublishResult
 from headway_service.feed.append import FeedAppender
 from headway_service.feed.read import EventFilter, FeedReader
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.messaging import SendResult
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import World
@@ -67,7 +68,8 @@ class Ears:
 
     @property
     def feed(self) -> list[str]:
-        reader = FeedReader(self.table, lambda: int(START_S * 1000), lambda: int(START_S * 1000))
+        now_ms = int(START_S * 1000)
+        reader = FeedReader(self.table, Clocks(training_ms=lambda: now_ms, machine_ms=lambda: now_ms))
         return [event.id for _, event in reader.read(None, EventFilter(), 100).events]
 
     @property

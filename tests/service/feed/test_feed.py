@@ -16,6 +16,7 @@ from headway_service.feed.append import CLOCKS_MS, EXPIRY_MARGIN_MS, MAX_ENTRY_B
 from headway_service.feed.committed import committed
 from headway_service.feed.cursor import Cursor
 from headway_service.feed.read import IDLE_MS, EventFilter, FeedReader
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Item, Key, Put, Write
 from headway_service.store.records.feed import FEED, FEED_KEPT_S, LAG_MS, FeedEntry, FeedEvent, FeedHead
 from headway_service.store.repository import MAX_TRIES
@@ -104,7 +105,7 @@ class Feed:
     def __init__(self, table: MemoryTable | None = None) -> None:
         self.table = table or MemoryTable()
         self.now_ms = T0
-        self.reader = FeedReader(self.table, lambda: self.now_ms, lambda: self.now_ms)
+        self.reader = FeedReader(self.table, Clocks(training_ms=lambda: self.now_ms, machine_ms=lambda: self.now_ms))
 
     def append(self, *ids: str, since_ms: int = T0, skew_ms: int = 0) -> None:
         FeedAppender(self.table, lambda: self.now_ms + skew_ms).append(events(*ids), since_ms)

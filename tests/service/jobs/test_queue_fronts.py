@@ -16,6 +16,7 @@ from headway.policy import Ageing, Policy, Team
 from headway_service.jobs import front_positions, position, queue_fronts
 from headway_service.jobs.position import PositionExplainer
 from headway_service.jobs.queue_fronts import MAX_EXPLAINED, Front, front_for
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display
 from headway_service.store.records.capacity.ledger import ReservationRecord
@@ -41,7 +42,7 @@ def whole_fronts(*_: Any) -> Front:
 
 
 def explained(table: Table, jobs: list[JobRecord], policy: Policy) -> list[tuple[Any, ...]]:
-    explainer = PositionExplainer(table, lambda: 100, lambda: 100, lambda: policy)
+    explainer = PositionExplainer(table, Clocks(training_ms=lambda: 100, machine_ms=lambda: 100), lambda: policy)
     return [(view.job.job_name, view.place, view.reason) for view in explainer.explain(jobs)]
 
 

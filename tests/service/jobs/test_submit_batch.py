@@ -22,8 +22,7 @@ def submitter_of(world: World, wake: Wake) -> Submitter:
     return Submitter(
         table=world.table,
         wake=wake,
-        clock=world.clock,
-        machine_clock=world.machine_clock,
+        clocks=world.clocks,
         in_force=world.in_force,
         reuse=world.container.reuse,
         run_times=world.container.run_times.get,

@@ -47,8 +47,7 @@ class Watched:
             alarms=self.alarms,
             training_jobs=lambda: self.world.training_jobs,
             configuration=self.world.configured,
-            clock=self.world.clock,
-            machine_clock=self.world.machine_clock,
+            clocks=self.world.clocks,
             wake=self.world.wakes.append,
         )
 
@@ -560,8 +559,7 @@ def test_alarms_left_by_another_invocation_are_deleted_within_the_hour(client: C
         alarms=queue.alarms,
         training_jobs=lambda: queue.world.training_jobs,
         configuration=queue.world.configured,
-        clock=queue.world.clock,
-        machine_clock=queue.world.machine_clock,
+        clocks=queue.world.clocks,
         wake=queue.world.wakes.append,
     )
     other.run(read_ledger(queue.world.table))

@@ -19,6 +19,7 @@ from headway.policy import DEFAULT_POLICY
 from headway_service.errors import InvalidRequest
 from headway_service.jobs.position import PositionExplainer
 from headway_service.jobs.queue_fronts import MAX_EXPLAINED
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Item, Key, Put
 from headway_service.store import transitions
 from headway_service.store.active_jobs import ActiveJobs
@@ -244,7 +245,8 @@ def explained(jobs: list[JobRecord], first: int, number: int) -> tuple[dict[str,
     for each in jobs:
         inner.write(transitions.enqueue(each, "{}"))
     line = sorted(jobs, key=JobRecord.rank)
-    page = PositionExplainer(table, lambda: 0, lambda: 0, lambda: DEFAULT_POLICY).explain(line[first : first + number])
+    explainer = PositionExplainer(table, Clocks(training_ms=lambda: 0, machine_ms=lambda: 0), lambda: DEFAULT_POLICY)
+    page = explainer.explain(line[first : first + number])
     assert [each.job.job_name for each in page] == [each.job_name for each in line[first : first + number]]
     return {each.job.job_name: each.place for each in page}, calls["calls"]
 

@@ -31,6 +31,7 @@ from headway_service.bootstrap.watch import WatchContainer
 from headway_service.errors import Conflict, RetryLater
 from headway_service.launching.report import TickReport
 from headway_service.ports.alarms import Alarms
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
 from headway_service.ports.parallel_calls import ParallelCalls
@@ -131,6 +132,11 @@ class SimulatedDeployment(Generic[TableT]):
         """The machine time, ms since the epoch."""
         start_ms = START_S * 1000
         return int(start_ms + (self.clock() - start_ms) / self._speed)
+
+    @property
+    def clocks(self) -> Clocks:
+        """Training time and machine time."""
+        return Clocks(training_ms=self.clock, machine_ms=self.machine_clock)
 
     def sleep(self, seconds: float) -> None:
         """Called where a function sleeps. Sleeping takes no virtual time unless a subclass says otherwise."""
@@ -296,7 +302,7 @@ class SimulatedContainer(AllFunctions):
     """
 
     def __init__(self, deployment: SimulatedDeployment[Any], settings: Settings, random: Random) -> None:
-        super().__init__(settings, clock=deployment.clock, machine_clock=deployment.machine_clock, random=random)
+        super().__init__(settings, clocks=deployment.clocks, random=random)
         self._deployment = deployment
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -24,6 +24,7 @@ from headway_service.accounting.records import (
     partition,
     prefix,
 )
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Table
 
 FRESH_MS = 300_000
@@ -35,21 +36,19 @@ class KnownRunTimes:
 
     Args:
         table: the table.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
     """
 
-    def __init__(self, table: Table, clock: Callable[[], int], machine_clock: Callable[[], int]) -> None:
+    def __init__(self, table: Table, clocks: Clocks) -> None:
         self._table = table
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._known: tuple[int, RunTimes] | None = None
 
     def get(self) -> RunTimes:
         """The run times, as of some minutes ago at most."""
-        machine_ms = self._machine_clock()
+        machine_ms = self._clocks.machine_ms()
         if self._known is None or machine_ms - self._known[0] >= FRESH_MS:
-            self._known = machine_ms, read_run_times(self._table, self._clock())
+            self._known = machine_ms, read_run_times(self._table, self._clocks.training_ms())
         return self._known[1]
 
 

@@ -18,6 +18,7 @@ from headway_service.config.authorization import Access
 from headway_service.errors import Conflict, UnreadableRecord
 from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Item, Table, Write
 from headway_service.reuse.entry import ReuseEntry
 from headway_service.store import transitions
@@ -47,8 +48,7 @@ class ArrayAdvancer:
 
     Args:
         table: the table.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         left_ms: how much time is left for arrays now, ms.
         turns: whose turn it is.
         retention_s: how long an ended job is kept, s.
@@ -63,8 +63,7 @@ class ArrayAdvancer:
         self,
         table: Table,
         *,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         left_ms: Callable[[], int],
         turns: Turns,
         retention_s: int,
@@ -75,8 +74,7 @@ class ArrayAdvancer:
         isolation: Isolation,
     ) -> None:
         self._table = table
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._left_ms = left_ms
         self._turns = turns
         #: What the arrays after the present one are left of the time, ms.
@@ -90,8 +88,7 @@ class ArrayAdvancer:
             table,
             reuse,
             access,
-            clock=clock,
-            machine_clock=machine_clock,
+            clocks=clocks,
             has_time=self._has_time,
             retention_s=retention_s,
             metrics_of=metrics_of,
@@ -143,7 +140,7 @@ class ArrayAdvancer:
         if not resting or self._has_looked_at_resting:
             return found
         self._has_looked_at_resting = True
-        return [*found, *_some(resting, MAX_RESTING_LOOKS, self._machine_clock())]
+        return [*found, *_some(resting, MAX_RESTING_LOOKS, self._clocks.machine_ms())]
 
     def _has_any_time(self) -> bool:
         return self._left_ms() > 0
@@ -168,7 +165,7 @@ class ArrayAdvancer:
         if self._rests(open_array, array, ended):
             return False
         ended = self._prepared(array, ended)
-        unlaunchable = len(unlaunchable_members(array, ledger, self._clock()))
+        unlaunchable = len(unlaunchable_members(array, ledger, self._clocks.training_ms()))
         wanted = wanted_members(array, sizes, self._reserved_heads, unlaunchable)
         version, follows, held = array.version, 0, 0
         if array.members is not None and array.members.set_aside:
@@ -241,7 +238,7 @@ class ArrayAdvancer:
         """Count members that have ended, and make further ones, until so many are in the queue or run."""
         # Those that are prepared are counted in any case: to prepare them may have taken all the time.
         while ended or self._has_time():
-            now_ms, machine_ms = self._clock(), self._machine_clock()
+            now_ms, machine_ms = self._clocks.training_ms(), self._clocks.machine_ms()
             expires_at = machine_ms // 1000 + self._retention_s
             turn = next_turn(array, ended, wanted, now_ms, expires_at=expires_at)
             if turn is None:
@@ -280,7 +277,7 @@ class ArrayAdvancer:
             return [], 0
         names = [
             self._name_of(array, index)
-            for index in _some(members.set_aside, MAX_SET_ASIDE_READS, self._machine_clock())
+            for index in _some(members.set_aside, MAX_SET_ASIDE_READS, self._clocks.machine_ms())
         ]
         free: list[JobRecord] = []
         held = 0
@@ -307,7 +304,9 @@ class ArrayAdvancer:
         if member.reuse is not None and not member.reuse.key and not member.attempt_count:
             return self._comparing.take_in(array, member)
         team = find_team(self._table, array.team) if array.team else None
-        moved, writes = transitions.take_in(array, member, team, self._clock(), machine_ms=self._machine_clock())
+        moved, writes = transitions.take_in(
+            array, member, team, self._clocks.training_ms(), machine_ms=self._clocks.machine_ms()
+        )
         self._table.write(writes)
         return moved
 
@@ -334,7 +333,7 @@ class ArrayAdvancer:
             if not member.is_queued:
                 return False
             reservation = find_reservation(self._table, member.job_name)
-            moved, _, writes = transitions.set_aside(array, member, reservation, reason, self._clock())
+            moved, _, writes = transitions.set_aside(array, member, reservation, reason, self._clocks.training_ms())
             self._table.write(writes)
             array = moved
             return True
@@ -390,10 +389,10 @@ class ArrayAdvancer:
 
     def _stop(self, member: JobRecord, reason: Reason, *, only_waiting: bool) -> list[Write]:
         """The writes that stop a member; none if it is stopping already, or may run on."""
-        now_ms = self._clock()
+        now_ms = self._clocks.training_ms()
         if member.job_state in WAITING:
             reservation = find_reservation(self._table, member.job_name)
-            expires_at = self._machine_clock() // 1000 + self._retention_s
+            expires_at = self._clocks.machine_ms() // 1000 + self._retention_s
             return transitions.stop_waiting(member, reservation, reason, now_ms, expires_at)
         attempt = None if only_waiting else find_live_attempt(self._table, member)
         if attempt is None or attempt.stop_cause is StopCause.REQUEST:
@@ -405,7 +404,7 @@ class ArrayAdvancer:
         if attempt is None and member.job_state in ACTIVE:
             raise Conflict.stale()
         reason = reasons.priority_follows(member.priority, array.priority, array.job_name)
-        return transitions.change_priority(member, attempt, array.priority, reason, self._clock())[1]
+        return transitions.change_priority(member, attempt, array.priority, reason, self._clocks.training_ms())[1]
 
 
 def _name(array: OpenArrayRecord) -> str:

@@ -13,6 +13,7 @@ from headway_service.arrays.turn import answered_result, next_member, with_answe
 from headway_service.config.authorization import Access
 from headway_service.errors import UnreadableRecord
 from headway_service.observability.logging import logger
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.entry import ReuseEntry
 from headway_service.reuse.fingerprint import KnownInputs
@@ -35,8 +36,7 @@ class ComparingMembers:
         table: the table.
         reuse: has jobs answered by equal ones.
         access: the rules on callers in effect.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         has_time: whether the invocation has time for another step.
         retention_s: how long an ended job is kept, s.
         metrics_of: gives the final metrics of an attempt, none if SageMaker gives none now.
@@ -48,8 +48,7 @@ class ComparingMembers:
         reuse: ReuseEntry,
         access: Callable[[], Access],
         *,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         has_time: Callable[[], bool],
         retention_s: int,
         metrics_of: Callable[[str], Mapping[str, str]],
@@ -57,8 +56,7 @@ class ComparingMembers:
         self._table = table
         self._reuse = reuse
         self._access = access
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._has_time = has_time
         self._retention_s = retention_s
         self._metrics_of = metrics_of
@@ -94,7 +92,7 @@ class ComparingMembers:
         """
         stored = None
         while self._may_compare():
-            turn = next_member(array, wanted, self._clock(), held=held)
+            turn = next_member(array, wanted, self._clocks.training_ms(), held=held)
             if turn is None:
                 break
             stored = stored or self._stored(array.job_name)
@@ -117,7 +115,7 @@ class ComparingMembers:
         if not self._may_compare():
             return array
         self._left -= 1
-        now_ms = self._clock()
+        now_ms = self._clocks.training_ms()
         found = self._reuse.find(member, self._stored(member.job_name), self._access(), self._inputs)
         if isinstance(found, Answered):
             reason = reasons.reused(found.reuse.job_name)
@@ -131,7 +129,7 @@ class ComparingMembers:
                 found.computing(member),
                 find_team(self._table, array.team) if array.team else None,
                 now_ms,
-                machine_ms=self._machine_clock(),
+                machine_ms=self._clocks.machine_ms(),
                 claim=found.claim,
                 because=_because(found),
             )
@@ -146,7 +144,7 @@ class ComparingMembers:
         claim: Sequence[Write] = ()
         if isinstance(found, Answered):
             reason = reasons.reused(found.reuse.job_name)
-            member = transitions.answered(member, found.reuse, reason, self._clock(), self._expires_at())
+            member = transitions.answered(member, found.reuse, reason, self._clocks.training_ms(), self._expires_at())
             moved = with_answered(moved, member)
             result = answered_result(array, member, self._metrics_of_job(found.source), self._expires_at())
         elif isinstance(found, Awaits):
@@ -167,7 +165,7 @@ class ComparingMembers:
             twin=twin,
             claim=claim,
             team=find_team(self._table, array.team) if array.team else None,
-            machine_ms=self._machine_clock(),
+            machine_ms=self._clocks.machine_ms(),
         )
         self._table.write(writes)
         logger.info("a member was made", extra={"job": member.job_name, "state": member.job_state})
@@ -193,7 +191,7 @@ class ComparingMembers:
         return self._metrics_of(source.output_attempt)
 
     def _expires_at(self) -> int:
-        return self._machine_clock() // 1000 + self._retention_s
+        return self._clocks.machine_ms() // 1000 + self._retention_s
 
 
 def _because(found: Computes) -> Reason | None:

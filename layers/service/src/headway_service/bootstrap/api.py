@@ -49,7 +49,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
         """Repairs sums of usage."""
         from headway_service.accounting.repair import UsageRepairer
 
-        return UsageRepairer(self.table, self.clock, self.settings.retention_s)
+        return UsageRepairer(self.table, self.clocks.training_ms, self.settings.retention_s)
 
     @property
     def prices(self) -> Prices:
@@ -73,8 +73,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
         return Submitter(
             table=self.table,
             wake=wake,
-            clock=self.clock,
-            machine_clock=self.machine_clock,
+            clocks=self.clocks,
             in_force=self._in_force,
             reuse=self.reuse,
             run_times=self.run_times.get,
@@ -86,8 +85,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
         return JobCommands(
             table=self.table,
             wake=self.wake,
-            clock=self.clock,
-            machine_clock=self.machine_clock,
+            clocks=self.clocks,
             configuration=self._configuration,
             retention_s=self.settings.retention_s,
         )
@@ -100,8 +98,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
         return RequestChanges(
             table=self.table,
             wake=self.wake,
-            clock=self.clock,
-            machine_clock=self.machine_clock,
+            clocks=self.clocks,
             configuration=self._configuration,
             run_times=self.run_times.get,
         )
@@ -111,8 +108,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
         """Shows jobs."""
         return JobQueries(
             table=self.table,
-            clock=self.clock,
-            machine_clock=self.machine_clock,
+            clocks=self.clocks,
             configuration=self._configuration,
         )
 
@@ -127,25 +123,29 @@ class ApiContainer(UsageContainer, ReuseContainer):
         """Gives summaries. One for all invocations, as it keeps the last one for a moment."""
         from headway_service.summary.cache import SummaryCache
 
-        return SummaryCache(self._picture, self.machine_clock)
+        return SummaryCache(self._picture, self.clocks.machine_ms)
 
     @cached_property
     def _held_jobs(self) -> HeldJobs:
         from headway_service.summary.held import HeldJobs
 
-        return HeldJobs(self.table, self.machine_clock)
+        return HeldJobs(self.table, self.clocks.machine_ms)
 
     def _picture(self) -> Picture:
         from headway_service.summary.reader import read_picture
 
-        return read_picture(self.table, self._configuration, self._held_jobs.count, self.clock(), self.machine_clock())
+        return read_picture(
+            self.table, self._configuration, self._held_jobs.count, self.clocks.training_ms(), self.clocks.machine_ms()
+        )
 
     @property
     def pool_operations(self) -> PoolOperations:
         """Pauses, drains and resumes pools."""
         from headway_service.pools.operations import PoolOperations
 
-        return PoolOperations(table=self.table, wake=self.wake, clock=self.clock, configuration=self._configuration)
+        return PoolOperations(
+            table=self.table, wake=self.wake, clock=self.clocks.training_ms, configuration=self._configuration
+        )
 
     def config_editor(self, remaining_ms: int) -> ConfigEditor:
         """Changes the configuration document.
@@ -155,11 +155,11 @@ class ApiContainer(UsageContainer, ReuseContainer):
         """
         from headway_service.pools.edit_config import ConfigEditor
 
-        lease_until_ms = self.machine_clock() + remaining_ms + LEASE_MARGIN_MS
+        lease_until_ms = self.clocks.machine_ms() + remaining_ms + LEASE_MARGIN_MS
         return ConfigEditor(
             table=self.table,
             store=self.store,
-            clock=self.machine_clock,
+            clock=self.clocks.machine_ms,
             holder=self._token(),
             lease_until_ms=lease_until_ms,
             region=self.settings.region,
@@ -172,8 +172,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
 
         return ForecastService(
             table=self.table,
-            clock=self.clock,
-            machine_clock=self.machine_clock,
+            clocks=self.clocks,
             configuration=self._configuration,
             run_times=self.run_times.get,
         )
@@ -191,5 +190,5 @@ class ApiContainer(UsageContainer, ReuseContainer):
                 LetterQueue.EVENT: SqsDeadLetterQueue(self._sqs, self.settings.event_dead_letters_url),
             },
             AwsRedriveTargets(self._lambda, self.settings.observe_function, self._send_wake_up),
-            self.machine_clock,
+            self.clocks.machine_ms,
         )

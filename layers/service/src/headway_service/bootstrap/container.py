@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable
 from functools import cached_property
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Self
@@ -20,6 +19,7 @@ from headway_service.clocks import machine_time_ms, training_time_ms
 from headway_service.config.document import Configuration
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, find_applied, get_effective
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
 from headway_service.response_check import check_answers
@@ -34,8 +34,7 @@ class Container:
 
     Args:
         settings: the deployment's settings.
-        clock: the training time, ms since the epoch.
-        machine_clock: the machine time, ms since the epoch.
+        clocks: training time and machine time.
         random: makes unique names and marks.
     """
 
@@ -43,13 +42,11 @@ class Container:
         self,
         settings: Settings,
         *,
-        clock: Callable[[], int] = training_time_ms,
-        machine_clock: Callable[[], int] = machine_time_ms,
+        clocks: Clocks | None = None,
         random: Random | None = None,
     ) -> None:
         self.settings = settings
-        self.clock = clock
-        self.machine_clock = machine_clock
+        self.clocks = clocks or Clocks(training_ms=training_time_ms, machine_ms=machine_time_ms)
         self._random = random or SystemRandom()
 
     @classmethod
@@ -93,7 +90,7 @@ class Container:
         time.sleep(seconds)
 
     def _in_force(self) -> EffectiveConfig:
-        return get_effective(self.table, self.store, self.machine_clock)
+        return get_effective(self.table, self.store, self.clocks.machine_ms)
 
     def _configuration(self) -> Configuration:
         return self._in_force().configuration

@@ -28,4 +28,4 @@ class ObjectsContainer(Container):
 
     @cached_property
     def _places(self) -> Places:
-        return Places(lambda: self.role_permissions, self.machine_clock)
+        return Places(lambda: self.role_permissions, self.clocks.machine_ms)

@@ -22,10 +22,9 @@ class PatrolContainer(TrackingContainer):
             table=self.table,
             training_jobs=self.training_jobs,
             rogues=self._unmanaged_jobs(stops=True),
-            clock=self.clock,
-            machine_clock=self.machine_clock,
+            clocks=self.clocks,
             sleep=self.sleep,
             wake=self.wake,
             after_s=self.settings.reconcile_after_s,
-            deadline_ms=self.machine_clock() + remaining_ms,
+            deadline_ms=self.clocks.machine_ms() + remaining_ms,
         )

@@ -39,22 +39,21 @@ class ReconcileContainer(TrackingContainer, UsageContainer, ObjectsContainer):
             lambda: self.objects,
             self._places,
             self.settings.checkpoint_buckets,
-            clock=self.clock,
-            machine_clock=self.machine_clock,
+            clocks=self.clocks,
             random=self._random,
         )
 
     @cached_property
     def queue_recounts(self) -> QueueRecounts:
         """Counts long queues."""
-        return QueueRecounts(self.table, self.machine_clock)
+        return QueueRecounts(self.table, self.clocks.machine_ms)
 
     @property
     def usage_consumer(self) -> UsageConsumer:
         """Adds what has ended to the sums of usage."""
-        return UsageConsumer(self.table, self.accountant, self.feed_reader, self.machine_clock)
+        return UsageConsumer(self.table, self.accountant, self.feed_reader, self.clocks.machine_ms)
 
     @property
     def weekly_digests(self) -> WeeklyDigests:
         """Writes digests of usage."""
-        return WeeklyDigests(self.table, self._applied, self.clock, self.machine_clock)
+        return WeeklyDigests(self.table, self._applied, self.clocks)

@@ -18,13 +18,11 @@ class ReuseContainer(ObjectsContainer):
             lambda: self.objects,
             self._places,
             self.settings.reuse_buckets,
-            self.clock,
-            self.machine_clock,
+            self.clocks,
         )
         return ReuseEntry(
             self.table,
             twins,
-            clock=self.clock,
-            machine_clock=self.machine_clock,
+            clocks=self.clocks,
             retention_s=self.settings.retention_s,
         )

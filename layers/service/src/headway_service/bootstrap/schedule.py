@@ -40,13 +40,13 @@ class ScheduleContainer(TrackingContainer, ReuseContainer):
             return self._tick(remaining_ms, calls)
 
     def _tick(self, remaining_ms: int, calls: ParallelCalls) -> TickReport:
-        deadline_ms = self.machine_clock() + remaining_ms
+        deadline_ms = self.clocks.machine_ms() + remaining_ms
         launcher = Launcher(
             self.table,
             self.training_jobs,
             self.observer,
             holder=self._token(),
-            machine_clock=self.machine_clock,
+            machine_clock=self.clocks.machine_ms,
             deadline_ms=deadline_ms,
             jitter=self._random.random,
             launches_at_once=self.settings.launches_at_once,
@@ -57,8 +57,7 @@ class ScheduleContainer(TrackingContainer, ReuseContainer):
             store=self.store,
             launcher=launcher,
             calls=calls,
-            clock=self.clock,
-            machine_clock=self.machine_clock,
+            clocks=self.clocks,
             marks=self.marks,
             deadline_ms=deadline_ms,
             retention_s=self.settings.retention_s,

@@ -35,7 +35,7 @@ class TellContainer(Container):
     def event_publisher(self) -> EventPublisher:
         """Publishes changes."""
         return EventPublisher(
-            feed=FeedAppender(self.table, self.machine_clock),
+            feed=FeedAppender(self.table, self.clocks.machine_ms),
             bus=EventBridgeSink(self._event_bridge, self.settings.event_bus),
             topic=SnsSink(self._sns, self.settings.notification_topic_arn),
             notifications=self._notifications,

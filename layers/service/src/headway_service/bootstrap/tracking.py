@@ -21,7 +21,7 @@ class TrackingContainer(SageMakerContainer):
     @property
     def observer(self) -> Observer:
         """Applies SageMaker's status of attempts."""
-        return Observer(self.table, self.settings.retention_s, self._configuration, self.machine_clock)
+        return Observer(self.table, self.settings.retention_s, self._configuration, self.clocks.machine_ms)
 
     @property
     def unmanaged_jobs(self) -> UnmanagedJobs:
@@ -29,4 +29,4 @@ class TrackingContainer(SageMakerContainer):
         return self._unmanaged_jobs()
 
     def _unmanaged_jobs(self, *, stops: bool = False) -> UnmanagedJobs:
-        return UnmanagedJobs(self.table, self.training_jobs, self.marks, self.machine_clock, stops=stops)
+        return UnmanagedJobs(self.table, self.training_jobs, self.marks, self.clocks.machine_ms, stops=stops)

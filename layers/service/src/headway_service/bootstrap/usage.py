@@ -25,12 +25,12 @@ class UsageContainer(Container):
         """Keeps the sums of usage. One for all invocations, as it remembers which names have some."""
         from headway_service.accounting.accountant import Accountant
 
-        return Accountant(self.table, lambda: self.usage_tags, self.machine_clock, self.run_times.get)
+        return Accountant(self.table, lambda: self.usage_tags, self.clocks.machine_ms, self.run_times.get)
 
     @cached_property
     def run_times(self) -> KnownRunTimes:
         """The run times of completed jobs. One for all invocations, as it remembers them for some minutes."""
-        return KnownRunTimes(self.table, self.clock, self.machine_clock)
+        return KnownRunTimes(self.table, self.clocks)
 
     @property
     def usage_tags(self) -> tuple[str, ...]:
@@ -43,4 +43,4 @@ class UsageContainer(Container):
         """Reads the feed of events."""
         from headway_service.feed.read import FeedReader
 
-        return FeedReader(self.table, self.clock, self.machine_clock)
+        return FeedReader(self.table, self.clocks)

@@ -31,8 +31,7 @@ class WatchContainer(SageMakerContainer):
             alarms=self.alarms,
             training_jobs=lambda: self.training_jobs,
             configuration=self._configuration,
-            clock=self.clock,
-            machine_clock=self.machine_clock,
+            clocks=self.clocks,
             wake=self.wake,
         )
 
@@ -48,7 +47,6 @@ class WatchContainer(SageMakerContainer):
             self.table,
             lambda: self.training_metrics,
             lambda: self.training_jobs,
-            clock=self.clock,
-            machine_clock=self.machine_clock,
+            clocks=self.clocks,
             wake=self.wake,
         )

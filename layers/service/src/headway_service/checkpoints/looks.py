@@ -11,6 +11,7 @@ from headway_service.checkpoints.newest import newest_ms
 from headway_service.errors import RetryLater
 from headway_service.observability.logging import logger
 from headway_service.places import Places
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.objects import Objects
 from headway_service.ports.table import Table
 from headway_service.store.records.capacity.attempt import AttemptRecord
@@ -31,8 +32,7 @@ class CheckpointLooks:
         objects: makes the client of S3; called only if a checkpoint is looked for.
         places: which places training roles may read.
         buckets: those that may be listed. With none, nothing is looked for.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         random: decides which attempts come first.
     """
 
@@ -43,16 +43,14 @@ class CheckpointLooks:
         places: Places,
         buckets: Collection[str],
         *,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         random: Random,
     ) -> None:
         self._table = table
         self._objects = objects
         self._places = places
         self._buckets = buckets
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._random = random
         self._left = MAX_LOOKS
         self._until_ms: int | None = None
@@ -82,7 +80,7 @@ class CheckpointLooks:
             attempt: one of those that are due.
         """
         if self._until_ms is None:
-            self._until_ms = self._machine_clock() + MAX_LOOKS_MS
+            self._until_ms = self._clocks.machine_ms() + MAX_LOOKS_MS
         if not self._left or not self._has_time():
             return None
         self._left -= 1
@@ -97,13 +95,13 @@ class CheckpointLooks:
         if written_ms is None:
             return None
         # S3 has the time of machines. Its clock may be ahead of ours, but nothing was written later than now.
-        now_ms, machine_ms = self._clock(), self._machine_clock()
+        now_ms, machine_ms = self._clocks.training_ms(), self._clocks.machine_ms()
         seen_ms = min(now_ms, written_ms + now_ms - machine_ms)
         known_ms = max(attempt.training_since_ms or 0, attempt.checkpoint_seen_ms or 0)
         return seen_ms if seen_ms > known_ms else None
 
     def _has_time(self) -> bool:
-        return self._until_ms is None or self._machine_clock() < self._until_ms
+        return self._until_ms is None or self._clocks.machine_ms() < self._until_ms
 
     def _request(self, attempt: AttemptRecord) -> Mapping[str, Any]:
         """The request of an attempt; empty if it cannot be read now."""

@@ -12,6 +12,7 @@ from headway_service.config.document import Configuration
 from headway_service.digest.content import Week, digest_of, loosest, most_lost
 from headway_service.errors import Conflict, RetryLater
 from headway_service.observability.logging import logger
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.request_change import run_time_s
 from headway_service.store.job_filter import JobFilter
@@ -32,21 +33,18 @@ class WeeklyDigests:
     Args:
         table: the table.
         configuration: returns the configuration in effect; None before there is one.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
     """
 
     def __init__(
         self,
         table: Table,
         configuration: Callable[[], Configuration | None],
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
     ) -> None:
         self._table = table
         self._configuration = configuration
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
 
     def write_if_due(self) -> bool:
         """Write the digest that is due, if it is not there.
@@ -56,7 +54,7 @@ class WeeklyDigests:
         Returns:
             Whether it was written.
         """
-        now_ms = self._clock()
+        now_ms = self._clocks.training_ms()
         try:
             return self._check(now_ms)
         except RetryLater as error:
@@ -72,7 +70,7 @@ class WeeklyDigests:
 
     def _write(self, day: date, configuration: Configuration, now_ms: int) -> bool:
         digest = digest_of(self._week(day, configuration, now_ms), now_ms)
-        expires_at = self._machine_clock() // 1000 + DIGEST_KEPT_S
+        expires_at = self._clocks.machine_ms() // 1000 + DIGEST_KEPT_S
         record = DigestRecord(day=day.isoformat(), detail=digest.detail(), expires_at=expires_at)
         try:
             self._table.write([record.put()])

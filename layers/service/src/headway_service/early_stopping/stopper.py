@@ -17,6 +17,7 @@ from headway_service.early_stopping.members import (
 )
 from headway_service.errors import Conflict, MetricsRefused, RetryLater, UnreadableRecord
 from headway_service.observability.logging import logger
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import TrainingJobs
@@ -45,8 +46,7 @@ class EarlyStopper:
         table: the table.
         metrics: makes the client of CloudWatch's metrics; called only if there is something to compare.
         training_jobs: makes the client of SageMaker; called only if a member is to stop.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms: that of CloudWatch.
+        clocks: training time and machine time.
         wake: requests a tick, which stops attempts.
     """
 
@@ -56,15 +56,13 @@ class EarlyStopper:
         metrics: Callable[[], TrainingMetrics],
         training_jobs: Callable[[], TrainingJobs],
         *,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         wake: Wake,
     ) -> None:
         self._table = table
         self._metrics = metrics
         self._training_jobs = training_jobs
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._wake = wake
 
     def run(self, ledger: Ledger) -> int:
@@ -77,7 +75,7 @@ class EarlyStopper:
             How many members are to stop.
         """
         wanted = [each for each in ledger.arrays if each.stops_early]
-        first = self._machine_clock() // _MINUTE_MS * MAX_ARRAYS % len(wanted) if len(wanted) > MAX_ARRAYS else 0
+        first = self._clocks.machine_ms() // _MINUTE_MS * MAX_ARRAYS % len(wanted) if len(wanted) > MAX_ARRAYS else 0
         stopped = 0
         for each in [*wanted[first:], *wanted[:first]][:MAX_ARRAYS]:
             try:
@@ -98,7 +96,7 @@ class EarlyStopper:
             RetryLater: CloudWatch cannot answer now.
             MetricsRefused: CloudWatch does not take the names of the array's metrics.
         """
-        now_ms = self._clock()
+        now_ms = self._clocks.training_ms()
         running = running_members(open_array.job_name, attempts, now_ms)
         if not running:
             return 0
@@ -110,7 +108,7 @@ class EarlyStopper:
         if len(members) <= settings.min_members:
             return 0
         since_ms = max(array.usage.started_ms or now_ms, now_ms - MAX_AGE_MS)
-        until_s = self._machine_clock() // 1000 + 1
+        until_s = self._clocks.machine_ms() // 1000 + 1
         period = period_s(members)
         series = self._metrics().read(
             metrics_of(members, settings),
@@ -148,7 +146,7 @@ class EarlyStopper:
             logger.warning("a member that trains is not in the table", extra={"attempt": name})
             return False
         action = policy_actions.on_median(settings, verdict)
-        self._table.write(transitions.apply_policy_action(job, attempt, action, self._clock()))
+        self._table.write(transitions.apply_policy_action(job, attempt, action, self._clocks.training_ms()))
         logger.info("a member is stopped early", extra={"job": job.job_name, "attempt": attempt.attempt_name})
         self._wake(f"{attempt.attempt_name} is to stop")
         return True

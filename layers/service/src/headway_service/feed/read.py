@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 from headway_service.feed.committed import committed
 from headway_service.feed.cursor import Cursor
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Table
 from headway_service.store.records.feed import FEED, FEED_KEPT_S, LAG_MS, FeedEntry, FeedEvent, FeedHead
 
@@ -73,14 +73,12 @@ class FeedReader:
 
     Args:
         table: the table.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
     """
 
-    def __init__(self, table: Table, clock: Callable[[], int], machine_clock: Callable[[], int]) -> None:
+    def __init__(self, table: Table, clocks: Clocks) -> None:
         self._table = table
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
 
     def read(self, after: Cursor | None, wanted: EventFilter, limit: int) -> FeedPage:
         """The events after a place.
@@ -90,7 +88,7 @@ class FeedReader:
             wanted: which events.
             limit: the most events.
         """
-        now_ms = self._machine_clock()
+        now_ms = self._clocks.machine_ms()
         cursor = after or Cursor(self._first_position(wanted))
         # Entries after this place may have expired; a reader without a place was promised none of them.
         missed = after is not None and cursor.position < now_ms - FEED_KEPT_S * 1000
@@ -116,7 +114,7 @@ class FeedReader:
         if wanted.since_ms is None:
             return 0
         # Positions are of the machine time. No event is recorded before it happens, nor much later than its position.
-        return max(0, self._machine_clock() - max(0, self._clock() - wanted.since_ms) - LAG_MS - 1)
+        return max(0, self._clocks.machine_ms() - max(0, self._clocks.training_ms() - wanted.since_ms) - LAG_MS - 1)
 
     def _entries_after(self, cursor: Cursor) -> tuple[list[FeedEntry], bool]:
         """The next entries that count, and whether there are no more now."""

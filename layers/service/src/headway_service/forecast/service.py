@@ -46,6 +46,7 @@ from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.jobs.predicted_run import predict_run
 from headway_service.jobs.queue_fronts import ranks_as_stored
 from headway_service.pools.capacity import PoolUse, read_pool_uses
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Table
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.job_listing import list_jobs
@@ -89,8 +90,7 @@ class ForecastService:
 
     Args:
         table: the table.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         configuration: the configuration in effect.
         run_times: returns how long the jobs that have completed ran.
     """
@@ -99,17 +99,15 @@ class ForecastService:
         self,
         *,
         table: Table,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         configuration: Callable[[], Configuration],
         run_times: Callable[[], RunTimes],
     ) -> None:
         self._table = table
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._configuration = configuration
         self._run_times = run_times
-        self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
+        self._explainer = PositionExplainer(table, clocks, lambda: configuration().policy())
 
     def dry_run(self, request: Any, caller: Caller) -> DryRun:
         """What :meth:`headway_service.jobs.submit.Submitter.submit` would answer, and the effect on other jobs.
@@ -124,7 +122,7 @@ class ForecastService:
         """
         configuration = self._configuration()
         job = self._new_job(request, caller, configuration)
-        room = QueueLimits(self._table, configuration.limits, caller.arn, self._machine_clock)
+        room = QueueLimits(self._table, configuration.limits, caller.arn, self._clocks.machine_ms)
         room.require(job)
         if job.awaited:
             seen = self._explainer.explain([job])[0]
@@ -175,7 +173,7 @@ class ForecastService:
         if attempt is not None:
             known = self._known(self._configuration())
             if known is not None and attempt.stop_cause is None:
-                likely_end = predict_end(attempt.allocation(), known, self._clock())
+                likely_end = predict_end(attempt.allocation(), known, self._clocks.training_ms())
             note, end_ms = (
                 "It ends by then at the latest: its limit and the configured overhead are over.",
                 _end_ms(attempt),
@@ -213,7 +211,7 @@ class ForecastService:
         else:
             listed, more = list_jobs(self._table, JobFilter(states=WAITING), MAX_FORESEEN, None)
         configuration = self._configuration()
-        queue = self._snapshot(self._clock(), configuration.policy(), also=listed if name else ())
+        queue = self._snapshot(self._clocks.training_ms(), configuration.policy(), also=listed if name else ())
         seen = queue.forecast([name] if name else None)
         predicted = queue.predicted_starts(self._known(configuration), [name] if name else None)
         # The listing may lag behind: jobs that have started since do not wait.
@@ -268,7 +266,7 @@ class ForecastService:
                         applied.append((index, change))
             except RequestError as error:
                 raise _within(error, index, "request." if isinstance(change, SubmitRequest) else "") from None
-        queue = self._snapshot(self._clock(), configuration.policy(), also=also)
+        queue = self._snapshot(self._clocks.training_ms(), configuration.policy(), also=also)
         try:
             result = queue.what_if([change for _, change in applied])
         except UnknownEdit as error:
@@ -283,7 +281,7 @@ class ForecastService:
         )
 
     def _snapshot(self, now_ms: int, policy: Policy, also: Iterable[ListedJob] = ()) -> ForecastSnapshot:
-        return build_snapshot(self._table, now_ms, self._machine_clock(), policy, also)
+        return build_snapshot(self._table, now_ms, self._clocks.machine_ms(), policy, also)
 
     def _known(self, configuration: Configuration) -> RunTimes | None:
         """How long jobs have run, if run times are predicted."""
@@ -298,7 +296,7 @@ class ForecastService:
             configuration.policy(),
             owner=caller.arn,
             key=None,
-            now_ms=self._clock(),
+            now_ms=self._clocks.training_ms(),
             prediction=predict_run(admitted, caller.arn, configuration, self._run_times),
             depends_on=found.depends_on,
         )
@@ -347,7 +345,7 @@ class ForecastService:
         policy = configuration.policy()
         # No forecast reaches a job so far back. Then only the first of the jobs ahead of it are read.
         heads = partial(_shown_ahead, job) if _is_beyond_forecasts(seen, policy) else None
-        queue = build_snapshot(self._table, self._clock(), self._machine_clock(), policy, [job], heads)
+        queue = build_snapshot(self._table, self._clocks.training_ms(), self._clocks.machine_ms(), policy, [job], heads)
         covered = queue.covers(job.waiting())
         holders = sorted(_holders(job, queue.ledger), key=lambda each: (_last(_end_ms(each)), each.attempt_name))
         waiting = queue.ahead_of(job.waiting())

@@ -13,6 +13,7 @@ from headway_service.config.document import Configuration
 from headway_service.errors import Conflict, FieldError, InvalidRequest, JobEnded, NotWaiting
 from headway_service.jobs.editor import JobEditor, JobUpdate
 from headway_service.jobs.position import JobView, PositionExplainer
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table, Write
 from headway_service.store import transitions
@@ -38,8 +39,7 @@ class JobCommands:
     Args:
         table: the table.
         wake: requests a tick.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         configuration: the configuration in effect.
         retention_s: how long an ended job is kept, s.
     """
@@ -49,18 +49,16 @@ class JobCommands:
         *,
         table: Table,
         wake: Wake,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         configuration: Callable[[], Configuration],
         retention_s: int,
     ) -> None:
         self._table = table
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._configuration = configuration
         self._retention_s = retention_s
-        self._editor = JobEditor(table, wake, configuration, clock)
-        self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
+        self._editor = JobEditor(table, wake, configuration, clocks.training_ms)
+        self._explainer = PositionExplainer(table, clocks, lambda: configuration().policy())
 
     def stop(self, name: str, caller: Caller, why: str = "") -> tuple[JobView[JobRecord], bool]:
         """Stop a job: a waiting job leaves the queue, a running one is stopped.
@@ -122,7 +120,7 @@ class JobCommands:
             if attempt is None and job.job_state in ACTIVE and job.array is None:
                 raise Conflict.stale()
             reason = reasons.priority_changed(job.priority, priority, caller.name)
-            return transitions.change_priority(job, attempt, priority, reason, self._clock())
+            return transitions.change_priority(job, attempt, priority, reason, self._clocks.training_ms())
 
         return self._seen(self._editor.edit(name, caller, Action.REPRIORITISE, change, "priority changed")[0])
 
@@ -176,9 +174,11 @@ class JobCommands:
             if job.member_of and not job.is_set_aside:
                 # Others of its array may use its place in the queue.
                 array = get_job(self._table, job.member_of)
-                _, moved, writes = transitions.set_aside(array, job, reservation, reason, self._clock(), held=True)
+                _, moved, writes = transitions.set_aside(
+                    array, job, reservation, reason, self._clocks.training_ms(), held=True
+                )
                 return moved, writes
-            return transitions.hold(job, reservation, reason, self._clock())
+            return transitions.hold(job, reservation, reason, self._clocks.training_ms())
 
         # The wake-up is for the jobs behind it, which may now start.
         return self._seen(self._editor.edit(name, caller, Action.HOLD, change, "held")[0])
@@ -203,14 +203,16 @@ class JobCommands:
             _require_unended(job, "there is nothing to release")
             if not job.held:
                 return None
-            limits = QueueLimits(self._table, self._configuration().limits, job.owner, self._machine_clock)
+            limits = QueueLimits(self._table, self._configuration().limits, job.owner, self._clocks.machine_ms)
             limits.require(job)
             if job.array is not None:
-                return transitions.hold_array(job, reasons.released(caller.name), self._clock(), held=False)
+                return transitions.hold_array(
+                    job, reasons.released(caller.name), self._clocks.training_ms(), held=False
+                )
             checked.append(limits)
             team = find_team(self._table, job.team) if job.team else None
-            reason, machine_ms = reasons.released(caller.name), self._machine_clock()
-            return transitions.release(job, team, reason, self._clock(), machine_ms=machine_ms)
+            reason, machine_ms = reasons.released(caller.name), self._clocks.machine_ms()
+            return transitions.release(job, team, reason, self._clocks.training_ms(), machine_ms=machine_ms)
 
         released = self._editor.edit(name, caller, Action.RELEASE, change, "released")[0]
         for limits in checked[-1:]:
@@ -224,11 +226,11 @@ class JobCommands:
         if array.held:
             return None
         reason = reasons.held(array.job_name, caller.name)
-        return transitions.hold_array(array, reason, self._clock(), held=True)
+        return transitions.hold_array(array, reason, self._clocks.training_ms(), held=True)
 
     def _stop(self, job: JobRecord, caller: Caller, why: str) -> list[Write]:
         """The writes that stop a job; none if it is already stopping for good."""
-        now_ms = self._clock()
+        now_ms = self._clocks.training_ms()
         if job.array is not None and job.job_state in ACTIVE:
             if job.job_state is JobState.STOPPING:
                 return []
@@ -236,7 +238,7 @@ class JobCommands:
         if job.job_state in WAITING:
             reason = reasons.stopped_while_waiting(caller.name, why)
             reservation = find_reservation(self._table, job.job_name)
-            expires_at = self._machine_clock() // 1000 + self._retention_s
+            expires_at = self._clocks.machine_ms() // 1000 + self._retention_s
             return transitions.stop_waiting(job, reservation, reason, now_ms, expires_at)
         attempt = find_live_attempt(self._table, job)
         if attempt is None:

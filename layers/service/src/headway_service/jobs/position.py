@@ -22,6 +22,7 @@ from headway.scheduling.ordering import rank_key
 from headway_service.arrays.to_come import read_to_come
 from headway_service.jobs.front_positions import ComingMembers, Position, explain_next
 from headway_service.jobs.queue_fronts import MAX_EXPLAINED, Counted, front_for, reaches
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display, read_team_names
 from headway_service.store.queue_tail import MAX_PLACE, QueueTail
@@ -57,21 +58,18 @@ class PositionExplainer:
 
     Args:
         table: the table.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         policy: the policy in effect.
     """
 
     def __init__(
         self,
         table: Table,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         policy: Callable[[], Policy],
     ) -> None:
         self._table = table
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._policy = policy
 
     def explain(self, jobs: Sequence[AnyJob_co]) -> list[JobView[AnyJob_co]]:
@@ -111,8 +109,8 @@ class PositionExplainer:
         waiting = [job for job in jobs if job.is_queued]
         if not waiting:
             return [JobView(job=job, place=None, reason=_reason(job)) for job in jobs]
-        now_ms = self._clock()
-        ledger = read_ledger_for_display(self._table).in_training_time(now_ms, self._machine_clock())
+        now_ms = self._clocks.training_ms()
+        ledger = read_ledger_for_display(self._table).in_training_time(now_ms, self._clocks.machine_ms())
         explained = self._explained(waiting, ledger, now_ms)
         queued = {job.job_name for job in waiting}
         views = []

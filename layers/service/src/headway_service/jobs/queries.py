@@ -12,6 +12,7 @@ from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
 from headway_service.errors import InvalidRequest
 from headway_service.jobs.position import JobView, PositionExplainer
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.redaction import Shown, shown
 from headway_service.store.job_filter import JobFilter
@@ -54,8 +55,7 @@ class JobQueries:
 
     Args:
         table: the table.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         configuration: the configuration in effect.
     """
 
@@ -63,13 +63,12 @@ class JobQueries:
         self,
         *,
         table: Table,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         configuration: Callable[[], Configuration],
     ) -> None:
         self._table = table
         self._configuration = configuration
-        self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
+        self._explainer = PositionExplainer(table, clocks, lambda: configuration().policy())
 
     def show(
         self, name: str, caller: Caller

@@ -23,6 +23,7 @@ from headway_service.jobs.new_job import predicted_run
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.jobs.predicted_run import predict_run
 from headway_service.observability.logging import logger
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.request_change import RequestChange
@@ -54,8 +55,7 @@ class RequestChanges:
     Args:
         table: the table.
         wake: requests a tick.
-        clock: now in training time, ms.
-        machine_clock: now in machine time, ms.
+        clocks: training time and machine time.
         configuration: the configuration in effect.
         run_times: returns how long the jobs that have completed ran.
     """
@@ -65,18 +65,16 @@ class RequestChanges:
         *,
         table: Table,
         wake: Wake,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         configuration: Callable[[], Configuration],
         run_times: Callable[[], RunTimes],
     ) -> None:
         self._table = table
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._configuration = configuration
         self._run_times = run_times
-        self._editor = JobEditor(table, wake, configuration, clock)
-        self._explainer = PositionExplainer(table, clock, machine_clock, lambda: configuration().policy())
+        self._editor = JobEditor(table, wake, configuration, clocks.training_ms)
+        self._explainer = PositionExplainer(table, clocks, lambda: configuration().policy())
 
     def change(self, name: str, wanted: RequestChange, caller: Caller) -> JobView[JobRecord]:
         """Change the request of a waiting job. To change nothing about it is no error.
@@ -131,7 +129,7 @@ class RequestChanges:
         checked: list[QueueLimits],
     ) -> JobUpdate:
         """The change of a job from one request to another. Limits that it was checked against join ``checked``."""
-        configuration, now_ms = self._configuration(), self._clock()
+        configuration, now_ms = self._configuration(), self._clocks.training_ms()
         # The job stays its owner's, and in its team, whoever changes it.
         owner = Caller(arn=job.owner or caller.arn, account=caller.account)
         submission = Submission(request=changed, depends_on=_depends_on(job))
@@ -188,7 +186,7 @@ class RequestChanges:
             **place,
         )
         if _queues(moved) - _queues(job):
-            limits = QueueLimits(self._table, configuration.limits, job.owner, self._machine_clock)
+            limits = QueueLimits(self._table, configuration.limits, job.owner, self._clocks.machine_ms)
             limits.require(moved)
             checked.append(limits)
         return moved, writes

@@ -29,6 +29,7 @@ from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.jobs.predicted_run import predict_run
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.entry import Entry, ReuseEntry
@@ -78,8 +79,7 @@ class Submitter:
     Args:
         table: the table.
         wake: requests a tick.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         in_force: the configuration in effect.
         reuse: has jobs answered by equal ones.
         run_times: returns how long the jobs that have completed ran.
@@ -90,8 +90,7 @@ class Submitter:
         *,
         table: Table,
         wake: Wake,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         in_force: Callable[[], EffectiveConfig],
         reuse: ReuseEntry,
         run_times: Callable[[], RunTimes],
@@ -100,10 +99,9 @@ class Submitter:
         self._reuse = reuse
         self._run_times = run_times
         self._wake = wake
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._in_force = in_force
-        self._explainer = PositionExplainer(table, clock, machine_clock, self._policy)
+        self._explainer = PositionExplainer(table, clocks, self._policy)
 
     def submit(self, request: Any, caller: Caller, key: str | None = None) -> tuple[JobView[JobRecord], bool]:
         """Submit a CreateTrainingJob request.
@@ -136,7 +134,7 @@ class Submitter:
             jobs: how many jobs are submitted.
         """
         config = self._in_force()
-        limits = QueueLimits(self._table, config.configuration.limits, caller.arn, self._machine_clock, jobs=jobs)
+        limits = QueueLimits(self._table, config.configuration.limits, caller.arn, self._clocks.machine_ms, jobs=jobs)
         return SubmissionContext(config=config, limits=limits)
 
     def enqueue(self, request: Any, caller: Caller, key: str | None, context: SubmissionContext) -> SubmittedJob:
@@ -253,7 +251,7 @@ class Submitter:
             configuration.policy(),
             owner=caller.arn,
             key=key,
-            now_ms=self._clock(),
+            now_ms=self._clocks.training_ms(),
             prediction=predict_run(admitted, caller.arn, configuration, self._run_times),
             depends_on=depends_on,
         )
@@ -311,7 +309,7 @@ class Submitter:
         pools = training_plans.plan_pools(admitted.all_demands)
         if pools:
             plans = find_plans(self._table, pools)
-            training_plans.require_usable(admitted.all_demands, plans, configuration, self._clock())
+            training_plans.require_usable(admitted.all_demands, plans, configuration, self._clocks.training_ms())
 
     def places(self, submitted: Sequence[SubmittedJob], context: SubmissionContext) -> list[JobView[JobRecord]]:
         """The submitted jobs with their positions, in the order given; those found in the queue are explained.

@@ -23,6 +23,7 @@ from headway_service.launching.report import TickReport
 from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import MetricValue
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table
 from headway_service.store import transitions
@@ -48,8 +49,7 @@ class Executor:
         table: the table.
         launcher: launches and stops attempts.
         calls: makes the calls that launch them.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         marks: makes the marks of attempts.
         deadline_ms: when this invocation ends, machine time, ms.
         policy: the policy in force.
@@ -68,8 +68,7 @@ class Executor:
         table: Table,
         launcher: Launcher,
         calls: ParallelCalls,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         marks: Marks,
         deadline_ms: int,
         policy: Policy,
@@ -84,12 +83,11 @@ class Executor:
             marks=marks,
             holder=launcher.holder,
             lease_until_ms=launcher.lease_until_ms,
-            machine_clock=machine_clock,
+            machine_clock=clocks.machine_ms,
             policy=policy,
             has_rules=has_rules,
         )
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._deadline_ms = deadline_ms
         self.report = report
         self._isolation = isolation
@@ -101,7 +99,7 @@ class Executor:
 
     def has_time(self) -> bool:
         """Whether this invocation has time for another action."""
-        return self._machine_clock() < self._deadline_ms - RESERVED_MS
+        return self._clocks.machine_ms() < self._deadline_ms - RESERVED_MS
 
     @property
     def passed_over(self) -> frozenset[str]:
@@ -149,7 +147,7 @@ class Executor:
     def settle_warm_pools(self, ledger: Ledger, has_time: Callable[[], bool]) -> bool:
         """Ask SageMaker about the warm pools that are soon gone, while there is time. Returns whether any is gone."""
         settle = self._launcher.warm_pools.settle
-        return settle(ledger.warm_pools, self._clock(), soon_gone=True, has_time=has_time)
+        return settle(ledger.warm_pools, self._clocks.training_ms(), soon_gone=True, has_time=has_time)
 
     def _pending(self, ledger: Ledger) -> list[AttemptRecord]:
         """The attempts that are to be launched or stopped, first those that were not tried for the longest time."""
@@ -180,7 +178,7 @@ class Executor:
                 as_decided = False
                 continue
             try:
-                intent = self._intents.of(action, jobs.take(action), decision, self._clock())
+                intent = self._intents.of(action, jobs.take(action), decision, self._clocks.training_ms())
                 self._write(action, intent)
             except (Conflict, InvalidTransition) as error:
                 as_decided = False
@@ -276,7 +274,7 @@ class Executor:
     def _reconcile(self, attempt: AttemptRecord, step: Callable[[AttemptRecord, int], bool]) -> bool:
         """Do a step to reconcile an attempt. Returns whether it went as decided."""
         try:
-            return step(attempt, self._clock())
+            return step(attempt, self._clocks.training_ms())
         except (Conflict, InvalidTransition) as error:
             self._isolation.conflicted(_ATTEMPT, attempt.attempt_name, error)
         except UnreadableRecord as error:
@@ -295,7 +293,7 @@ class Executor:
         if job is None:
             raise Conflict.stale()
         try:
-            self._table.write(transitions.drain(job, attempt, pause, self._clock()))
+            self._table.write(transitions.drain(job, attempt, pause, self._clocks.training_ms()))
         except InvalidTransition as error:
             # Its job was changed meanwhile.
             raise Conflict.stale() from error

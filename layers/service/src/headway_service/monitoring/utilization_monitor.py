@@ -20,6 +20,7 @@ from headway_service.config.document import Configuration
 from headway_service.errors import AlarmRefused, Conflict, RetryLater, UnreadableRecord
 from headway_service.observability.logging import logger
 from headway_service.ports.alarms import Alarms
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import TrainingJobs
@@ -67,8 +68,7 @@ class UtilizationMonitor:
         alarms: the alarms.
         training_jobs: makes the client of SageMaker; called only if the policy has an action.
         configuration: the configuration in effect.
-        clock: the training time, ms since the epoch.
-        machine_clock: the machine time, ms since the epoch.
+        clocks: training time and machine time.
         wake: requests a tick, which stops attempts.
     """
 
@@ -79,16 +79,14 @@ class UtilizationMonitor:
         alarms: Alarms,
         training_jobs: Callable[[], TrainingJobs],
         configuration: Callable[[], Configuration],
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         wake: Wake,
     ) -> None:
         self._table = table
         self._alarms = alarms
         self._training_jobs = training_jobs
         self._configuration = configuration
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._wake = wake
         #: When there was no alarm and none was wanted, machine time, ms; None if the last run found otherwise.
         self._none_there_ms: int | None = None
@@ -115,7 +113,7 @@ class UtilizationMonitor:
         self._none_there_ms = None
         there = self._alarms.seen()
         if not wanted and not there:
-            self._none_there_ms = self._machine_clock()
+            self._none_there_ms = self._clocks.machine_ms()
         # First, whatever becomes of the rest of this run: an alarm is reported once, and a lost report is not repeated.
         firing = {each.alarm for each in there if each.firing and each.alarm is not None}
         taken = sum(self._judge(attempt, covered[attempt.attempt_name], firing) for attempt in training)
@@ -147,7 +145,7 @@ class UtilizationMonitor:
 
     def _is_idle(self) -> bool:
         """Whether alarms need not be listed if none is wanted."""
-        return self._none_there_ms is not None and self._machine_clock() - self._none_there_ms < REST_MS
+        return self._none_there_ms is not None and self._clocks.machine_ms() - self._none_there_ms < REST_MS
 
     def _make(self, missing: Sequence[Alarm], most: int) -> list[Alarm]:
         """Make up to ``most`` of some alarms. Returns those that are not made."""
@@ -201,7 +199,7 @@ class UtilizationMonitor:
         Raises:
             Conflict: the attempt or its job has changed since it was read.
         """
-        now_ms = self._clock()
+        now_ms = self._clocks.training_ms()
         since_ms = attempt.training_since_ms or now_ms
         for watch in underused:
             if not watch.is_warm(since_ms, now_ms):

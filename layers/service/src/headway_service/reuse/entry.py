@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from headway.dependencies import Ending
 from headway.reasons import Reason
 from headway_service.config.authorization import Access, Caller
 from headway_service.errors import FieldError, InvalidRequest, UnreadableRecord
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.fingerprint import KnownInputs
 from headway_service.reuse.request import account_in
@@ -38,8 +38,7 @@ class ReuseEntry:
     Args:
         table: the table.
         twins: finds equal jobs.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         retention_s: how long an ended job is kept, s.
     """
 
@@ -48,14 +47,12 @@ class ReuseEntry:
         table: Table,
         twins: Twins,
         *,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         retention_s: int,
     ) -> None:
         self._table = table
         self._twins = twins
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._retention_s = retention_s
 
     def require_enabled(self) -> None:
@@ -88,7 +85,7 @@ class ReuseEntry:
         if isinstance(found, Answered):
             reason = reasons.reused(found.reuse.job_name)
             moved, writes = transitions.accept_reused(
-                job, request, alternatives, found.reuse, reason, self._clock(), self._expires_at()
+                job, request, alternatives, found.reuse, reason, self._clocks.training_ms(), self._expires_at()
             )
             return Entry(job=moved, writes=tuple(writes))
         if isinstance(found, Awaits):
@@ -122,7 +119,7 @@ class ReuseEntry:
         Raises:
             Conflict: see :meth:`headway_service.reuse.twins.Twins.find`.
         """
-        now_ms = self._clock()
+        now_ms = self._clocks.training_ms()
         stored = find_stored_request(self._table, job.job_name)
         if stored is None:
             raise UnreadableRecord(f"the request of `{job.job_name}` is missing")
@@ -147,7 +144,7 @@ class ReuseEntry:
             ended,
             team,
             now_ms,
-            machine_ms=self._machine_clock(),
+            machine_ms=self._clocks.machine_ms(),
             request=request,
             because=because,
         )
@@ -170,7 +167,7 @@ class ReuseEntry:
             return []
         reason = reasons.not_reused(found.why or f"`{job.twin}` cannot start before it")
         enters = transitions.go_before_twin(
-            found.computing(job), team, reason, self._clock(), machine_ms=self._machine_clock()
+            found.computing(job), team, reason, self._clocks.training_ms(), machine_ms=self._clocks.machine_ms()
         )
         return [*enters, *found.claim]
 
@@ -195,7 +192,7 @@ class ReuseEntry:
         self._twins.settle(ended, inputs)
 
     def _expires_at(self) -> int:
-        return self._machine_clock() // 1000 + self._retention_s
+        return self._clocks.machine_ms() // 1000 + self._retention_s
 
 
 _CHANGED = "its outputs cannot be used, or inputs have changed meanwhile"

@@ -12,6 +12,7 @@ from headway_service.config.authorization import Access, Caller
 from headway_service.errors import Conflict, UnreadableRecord
 from headway_service.observability.logging import logger
 from headway_service.places import Places
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.objects import Objects
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.fingerprint import (
@@ -94,8 +95,7 @@ class Twins:
         objects: S3.
         places: which places training roles may read.
         buckets: the buckets that may be read; empty if no job is answered by another one.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
     """
 
     def __init__(
@@ -104,15 +104,13 @@ class Twins:
         objects: Callable[[], Objects],
         places: Places,
         buckets: Collection[str],
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
     ) -> None:
         self._table = table
         self._objects = objects
         self._places = places
         self._buckets = buckets
-        self._training_clock = clock
-        self._clock = machine_clock
+        self._clocks = clocks
 
     @property
     def enabled(self) -> bool:
@@ -160,7 +158,7 @@ class Twins:
         access: Access,
         inputs: KnownInputs | None,
     ) -> Found:
-        until_ms = self._clock() + MAX_READ_MS
+        until_ms = self._clocks.machine_ms() + MAX_READ_MS
         reader = self._reader(job, question, until_ms)
         found = fingerprint(question, reader, inputs)
         computing = own.model_copy(update={"key": found.key, "seen": found.seen})
@@ -197,7 +195,7 @@ class Twins:
         access: Access,
     ) -> Computes | None:
         """The job computes in the place of an equal one that has not started; None if that one goes first."""
-        if goes_first(source, job, self._training_clock(), self._paused(source, job)):
+        if goes_first(source, job, self._clocks.training_ms(), self._paused(source, job)):
             return None
         gives_up = how_it_gives_up(source)
         if gives_up is None:
@@ -211,7 +209,7 @@ class Twins:
         if not follows:
             return replace(found, claim=(*found.claim, transitions.compute_alone(source)))
         reservation = find_reservation(self._table, source.job_name)
-        writes = transitions.give_way_to_twin(source, reservation, job.job_name, self._training_clock())
+        writes = transitions.give_way_to_twin(source, reservation, job.job_name, self._clocks.training_ms())
         return replace(found, claim=(*found.claim, *writes), follower=source.job_name)
 
     def _paused(self, source: JobRecord, job: JobRecord) -> set[str]:
@@ -257,7 +255,7 @@ class Twins:
         # Another job may compute the same since: then there is nothing to note.
         with suppress(Conflict):
             try:
-                self._note_outputs(source, known, self._clock() + MAX_READ_MS, inputs)
+                self._note_outputs(source, known, self._clocks.machine_ms() + MAX_READ_MS, inputs)
             except NotReusable:
                 self._table.write([transitions.forget_computation(known)])
 
@@ -318,7 +316,7 @@ class Twins:
             logger.error("a job is not compared with others", extra={"job": job.job_name}, exc_info=error)
 
         role = str(question.request["RoleArn"])
-        return Reader(role, self._objects(), self._places, self._buckets, self._clock, until_ms, note_error)
+        return Reader(role, self._objects(), self._places, self._buckets, self._clocks.machine_ms, until_ms, note_error)
 
 
 def _computes(source: JobRecord, key: str) -> bool:

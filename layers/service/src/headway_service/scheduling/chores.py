@@ -18,6 +18,7 @@ from headway_service.observability.isolation import Isolation
 from headway_service.pools.apply_config import EffectiveConfig
 from headway_service.pools.follow_schedules import follow_schedules
 from headway_service.pools.removed_pools import forget_removed_pools
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Table
 from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.store import transitions
@@ -45,8 +46,7 @@ class Chores:
         arrays: advances the arrays; given how much time of the share is left, ms, and whose turn it is.
         warm_rules: the limits of the warm pools that are kept; None if none is.
         isolation: does the work on each record by itself.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
 
     Attributes:
         are_cut_short: whether the share was used up, so that some may be left.
@@ -62,8 +62,7 @@ class Chores:
         arrays: Callable[[Callable[[], int], Turns], ArrayAdvancer],
         warm_rules: KeptWarmPools | None,
         isolation: Isolation,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
     ) -> None:
         self._table = table
         self._in_force = in_force
@@ -73,8 +72,7 @@ class Chores:
         self._arrays = arrays(self._left_ms, self._turns)
         self._warm_rules = warm_rules
         self._isolation = isolation
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self.are_cut_short = False
         self._arrays_first = False
         #: What is left of the share: time, ms, and rounds; and when it ends if it is being used.
@@ -92,17 +90,17 @@ class Chores:
             Whether the ledger has to be read again before a decision.
         """
         self._turns.begin(ledger.turns)
-        self._until_ms = self._machine_clock() + self._share_ms
+        self._until_ms = self._clocks.machine_ms() + self._share_ms
         self.are_cut_short = not self._share_rounds or not self._has_time()
         if self.are_cut_short:
             return False
         changed = (
-            follow_schedules(self._table, self._in_force, ledger, self._clock(), self._isolation)
+            follow_schedules(self._table, self._in_force, ledger, self._clocks.training_ms(), self._isolation)
             or forget_removed_pools(self._table, self._in_force, ledger, self._isolation)
             or self._in_turn(ledger)
         )
         self.are_cut_short = not self._has_time()
-        self._share_ms = max(0, self._until_ms - self._machine_clock())
+        self._share_ms = max(0, self._until_ms - self._clocks.machine_ms())
         self._share_rounds -= changed
         return changed
 
@@ -153,7 +151,7 @@ class Chores:
         changed = False
 
         def release(pool: WarmPoolRecord) -> bool:
-            self._table.write(transitions.release_warm_pool(pool, self._clock()))
+            self._table.write(transitions.release_warm_pool(pool, self._clocks.training_ms()))
             return True
 
         for pool in surplus(ledger, self._warm_rules):
@@ -166,4 +164,4 @@ class Chores:
         return self._left_ms() > 0
 
     def _left_ms(self) -> int:
-        return self._until_ms - self._machine_clock() if self._executor.has_time() else 0
+        return self._until_ms - self._clocks.machine_ms() if self._executor.has_time() else 0

@@ -17,6 +17,7 @@ from headway_service.config.authorization import Access
 from headway_service.errors import Conflict
 from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.entry import ReuseEntry
 from headway_service.sagemaker_api.outputs import has_templates
@@ -32,8 +33,7 @@ class DependantNotifier:
 
     Args:
         table: the table.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         retention_s: how long an ended job is kept, s.
         reuse: has jobs answered by equal ones.
         access: the rules on callers in effect.
@@ -44,16 +44,14 @@ class DependantNotifier:
         self,
         table: Table,
         *,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         retention_s: int,
         reuse: ReuseEntry,
         access: Callable[[], Access],
         isolation: Isolation,
     ) -> None:
         self._table = table
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._retention_s = retention_s
         self._reuse = reuse
         self._access = access
@@ -162,7 +160,7 @@ class DependantNotifier:
         return True
 
     def _continue(self, job: JobRecord, dependency: DependencyRecord, ended: EndedJobRecord) -> list[Write]:
-        now_ms, machine_ms = self._clock(), self._machine_clock()
+        now_ms, machine_ms = self._clocks.training_ms(), self._clocks.machine_ms()
         if not is_met(dependency.condition, ended.ending):
             return self._end(job, ended, reasons.dependency_unmet(ended.job_name, dependency.condition, ended.ending))
         try:
@@ -177,9 +175,9 @@ class DependantNotifier:
 
     def _end(self, job: JobRecord, ended: EndedJobRecord, reason: Reason) -> list[Write]:
         """The writes that end a job that can no longer start."""
-        expires_at = self._machine_clock() // 1000 + self._retention_s
+        expires_at = self._clocks.machine_ms() // 1000 + self._retention_s
         closed = transitions.closed(job, ended)
-        return transitions.stop_waiting(job, None, reason, self._clock(), expires_at, depends_on=closed)
+        return transitions.stop_waiting(job, None, reason, self._clocks.training_ms(), expires_at, depends_on=closed)
 
     def _fill_in(self, job: JobRecord, ended: EndedJobRecord) -> str | None:
         """The request of a job with the outputs of another one; None if it has no template of that."""

@@ -23,6 +23,7 @@ from headway_service.observability.emf import record
 from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, apply_configuration
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table
@@ -49,8 +50,7 @@ class Scheduler:
         store: where the configuration document is.
         launcher: launches and stops attempts.
         calls: makes the calls that launch them.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         marks: makes the marks of attempts.
         deadline_ms: when this invocation ends, machine time, ms.
         retention_s: how long an ended job is kept, s.
@@ -66,8 +66,7 @@ class Scheduler:
         store: ConfigurationStore,
         launcher: Launcher,
         calls: ParallelCalls,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         marks: Marks,
         deadline_ms: int,
         retention_s: int,
@@ -78,8 +77,7 @@ class Scheduler:
         self._store = store
         self._launcher = launcher
         self._calls = calls
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._marks = marks
         self._deadline_ms = deadline_ms
         self._retention_s = retention_s
@@ -88,7 +86,7 @@ class Scheduler:
 
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
-        in_force = apply_configuration(self._table, self._store, self._machine_clock)
+        in_force = apply_configuration(self._table, self._store, self._clocks.machine_ms)
         configuration = in_force.configuration
         policy = configuration.policy()
         report = TickReport()
@@ -97,8 +95,7 @@ class Scheduler:
             table=self._table,
             launcher=self._launcher,
             calls=self._calls,
-            clock=self._clock,
-            machine_clock=self._machine_clock,
+            clocks=self._clocks,
             marks=self._marks,
             deadline_ms=self._deadline_ms,
             policy=policy,
@@ -115,7 +112,7 @@ class Scheduler:
                 executor.update(ledger)
                 if chores.do(ledger):
                     continue
-                machine_ms = self._machine_clock()
+                machine_ms = self._clocks.machine_ms()
                 snapshot, cut, decision = self._decide(ledger, machine_ms, policy, executor, isolation)
                 report.waiting = len(snapshot.waiting)
                 report.delayed = [each.for_job for each in decision.plan.delayed]
@@ -164,8 +161,7 @@ class Scheduler:
         def arrays(left_ms: Callable[[], int], turns: Turns) -> ArrayAdvancer:
             return ArrayAdvancer(
                 self._table,
-                clock=self._clock,
-                machine_clock=self._machine_clock,
+                clocks=self._clocks,
                 left_ms=left_ms,
                 turns=turns,
                 retention_s=self._retention_s,
@@ -182,8 +178,7 @@ class Scheduler:
             executor=executor,
             dependants=DependantNotifier(
                 self._table,
-                clock=self._clock,
-                machine_clock=self._machine_clock,
+                clocks=self._clocks,
                 retention_s=self._retention_s,
                 reuse=self._reuse,
                 access=configuration.access_rules,
@@ -192,8 +187,7 @@ class Scheduler:
             arrays=arrays,
             warm_rules=configuration.kept_warm_pools,
             isolation=isolation,
-            clock=self._clock,
-            machine_clock=self._machine_clock,
+            clocks=self._clocks,
         )
 
     def _decide(
@@ -206,7 +200,7 @@ class Scheduler:
         def note_unreadable(error: UnreadableRecord) -> None:
             isolation.leave_alone("a waiting job", str(error), error)
 
-        now_ms = self._clock()
+        now_ms = self._clocks.training_ms()
         snapshot, plan, cut = decide(
             self._table,
             ledger.in_training_time(now_ms, machine_ms),
@@ -226,7 +220,7 @@ class Scheduler:
 
     def _give_up(self, decision: Decision, after_ms: int, executor: Executor, isolation: Isolation) -> bool:
         """End jobs that only their own requests have kept from starting for too long. Returns whether one ended."""
-        now_ms, expires_at = self._clock(), self._machine_clock() // 1000 + self._retention_s
+        now_ms, expires_at = self._clocks.training_ms(), self._clocks.machine_ms() // 1000 + self._retention_s
         ended = False
         for name, failed in given_up(decision.waiting.values(), after_ms, now_ms):
             if not executor.has_time():

@@ -16,6 +16,7 @@ from headway_service.checkpoints.looks import CheckpointLooks
 from headway_service.errors import Conflict, ListingExpired, OutcomeUnknown, RetryLater, UnreadableRecord
 from headway_service.observability.logging import logger
 from headway_service.observability.steps import Step
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.messaging import Wake
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Table
@@ -63,8 +64,7 @@ def reconcile(
     spot_scores: Callable[[], SpotScores],
     checkpoints: CheckpointLooks,
     observer: Observer,
-    clock: Callable[[], int],
-    machine_clock: Callable[[], int],
+    clocks: Clocks,
     sleep: Callable[[float], None],
     wake: Wake,
     after_s: int,
@@ -85,8 +85,7 @@ def reconcile(
         spot_scores: makes the client of EC2's spot placement scores; called only if a score is due.
         checkpoints: looks at the checkpoints of attempts, in this run.
         observer: applies the statuses.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         sleep: sleeps for a time, s.
         wake: requests a tick.
         after_s: the age of a status from which it is checked, s.
@@ -95,9 +94,9 @@ def reconcile(
     Returns:
         How many attempts have ended, and the ledger that was read.
     """
-    machine_ms = machine_clock()
+    machine_ms = clocks.machine_ms()
     unheard = machine_ms - after_s * 1000
-    now_ms = clock()
+    now_ms = clocks.training_ms()
     ledger = read_ledger(table)
     # A launch that is not settled is the scheduler's.
     launched = [each for each in ledger.attempts if each.attempt_state is not AttemptState.LAUNCHING]
@@ -123,22 +122,24 @@ def reconcile(
     unselected = [each for each in launched if each.one_of and each.attempt_name not in looked_at]
     for attempt in _looks(overdue, [*others, *unselected]):
         try:
-            outcome = observer.refresh(attempt.attempt_name, training_jobs, clock())
+            outcome = observer.refresh(attempt.attempt_name, training_jobs, clocks.training_ms())
             ended += outcome is StatusOutcome.TICK_DUE
         except (OutcomeUnknown, RetryLater, Conflict, UnreadableRecord) as error:
             logger.warning("not reconciled now", extra={"attempt": attempt.attempt_name, "error": str(error)})
     if ledger.warm_pools:
         with step("warm pools"):
             # The scheduler, which is woken up below, has them released.
-            WarmPoolTracker(table, training_jobs, machine_clock, releases=False).settle(ledger.warm_pools, clock())
+            WarmPoolTracker(table, training_jobs, clocks.machine_ms, releases=False).settle(
+                ledger.warm_pools, clocks.training_ms()
+            )
     with step("training plans"):
-        refresh_plans(table, training_plans, ledger, machine_clock)
+        refresh_plans(table, training_plans, ledger, clocks.machine_ms)
     logger.info("reconciled", extra={"silent": len(silent), "unchanged": len(same), "ended": ended})
     with step("wake-up"):
         # Even if nothing was found: this recovers a wake-up that was lost between a write and its message.
         wake("reconcile")
     with step("spot scores"):
-        refresh_scores(table, spot_scores, ledger, machine_clock)
+        refresh_scores(table, spot_scores, ledger, clocks.machine_ms)
     # At the end, as S3 may be slow, and nothing waits for these.
     for attempt in watched:
         _note_unchanged(table, attempt, machine_ms, checkpoint_seen_ms=checkpoints.newer_ms(attempt))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from headway_service.errors import ListingExpired
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Delete, Table
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.store.records.scan import ScanRecord
@@ -34,8 +35,7 @@ def scan(
     table: Table,
     training_jobs: AllTrainingJobs,
     *,
-    clock: Callable[[], int],
-    machine_clock: Callable[[], int],
+    clocks: Clocks,
     sleep: Callable[[float], None],
     has_time: Callable[[], bool],
     completed: Callable[[int], None],
@@ -48,8 +48,7 @@ def scan(
     Args:
         table: the table.
         training_jobs: SageMaker.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         sleep: sleeps for a time, s.
         has_time: whether another page may be begun.
         completed: is called when a round has come to its end, with the machine time at which it began, ms.
@@ -59,16 +58,16 @@ def scan(
     """
     place = find_scan(table)
     if place is not None:
-        recent = training_jobs.live(clock() - RECENT_S * 1000, None)
+        recent = training_jobs.live(clocks.training_ms() - RECENT_S * 1000, None)
         yield tuple(each.name for each in recent.jobs)
         sleep(PAGE_INTERVAL_S)
-    began_ms = place.began_ms if place else machine_clock()
+    began_ms = place.began_ms if place else clocks.machine_ms()
     for number in range(MAX_PAGES):
         if number:
             sleep(PAGE_INTERVAL_S)
         if not has_time():
             return
-        after_ms = place.created_after_ms if place else clock() - LONGEST_S * 1000
+        after_ms = place.created_after_ms if place else clocks.training_ms() - LONGEST_S * 1000
         try:
             page = training_jobs.live(after_ms, place.token if place else None)
         except ListingExpired:

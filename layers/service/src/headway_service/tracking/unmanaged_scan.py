@@ -10,6 +10,7 @@ from collections.abc import Callable
 from headway_service.errors import Conflict, OutcomeUnknown, RetryLater, UnreadableRecord
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import find_applied
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
@@ -32,8 +33,7 @@ def scan_unmanaged_jobs(
     table: Table,
     training_jobs: AllTrainingJobs,
     rogues: UnmanagedJobs,
-    clock: Callable[[], int],
-    machine_clock: Callable[[], int],
+    clocks: Clocks,
     sleep: Callable[[float], None],
     wake: Wake,
     after_s: int,
@@ -48,8 +48,7 @@ def scan_unmanaged_jobs(
         table: the table.
         training_jobs: SageMaker.
         rogues: applies the statuses.
-        clock: the training time, ms.
-        machine_clock: the machine time, ms.
+        clocks: training time and machine time.
         sleep: sleeps for a time, s.
         wake: requests a tick.
         after_s: the age of a status from which it is checked, s.
@@ -62,13 +61,13 @@ def scan_unmanaged_jobs(
     if force is None:
         return 0
     ledger = read_ledger(table)
-    now_ms, machine_ms = clock(), machine_clock()
+    now_ms, machine_ms = clocks.training_ms(), clocks.machine_ms()
 
     def is_due(rogue: UnmanagedJobRecord) -> bool:
         unheard = rogue.seen_ms <= machine_ms - after_s * 1000
         return unheard or rogue.config_version != force.version or is_stop_due(rogue, now_ms)
 
-    run = _Run(table, rogues, ledger, clock, machine_clock, deadline_ms)
+    run = _Run(table, rogues, ledger, clocks, deadline_ms)
 
     def order(rogue: UnmanagedJobRecord) -> tuple[bool, int, str]:
         # Requests of operators come first, so that they are processed within a minute.
@@ -85,8 +84,7 @@ def scan_unmanaged_jobs(
         for page in scan(
             table,
             training_jobs,
-            clock=clock,
-            machine_clock=machine_clock,
+            clocks=clocks,
             sleep=sleep,
             has_time=run.has_time,
             completed=run.round_completed,
@@ -109,28 +107,26 @@ class _Run:
         table: Table,
         rogues: UnmanagedJobs,
         ledger: Ledger,
-        clock: Callable[[], int],
-        machine_clock: Callable[[], int],
+        clocks: Clocks,
         deadline_ms: int,
     ) -> None:
         self._table = table
         self._rogues = rogues
         self._restored = ledger.restored
-        self._clock = clock
-        self._machine_clock = machine_clock
+        self._clocks = clocks
         self._deadline_ms = deadline_ms
         self.looks = 0
         #: Whether instances became free, or may be launched on again.
         self.changed = False
 
     def has_time(self) -> bool:
-        return self._machine_clock() < self._deadline_ms - RESERVED_MS
+        return self._clocks.machine_ms() < self._deadline_ms - RESERVED_MS
 
     def refresh(self, name: str) -> bool:
         """Check one training job. Returns whether to continue with others."""
         self.looks += 1
         try:
-            self.changed |= self._rogues.refresh(name, self._clock())
+            self.changed |= self._rogues.refresh(name, self._clocks.training_ms())
         except (OutcomeUnknown, RetryLater, UnreadableRecord) as error:
             logger.warning("not looked at now", extra={"rogue": name, "error": str(error)})
             if self._restored is not None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from headway_service.feed.committed import committed
 from headway_service.feed.cursor import Cursor
 from headway_service.feed.read import MAX_EVENTS, EventFilter, FeedReader
+from headway_service.ports.clocks import Clocks
 from headway_service.store.records.feed import FEED, FeedEntry, FeedHead
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.violations import Violated
@@ -27,7 +28,7 @@ class FeedFollower:
     """
 
     def __init__(self, table: MemoryTable, clock: Callable[[], int]) -> None:
-        self._reader = FeedReader(table, clock, clock)
+        self._reader = FeedReader(table, Clocks(training_ms=clock, machine_ms=clock))
         self._cursor: Cursor | None = None
         self.ids: set[str] = set()
 

@@ -47,7 +47,7 @@ def show_configuration(request: Request) -> Response[Configuration]:
     The document contains its version, so that it can be edited and put. The version is the `ETag`, too.
     """
     given = container(request)
-    return _answer(get_with_problem(given.table, given.store, given.machine_clock))
+    return _answer(get_with_problem(given.table, given.store, given.clocks.machine_ms))
 
 
 @router.call(

@@ -123,7 +123,7 @@ def show_usage(
     Attempts are in the sums when they have ended. What running ones have used until now is shown beside them.
     """
     given = container(request)
-    now_ms = given.clock()
+    now_ms = given.clocks.training_ms()
     today = day_of(now_ms)
     begin, end = _day(first, "from"), today if last is None else _day(last, "to")
     prices = given.prices
@@ -177,8 +177,8 @@ def compare_usage(
         by,
         _day(day, "day"),
         next_token,
-        now_ms=given.clock(),
-        machine_ms=given.machine_clock(),
+        now_ms=given.clocks.training_ms(),
+        machine_ms=given.clocks.machine_ms(),
         retention_s=given.settings.retention_s,
     )
     return UsageComparison(
