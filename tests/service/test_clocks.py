@@ -18,6 +18,7 @@ from headway.scheduling.invariants import check_plan
 from headway_sandbox.inprocess.deployment import START_S
 from headway_service.bootstrap import container as base
 from headway_service.bootstrap import patrol, schedule
+from headway_service.invocation import LEASE_MARGIN_MS
 from headway_service.launching.backoff import FIRST_BACK_OFF_S
 from headway_service.launching.proofs import ASK_AGAIN_S
 from headway_service.monitoring import gauges
@@ -26,7 +27,7 @@ from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling import tick
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS, AttemptRecord
+from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_given_up, find_job, find_team
 from headway_service.store.transitions.job import GIVEN_UP_KEPT_S
@@ -113,15 +114,15 @@ def test_a_job_that_failed_is_retried_after_training_time(world: World) -> None:
 
 def test_a_lease_lasts_as_long_as_its_invocation(world: World) -> None:
     world.submit("a")
-    launcher = world.launcher()
+    invocation = world.invocation()
     lasts_ms = INVOCATION_S * 1000 + LEASE_MARGIN_MS
-    assert launcher.lease_until_ms == world.machine_clock() + lasts_ms
+    assert invocation.lease_until_ms == world.machine_clock() + lasts_ms
     world.tick()
     launching = attempt(world).model_copy(
         update={
             "attempt_state": AttemptState.LAUNCHING,
             "lease_holder": "another",
-            "lease_until_ms": launcher.lease_until_ms,
+            "lease_until_ms": invocation.lease_until_ms,
         }
     )
     pass_machine_time(world, lasts_ms / 1000 - 1)
@@ -275,7 +276,7 @@ def test_the_configuration_has_machine_time(world: World) -> None:
     world.tick()
     world.now_s += HOUR_S
     editor = world.container.config_editor(INVOCATION_S * 1000)
-    assert editor._lease_until_ms == world.machine_clock() + INVOCATION_S * 1000 + LEASE_MARGIN_MS
+    assert editor._invocation.lease_until_ms == world.machine_clock() + INVOCATION_S * 1000 + LEASE_MARGIN_MS
     assert editor._clock() == world.machine_clock()
 
 
@@ -374,9 +375,12 @@ def test_an_invocation_gets_both_clocks_and_a_deadline_in_machine_time(
     with mock.patch.object(module, what) as made:
         _ = container.tick(1000) if what == "Scheduler" else container.scan_unmanaged_jobs(1000)
     given = made.call_args.kwargs
-    assert (given["clocks"].training_ms(), given["clocks"].machine_ms()) == (world.clock(), world.machine_clock())
-    assert given["deadline_ms"] == world.machine_clock() + 1000
-    part = given["launcher"] if what == "Scheduler" else given["rogues"]
+    if what == "Scheduler":
+        clocks, deadline_ms, part = given["invocation"].clocks, given["invocation"].deadline_ms, given["launcher"]
+    else:
+        clocks, deadline_ms, part = given["clocks"], given["deadline_ms"], given["rogues"]
+    assert (clocks.training_ms(), clocks.machine_ms()) == (world.clock(), world.machine_clock())
+    assert deadline_ms == world.machine_clock() + 1000
     assert part._machine_clock() == world.machine_clock()
 
 

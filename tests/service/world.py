@@ -17,6 +17,7 @@ from headway.vectors import total
 from headway_sandbox.inprocess.deployment import SimulatedDeployment
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
+from headway_service.invocation import Invocation
 from headway_service.jobs.position import JobView
 from headway_service.launching.decision import Decision
 from headway_service.launching.executor import Executor
@@ -103,15 +104,19 @@ class World(SimulatedDeployment[Table]):
         """Submit a job that trains for ten minutes."""
         return self.submitter.submit(request(name, priority, **changes), ROOT)[0]
 
-    def launcher(self, machine_clock: Callable[[], int] | None = None) -> Launcher:
-        """A launcher for one invocation, which has read the ledger; by default it has the world's machine time."""
+    def invocation(self) -> Invocation:
+        """One invocation."""
+        deadline_ms = self.machine_clock() + INVOCATION_S * 1000
+        return Invocation(clocks=self.clocks, holder=f"launcher-{next(self._launchers)}", deadline_ms=deadline_ms)
+
+    def launcher(self, invocation: Invocation | None = None) -> Launcher:
+        """A launcher for one invocation, which has read the ledger."""
         launcher = Launcher(
             self.table,
             self.training_jobs,
             self.observer,
-            holder=f"launcher-{next(self._launchers)}",
-            machine_clock=machine_clock or self.machine_clock,
-            deadline_ms=self.machine_clock() + INVOCATION_S * 1000,
+            invocation=invocation or self.invocation(),
+            calls=self.parallel_calls,
             jitter=lambda: 0.0,
             launches_at_once=self.launches_at_once,
         )
@@ -120,14 +125,13 @@ class World(SimulatedDeployment[Table]):
 
     def ticker(self) -> Scheduler:
         """A ticker for one invocation."""
+        invocation = self.invocation()
         return Scheduler(
             table=self.table,
             store=self.configuration,
-            launcher=self.launcher(),
-            calls=self.parallel_calls,
-            clocks=self.clocks,
+            launcher=self.launcher(invocation),
+            invocation=invocation,
             marks=self.marks,
-            deadline_ms=self.machine_clock() + INVOCATION_S * 1000,
             retention_s=self.container.settings.retention_s,
             reuse=self.container.reuse,
             note_idle=self.container.idle_time.note,
@@ -135,15 +139,7 @@ class World(SimulatedDeployment[Table]):
 
     def intent_to_start(self, name: str, ledger: Ledger | None = None) -> Intent:
         """The intent of a start of a job, as if it was decided on this ledger; by default the stored one."""
-        launcher, configuration = self.launcher(), self.configured()
-        intents = Intents(
-            marks=self.marks,
-            holder=launcher.holder,
-            lease_until_ms=launcher.lease_until_ms,
-            machine_clock=self.machine_clock,
-            policy=configuration.policy(),
-            has_rules=bool(configuration.rules),
-        )
+        intents = self._intents(self.invocation())
         item = self.table.get(JobRecord.key(name)) or {}
         job = JobRecord.parse(item)
         action = Start(job=name, demand=job.demand, reason=started(job.demand))
@@ -156,19 +152,23 @@ class World(SimulatedDeployment[Table]):
 
     def executor(self) -> Executor:
         """The executor of one invocation."""
-        configuration = self.configured()
-        report = TickReport()
+        report, invocation = TickReport(), self.invocation()
         return Executor(
             table=self.table,
-            launcher=self.launcher(),
-            calls=self.parallel_calls,
-            clocks=self.clocks,
-            marks=self.marks,
-            deadline_ms=self.machine_clock() + INVOCATION_S * 1000,
-            policy=configuration.policy(),
-            has_rules=bool(configuration.rules),
+            launcher=self.launcher(invocation),
+            intents=self._intents(invocation),
+            invocation=invocation,
             report=report,
             isolation=Isolation(note_conflict=report.note_conflict, note_failed=report.note_failed),
+        )
+
+    def _intents(self, invocation: Invocation) -> Intents:
+        configuration = self.configured()
+        return Intents(
+            marks=self.marks,
+            invocation=invocation,
+            policy=configuration.policy(),
+            has_rules=bool(configuration.rules),
         )
 
     def dependants(self) -> DependantNotifier:

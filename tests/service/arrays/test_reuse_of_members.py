@@ -275,13 +275,11 @@ def test_shared_inputs_are_read_again_in_the_next_round_of_a_tick(world: World):
     advancer = ArrayAdvancer(
         world.table,
         clocks=world.clocks,
-        left_ms=lambda: 1000,
-        turns=Turns(world.table),
+        turns=Turns(world.table, lambda: 1000),
         retention_s=3600,
-        reserved_heads=1,
+        configuration=world.configured(),
         metrics_of=lambda _: {},
         reuse=world.container.reuse,
-        access=world.configured().access_rules,
         isolation=isolation(),
     )
     sweep(world, "second", 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from headway_service.launching.backoff import FIRST_BACK_OFF_S
 from headway_service.launching.launcher import Launcher
 from headway_service.launching.proofs import ASK_AGAIN_S
 from headway_service.pools.operations import PoolOperations
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Delete
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
@@ -123,8 +125,8 @@ def test_an_attempt_is_due_if_this_invocation_may_act_on_it(
     world.tick()
     usual = {"attempt_state": AttemptState.LAUNCHING, "lease_holder": "another"}
     record = attempt(world).model_copy(update={**usual, **changes})
-    launcher = world.launcher(machine_clock=lambda: 1000)
-    launcher.holder = "me"
+    clocks = Clocks(training_ms=world.clock, machine_ms=lambda: 1000)
+    launcher = world.launcher(replace(world.invocation(), clocks=clocks, holder="me"))
     if backs_off:
         launcher.backoff.begin({P5: 1}, OutcomeUnknown("x"), 1000)
     assert launcher.pending(record) is due
@@ -157,8 +159,9 @@ def test_a_launch_is_executed_as_decided_and_recorded_at_its_start(world: World)
 
 
 def test_an_unrecorded_launch_is_not_repeated_but_described(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    record, launcher = intended(world), world.launcher()
-    held = record.model_copy(update={"lease_holder": launcher.holder})
+    record, invocation = intended(world), world.invocation()
+    launcher = world.launcher(invocation)
+    held = record.model_copy(update={"lease_holder": invocation.holder})
     with monkeypatch.context() as patched:
         patched.setattr(world.table, "write", busy)
         with pytest.raises(RetryLater):

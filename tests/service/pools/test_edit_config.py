@@ -43,13 +43,8 @@ def world() -> World:
 
 
 def editor(world: World, holder: str = "me") -> ConfigEditor:
-    return ConfigEditor(
-        table=world.table,
-        store=world.configuration,
-        clock=world.clock,
-        holder=holder,
-        lease_until_ms=world.clock() + INVOCATION_S * 1000,
-    )
+    invocation = replace(world.invocation(), holder=holder)
+    return ConfigEditor(table=world.table, store=world.configuration, invocation=invocation)
 
 
 def by_hand(world: World, document: Any = BY_HAND) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -35,14 +36,8 @@ def pauses(world: World) -> PoolOperations:
 
 
 def editor(world: World, holder: str = "me") -> ConfigEditor:
-    lease_until_ms = world.clock() + INVOCATION_S * 1000
-    return ConfigEditor(
-        table=world.table,
-        store=world.configuration,
-        clock=world.clock,
-        holder=holder,
-        lease_until_ms=lease_until_ms,
-    )
+    invocation = replace(world.invocation(), holder=holder)
+    return ConfigEditor(table=world.table, store=world.configuration, invocation=invocation)
 
 
 def codes(world: World, *names: str) -> dict[str, str]:

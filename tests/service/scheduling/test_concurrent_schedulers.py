@@ -131,7 +131,7 @@ def test_a_late_write_to_a_launch_that_was_refused_does_not_meet_the_next_one_of
     world.tick()
     (throttled,) = read_ledger(world.table).attempts
     assert throttled.demand == {P5: 1}
-    late = world.launcher()
+    late = world.invocation()
     _, writes = transitions.take_lease(throttled, late.holder, late.lease_until_ms)
     world.now_s += MAX_BACK_OFF_S
     world.tick()

@@ -22,14 +22,10 @@ class Ticks:
     def run(self, costs_ms: dict[str, int], rounds: int = 1) -> list[str]:
         """One tick. Returns the records that had their turn, in that order."""
         done: list[str] = []
-        turns = Turns(self.table)
-
-        def has_time() -> bool:
-            return sum(costs_ms[name] for name in done) < SHARE_MS
-
+        turns = Turns(self.table, lambda: SHARE_MS - sum(costs_ms[name] for name in done))
         for _ in range(rounds):
             turns.begin(read_ledger(self.table).turns)
-            done.extend(turns.in_turn("work", costs_ms, str, has_time))
+            done.extend(turns.in_turn("work", costs_ms, str))
         turns.store()
         return done
 

@@ -14,7 +14,7 @@ from headway.sweeps import member_name
 from headway_service.arrays.comparing import ComparingMembers
 from headway_service.arrays.room import largest_sizes, unlaunchable_members, wanted_members
 from headway_service.arrays.turn import may_enter, may_rest, may_take_in, next_turn, stops
-from headway_service.config.authorization import Access
+from headway_service.config.document import Configuration
 from headway_service.errors import Conflict, UnreadableRecord
 from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
@@ -49,13 +49,11 @@ class ArrayAdvancer:
     Args:
         table: the table.
         clocks: training time and machine time.
-        left_ms: how much time is left for arrays now, ms.
-        turns: whose turn it is.
+        turns: whose turn it is, and how much time is left for arrays now.
         retention_s: how long an ended job is kept, s.
-        reserved_heads: how many blocked jobs of a queue get a reserved start.
+        configuration: the configuration in effect.
         metrics_of: gives the final metrics of an attempt, none if SageMaker gives none now.
         reuse: has members answered by equal jobs.
-        access: the rules on callers in effect.
         isolation: does the work on each array, and on each member, by itself.
     """
 
@@ -64,30 +62,27 @@ class ArrayAdvancer:
         table: Table,
         *,
         clocks: Clocks,
-        left_ms: Callable[[], int],
         turns: Turns,
         retention_s: int,
-        reserved_heads: int,
+        configuration: Configuration,
         metrics_of: Callable[[str], Mapping[str, str]],
         reuse: ReuseEntry,
-        access: Callable[[], Access],
         isolation: Isolation,
     ) -> None:
         self._table = table
         self._clocks = clocks
-        self._left_ms = left_ms
         self._turns = turns
         #: What the arrays after the present one are left of the time, ms.
         self._kept_ms = 0
         self._has_looked_at_resting = False
         self._retention_s = retention_s
-        self._reserved_heads = reserved_heads
+        self._reserved_heads = configuration.policy().reserved_heads
         self._metrics_of = metrics_of
         self._isolation = isolation
         self._comparing = ComparingMembers(
             table,
             reuse,
-            access,
+            configuration.access_rules,
             clocks=clocks,
             has_time=self._has_time,
             retention_s=retention_s,
@@ -111,8 +106,8 @@ class ArrayAdvancer:
             ended_of.setdefault(member.member_of, []).append(member)
         arrays = self._turns.ordered("array", self._with_something_to_do(ledger), _name)
         items = _ItemsAhead(self._table, [each.job_name for each in arrays])
-        for number, each in enumerate(self._turns.in_turn("array", arrays, _name, self._has_any_time)):
-            left_ms = self._left_ms()
+        for number, each in enumerate(self._turns.in_turn("array", arrays, _name)):
+            left_ms = self._turns.left_ms()
             # One with many members to compare leaves time to the others.
             self._kept_ms = left_ms - -(-left_ms // (len(arrays) - number))
             # Jobs that depend on a member are notified first, which leaves its record without them.
@@ -128,7 +123,7 @@ class ArrayAdvancer:
         # Another tick has counted a member, and closed its array, since that one was written again.
         unknown += [each.forget() for each in ledger.ended if each.member_of and each.member_of not in known]
         for forget in unknown:
-            if not self._has_any_time():
+            if not self._turns.has_time():
                 break
             self._table.write([forget])
 
@@ -142,12 +137,9 @@ class ArrayAdvancer:
         self._has_looked_at_resting = True
         return [*found, *_some(resting, MAX_RESTING_LOOKS, self._clocks.machine_ms())]
 
-    def _has_any_time(self) -> bool:
-        return self._left_ms() > 0
-
     def _has_time(self) -> bool:
         """Whether there is time for another step of the present array."""
-        return self._left_ms() > self._kept_ms
+        return self._turns.left_ms() > self._kept_ms
 
     def _advance(
         self,

@@ -18,7 +18,6 @@ from headway_service.jobs.queries import JobQueries
 from headway_service.jobs.submit import Submitter
 from headway_service.ports.messaging import Wake
 from headway_service.response_check import check_answers
-from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -155,13 +154,10 @@ class ApiContainer(UsageContainer, ReuseContainer):
         """
         from headway_service.pools.edit_config import ConfigEditor
 
-        lease_until_ms = self.clocks.machine_ms() + remaining_ms + LEASE_MARGIN_MS
         return ConfigEditor(
             table=self.table,
             store=self.store,
-            clock=self.clocks.machine_ms,
-            holder=self._token(),
-            lease_until_ms=lease_until_ms,
+            invocation=self._invocation(remaining_ms),
             region=self.settings.region,
         )
 

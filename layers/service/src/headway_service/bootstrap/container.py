@@ -17,6 +17,7 @@ from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.bootstrap.clients import OWN_REQUESTS, WAKE_GROUP, make_client
 from headway_service.clocks import machine_time_ms, training_time_ms
 from headway_service.config.document import Configuration
+from headway_service.invocation import Invocation
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, find_applied, get_effective
 from headway_service.ports.clocks import Clocks
@@ -99,6 +100,15 @@ class Container:
         """The configuration in effect; None before any document was applied."""
         known = find_applied(self.table)
         return known.configuration if known else None
+
+    def _invocation(self, remaining_ms: int) -> Invocation:
+        """The present invocation.
+
+        Args:
+            remaining_ms: how long it may live.
+        """
+        deadline_ms = self.clocks.machine_ms() + remaining_ms
+        return Invocation(clocks=self.clocks, holder=self._token(), deadline_ms=deadline_ms)
 
     def _token(self) -> str:
         return f"{self._random.getrandbits(128):032x}"

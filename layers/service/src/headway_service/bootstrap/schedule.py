@@ -40,14 +40,13 @@ class ScheduleContainer(TrackingContainer, ReuseContainer):
             return self._tick(remaining_ms, calls)
 
     def _tick(self, remaining_ms: int, calls: ParallelCalls) -> TickReport:
-        deadline_ms = self.clocks.machine_ms() + remaining_ms
+        invocation = self._invocation(remaining_ms)
         launcher = Launcher(
             self.table,
             self.training_jobs,
             self.observer,
-            holder=self._token(),
-            machine_clock=self.clocks.machine_ms,
-            deadline_ms=deadline_ms,
+            invocation=invocation,
+            calls=calls,
             jitter=self._random.random,
             launches_at_once=self.settings.launches_at_once,
             throttled_ms=self._throttled_ms,
@@ -56,10 +55,8 @@ class ScheduleContainer(TrackingContainer, ReuseContainer):
             table=self.table,
             store=self.store,
             launcher=launcher,
-            calls=calls,
-            clocks=self.clocks,
+            invocation=invocation,
             marks=self.marks,
-            deadline_ms=deadline_ms,
             retention_s=self.settings.retention_s,
             reuse=self.reuse,
             note_idle=self.idle_time.note,

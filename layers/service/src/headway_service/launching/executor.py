@@ -12,23 +12,20 @@ from functools import partial
 from headway.errors import InvalidTransition
 from headway.model import Demand
 from headway.plan import Action, Preempt, Release, Start, StartWarm
-from headway.policy import Policy
 from headway_service.errors import Conflict, OutcomeUnknown, UnreadableRecord
+from headway_service.invocation import Invocation
 from headway_service.launching.decision import Decision
 from headway_service.launching.intents import Intent, Intents
 from headway_service.launching.launcher import Launcher
-from headway_service.launching.launches import Launch, LaunchesInFlight
+from headway_service.launching.launches import Launch
 from headway_service.launching.planned_jobs import PlannedJobs
 from headway_service.launching.report import TickReport
 from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import MetricValue
-from headway_service.ports.clocks import Clocks
-from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.marks import Marks
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.repository import find_job
@@ -48,12 +45,8 @@ class Executor:
     Args:
         table: the table.
         launcher: launches and stops attempts.
-        calls: makes the calls that launch them.
-        clocks: training time and machine time.
-        marks: makes the marks of attempts.
-        deadline_ms: when this invocation ends, machine time, ms.
-        policy: the policy in force.
-        has_rules: whether the configuration has rules on jobs, which each new attempt is checked against.
+        intents: makes the intents of the actions.
+        invocation: this invocation.
         report: gets the name of the job of each action.
         isolation: does the work on each record by itself.
 
@@ -67,28 +60,17 @@ class Executor:
         *,
         table: Table,
         launcher: Launcher,
-        calls: ParallelCalls,
-        clocks: Clocks,
-        marks: Marks,
-        deadline_ms: int,
-        policy: Policy,
-        has_rules: bool,
+        intents: Intents,
+        invocation: Invocation,
         report: TickReport,
         isolation: Isolation,
     ) -> None:
         self._table = table
         self._launcher = launcher
-        self._launches = LaunchesInFlight(calls, at_once=launcher.launches_at_once, reconcile=self._reconcile_launch)
-        self._intents = Intents(
-            marks=marks,
-            holder=launcher.holder,
-            lease_until_ms=launcher.lease_until_ms,
-            machine_clock=clocks.machine_ms,
-            policy=policy,
-            has_rules=has_rules,
-        )
-        self._clocks = clocks
-        self._deadline_ms = deadline_ms
+        self._launches = launcher.in_flight(self._reconcile_launch)
+        self._intents = intents
+        self._invocation = invocation
+        self._clocks = invocation.clocks
         self.report = report
         self._isolation = isolation
         self.figures: list[MetricValue] = []
@@ -99,7 +81,7 @@ class Executor:
 
     def has_time(self) -> bool:
         """Whether this invocation has time for another action."""
-        return self._clocks.machine_ms() < self._deadline_ms - RESERVED_MS
+        return self._invocation.has_time(RESERVED_MS)
 
     @property
     def passed_over(self) -> frozenset[str]:

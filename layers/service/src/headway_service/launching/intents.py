@@ -6,7 +6,6 @@ intent that the next tick finds, so recovery needs no path of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,6 +14,7 @@ from headway.plan import Action, Preempt, Release, ReleaseWarm, Start, StartWarm
 from headway.policy import Policy
 from headway.scheduling.lost_work.lost import work_lost_ms
 from headway_service.errors import Conflict
+from headway_service.invocation import Invocation
 from headway_service.launching.decision import Decision
 from headway_service.observability import metrics
 from headway_service.observability.metrics import MetricValue
@@ -50,9 +50,7 @@ class Intents:
 
     Args:
         marks: makes the marks of attempts.
-        holder: names this invocation, and no other: it holds the leases of the launches that it intends.
-        lease_until_ms: when these end, machine time, ms.
-        machine_clock: the machine time, ms.
+        invocation: this invocation, which holds the leases of the launches that it intends.
         policy: the policy in force.
         has_rules: whether the configuration has rules on jobs, which each new attempt is checked against.
     """
@@ -61,16 +59,13 @@ class Intents:
         self,
         *,
         marks: Marks,
-        holder: str,
-        lease_until_ms: int,
-        machine_clock: Callable[[], int],
+        invocation: Invocation,
         policy: Policy,
         has_rules: bool,
     ) -> None:
         self._marks = marks
-        self._holder = holder
-        self._lease_until_ms = lease_until_ms
-        self._machine_clock = machine_clock
+        self._invocation = invocation
+        self._clocks = invocation.clocks
         self._policy = policy
         self._has_rules = has_rules
 
@@ -128,7 +123,7 @@ class Intents:
     def _start(self, action: Start, job: JobRecord, held: Entries, decision: Decision, now_ms: int) -> Intent:
         ledger = decision.ledger
         calendars = ledger.calendars_of(action.demand)
-        pauses = ledger.pauses_counted(action.demand, self._machine_clock())
+        pauses = ledger.pauses_counted(action.demand, self._clocks.machine_ms())
         limited = self._limited(job, ledger.teams)
         warm = _existing(held.warm_pool) if isinstance(action, StartWarm) else None
         taken = {each.attempt_name for each in ledger.attempts}
@@ -142,9 +137,9 @@ class Intents:
             ruled=not self._has_rules,
             on_leftovers=action.on_leftovers,
             since_ms=now_ms,
-            lease_holder=self._holder,
-            lease_until_ms=self._lease_until_ms,
-            seen_ms=self._machine_clock(),
+            lease_holder=self._invocation.holder,
+            lease_until_ms=self._invocation.lease_until_ms,
+            seen_ms=self._clocks.machine_ms(),
         )
         decision.require_start(attempt, action, calendars, now_ms)
         writes = transitions.start(

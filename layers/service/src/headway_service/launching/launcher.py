@@ -18,19 +18,21 @@ from headway.lifecycle import AttemptState
 from headway.model import Demand
 from headway.refusals import Cause
 from headway_service.errors import LaunchPostponed, OutcomeUnknown, UnreadableRecord
+from headway_service.invocation import Invocation
 from headway_service.launching.backoff import MAX_BACK_OFF_S, PoolBackoff
 from headway_service.launching.conclusions import Conclusions
-from headway_service.launching.launches import Launch
+from headway_service.launching.launches import Launch, LaunchesInFlight
 from headway_service.launching.proofs import MAX_UNANSWERED, Proof, Proofs
 from headway_service.launching.stops import Stops
 from headway_service.observability.logging import logger
+from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import TrainingJobs
 from headway_service.sagemaker_api.launch_request import on_demand, with_pending_limit, without_warm_pool
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS, NOBODY, AttemptRecord
+from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord
 from headway_service.store.repository import find_request_of
 from headway_service.tracking.observer import Observer
 from headway_service.tracking.warm_pools import WarmPoolTracker
@@ -46,9 +48,8 @@ class Launcher:
         table: the table.
         training_jobs: SageMaker.
         observer: applies SageMaker's status of an attempt.
-        holder: names this invocation, and no other.
-        machine_clock: the machine time, ms.
-        deadline_ms: when this invocation dies, machine time, ms; bounds the leases it takes.
+        invocation: this invocation, which takes the leases.
+        calls: makes the calls that launch them.
         jitter: a random number from 0 to 1, for back-offs.
         launches_at_once: how many launches may be in flight.
         throttled_ms: when one of several launches was last throttled, as far as this process knows, machine time, ms; 0
@@ -61,18 +62,17 @@ class Launcher:
         training_jobs: TrainingJobs,
         observer: Observer,
         *,
-        holder: str,
-        machine_clock: Callable[[], int],
-        deadline_ms: int,
+        invocation: Invocation,
+        calls: ParallelCalls,
         jitter: Callable[[], float],
         launches_at_once: int,
         throttled_ms: int = 0,
     ) -> None:
         self._table = table
         self._training_jobs = training_jobs
-        self.holder = holder
-        self._machine_clock = machine_clock
-        self.lease_until_ms = deadline_ms + LEASE_MARGIN_MS
+        self._invocation = invocation
+        self._calls = calls
+        self._machine_clock = machine_clock = invocation.clocks.machine_ms
         self.backoff = PoolBackoff(table, jitter)
         self.warm_pools = WarmPoolTracker(table, training_jobs, machine_clock, releases=True)
         self._stops = Stops(table, training_jobs, observer)
@@ -108,6 +108,14 @@ class Launcher:
             return 1
         return self._launches_at_once
 
+    def in_flight(self, reconcile: Callable[[Launch], bool]) -> LaunchesInFlight:
+        """The launches of this invocation that wait for SageMaker: none yet.
+
+        Args:
+            reconcile: reconciles one that was answered; returns whether it went as decided.
+        """
+        return LaunchesInFlight(self._calls, at_once=self.launches_at_once, reconcile=reconcile)
+
     def pending(self, attempt: AttemptRecord) -> bool:
         """Whether there is anything to do for an attempt that this invocation may do."""
         if attempt.attempt_state is AttemptState.LAUNCHING:
@@ -115,7 +123,7 @@ class Launcher:
                 return False
             if not self.has_accepted(attempt) and self._is_to_launch(attempt) and not self._may_try(attempt):
                 return False
-            return attempt.lease_holder == self.holder or attempt.lease_until_ms < self._machine_clock()
+            return attempt.lease_holder == self._invocation.holder or attempt.lease_until_ms < self._machine_clock()
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
 
     def take(self, attempt: AttemptRecord) -> AttemptRecord:
@@ -124,9 +132,9 @@ class Launcher:
         Raises:
             Conflict: it was changed meanwhile.
         """
-        if attempt.attempt_state is not AttemptState.LAUNCHING or attempt.lease_holder == self.holder:
+        if attempt.attempt_state is not AttemptState.LAUNCHING or attempt.lease_holder == self._invocation.holder:
             return attempt
-        attempt, writes = transitions.take_lease(attempt, self.holder, self.lease_until_ms)
+        attempt, writes = transitions.take_lease(attempt, self._invocation.holder, self._invocation.lease_until_ms)
         self._table.write(writes)
         return attempt
 
@@ -212,7 +220,7 @@ class Launcher:
 
         While its pools back off, an answer to the question ends that.
         """
-        unanswered = attempt.unanswered + (attempt.lease_holder not in {NOBODY, self.holder})
+        unanswered = attempt.unanswered + (attempt.lease_holder not in {NOBODY, self._invocation.holder})
         return bool(unanswered) and (unanswered >= MAX_UNANSWERED or self.is_backing_off(attempt.demand))
 
     def _request(self, attempt: AttemptRecord) -> Mapping[str, Any]:

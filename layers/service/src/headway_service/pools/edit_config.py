@@ -8,13 +8,14 @@ itself hold no lease: the version of the write shows what they stored in between
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from headway_service.config import document as configuration
 from headway_service.config.differences import differences
 from headway_service.errors import ConfigurationChanged, Conflict, RetryLater
+from headway_service.invocation import Invocation
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, apply_text, find_applied
 from headway_service.pools.config_writes import ConfigWrite, intended, read_edits
@@ -42,9 +43,7 @@ class ConfigEditor:
     Args:
         table: the table.
         store: where the document is.
-        clock: now, ms.
-        holder: the unique name of this invocation.
-        lease_until_ms: when this invocation has ended at the latest, ms.
+        invocation: this invocation.
         region: of the deployment, whose training plans pools may follow; empty if it is not known.
     """
 
@@ -53,16 +52,13 @@ class ConfigEditor:
         *,
         table: Table,
         store: ConfigurationStore,
-        clock: Callable[[], int],
-        holder: str,
-        lease_until_ms: int,
+        invocation: Invocation,
         region: str = "",
     ) -> None:
         self._table = table
         self._store = store
-        self._clock = clock
-        self._holder = holder
-        self._lease_until_ms = lease_until_ms
+        self._invocation = invocation
+        self._clock = invocation.clocks.machine_ms
         self._region = region
 
     def replace(self, document: Any, made_from: int | None, account: str = "") -> EffectiveConfig:
@@ -134,7 +130,7 @@ class ConfigEditor:
             _Overtaken: the parameter was edited directly in between; that document is stored again.
             RetryLater: it is unknown whether it was stored, or the replaced document cannot be stored again now.
         """
-        edit = ConfigWrite.of(text, base=base, holder=self._holder, ends_ms=self._lease_until_ms)
+        edit = ConfigWrite.of(text, base=base, holder=self._invocation.holder, ends_ms=self._invocation.lease_until_ms)
         edit.note(self._table)
         version = self._store.write(text)
         # The replaced document may itself have replaced a newer one, and its writer may have died.
@@ -184,7 +180,8 @@ class ConfigEditor:
         item = self._table.get(_LEASE)
         if item is not None and int(upgrade(item)["untilMs"]) >= self._clock():
             raise _somebody_else()
-        lease = {"pk": _LEASE.pk, "sk": _LEASE.sk, "holder": self._holder, "untilMs": self._lease_until_ms}
+        mine = self._invocation
+        lease = {"pk": _LEASE.pk, "sk": _LEASE.sk, "holder": mine.holder, "untilMs": mine.lease_until_ms}
         requires = Absent() if item is None else Equals("holder", item["holder"])
         try:
             self._table.write([Put(item=stamp(lease), requires=requires)])
@@ -195,7 +192,7 @@ class ConfigEditor:
         finally:
             # If it is not returned, it ends by itself.
             with suppress(Conflict, RetryLater):
-                self._table.write([Delete(key=_LEASE, requires=Equals("holder", self._holder))])
+                self._table.write([Delete(key=_LEASE, requires=Equals("holder", self._invocation.holder))])
 
 
 def _somebody_else() -> RetryLater:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from headway_service.arrays.advance import ArrayAdvancer
-from headway_service.config.warm_pools import KeptWarmPools
 from headway_service.launching.executor import Executor
 from headway_service.observability.isolation import Isolation
 from headway_service.pools.apply_config import EffectiveConfig
@@ -43,8 +42,7 @@ class Chores:
         in_force: the configuration in effect.
         executor: launches and stops attempts.
         dependants: notifies jobs of the ends of those that they depend on.
-        arrays: advances the arrays; given how much time of the share is left, ms, and whose turn it is.
-        warm_rules: the limits of the warm pools that are kept; None if none is.
+        arrays: advances the arrays; given whose turn it is, and how much time of the share is left.
         isolation: does the work on each record by itself.
         clocks: training time and machine time.
 
@@ -59,8 +57,7 @@ class Chores:
         in_force: EffectiveConfig,
         executor: Executor,
         dependants: DependantNotifier,
-        arrays: Callable[[Callable[[], int], Turns], ArrayAdvancer],
-        warm_rules: KeptWarmPools | None,
+        arrays: Callable[[Turns], ArrayAdvancer],
         isolation: Isolation,
         clocks: Clocks,
     ) -> None:
@@ -68,9 +65,8 @@ class Chores:
         self._in_force = in_force
         self._executor = executor
         self._dependants = dependants
-        self._turns = Turns(table)
-        self._arrays = arrays(self._left_ms, self._turns)
-        self._warm_rules = warm_rules
+        self._turns = Turns(table, self._left_ms)
+        self._arrays = arrays(self._turns)
         self._isolation = isolation
         self._clocks = clocks
         self.are_cut_short = False
@@ -91,7 +87,7 @@ class Chores:
         """
         self._turns.begin(ledger.turns)
         self._until_ms = self._clocks.machine_ms() + self._share_ms
-        self.are_cut_short = not self._share_rounds or not self._has_time()
+        self.are_cut_short = not self._share_rounds or not self._turns.has_time()
         if self.are_cut_short:
             return False
         changed = (
@@ -99,7 +95,7 @@ class Chores:
             or forget_removed_pools(self._table, self._in_force, ledger, self._isolation)
             or self._in_turn(ledger)
         )
-        self.are_cut_short = not self._has_time()
+        self.are_cut_short = not self._turns.has_time()
         self._share_ms = max(0, self._until_ms - self._clocks.machine_ms())
         self._share_rounds -= changed
         return changed
@@ -119,7 +115,7 @@ class Chores:
     def _finish(self, ledger: Ledger) -> bool:
         """Finish what earlier ticks have left, and stop attempts in drained pools. Returns whether anything changed."""
         notified = self._notify_dependants(ledger)
-        execute = partial(self._executor.execute_left, ledger, self._has_time)
+        execute = partial(self._executor.execute_left, ledger, self._turns.has_time)
         executed = self._isolation.do("launches and stops", "attempts", execute).reads_again
         drained = self._executor.drain(ledger, self._drained(ledger))
         return notified or executed or drained or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
@@ -128,11 +124,11 @@ class Chores:
         """Notify the dependants of jobs that have ended, and compare equal jobs again. Returns whether any changed."""
         changed = False
         waited_for = (each for each in ledger.ended if each.dependants or not each.member_of)
-        for ended in self._turns.in_turn("ended", waited_for, lambda each: each.job_name, self._has_time):
-            notify = partial(self._dependants.notify, ended, self._has_time)
+        for ended in self._turns.in_turn("ended", waited_for, lambda each: each.job_name):
+            notify = partial(self._dependants.notify, ended, self._turns.has_time)
             outcome = self._isolation.do("the dependants of a job", ended.job_name, notify)
             changed |= outcome.reads_again
-        for recheck in self._turns.in_turn("recheck", ledger.rechecks, lambda each: each.job_name, self._has_time):
+        for recheck in self._turns.in_turn("recheck", ledger.rechecks, lambda each: each.job_name):
             compare = partial(self._dependants.compare_again, recheck)
             changed |= self._isolation.do("equal jobs", recheck.job_name, compare).reads_again
         return changed
@@ -140,7 +136,7 @@ class Chores:
     def _drained(self, ledger: Ledger) -> Iterator[AttemptRecord]:
         """The attempts to stop because their pools are drained, while there is time."""
         drained = (each for each in ledger.attempts if ledger.drained(each) is not None)
-        return self._turns.in_turn("drained", drained, lambda each: each.attempt_name, self._has_time)
+        return self._turns.in_turn("drained", drained, lambda each: each.attempt_name)
 
     def _store_turns(self) -> bool:
         self._turns.store()
@@ -154,14 +150,11 @@ class Chores:
             self._table.write(transitions.release_warm_pool(pool, self._clocks.training_ms()))
             return True
 
-        for pool in surplus(ledger, self._warm_rules):
+        for pool in surplus(ledger, self._in_force.configuration.kept_warm_pools):
             changed |= self._isolation.do("a warm pool", pool.attempt_name, partial(release, pool)).reads_again
-        if changed or not self._has_time():
+        if changed or not self._turns.has_time():
             return changed
-        return self._executor.settle_warm_pools(ledger, self._has_time)
-
-    def _has_time(self) -> bool:
-        return self._left_ms() > 0
+        return self._executor.settle_warm_pools(ledger, self._turns.has_time)
 
     def _left_ms(self) -> int:
         return self._until_ms - self._clocks.machine_ms() if self._executor.has_time() else 0

@@ -15,17 +15,17 @@ from headway.scheduling.invariants import check_plan
 from headway.vectors import free
 from headway_service.arrays.advance import ArrayAdvancer
 from headway_service.errors import UnreadableRecord
+from headway_service.invocation import Invocation
 from headway_service.launching.decision import Decision
 from headway_service.launching.executor import Executor
+from headway_service.launching.intents import Intents
 from headway_service.launching.launcher import Launcher
 from headway_service.launching.report import TickReport
 from headway_service.observability.emf import record
 from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, apply_configuration
-from headway_service.ports.clocks import Clocks
 from headway_service.ports.config_store import ConfigurationStore
-from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Table
 from headway_service.reuse.entry import ReuseEntry
 from headway_service.scheduling.chores import Chores
@@ -49,10 +49,8 @@ class Scheduler:
         table: the table.
         store: where the configuration document is.
         launcher: launches and stops attempts.
-        calls: makes the calls that launch them.
-        clocks: training time and machine time.
+        invocation: this invocation.
         marks: makes the marks of attempts.
-        deadline_ms: when this invocation ends, machine time, ms.
         retention_s: how long an ended job is kept, s.
         reuse: has jobs answered by equal ones.
         note_idle: notes what a plan that was carried out leaves idle: of the ledger and the snapshot that it was made
@@ -65,10 +63,8 @@ class Scheduler:
         table: Table,
         store: ConfigurationStore,
         launcher: Launcher,
-        calls: ParallelCalls,
-        clocks: Clocks,
+        invocation: Invocation,
         marks: Marks,
-        deadline_ms: int,
         retention_s: int,
         reuse: ReuseEntry,
         note_idle: Callable[[Ledger, Snapshot, Plan, int], None],
@@ -76,10 +72,9 @@ class Scheduler:
         self._table = table
         self._store = store
         self._launcher = launcher
-        self._calls = calls
-        self._clocks = clocks
+        self._invocation = invocation
+        self._clocks = invocation.clocks
         self._marks = marks
-        self._deadline_ms = deadline_ms
         self._retention_s = retention_s
         self._reuse = reuse
         self._note_idle = note_idle
@@ -94,12 +89,10 @@ class Scheduler:
         executor = Executor(
             table=self._table,
             launcher=self._launcher,
-            calls=self._calls,
-            clocks=self._clocks,
-            marks=self._marks,
-            deadline_ms=self._deadline_ms,
-            policy=policy,
-            has_rules=bool(configuration.rules),
+            intents=Intents(
+                marks=self._marks, invocation=self._invocation, policy=policy, has_rules=bool(configuration.rules)
+            ),
+            invocation=self._invocation,
             report=report,
             isolation=isolation,
         )
@@ -158,17 +151,15 @@ class Scheduler:
     def _chores(self, in_force: EffectiveConfig, executor: Executor, isolation: Isolation) -> Chores:
         configuration = in_force.configuration
 
-        def arrays(left_ms: Callable[[], int], turns: Turns) -> ArrayAdvancer:
+        def arrays(turns: Turns) -> ArrayAdvancer:
             return ArrayAdvancer(
                 self._table,
                 clocks=self._clocks,
-                left_ms=left_ms,
                 turns=turns,
                 retention_s=self._retention_s,
-                reserved_heads=configuration.policy().reserved_heads,
+                configuration=configuration,
                 metrics_of=self._launcher.metrics_of,
                 reuse=self._reuse,
-                access=configuration.access_rules,
                 isolation=isolation,
             )
 
@@ -185,7 +176,6 @@ class Scheduler:
                 isolation=isolation,
             ),
             arrays=arrays,
-            warm_rules=configuration.kept_warm_pools,
             isolation=isolation,
             clocks=self._clocks,
         )

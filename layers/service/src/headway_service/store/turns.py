@@ -21,10 +21,12 @@ class Turns:
 
     Args:
         table: the table.
+        left_ms: how much time is left for the work now, ms.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, left_ms: Callable[[], int]) -> None:
         self._table = table
+        self.left_ms = left_ms
         self._last: dict[str, str] = {}
         self._cut: set[str] = set()
 
@@ -48,19 +50,20 @@ class Turns:
         first = bisect_right(order, self._last.get(work, ""), key=name)
         return [*order[first:], *order[:first]]
 
-    def in_turn(
-        self, work: str, found: Iterable[_T], name: Callable[[_T], str], has_time: Callable[[], bool]
-    ) -> Iterator[_T]:
+    def has_time(self) -> bool:
+        """Whether any time is left."""
+        return self.left_ms() > 0
+
+    def in_turn(self, work: str, found: Iterable[_T], name: Callable[[_T], str]) -> Iterator[_T]:
         """The records, from the one behind that which had its turn last, while there is time.
 
         Args:
             work: the kind of work.
             found: the records.
             name: gives the name of a record, which orders them.
-            has_time: whether there is time for another one.
         """
         for each in self.ordered(work, found, name):
-            if not has_time():
+            if not self.has_time():
                 self._cut.add(work)
                 return
             self._last[work] = name(each)

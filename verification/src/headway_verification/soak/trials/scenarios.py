@@ -13,9 +13,9 @@ from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
 from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_service.config.schedule import Day
 from headway_service.events.publisher import MAX_TRIES
+from headway_service.invocation import LEASE_MARGIN_MS
 from headway_service.sagemaker_api.launch_request import MIN_PENDING_TIME_S
 from headway_service.store.queue_tail import MAX_TAIL
-from headway_service.store.records.capacity.attempt import LEASE_MARGIN_MS
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.tempers import Temper
 from headway_verification.soak.training_plan import INSTANCES, NAME, PLAN_POOL

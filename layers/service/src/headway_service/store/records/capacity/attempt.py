@@ -23,9 +23,6 @@ from headway_service.store.records.terms import AllTerms
 NOBODY = ""
 """The holder of a released lease."""
 
-LEASE_MARGIN_MS = 5_000
-"""A lease outlives its invocation by this much, for clocks that differ."""
-
 
 class StopCause(StrEnum):
     """Why an attempt is stopped."""
