@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headway import reasons
 from headway.errors import InvariantViolation
-from headway.forecasting.simulation import ENDS, Arrival, Event, EventKind, Simulation
+from headway.forecasting.simulation import ENDS, Arrival, Delays, Event, EventKind, Simulation
 from headway.model import Allocation, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import Order, Policy
@@ -68,7 +68,7 @@ def course(
 ) -> list[Event]:
     events: list[Event] = []
     start = replace(snapshot(size=size, now_ms=0), policy=policy or Policy())
-    Simulation(start, decide, stop_ms=stop_ms, arrivals=arrivals, record=events.append).run()
+    Simulation(start, decide, delays=Delays(stop_ms=stop_ms), arrivals=arrivals, record=events.append).run()
     return events
 
 
@@ -218,7 +218,7 @@ def test_a_simulation_continues_from_a_snapshot() -> None:
 
     events: list[Event] = []
     start = snapshot(held("r"), held("s", freed_for="v"), reserved("w"), job("w"), job("v"), size=3)
-    Simulation(start, first_come, left, stop_ms=20, record=events.append).run()
+    Simulation(start, first_come, left, delays=Delays(stop_ms=20), record=events.append).run()
     assert told(events) == [
         (NOW_MS, "started", "w"),
         (NOW_MS + 10, "completed", "w"),
@@ -234,7 +234,7 @@ def test_a_simulation_continues_from_a_snapshot() -> None:
 
 def test_an_attempt_that_stops_on_request_is_not_requeued() -> None:
     events: list[Event] = []
-    Simulation(snapshot(held("r", stopping=True)), first_come, stop_ms=20, record=events.append).run()
+    Simulation(snapshot(held("r", stopping=True)), first_come, delays=Delays(stop_ms=20), record=events.append).run()
     assert told(events) == [(NOW_MS + 20, "stopped", "r")]
 
 
@@ -274,7 +274,7 @@ def test_an_attempt_gives_way_to_an_equal_when_its_level_rises_though_nothing_el
 
 def test_a_preempted_job_keeps_its_service_and_waits_with_the_handicap_of_its_level() -> None:
     running = changed(held("a", since=NOW_MS - 3_600_000), attained_ms=5000, max_handicap_ms=1 << 60)
-    going = Simulation(snapshot(running, job("b"), size=1), preempting("a", "b"), stop_ms=120_000)
+    going = Simulation(snapshot(running, job("b"), size=1), preempting("a", "b"), delays=Delays(stop_ms=120_000))
     going.run(until_ms=NOW_MS + 120_000)
     (waiting,) = going.waiting
     # Not the time of the stop, which no decision has counted.
@@ -326,7 +326,7 @@ def test_an_attempt_is_preempted_when_its_minimum_run_time_is_over_though_nothin
 
 def test_the_terms_of_a_job_go_with_it_to_its_attempt_and_back_to_its_queue() -> None:
     first = replace(job("a"), terms=unusual_terms())
-    going = Simulation(snapshot(first, job("b"), size=1), preempting("a", "b"), stop_ms=1)
+    going = Simulation(snapshot(first, job("b"), size=1), preempting("a", "b"), delays=Delays(stop_ms=1))
     going.run(until_ms=NOW_MS)
     assert [each.terms for each in going.allocations.values()] == [first.terms]
     going.run(until_ms=NOW_MS + 1)
@@ -338,7 +338,7 @@ def test_a_preempted_job_waits_with_what_is_still_expected_of_it() -> None:
     hour = 3_600_000
     terms: dict[str, Any] = {"left_ms": 9 * hour, "expected_ms": hour, "extension_ms": hour, "handicap_ms": 10 * hour}
     running = changed(held("a", since=NOW_MS - hour, checkpoints=True), **terms)
-    going = Simulation(snapshot(running, job("b"), size=1), preempting("a", "b"), stop_ms=120_000)
+    going = Simulation(snapshot(running, job("b"), size=1), preempting("a", "b"), delays=Delays(stop_ms=120_000))
     going.run(until_ms=NOW_MS + 120_000)
     (waiting,) = going.waiting
     # Ten minutes may be lost.
@@ -410,7 +410,13 @@ def test_with_the_real_scheduler_every_job_that_fits_completes_and_no_pool_is_ex
         for i, (at, run, count, priority, checkpoints) in enumerate(rows)
     ]
     events: list[Event] = []
-    going = Simulation(snapshot(size=4, now_ms=0), schedule, stop_ms=stop_ms, arrivals=arrivals, record=events.append)
+    going = Simulation(
+        snapshot(size=4, now_ms=0),
+        schedule,
+        delays=Delays(stop_ms=stop_ms),
+        arrivals=arrivals,
+        record=events.append,
+    )
     going.run()
     completed = sorted(event.job for event in events if event.kind is EventKind.COMPLETED)
     assert completed == sorted(arrival.job.name for arrival in arrivals)
@@ -434,9 +440,7 @@ def warm_course(*arrivals: Arrival, stop_ms: int = 0, cold_start_ms: int = 0, wa
     Simulation(
         snapshot(size=1, now_ms=0),
         schedule,
-        stop_ms=stop_ms,
-        cold_start_ms=cold_start_ms,
-        warm_start_ms=warm_start_ms,
+        delays=Delays(stop_ms=stop_ms, cold_start_ms=cold_start_ms, warm_start_ms=warm_start_ms),
         arrivals=arrivals,
         record=events.append,
     ).run()
@@ -483,7 +487,7 @@ def test_the_time_of_a_start_is_lost_by_a_preemption() -> None:
     events: list[Event] = []
     high = Arrival(time_ms=350, job=job("high", 5), run_ms=10)
     start = replace(snapshot(size=1, now_ms=0), policy=policy)
-    Simulation(start, schedule, arrivals=[first, high], cold_start_ms=100, record=events.append).run()
+    Simulation(start, schedule, arrivals=[first, high], delays=Delays(cold_start_ms=100), record=events.append).run()
     (yielded,) = [event for event in events if event.kind is EventKind.PREEMPTED_ENDED]
     assert yielded.lost_ms == 150
     assert told(events)[-1] == (350 + 110 + 100 + 800, "completed", "low")
@@ -492,7 +496,7 @@ def test_the_time_of_a_start_is_lost_by_a_preemption() -> None:
 def test_warm_pools_of_the_snapshot_end_by_their_time_or_when_they_are_released() -> None:
     events: list[Event] = []
     state = snapshot(warm("a", ends_in_s=60), warm("b", released=True), size=2)
-    Simulation(state, schedule, stop_ms=5, record=events.append).run()
+    Simulation(state, schedule, delays=Delays(stop_ms=5), record=events.append).run()
     assert told(events) == [(NOW_MS + 5, "kept no longer", "b"), (NOW_MS + 60_000, "kept no longer", "a")]
 
 

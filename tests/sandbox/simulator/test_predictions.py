@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from headway.accounting.histogram import RELATIVE_ERROR
+from headway.forecasting.simulation import Delays
 from headway.prediction.quality import Quality
 from headway.prediction.run_times import MIN_RUNS
 from headway_sandbox.simulator import predictions
@@ -68,7 +69,9 @@ def test_what_is_known_fades_from_month_to_month() -> None:
 
 def test_a_simulation_says_when_jobs_started_first_and_ended(tmp_path: Path) -> None:
     jobs = trace(tmp_path, "0,10000,4,,a,,,0", "2000,5000,4,,a,,,1")
-    runs = runs_in(outcomes_of(Scenario(trace=jobs, policy=policy_named("headway"), limit_factor=2, stop_ms=5000)))
+    runs = runs_in(
+        outcomes_of(Scenario(trace=jobs, policy=policy_named("headway"), limit_factor=2, delays=Delays(stop_ms=5000)))
+    )
     assert [(each.started_ms, each.ended_ms) for each in runs] == [(0, 17_005_000), (2_005_000, 7_005_000)]
 
 

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from headway.forecasting.simulation import Delays
 from headway.policy import Order, Policy
 from headway_client.cli import main
 from headway_sandbox.simulator.errors import InvalidCapacity, InvalidInput, InvalidTrace, UnknownPolicy
@@ -44,7 +45,7 @@ def play(trace: Trace, policy: str, *, limit_factor: float = 1.0, stop_ms: int =
             trace=trace,
             policy=policy_named(policy),
             limit_factor=limit_factor,
-            stop_ms=stop_ms,
+            delays=Delays(stop_ms=stop_ms, release_ms=120_000),
             checkpointing=checkpoints,
         )
     )

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from random import Random
 
-from headway.forecasting.simulation import Arrival, Event, EventKind, Simulation
+from headway.forecasting.simulation import Arrival, Delays, Event, EventKind, Simulation
 from headway.job_terms import JobTerms
 from headway.model import Snapshot, WaitingJob
 from headway.plan import Plan
@@ -20,6 +20,8 @@ from headway_sandbox.simulator.past_runs import PastRuns
 from headway_sandbox.simulator.policies import Article, SimulatedPolicy, policy_named
 from headway_sandbox.simulator.trace import Trace, TraceJob
 
+_USUAL = Delays(stop_ms=120_000, release_ms=120_000)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
@@ -29,19 +31,14 @@ class Scenario:
     policy: SimulatedPolicy
     #: The limits of jobs: divided by their true run times, or how they are given.
     limit_factor: Limits = 1.0
-    #: Duration of an attempt's stop.
-    stop_ms: int = 120_000
+    #: How long stops, releases and starts take.
+    delays: Delays = _USUAL
     #: Fraction of the jobs that write checkpoints, 0 to 1.
     checkpointing: float = 0.0
     #: Seed of the choice of these jobs, and of guessed limits.
     seed: int = 0
-    #: How long an attempt holds its instances before it trains, when they are new and when they were kept warm.
-    cold_start_ms: int = 0
-    warm_start_ms: int = 0
     #: How long instances stay warm after a job, for jobs of the same team with as many; 0 for not at all.
     keep_ms: int = 0
-    #: How long it takes until the instances of a released warm pool are free.
-    release_ms: int = 120_000
 
 
 def simulate(scenario: Scenario) -> Result:
@@ -58,7 +55,7 @@ def simulate(scenario: Scenario) -> Result:
         timeline=record.timeline,
         refused=decide.refused if isinstance(decide, Article) else 0,
         keep_s=scenario.keep_ms / 1000,
-        release_s=scenario.release_ms / 1000,
+        release_s=(scenario.delays.release_ms or 0) / 1000,
         warm=record.warm,
         wall_s=time.perf_counter() - began,
     )
@@ -76,10 +73,7 @@ def _run(scenario: Scenario, decide: Callable[[Snapshot], Plan], record: _Record
     simulation = Simulation(
         Snapshot(now_ms=scenario.trace.jobs[0].submit_ms, pools=scenario.trace.pools, policy=scenario.policy.policy),
         decide,
-        stop_ms=scenario.stop_ms,
-        release_ms=scenario.release_ms,
-        cold_start_ms=scenario.cold_start_ms,
-        warm_start_ms=scenario.warm_start_ms,
+        delays=scenario.delays,
         arrivals=_arrivals(scenario),
         admit=past.admit if past else None,
         record=past.note if past else record,
@@ -133,18 +127,16 @@ def scenarios(
     if keep_ms and not all(policy.keeps_warm for policy in known):
         raise InvalidInput("the policy article keeps no warm pools: simulate it without them")
     distinct = list(dict.fromkeys(limits))
+    delays = Delays(stop_ms=stop_ms, release_ms=release_ms, cold_start_ms=cold_start_ms, warm_start_ms=warm_start_ms)
     return [
         Scenario(
             trace=trace,
             policy=policy,
             limit_factor=factor,
-            stop_ms=stop_ms,
+            delays=delays,
             checkpointing=checkpointing,
             seed=seed,
-            cold_start_ms=cold_start_ms,
-            warm_start_ms=warm_start_ms,
             keep_ms=keep_ms,
-            release_ms=release_ms,
         )
         for policy in {each.name: each for each in known}.values()
         for factor in (distinct if policy.uses_limits else distinct[:1])
@@ -192,7 +184,7 @@ def _waiting(job: TraceJob, limit_ms: int | None, scenario: Scenario, *, checkpo
     policy = scenario.policy
     # A limit covers the time in which instances are provided as well.
     if limit_ms is not None:
-        limit_ms += scenario.cold_start_ms
+        limit_ms += scenario.delays.cold_start_ms
     demand = {job.pool: job.count}
     terms = JobTerms(
         priority=job.priority if policy.uses_priorities else 0,

@@ -9,7 +9,7 @@ import pytest
 
 from headway.errors import InvariantViolation
 from headway.forecasting.forecast import Resize, forecast, with_edits
-from headway.forecasting.simulation import Event, EventKind, Simulation
+from headway.forecasting.simulation import Delays, Event, EventKind, Simulation
 from headway.model import Allocation, Calendar, SizeChange, WaitingJob
 from headway.plan import Plan, Start, StopForSize
 from headway.reasons import Reason, ReasonCode
@@ -335,7 +335,7 @@ def test_a_what_if_size_replaces_the_calendar() -> None:
 def test_in_a_simulation_a_stopped_job_waits_again_and_has_not_been_preempted() -> None:
     events: list[Event] = []
     queue = snapshot(held("r", count=2), size=2, sizes={60: 1, 300: 2}, stops=True)
-    course = Simulation(queue, schedule, stop_ms=10_000, record=events.append)
+    course = Simulation(queue, schedule, delays=Delays(stop_ms=10_000), record=events.append)
     course.run()
     assert [(event.kind, event.time_ms - NOW_MS) for event in events] == [
         (EventKind.PREEMPTED_ENDED, 70_000),

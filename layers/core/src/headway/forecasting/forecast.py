@@ -8,7 +8,7 @@ from functools import partial
 
 from headway.errors import HeadwayError
 from headway.forecasting.members import ArrayToCome, MembersToCome, with_members
-from headway.forecasting.simulation import Arrival, Event, EventKind, RunTime, Simulation
+from headway.forecasting.simulation import Arrival, Delays, Event, EventKind, RunTime, Simulation
 from headway.model import STOP_MS, Allocation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, ReleaseWarm, Start
 from headway.scheduling.probes import launchable
@@ -171,7 +171,7 @@ def forecast(
         snapshot,
         partial(schedule, explain=False),
         run_time,
-        stop_ms=stop_ms,
+        delays=Delays(stop_ms=stop_ms),
         follow=follow if arrays else None,
         record=note,
     )

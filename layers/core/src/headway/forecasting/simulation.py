@@ -82,6 +82,24 @@ class Arrival:
     run_ms: int | None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delays:
+    """How long what happens to attempts takes, ms."""
+
+    #: A stop.
+    stop_ms: int = 0
+    #: The release of a warm pool; None for that of a stop.
+    release_ms: int | None = None
+    #: How long an attempt that the simulation starts holds its instances before it runs.
+    cold_start_ms: int = 0
+    #: The same for a start in a warm pool.
+    warm_start_ms: int = 0
+
+
+AT_ONCE = Delays()
+"""Nothing takes any time."""
+
+
 @dataclass(slots=True)
 class _JobProfile:
     """What a line does not know about a job, and the course has to."""
@@ -104,10 +122,7 @@ class Simulation:
         decide: Callable[[Snapshot], Plan],
         run_time: RunTime | None = None,
         *,
-        stop_ms: int = 0,
-        release_ms: int | None = None,
-        cold_start_ms: int = 0,
-        warm_start_ms: int = 0,
+        delays: Delays = AT_ONCE,
         arrivals: Iterable[Arrival] = (),
         admit: Callable[[Arrival], WaitingJob] | None = None,
         follow: Callable[[Collection[str]], Iterable[Arrival]] | None = None,
@@ -120,10 +135,7 @@ class Simulation:
                 by its calendars.
             decide: the scheduler. It may keep a state of its own, but must come to an end at each instant.
             run_time: how long the jobs of the snapshot run. Without, they never end, their limits aside.
-            stop_ms: the duration of a stop, ms.
-            release_ms: the duration of the release of a warm pool, ms; None for that of a stop.
-            cold_start_ms: how long an attempt that this simulation starts holds its instances before it runs, ms.
-            warm_start_ms: the same for a start in a warm pool, ms.
+            delays: how long stops, releases and starts take.
             arrivals: jobs that enter later on, in any order.
             admit: returns the job of an arrival when its time has come; without, it is as it was given.
             follow: gives the jobs that enter before a decision as others have ended; it is called with the names of
@@ -137,10 +149,8 @@ class Simulation:
         self._policy = snapshot.policy
         self._spot_scores = snapshot.spot_scores
         self._decide = decide
-        self._stop_ms = stop_ms
-        self._release_ms = stop_ms if release_ms is None else release_ms
-        self._cold_start_ms = cold_start_ms
-        self._warm_start_ms = warm_start_ms
+        self._delays = delays
+        self._release_ms = delays.stop_ms if delays.release_ms is None else delays.release_ms
         #: How long the attempts that this simulation has started held their instances before they ran, ms.
         self._starting_ms: dict[str, int] = {}
         self._admit = admit
@@ -291,7 +301,7 @@ class Simulation:
             self._asked_ms[allocation.attempt] = self.now_ms
             if allocation.returns:
                 self._beyond_size.add(allocation.attempt)
-            self._end_by(allocation.attempt, self.now_ms + self._stop_ms)
+            self._end_by(allocation.attempt, self.now_ms + self._delays.stop_ms)
         else:
             self._wake_when_unprotected(allocation)
             self._wake_at_rises(allocation)
@@ -352,7 +362,7 @@ class Simulation:
         warm = action.warm if isinstance(action, StartWarm) else ""
         if warm:
             self._end_warm(warm)
-        self._starting_ms[attempt] = starting_ms = self._warm_start_ms if warm else self._cold_start_ms
+        self._starting_ms[attempt] = starting_ms = self._delays.warm_start_ms if warm else self._delays.cold_start_ms
         self._allocations[attempt] = replace(allocation, training_since_ms=self.now_ms + starting_ms)
         self._schedule_end(allocation)
         self._wake_when_unprotected(allocation)
@@ -374,7 +384,7 @@ class Simulation:
         if isinstance(action, ReleaseWarm):
             self._end_by(action.attempt, self.now_ms + self._release_ms)
             return
-        self._end_by(action.attempt, self.now_ms + self._stop_ms)
+        self._end_by(action.attempt, self.now_ms + self._delays.stop_ms)
         self._asked_ms[action.attempt] = self.now_ms
         self._emit(EventKind.PREEMPTED, victim.job, victim.demand, victim.attempt)
 
@@ -386,7 +396,7 @@ class Simulation:
             return
         self._beyond_size.add(action.attempt)
         self._asked_ms[action.attempt] = self.now_ms
-        self._end_by(action.attempt, self.now_ms + self._stop_ms)
+        self._end_by(action.attempt, self.now_ms + self._delays.stop_ms)
 
     def _end(self, attempt: str) -> None:
         if self._allocations[attempt].warm:
