@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from headway_sandbox.sagemaker.request_builder import G5
 from headway_service.errors import ConfigurationChanged, InvalidConfiguration, RetryLater
+from headway_service.invocation import LEASE_MARGIN_MS
 from headway_service.pools import config_writes
 from headway_service.pools.apply_config import CLOCK_MARGIN_MS, apply_configuration, find_applied, get_with_problem
 from headway_service.pools.edit_config import MAX_TOLD_CHANGES, ConfigEditor
@@ -33,6 +34,9 @@ BY_HAND: dict[str, Any] = {"pools": {P5: {"size": 2}}, "priority": {"maximum": 7
 
 class Broken(Exception):
     """The invocation dies."""
+
+
+LEASE_S = INVOCATION_S + LEASE_MARGIN_MS / 1000
 
 
 @pytest.fixture
@@ -249,7 +253,7 @@ def test_an_edit_of_the_parameter_equal_to_an_old_write_is_recognized(
     with pytest.raises(Broken):
         editor(world).replace(OTHER, made_from=1)
     editor(world, "other").resize(P5, 3)
-    world.now_s += INVOCATION_S + config_writes.LATE_MS / 1000 + 1
+    world.now_s += LEASE_S + config_writes.LATE_MS / 1000 + 1
     by_hand(world, json.dumps(OTHER, sort_keys=True, separators=(",", ":")))
     real = world.configuration.read
     monkeypatch.setattr(world.configuration, "read", lambda: replace(real(), modified_ms=world.clock()))
@@ -276,7 +280,7 @@ def test_a_replaced_version_that_stays_unreadable_does_not_block_the_queue_perma
     with pytest.raises(Broken):
         editor(world).replace(OTHER, made_from=1)
     world.configuration.read_version = nothing  # type: ignore[method-assign]
-    world.now_s += INVOCATION_S + config_writes.LATE_MS / 1000 + 1
+    world.now_s += LEASE_S + config_writes.LATE_MS / 1000 + 1
     world.tick()
     assert known(world) == OTHER
 

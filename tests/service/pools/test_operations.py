@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from headway_service.errors import InvalidConfiguration, PoolNotFound, RetryLater
+from headway_service.invocation import LEASE_MARGIN_MS
 from headway_service.pools.edit_config import ConfigEditor
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.config_store import ConfigurationText
@@ -23,6 +24,9 @@ BOTH = {
     "InstanceGroups": [{"InstanceType": each, "InstanceCount": 1, "InstanceGroupName": each[3:5]} for each in (P5, G5)]
 }
 EVERYTHING = PauseRecord.EVERYTHING
+
+
+LEASE_S = INVOCATION_S + LEASE_MARGIN_MS / 1000
 
 
 @pytest.fixture
@@ -178,7 +182,7 @@ def test_an_unfinished_launch_is_settled_without_launching(world: World, pauses:
     if made:
         world.fleet.call("CreateTrainingJob", world.calls[-1][1], now=world.now_s)
     pauses.pause(P5, "user/ada", "so it is")
-    world.now_s += INVOCATION_S + 10
+    world.now_s += LEASE_S + 10
     before = len(world.called("CreateTrainingJob"))
     world.tick()
     assert world.states("a") == {"a": "running"}, "SageMaker may yet show it"
@@ -315,7 +319,7 @@ def test_the_lease_of_a_crashed_writer_expires(world: World) -> None:
     dying.__enter__()
     with pytest.raises(RetryLater, match="another call changes the configuration"):
         editor(world, "other").resize(P5, 3)
-    world.now_s += INVOCATION_S + 1
+    world.now_s += LEASE_S + 1
     editor(world, "other").resize(P5, 3)
     # A holder that returns late does not take the lease from its current holder.
     held = editor(world, "third")._alone()
