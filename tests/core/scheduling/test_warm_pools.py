@@ -337,6 +337,17 @@ def test_no_job_takes_what_a_job_needs_that_waits_for_a_warm_pool_of_another_tea
     assert not starts(plan)
 
 
+def test_a_matching_warm_pool_of_another_team_is_released_before_others_as_it_has_to_go_anyway() -> None:
+    waits = job("next", 1, count=2, warm_key="k", team="blue")
+    # `a` comes first in the order of victims, and would free enough.
+    plan = decide(warm("a", count=2, key="x", team="red"), warm("b", count=2, team="red"), waits, size=4, policy=APART)
+    assert warm_releases(plan) == [("b", "next")]
+    limited = replace(APART, teams={"red": Team(), "blue": Team(limit={P5: 2})})
+    own = held("low", team="blue")
+    plan = decide(own, warm("b", count=2, team="red"), waits, size=3, policy=limited)
+    assert (warm_releases(plan), preemptions(plan)) == ([("b", "next")], [("low", "next")])
+
+
 def test_a_job_that_waits_for_a_warm_pool_of_another_team_waits_with_the_one_that_it_will_start_in() -> None:
     teams = Policy(warm_across_teams=False)
     mine, other = job("mine", 2, team="green", warm_key="k"), job("other", 2, entered=1, warm_key="k")

@@ -13,6 +13,7 @@ from headway.scheduling.fair_share import are_in_one_pool, is_borrowed, within_g
 from headway.scheduling.looks import Looks
 from headway.scheduling.lost_work.moment import MAX_MOMENTS, stop_together_ms, wait_ends_ms
 from headway.scheduling.ordering import capped_priority, returning_rank, running_priority, waiting_rank
+from headway.scheduling.warm_pools import foreign
 from headway.vectors import minus, plus, shortfall, total
 
 
@@ -322,7 +323,11 @@ class Preemption:
             stops = False
         if not stops and not self._index.unused:
             return ()
-        spared = set(spared)
+        # SageMaker may launch the job in these, so they have to go in any case.
+        gone = tuple(each for each in self._kept_foreign(job) if each.attempt not in spared)
+        if gone and not (lacking := shortfall(lacking, total(map(self._index.charged, gone)))):
+            return gone
+        spared = {*spared, *(each.attempt for each in gone)}
         until_ms = self._waits_until_ms(job, at_ms)
         while True:
             victims = get_targets(
@@ -340,8 +345,13 @@ class Preemption:
             )
             ahead = self._ahead_again(job, victims)
             if not ahead:
-                return victims
+                return (*gone, *victims) if victims else ()
             spared |= ahead
+
+    def _kept_foreign(self, job: WaitingJob) -> Iterator[Allocation]:
+        """The warm pools of other teams that are kept, and have to be gone before the job starts."""
+        warm = self._index.warm
+        return (each for each in foreign(job, self._index, self._policy) if each.attempt in warm)
 
     def protected_from(self, job: WaitingJob) -> Callable[[Allocation], Protected | None]:
         """Why attempts that are not stopping are not stopped for a job now; None for one that may be a victim."""
