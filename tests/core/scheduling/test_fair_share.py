@@ -6,7 +6,7 @@ import pytest
 
 from headway.errors import InvalidPolicy
 from headway.model import Allocation, Reservation, WaitingJob
-from headway.policy import Ageing, Order, Policy, Team
+from headway.policy import Ageing, Policy, Team
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import (
@@ -266,7 +266,6 @@ def test_an_attempt_may_be_preempted_after_the_minimum_run_time() -> None:
         lambda: Policy(min_run_time_ms=-1),
         lambda: Policy(wait_bound=0),
         lambda: Policy(wait_bound=1001),
-        lambda: Policy(order=Order.SHORT, limit_weight=1),
     ],
 )
 def test_a_policy_with_an_invalid_value_is_refused(wrong) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model import WaitingJob
-from headway.policy import MAX_LIMIT_WEIGHT, MAX_WAIT_BOUND, SHORT_WEIGHT, Ageing, Order, Policy
+from headway.policy import MAX_WAIT_BOUND, SHORT_WEIGHT, Ageing, Order, Policy
 from headway.scheduling.equals.limits import LONGEST_LIMIT_MS
 from headway.scheduling.ordering import (
     MAX_PRIORITY,
@@ -36,20 +36,9 @@ def test_the_sort_key_of_a_queue_sorts_as_the_rank_does(left: WaitingJob, right:
     assert (rank(left) == rank(right)) == (keys[0] == keys[1])
 
 
-@pytest.mark.parametrize(
-    ("weight", "limit_ms", "handicap"),
-    [
-        (0, 1000, 0),
-        (0, None, 0),
-        (10, 1000, 10_000),
-        (2, None, 2 * LONGEST_LIMIT_MS),
-        (2, LONGEST_LIMIT_MS + 1, 2 * LONGEST_LIMIT_MS),
-    ],
-)
-def test_a_handicap_is_as_much_of_the_limit_as_the_policy_says(
-    weight: int, limit_ms: int | None, handicap: int
-) -> None:
-    assert handicap_ms(limit_ms, {"p": 8}, Policy(limit_weight=weight)) == handicap
+@pytest.mark.parametrize("limit_ms", [1000, None])
+def test_in_the_order_fifo_limits_do_not_count(limit_ms: int | None) -> None:
+    assert handicap_ms(limit_ms, {"p": 8}, Policy()) == 0
 
 
 @pytest.mark.parametrize(
@@ -63,6 +52,7 @@ def test_a_handicap_is_as_much_of_the_limit_as_the_policy_says(
         ({"p": 11}, False, 1000, 100, 100_000),
         ({"p": 1}, False, 1000, 5, 5000),
         ({"p": 2}, False, None, 100, 20 * LONGEST_LIMIT_MS),
+        ({"p": 2}, False, LONGEST_LIMIT_MS + 1, 100, 20 * LONGEST_LIMIT_MS),
     ],
 )
 def test_in_the_order_short_a_handicap_is_the_limit_times_the_instances_up_to_a_bound(
@@ -73,8 +63,7 @@ def test_in_the_order_short_a_handicap_is_the_limit_times_the_instances_up_to_a_
 
 
 @given(
-    st.builds(Policy, limit_weight=st.integers(0, MAX_LIMIT_WEIGHT))
-    | st.builds(Policy, order=st.just(Order.SHORT), wait_bound=st.integers(1, MAX_WAIT_BOUND)),
+    st.builds(Policy, order=st.just(Order.SHORT), wait_bound=st.integers(1, MAX_WAIT_BOUND)),
     st.tuples(st.integers(0, 10**10), st.integers(0, 10**10)),
     st.tuples(st.none() | st.integers(0, 10**10), st.none() | st.integers(0, 10**10)),
     st.tuples(st.integers(1, 200), st.integers(1, 200)),
@@ -98,8 +87,7 @@ def test_a_job_is_passed_only_by_smaller_equals_that_enter_within_its_handicap(
     )
     if rank(later) < rank(first):
         assert later.terms.entry_time_ms < first.terms.entry_time_ms + first.terms.standing.handicap_ms
-        times = policy.limit_weight if policy.order is Order.FIFO else policy.wait_bound
-        assert first.terms.standing.handicap_ms <= times * (
+        assert first.terms.standing.handicap_ms <= policy.wait_bound * (
             LONGEST_LIMIT_MS if first.terms.limit_ms is None else first.terms.limit_ms
         )
         assert _size(later, policy) < _size(first, policy)
@@ -108,15 +96,11 @@ def test_a_job_is_passed_only_by_smaller_equals_that_enter_within_its_handicap(
 def _size(job: WaitingJob, policy: Policy) -> int:
     """What the order compares beside entry times."""
     limit_ms = LONGEST_LIMIT_MS if job.terms.limit_ms is None else min(job.terms.limit_ms, LONGEST_LIMIT_MS)
-    if policy.order is Order.FIFO:
-        return limit_ms
     return limit_ms * min(sum(job.demand.values()) * SHORT_WEIGHT, policy.wait_bound)
 
 
-@pytest.mark.parametrize(
-    "policy", [Policy(limit_weight=MAX_LIMIT_WEIGHT), Policy(order=Order.SHORT, wait_bound=MAX_WAIT_BOUND)], ids=str
-)
-def test_the_longest_handicap_still_fits_a_sort_key(policy: Policy) -> None:
+def test_the_longest_handicap_still_fits_a_sort_key() -> None:
+    policy = Policy(order=Order.SHORT, wait_bound=MAX_WAIT_BOUND)
     turn_ms = 4_999_999_999_999 + handicap_ms(None, {"p": 1000}, policy)
     assert len(rank_key(0, turn_ms, "a")) == len(rank_key(0, 0, "a"))
 

@@ -350,11 +350,11 @@ def test_the_limits_of_a_trace_are_taken_but_are_no_shorter_than_run_times(tmp_p
 
 
 def test_a_policy_is_compared_in_each_order_with_its_own_rules(tmp_path: Path) -> None:
-    own = Policy(order=Order.FIFO, limit_weight=7, max_preemptions=3)
+    own = Policy(order=Order.FIFO, max_preemptions=3)
     each = orders_of(own)
     assert [(one.name, one.policy.order) for one in each] == [(order, order) for order in Order]
     assert each[0].policy == own
-    assert {(one.policy.limit_weight, one.policy.max_preemptions) for one in each[1:]} == {(0, 3)}
+    assert {one.policy.max_preemptions for one in each} == {3}
     assert next(iter(orders_of(Policy(order=Order.SHORT)))).name == "short"
 
 
@@ -456,7 +456,7 @@ def test_limits_as_they_are_given_name_the_results(tmp_path: Path) -> None:
 def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
         UnknownPolicy,
-        match="no policy 'lifo'; choose from headway, headway-short, order-short, order-shortest-remaining, "
+        match="no policy 'lifo'; choose from headway, order-short, order-shortest-remaining, "
         "order-shortest-remaining-unbounded, order-short-predicted, order-shortest-remaining-predicted, order-shared, "
         "order-shared-unbounded, fifo, easy, sjf, article",
     ):

@@ -49,8 +49,8 @@ def test_an_order_and_its_bound_reach_the_policy(order: Order) -> None:
     ("priority", "message"),
     [
         ({"order": "lifo"}, "'fifo', 'short', 'shortest-remaining' or 'shared'"),
-        ({"order": "short", "limitWeight": 1}, "limitWeight belongs to the order fifo"),
-        ({"order": "shortest-remaining", "limitWeight": 1}, "set the order shortest-remaining to fifo"),
+        ({"limitWeight": 10}, "^priority.limitWeight: does not exist any more: .* set priority.order to short"),
+        ({"limitWeight": 0}, "^priority.limitWeight: .* leave it out"),
         ({"order": "short", "waitBound": 0}, "waitBound"),
         ({"order": "short", "waitBound": 1001}, "waitBound"),
     ],
@@ -88,7 +88,7 @@ def test_every_rule_of_the_document_reaches_the_policy() -> None:
             "waitForCheckpointSeconds": 50,
             "optOut": True,
         },
-        "priority": {"limitWeight": 10},
+        "priority": {"order": "shortest-remaining", "waitBound": 7},
         "backfill": {"enabled": False, "reservedHeads": 2, "window": 5},
         "ageing": {"intervalSeconds": 60, "cap": 7},
         "teams": {"a": {"guaranteed": {P5: 1}, "limit": {P5: 2}, "weight": 2, "maxPriority": 9}, "b": {}},
@@ -96,7 +96,8 @@ def test_every_rule_of_the_document_reaches_the_policy() -> None:
     }
     configuration = validate({**GOOD, **rules})
     assert configuration.policy() == Policy(
-        limit_weight=10,
+        order=Order.SHORTEST_REMAINING,
+        wait_bound=7,
         preemption=False,
         min_run_time_ms=60_000,
         max_preemptions=3,

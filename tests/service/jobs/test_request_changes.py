@@ -104,7 +104,7 @@ def test_a_job_keeps_its_place_only_if_it_asks_for_no_more(
 
 
 def test_a_job_that_asks_for_more_has_the_place_that_the_same_job_submitted_now_would_have(world: World) -> None:
-    configure(world, priority={"limitWeight": 3})
+    configure(world, priority={"order": "short"})
     three(world)
     change(world, "a", max_runtime_s=2 * DAY_S)
     world.submit("new", ResourceConfig=on(2), StoppingCondition={"MaxRuntimeInSeconds": 2 * DAY_S})
@@ -140,7 +140,7 @@ def test_a_job_that_asks_for_more_keeps_its_service_and_gets_the_bound_of_its_ne
 
 
 def test_a_job_that_asks_for_less_keeps_its_turn_among_equals(world: World) -> None:
-    configure(world, priority={"limitWeight": 3})
+    configure(world, priority={"order": "short"})
     three(world)
     before = get_job(world.table, "b")
     after = change(world, "b", max_runtime_s=60).job

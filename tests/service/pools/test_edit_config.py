@@ -19,7 +19,7 @@ from headway_service.pools import config_writes
 from headway_service.pools.apply_config import CLOCK_MARGIN_MS, apply_configuration, find_applied, get_with_problem
 from headway_service.pools.edit_config import MAX_TOLD_CHANGES, ConfigEditor
 from headway_service.ports.config_store import ConfigurationText
-from headway_service.ports.table import Key
+from headway_service.ports.table import Key, Put
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.cooperative_scheduler import Process
@@ -105,6 +105,27 @@ def test_a_document_with_a_watch_that_is_refused_now_can_still_be_resized(world:
     assert stored(world) == {**document, "pools": {P5: {"size": 3}}}
     with pytest.raises(InvalidConfiguration, match=r"watches\.idle\.periodSeconds: 10 must be 60"):
         editor(world).replace(document, made_from=None)
+
+
+@pytest.mark.parametrize(("weight", "now"), [(10, {"order": "short", "maximum": 7}), (0, {"maximum": 7})])
+def test_a_weight_of_limits_that_an_earlier_version_applied_stops_no_decision(
+    world: World, weight: int, now: dict[str, Any]
+) -> None:
+    world.tick()
+    world.configuration.text = json.dumps({**POOLS, "priority": {"limitWeight": weight, "maximum": 7}})
+    item = world.table.get(Key("config", "config"))
+    assert item is not None
+    world.table.write([Put(item={**item, "document": world.configuration.text})])
+    world.submit("a")
+    world.tick()
+    world.pass_time(200)
+    assert world.states("a") == {"a": "running"}
+    assert known(world) == {**POOLS, "priority": now}
+    told = get_with_problem(world.table, world.configuration, world.clock)
+    assert (told.problem or "").startswith("priority.limitWeight: does not exist any more: leave it out")
+    editor(world).resize(P5, 3)
+    assert stored(world) == known(world) == {"pools": {P5: {"size": 3}}, "priority": now}
+    assert get_with_problem(world.table, world.configuration, world.clock).problem is None
 
 
 def test_a_document_that_is_older_than_a_resize_does_not_undo_it(world: World) -> None:

@@ -126,7 +126,7 @@ def test_in_the_order_short_the_smaller_job_is_ahead_and_another_order_moves_no_
 
 
 def test_a_short_job_starts_first_where_limits_count_and_a_preempted_one_keeps_its_turn() -> None:
-    world = world_of({}, priority={"limitWeight": 10})
+    world = world_of({}, priority={"order": "short"})
     world.submit("x", 9, ResourceConfig=on(4))
     world.tick()
     for name, stopping in (("long", {"MaxRuntimeInSeconds": DAY_S}), ("short", HOUR), ("second", HOUR)):

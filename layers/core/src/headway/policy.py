@@ -23,10 +23,6 @@ MAX_PROBE_PERCENT = 50
 MAX_CHECKPOINT_WAIT_MS = 3_600_000
 """The longest time for which a preemption may wait for a checkpoint."""
 
-MAX_LIMIT_WEIGHT = 1000
-"""The largest weight of limits in the order of jobs. A handicap of 28 days times this still fits a sort key."""
-
-
 MAX_WAIT_BOUND = 1000
 """The largest bound of a job's turn, in limits of the job. 28 days times this still fit a sort key."""
 
@@ -38,7 +34,7 @@ SHORT_WEIGHT = 10
 class Order(StrEnum):
     """What jobs of one priority are ordered by, after the shares of their teams."""
 
-    #: Their entry times, and their limits as much as :attr:`Policy.limit_weight` lets them count.
+    #: Their entry times.
     FIFO = "fifo"
     #: Their entry times, and their limits times their instances.
     SHORT = "short"
@@ -94,9 +90,6 @@ class Policy:
 
     #: The order among jobs of one priority. It is applied when a job enters, and stays with it.
     order: Order = Order.FIFO
-    #: The weight of a job's limit in the order ``fifo``: its turn is its entry time plus this many times its limit.
-    #: 0 is first come, first served.
-    limit_weight: int = 0
     #: In the other orders the turn of a job comes at most this many times its limit after its entry: no equal that
     #: enters later than that passes it or preempts it.
     wait_bound: int = 100
@@ -154,10 +147,6 @@ class Policy:
             raise InvalidPolicy(f"checkpoints_every_ms is {self.checkpoints_every_ms}; it must be more than 0")
 
     def _check_order(self) -> None:
-        if not 0 <= self.limit_weight <= MAX_LIMIT_WEIGHT:
-            raise InvalidPolicy(f"limit_weight is {self.limit_weight}; it must be 0 to {MAX_LIMIT_WEIGHT}")
-        if self.limit_weight and self.order is not Order.FIFO:
-            raise InvalidPolicy(f"limit_weight belongs to the order fifo; the order is {self.order}")
         if self.by_predictions and self.order not in PREDICTED_ORDERS:
             raise InvalidPolicy(
                 f"predictions count in the orders short and shortest-remaining; the order is {self.order}"

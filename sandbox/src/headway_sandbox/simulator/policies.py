@@ -113,9 +113,6 @@ class Article:
 _UNBOUNDED = 1_000_000
 """Preemptions of one job where their number is not limited."""
 
-SHORT_FIRST = 10
-"""Weight of limits in the queue that prefers short jobs among equal priorities."""
-
 _IN_ORDER = Policy(backfill=False, backfill_window=0, preemption=False)
 
 POLICIES = {
@@ -125,12 +122,6 @@ POLICIES = {
             name="headway",
             # The same window as EASY's, for the comparison.
             policy=Policy(backfill_window=MAX_BACKFILL_WINDOW),
-            uses_limits=True,
-            uses_priorities=True,
-        ),
-        SimulatedPolicy(
-            name="headway-short",
-            policy=Policy(backfill_window=MAX_BACKFILL_WINDOW, limit_weight=SHORT_FIRST),
             uses_limits=True,
             uses_priorities=True,
         ),
@@ -202,11 +193,11 @@ def orders_of(policy: Policy) -> list[SimulatedPolicy]:
     """Return a policy with each order among equals.
 
     Args:
-        policy: The policy, whose own order comes first and is the only one with its weight of limits. If it lets
-            predictions count, the orders in which these can do so are there with and without.
+        policy: The policy, whose own order comes first. If it lets predictions count, the orders in which these can do
+            so are there with and without.
     """
     plain = replace(policy, by_predictions=False)
-    others = [replace(plain, order=order, limit_weight=0) for order in Order if order is not policy.order]
+    others = [replace(plain, order=order) for order in Order if order is not policy.order]
     if policy.by_predictions:
         predicted = [replace(each, by_predictions=True) for each in others if each.order in PREDICTED_ORDERS]
         others = [plain, *predicted, *others]

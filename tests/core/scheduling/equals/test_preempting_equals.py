@@ -100,7 +100,7 @@ def test_a_job_gives_way_just_before_the_turn_of_the_other_comes() -> None:
     assert decided(large(since=NOW_MS), small(entry_time_ms=80 * HOUR - 1)) == [("large", "small")]
 
 
-@pytest.mark.parametrize("policy", [Policy(), Policy(order=Order.SHORT), Policy(limit_weight=3)], ids=str)
+@pytest.mark.parametrize("policy", [Policy(), Policy(order=Order.SHORT)], ids=str)
 def test_in_another_order_no_job_preempts_equals_also_if_it_entered_in_this_one(policy: Policy) -> None:
     assert decided(large(), small(), policy) == []
 

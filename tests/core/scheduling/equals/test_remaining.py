@@ -28,7 +28,7 @@ def test_all_of_a_limit_is_left_on_entry(limit_ms: int | None, left_ms: int) -> 
     assert left_on_entry_ms(limit_ms, BY_REMAINING) == left_ms
 
 
-@pytest.mark.parametrize("policy", [Policy(), Policy(limit_weight=5), Policy(order=Order.SHORT)], ids=str)
+@pytest.mark.parametrize("policy", [Policy(), Policy(order=Order.SHORT)], ids=str)
 def test_other_orders_do_not_compare_what_is_left(policy: Policy) -> None:
     assert left_on_entry_ms(5000, policy) is None
 

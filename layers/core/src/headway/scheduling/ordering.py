@@ -47,7 +47,7 @@ def priority_in(key: str) -> int:
 def handicap_ms(
     limit_ms: int | None, demand: Demand, policy: Policy, *, one_of: bool = False, attained_ms: int = 0
 ) -> int:
-    """How much later than its entry a job's turn comes: the limits of jobs, as much as the policy lets them count.
+    """How much later than its entry a job's turn comes: what the order compares beside entry times.
 
     So a short job passes a long one that entered earlier, but only within a bound: no job is passed by jobs that enter
     later than its own handicap, and no job starves.
@@ -61,11 +61,10 @@ def handicap_ms(
     """
     if policy.order is Order.SHARED:
         return attained_handicap_ms(attained_ms, max_handicap_on_entry_ms(limit_ms, policy))
-    times = policy.limit_weight
-    if policy.order is not Order.FIFO:
-        instances = (max if one_of else sum)(demand.values())
-        times = min(SHORT_WEIGHT * instances, policy.wait_bound)
-    return times * compared_limit_ms(limit_ms)
+    if policy.order is Order.FIFO:
+        return 0
+    instances = (max if one_of else sum)(demand.values())
+    return min(SHORT_WEIGHT * instances, policy.wait_bound) * compared_limit_ms(limit_ms)
 
 
 def capped_priority(priority: int, team: str, policy: Policy) -> int:

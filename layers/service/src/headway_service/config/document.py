@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import (
@@ -24,7 +24,6 @@ from headway.jobpolicy.utilization import UtilizationRule
 from headway.policy import (
     MAX_BACKFILL_WINDOW,
     MAX_CHECKPOINT_WAIT_MS,
-    MAX_LIMIT_WEIGHT,
     MAX_PROBE_PERCENT,
     MAX_RESERVED_HEADS,
     MAX_SPOT_SCORE,
@@ -89,6 +88,13 @@ MIN_PENDING_S = 600
 _LONGEST_PENDING_S = 28 * 86_400
 """The longest MaxPendingTimeInSeconds (API reference, StoppingCondition)."""
 
+_REMOVED = {
+    "priority.limitWeight": (
+        "does not exist any more: leave it out, and set priority.order to short if short jobs are to pass long ones"
+    ),
+}
+"""What to write in place of fields that earlier versions had."""
+
 
 class Priorities(ConfigModel):
     """Rules on priorities."""
@@ -99,8 +105,6 @@ class Priorities(ConfigModel):
     maximum: int = Field(default=MAX_PRIORITY, ge=0, le=MAX_PRIORITY)
     #: The order among jobs of one priority. Waiting jobs keep their places when it changes.
     order: Annotated[Order, Strict(strict=False)] = Order.FIFO
-    #: In the order fifo, a job ranks by its entry time plus this many times its limit.
-    limit_weight: int = Field(default=0, ge=0, le=MAX_LIMIT_WEIGHT)
     #: In the orders other than fifo, a job ranks at most this many times its limit after its entry time.
     wait_bound: int = Field(default=100, ge=1, le=MAX_WAIT_BOUND)
     #: Whether the orders short and shortest-remaining compare predicted run times in place of limits.
@@ -110,14 +114,6 @@ class Priorities(ConfigModel):
     def _default_is_allowed(self) -> Priorities:
         if self.default > self.maximum:
             raise ValueError(f"default ({self.default}) must not be above maximum ({self.maximum})")
-        return self
-
-    @model_validator(mode="after")
-    def _weight_fits_order(self) -> Priorities:
-        if self.limit_weight and self.order is not Order.FIFO:
-            raise ValueError(
-                f"limitWeight belongs to the order fifo: leave it out, or set the order {self.order} to fifo"
-            )
         return self
 
     @model_validator(mode="after")
@@ -300,7 +296,6 @@ class Configuration(ConfigModel):
             ageing = policy.Ageing(interval_ms=self.ageing.interval_seconds * 1000, cap=self.ageing.cap)
         return Policy(
             order=self.priority.order,
-            limit_weight=self.priority.limit_weight,
             wait_bound=self.priority.wait_bound,
             by_predictions=self.priority.by_predictions,
             backfill=self.backfill.enabled,
@@ -411,15 +406,7 @@ def validate(document: Any) -> Configuration:
     try:
         configuration = Configuration.model_validate(document)
     except ValidationError as error:
-        fields = [
-            FieldError(
-                field=".".join(str(part) for part in problem["loc"] if not str(part).startswith("["))
-                or "(the document)",
-                message=message_of(problem),
-            )
-            for problem in error.errors(include_url=False)
-        ]
-        raise _invalid(fields) from None
+        raise _invalid([_field_error(problem) for problem in error.errors(include_url=False)]) from None
     fields = [
         FieldError(field=f"pools.{field}".rstrip("."), message=message)
         for field, message in training_plans.problems(configuration.pools)
@@ -435,6 +422,24 @@ def validate(document: Any) -> Configuration:
     if fields:
         raise _invalid(fields)
     return configuration
+
+
+def validate_recorded(document: Any) -> Configuration:
+    """Check a decoded document that is in force: an earlier version of the queue may have applied it.
+
+    What that version took is not refused, as no decision could be made until somebody changes the document. A weight of
+    limits becomes the order that replaces it, so that jobs that enter do not pass all of those that wait by the weight.
+
+    Raises:
+        InvalidConfiguration: as :func:`parse`.
+    """
+    priority = document.get("priority") if isinstance(document, dict) else None
+    if isinstance(priority, dict) and "limitWeight" in priority:
+        priority = dict(priority)
+        if priority.pop("limitWeight"):
+            priority["order"] = str(Order.SHORT)
+        document = {**document, "priority": priority}
+    return validate(document)
 
 
 def text_to_keep(document: Any) -> str:
@@ -477,6 +482,11 @@ def text_of(configuration: Configuration) -> str:
     """The document as it is stored: without defaults, as compact as its limit in characters requires."""
     document = configuration.model_dump(mode="json", exclude_unset=True, exclude={"version"})
     return json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
+def _field_error(problem: Mapping[str, Any]) -> FieldError:
+    field = ".".join(str(part) for part in problem["loc"] if not str(part).startswith("[")) or "(the document)"
+    return FieldError(field=field, message=_REMOVED.get(field) or message_of(problem))
 
 
 def _invalid(fields: list[FieldError]) -> InvalidConfiguration:

@@ -69,7 +69,7 @@ def _failed(entries: Iterable[Item]) -> Iterator[WaitingJob]:
 def _oldest_ms(table: Table, partition: str) -> int | None:
     """When the oldest job of a queue was accepted, ms; None if the queue is empty.
 
-    Only the first job of each priority is read. It is the oldest one, unless the policy gives time limits a weight.
+    Only the first job of each priority is read. It is the oldest one in the order ``fifo``.
     """
     oldest_ms: int | None = None
     after = ""

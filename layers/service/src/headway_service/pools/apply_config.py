@@ -69,7 +69,7 @@ def find_applied(table: Table) -> EffectiveConfig | None:
         return None
     # Not parsed like a stored document: its length was checked before, and it is not refused for that now.
     item = upgrade(item)
-    document = configuration.validate(json.loads(item["document"]))
+    document = configuration.validate_recorded(json.loads(item["document"]))
     # Pools and teams have not been updated yet if the item lacks the removed teams.
     queue_teams = ("", *document.teams, *item["left"]) if "left" in item else None
     return EffectiveConfig(

@@ -40,7 +40,7 @@ CONFIGURATION: dict[str, Any] = {
         G5: {"size": 50},
         f"{P5}.spot": {"size": 50},
     },
-    "priority": {"default": 1, "maximum": 9, "order": "fifo", "limitWeight": 1},
+    "priority": {"default": 1, "maximum": 9, "order": "fifo", "waitBound": 100},
     "teams": {"research": {"guaranteed": {P5: 1}, "limit": {P5: 40}, "weight": 2.0, "maxPriority": 5}},
     "limits": {"waitingPerTeam": 1000, "waitingPerOwner": 500},
     "preemption": {"minRunTimeSeconds": 60, "maxPerJob": 3, "checkpointsEverySeconds": 600},

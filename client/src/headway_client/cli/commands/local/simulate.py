@@ -50,8 +50,7 @@ class _Limits(click.ParamType[list[float | str]]):
     type=_Names(),
     default="headway",
     metavar="NAME[,...]",
-    help="headway (default), headway-short, order-short, order-shortest-remaining, order-shared, fifo, easy, sjf, "
-    "article.",
+    help="headway (default), order-short, order-shortest-remaining, order-shared, fifo, easy, sjf, article.",
 )
 @click.option(
     "--limits",
