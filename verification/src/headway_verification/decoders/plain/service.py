@@ -240,6 +240,10 @@ DECODERS = (
         decode=_with_answer("sagemaker", _training_jobs), refusals=(HeadwayError,),
     ),
     Decoder(
+        name="service answers about all training jobs", inputs=texts_in([_LISTED]),
+        decode=_with_answer("sagemaker", _all_training_jobs), refusals=(HeadwayError,),
+    ),
+    Decoder(
         name="service answers about a training plan", inputs=texts_in([_PLAN]),
         decode=_with_answer("sagemaker", _plans), refusals=(HeadwayError,),
     ),
