@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headway import reasons
 from headway.errors import InvariantViolation
-from headway.forecasting.simulation import ENDS, Arrival, Delays, Event, EventKind, Simulation
+from headway.forecasting.simulation import Arrival, Delays, Event, EventKind, Simulation
 from headway.model import Allocation, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import Order, Policy
@@ -21,6 +21,9 @@ from headway.vectors import free
 from tests.core.builders import NOW_MS, P5, changed, held, job, reserved, snapshot, unusual_terms, warm
 
 NOTHING = Plan(actions=(), waits=())
+
+_ENDS = frozenset({EventKind.PREEMPTED_ENDED, EventKind.COMPLETED, EventKind.TIMED_OUT, EventKind.STOPPED})
+"""Events that free instances."""
 
 
 def told(events: list[Event]) -> list[tuple[int, str, str]]:
@@ -424,7 +427,7 @@ def test_with_the_real_scheduler_every_job_that_fits_completes_and_no_pool_is_ex
     for event in events:
         if event.kind is EventKind.STARTED:
             used += event.demand[P5]
-        elif event.kind in ENDS:
+        elif event.kind in _ENDS:
             used -= event.demand[P5]
         assert 0 <= used <= 4
     assert [event.time_ms for event in events] == sorted(event.time_ms for event in events)

@@ -75,7 +75,7 @@ def test_a_member_that_is_computed_alone_equals_that_of_the_enumeration(
     members = [sweep.values(index) for index in range(sweep.count)]
     index = data.draw(st.integers(0, sweep.count - 1))
     assert Sweep.parse(document).values(index) == members[index]
-    assert all(tuple(each) == sweep.names for each in members)
+    assert all(tuple(each) == sweep.members.names for each in members)
 
 
 @given(SWEEPS)
@@ -83,7 +83,7 @@ def test_a_document_that_was_sent_as_json_describes_the_same_sweep(document: dic
     sweep = Sweep.parse(document)
     received = Sweep.parse(json.loads(json.dumps(sweep.document())))
     assert received == sweep
-    assert received.names == sweep.names
+    assert received.members.names == sweep.members.names
     assert [received.values(index) for index in range(sweep.count)] == [
         sweep.values(index) for index in range(sweep.count)
     ]

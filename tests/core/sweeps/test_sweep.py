@@ -79,7 +79,7 @@ def test_values_become_text_as_json_writes_them() -> None:
     [(GRID, ("lr", "layers")), (RANDOM, ("lr", "dropout", "units", "opt")), (LIST, ("lr", "layers"))],
 )
 def test_a_sweep_has_its_names_in_the_order_of_the_document(document: Any, names: tuple[str, ...]) -> None:
-    assert Sweep.parse(document).names == names
+    assert Sweep.parse(document).members.names == names
 
 
 @pytest.mark.parametrize("document", [GRID, RANDOM, LIST])

@@ -18,8 +18,6 @@ from headway.scheduling.ordering import MAX_PRIORITY
 from headway_sandbox.simulator.errors import InvalidCapacity, InvalidTrace
 
 GPUS_PER_NODE = 8
-MAPPINGS = ("gpus", "nodes")
-"""What an instance of the pool is in the trace: a GPU, or a node."""
 
 _NEEDED = ("submit_s", "duration_s", "gpus")
 _LARGEST = 10**12
@@ -61,7 +59,7 @@ def read_trace(path: Path, pools: Mapping[str, int], *, mapping: str = "gpus", r
     Args:
         path: A ``.csv`` or ``.csv.gz`` file.
         pools: Sizes by pool.
-        mapping: One of `MAPPINGS`.
+        mapping: What counts as an instance: `gpus` or `nodes`.
         rows: Largest number of rows to read.
 
     Raises:

@@ -78,7 +78,7 @@ def test_plain_values_are_read_as_yaml_1_2_says(path: Path, written: str, value:
 
 def test_names_are_text_as_they_are_written(path: Path) -> None:
     path.write_text("grid: {y: [1], on: [2], 1: [3], null: [4]}\n")
-    assert read_sweep("sweep.yaml").names == ("y", "on", "1", "null")
+    assert read_sweep("sweep.yaml").members.names == ("y", "on", "1", "null")
 
 
 @pytest.mark.parametrize(

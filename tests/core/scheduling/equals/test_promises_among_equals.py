@@ -10,7 +10,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from headway.forecasting.simulation import ENDS, Arrival, Delays, Event, EventKind, Simulation
+from headway.forecasting.simulation import Arrival, Delays, Event, EventKind, Simulation
 from headway.model import Snapshot, WaitingJob
 from headway.plan import Preempt
 from headway.policy import Order, Policy
@@ -214,5 +214,5 @@ def test_a_job_is_preempted_no_more_often_than_the_cap_in_each_week_and_ends(
     Simulation(start, schedule, arrivals=arrivals, delays=Delays(stop_ms=120_000), record=events.append).run()
     stopped_ms = [each.time_ms for each in events if (each.kind, each.job) == (EventKind.PREEMPTED, "long")]
     assert all(at_ms >= number // cap * WEEK_MS for number, at_ms in enumerate(stopped_ms))
-    assert {each.job for each in events if each.kind in ENDS} == {each.job.name for each in arrivals}
+    assert {each.job for each in events if each.kind is EventKind.COMPLETED} == {each.job.name for each in arrivals}
     event(f"{len(stopped_ms) // cap} times the cap")

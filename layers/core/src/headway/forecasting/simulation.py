@@ -52,10 +52,6 @@ class EventKind(StrEnum):
     KEPT_ENDED = "kept no longer"
 
 
-ENDS = frozenset({EventKind.PREEMPTED_ENDED, EventKind.COMPLETED, EventKind.TIMED_OUT, EventKind.STOPPED})
-"""Events that free instances."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Event:
     """Something that happened to a job."""

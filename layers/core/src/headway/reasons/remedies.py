@@ -21,31 +21,6 @@ class Remedy:
     notify: bool = False
 
 
-WAIT_REASONS = frozenset(
-    {
-        ReasonCode.WAITS_FOR_CAPACITY,
-        ReasonCode.WAITS_FOR_FREED,
-        ReasonCode.WAITS_FOR_CHECKPOINT,
-        ReasonCode.WAITS_FOR_BETTER,
-        ReasonCode.WAITS_FOR_LIMIT,
-        ReasonCode.WOULD_DELAY,
-        ReasonCode.WAITS_BEHIND,
-        ReasonCode.BACKS_OFF,
-        ReasonCode.UNLAUNCHABLE,
-        ReasonCode.PAUSED,
-        ReasonCode.WAITS_FOR_JOBS,
-        ReasonCode.WAITS_FOR_ARRAY,
-        ReasonCode.MEMBERS_LEFT,
-        ReasonCode.WAITS_FOR_SIZE,
-        ReasonCode.EXCEEDS_POOL,
-        ReasonCode.EXCEEDS_LIMIT,
-        ReasonCode.UNKNOWN_POOL,
-        ReasonCode.STARTS_NOW,
-        ReasonCode.RESERVATION_RELEASED,
-    }
-)
-"""Reasons that are computed on request: they change no job, so they have no events."""
-
 REMEDIES: Mapping[ReasonCode, Remedy] = {
     ReasonCode.ENTERED: Remedy(),
     ReasonCode.STARTED: Remedy(),

@@ -43,11 +43,6 @@ class Sweep:
         """The number of members."""
         return self.members.count
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The hyperparameters that the sweep gives each member, in the order of the document."""
-        return self.members.names
-
     def values(self, index: int) -> dict[str, str]:
         """The hyperparameters of one member, which is computed alone.
 

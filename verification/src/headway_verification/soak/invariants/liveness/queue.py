@@ -24,8 +24,6 @@ from headway_verification.soak.invariants.liveness.starts import StartInvariants
 from headway_verification.soak.invariants.liveness.truth import Said, TruthInvariants
 from headway_verification.soak.invariants.queue import is_own
 
-_WAITING = frozenset({"pending", "preempted"})
-
 
 class Promise(StrEnum):
     """What is checked while nothing is in progress."""
