@@ -84,7 +84,6 @@ def job(
     preempts: bool = True,
     warm_key: str = "",
     keep_ms: int = 0,
-    one_of: bool = False,
     stops_for_size: bool = False,
     **more: int,
 ) -> WaitingJob:
@@ -98,7 +97,6 @@ def job(
         team=team,
         limit_ms=None if limit_s is None else limit_s * 1000,
         preempts=preempts,
-        one_of=one_of,
         warm_key=warm_key,
         keep_ms=keep_ms,
         stops_for_size=stops_for_size,

@@ -51,8 +51,7 @@ def random_snapshot(rng: Random) -> Snapshot:
     """Return a plain snapshot with the features that are off by default."""
     snapshot = plain_snapshot(rng)
     waiting = tuple(
-        changed(job, preempts=rng.random() < 0.9, one_of=rng.random() < 0.2, **_alternatives(rng, job, snapshot))
-        for job in snapshot.waiting
+        changed(job, preempts=rng.random() < 0.9, **_alternatives(rng, job, snapshot)) for job in snapshot.waiting
     )
     snapshot = replace(snapshot, waiting=waiting, calendars=_calendars(rng, snapshot) if rng.random() < 0.3 else {})
     if rng.random() < 0.3:

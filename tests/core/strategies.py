@@ -126,7 +126,6 @@ def snapshots(
             limit_ms=draw(limits if unlimited else limits.filter(bool)),
             preempts=full or plain or draw(st.sampled_from([True, True, True, False])),
             warm_key="" if plain else draw(keys),
-            one_of=not (full or plain) and draw(st.sampled_from([False, False, False, True])),
             stops_for_size=stops and not (full or plain) and draw(st.sampled_from([False, False, True])),
         )
         for i in range(draw(st.integers(0, most)))
@@ -443,6 +442,18 @@ def nothing_owed(snapshot: Snapshot) -> Snapshot:
         snapshot,
         reservations=(),
         allocations=tuple(replace(a, stopping=False, freed_for=None, freed=None) for a in snapshot.allocations),
+    )
+
+
+def beyond_limits(snapshot: Snapshot) -> Snapshot:
+    """The same, where all attempts run although their limits have passed."""
+    since_ms = NOW_MS - STEP_MS - 1
+    return replace(
+        snapshot,
+        allocations=tuple(
+            each if each.warm else replace(changed(each, limit_ms=STEP_MS), since_ms=since_ms)
+            for each in snapshot.allocations
+        ),
     )
 
 

@@ -131,9 +131,8 @@ def test_a_duration_has_its_two_largest_units(seconds: int, text: str) -> None:
     assert span(seconds) == text
 
 
-def test_a_demand_of_which_one_pool_is_taken_says_or() -> None:
+def test_a_demand_has_the_instances_of_all_its_pools() -> None:
     assert instances({"ml.a": 1, "ml.b": 2}) == "1 a + 2 b"
-    assert instances({"ml.a": 1, "ml.b": 2}, one_of=True) == "1 a or 2 b"
 
 
 @given(st.text(max_size=40))

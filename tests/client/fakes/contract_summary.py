@@ -62,7 +62,7 @@ def _running(job: dict[str, Any]) -> dict[str, Any]:
     stops = job["jobState"] == "stopping"
     return {
         "jobName": job["jobName"], "attemptName": job["jobName"], "jobState": job["jobState"], "status": "Training",
-        "team": job["team"], "priority": job["priority"], "demand": job["demand"], "oneOf": False,
+        "team": job["team"], "priority": job["priority"], "demand": job["demand"],
         "startedTime": "2026-01-02T03:04:05.678Z", "endsBy": "2026-01-02T07:30:00.000Z",
         "stoppingSince": "2026-01-02T06:29:00.000Z" if stops else None,
         "stopCause": "request" if stops else None, "stopsFor": None,
@@ -72,7 +72,7 @@ def _running(job: dict[str, Any]) -> dict[str, Any]:
 def _waiting(job: dict[str, Any]) -> dict[str, Any]:
     return {
         "jobName": job["jobName"], "team": job["team"], "priority": job["priority"], "demand": job["demand"],
-        "oneOf": False, "entryTime": job["entryTime"], "place": job["place"], "reason": job["reason"],
+        "entryTime": job["entryTime"], "place": job["place"], "reason": job["reason"],
         "startBy": None, "expectedStart": None,
     }  # fmt: skip
 

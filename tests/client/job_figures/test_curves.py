@@ -148,29 +148,25 @@ GROUPS = [
 
 
 @pytest.mark.parametrize(
-    ("held", "groups", "one_of", "types"),
+    ("held", "groups", "types"),
     [
-        ({G5: 2}, None, False, (G5, G5)),
-        ({f"{G5}.spot": 2}, None, False, (G5, G5)),
-        ({f"{G5}.plan.mine": 1}, None, False, (G5,)),
-        ({P4: 1, C5: 2}, GROUPS, False, (P4, C5, C5)),
-        ({P4: 1, C5: 3}, GROUPS, False, (None,) * 4),
-        ({P4: 1, C5: 2}, None, False, (None,) * 3),
-        ({P4: 2, C5: 2}, None, True, (None,) * 2),
-        ({P4: 2}, None, True, (P4, P4)),
-        ({}, None, False, ("ml.p5.48xlarge",)),
+        ({G5: 2}, None, (G5, G5)),
+        ({f"{G5}.spot": 2}, None, (G5, G5)),
+        ({f"{G5}.plan.mine": 1}, None, (G5,)),
+        ({P4: 1, C5: 2}, GROUPS, (P4, C5, C5)),
+        ({P4: 1, C5: 3}, GROUPS, (None,) * 4),
+        ({P4: 1, C5: 2}, None, (None,) * 3),
+        ({}, None, ("ml.p5.48xlarge",)),
     ],
 )
 def test_the_types_of_hosts_follow_from_what_the_attempt_held(
-    held: dict[str, int], groups: Any, one_of: bool, types: tuple[str | None, ...]
+    held: dict[str, int], groups: Any, types: tuple[str | None, ...]
 ):
     attempt = {
         "attemptName": "a", "number": 1, "attemptState": "live", "trainingJobStatus": None, "secondaryStatus": None,
         "startedTime": None, "endedTime": None, "failureReason": None, "reason": None, "demand": held,
     }  # fmt: skip
     resources = {} if groups is None else {"ResourceConfig": {"InstanceGroups": groups}}
-    document = Queue().add(
-        "a", attempts=[attempt], request=resources, oneOf=one_of, demand=held or {"ml.p5.48xlarge": 1}
-    )
+    document = Queue().add("a", attempts=[attempt], request=resources, demand=held or {"ml.p5.48xlarge": 1})
     job = JobDetails.from_document({**document, "place": None})
     assert host_types(job, job.attempts[0]) == types

@@ -68,12 +68,6 @@ WRONG: list[tuple[str, Snapshot, list[Action], str]] = [
         "preempts no job",
     ),
     (
-        "preemptions in two pools of which one is taken",
-        snapshot(held("x", 1), held("y", 1, pool=G5), job("a", 5, one_of=True, ml_g5_xlarge=1), pools={P5: 1, G5: 1}),
-        [preempt("x", "a"), preempt("y", "a", {G5: 1})],
-        "in more than one of its pools",
-    ),
-    (
         "a preemption on the alternative on which a job is unlaunchable",
         snapshot(BOTH, refused(), pools={P5: 1, G5: 1}),
         [preempt("x", "a")],

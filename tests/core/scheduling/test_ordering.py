@@ -42,24 +42,23 @@ def test_in_the_order_fifo_limits_do_not_count(limit_ms: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("demand", "one_of", "limit_ms", "bound", "handicap"),
+    ("demand", "limit_ms", "bound", "handicap"),
     [
-        ({"p": 1}, False, 1000, 100, 10_000),
-        ({"p": 3}, False, 1000, 100, 30_000),
-        ({"p": 3, "q": 2}, False, 1000, 100, 50_000),
-        ({"p": 3, "q": 2}, True, 1000, 100, 30_000),
-        ({"p": 10}, False, 1000, 100, 100_000),
-        ({"p": 11}, False, 1000, 100, 100_000),
-        ({"p": 1}, False, 1000, 5, 5000),
-        ({"p": 2}, False, None, 100, 20 * LONGEST_LIMIT_MS),
-        ({"p": 2}, False, LONGEST_LIMIT_MS + 1, 100, 20 * LONGEST_LIMIT_MS),
+        ({"p": 1}, 1000, 100, 10_000),
+        ({"p": 3}, 1000, 100, 30_000),
+        ({"p": 3, "q": 2}, 1000, 100, 50_000),
+        ({"p": 10}, 1000, 100, 100_000),
+        ({"p": 11}, 1000, 100, 100_000),
+        ({"p": 1}, 1000, 5, 5000),
+        ({"p": 2}, None, 100, 20 * LONGEST_LIMIT_MS),
+        ({"p": 2}, LONGEST_LIMIT_MS + 1, 100, 20 * LONGEST_LIMIT_MS),
     ],
 )
 def test_in_the_order_short_a_handicap_is_the_limit_times_the_instances_up_to_a_bound(
-    demand: dict[str, int], one_of: bool, limit_ms: int | None, bound: int, handicap: int
+    demand: dict[str, int], limit_ms: int | None, bound: int, handicap: int
 ) -> None:
     policy = Policy(order=Order.SHORT, wait_bound=bound)
-    assert handicap_ms(limit_ms, demand, policy, one_of=one_of) == handicap
+    assert handicap_ms(limit_ms, demand, policy) == handicap
 
 
 @given(

@@ -352,9 +352,9 @@ def test_an_attempt_without_instances_gives_way_to_each_job_that_can_use_them() 
     assert not schedule(snapshot(lacking, job("large", 9, count=3), size=2)).actions
 
 
-def test_attempts_without_instances_give_way_in_both_pools_of_a_job_of_which_one_is_selected() -> None:
+def test_attempts_without_instances_give_way_in_both_pools_of_a_job() -> None:
     lacking = [replace(held(f"x{pool}", pool=pool), lacks_instances=True) for pool in (P5, G5)]
-    shot = snapshot(*lacking, job("a", one_of=True, ml_g5_xlarge=1), pools={P5: 1, G5: 1})
+    shot = snapshot(*lacking, job("a", ml_g5_xlarge=1), pools={P5: 1, G5: 1})
     plan = schedule(shot)
     check_plan(shot, plan)
     assert {victim for victim, _ in preemptions(plan)} == {each.job for each in lacking}

@@ -118,7 +118,6 @@ CHANGES: dict[str, Change] = {
     "too large": lambda job, ledger: (job.model_copy(update={"demand": {P5: 9}}), ledger),
     "in a pool that is gone": lambda job, ledger: (job.model_copy(update={"demand": {"gone": 1}}), ledger),
     "beyond the limit of its team": lambda job, ledger: (job.model_copy(update={"team": "b"}), ledger),
-    "of one pool": lambda job, ledger: (job.model_copy(update={"one_of": True}), ledger),
     "with a reservation": lambda job, ledger: (
         job,
         replace(ledger, reservations=(ReservationRecord(job_name=job.job_name, demand={P5: 1}),)),

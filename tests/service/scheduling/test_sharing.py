@@ -81,12 +81,6 @@ def test_service_is_the_time_for_which_an_attempt_has_held_its_instances(
     assert _standing_after(bounded, STOPPED, 0, 1000 + HELD_MS).handicap_ms == HOUR_MS
 
 
-def test_an_attempt_shows_the_decision_that_sagemaker_takes_one_of_its_pools() -> None:
-    _, attempt = of_an_hour()
-    assert not attempt.allocation().terms.one_of
-    assert attempt.model_copy(update={"one_of": True}).allocation().terms.one_of
-
-
 @pytest.mark.parametrize("order", ["fifo", "short", "shortest-remaining"])
 def test_a_switch_to_the_order_preempts_no_job_and_moves_none(order: str) -> None:
     world = world_of({}, priority={"order": order})

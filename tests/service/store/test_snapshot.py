@@ -53,13 +53,12 @@ def test_jobs_beyond_a_teams_limit_do_not_hide_jobs_behind_them() -> None:
     assert "small" in heads(table, policy=Policy(backfill_window=0, teams={"a": Team(limit={P5: 2})}))
 
 
-@pytest.mark.parametrize("kind", [{"failed": NOTED_FAILED}, {"one_of": True}], ids=["unlaunchable", "one of"])
-def test_jobs_that_preempt_nobody_do_not_hide_those_behind_them_that_may(kind: dict[str, Any]) -> None:
+def test_unlaunchable_jobs_do_not_hide_those_behind_them_that_may_preempt() -> None:
     table = table_of()
     for i in range(2):
         table.write([runs(f"r{i}", 0, p5=1).put()])
     for i in range(50):
-        enqueue(table, waiting_job(f"lacked{i:02d}", 9, {P5: 1}).model_copy(update=kind))
+        enqueue(table, waiting_job(f"lacked{i:02d}", 9, {P5: 1}).model_copy(update={"failed": NOTED_FAILED}))
     waits(table, "preempts", 9, entered=99)
     assert "preempts" in heads(table)
 

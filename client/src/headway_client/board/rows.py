@@ -77,7 +77,7 @@ def waiting_rows(summary: Summary, selection: Selection, now_s: float) -> list[R
             job.job_name,
             str(job.priority),
             job.team or "",
-            instances(job.demand, one_of=job.one_of),
+            instances(job.demand),
             _until(job.expected_start or job.start_by, now_s),
             job.reason.message,
         )
@@ -100,7 +100,7 @@ def running_rows(summary: Summary, selection: Selection, now_s: float) -> list[R
             job.job_name,
             str(job.priority),
             job.team or "",
-            instances(job.demand, one_of=job.one_of),
+            instances(job.demand),
             span(now_s - seconds_of(job.started_time)),
             "" if job.ends_by is None else span(seconds_of(job.ends_by) - now_s),
             _status(job),
@@ -176,15 +176,9 @@ def pool_note(pool: PoolSummary) -> str:
     return strip_control_characters(", ".join(figures))
 
 
-def instances(demand: Mapping[str, int], *, one_of: bool = False) -> str:
-    """Return a demand, such as ``2 p5.48xlarge``.
-
-    Args:
-        demand: instances per pool.
-        one_of: whether SageMaker takes one of the pools.
-    """
-    parts = [f"{count} {pool.removeprefix('ml.')}" for pool, count in sorted(demand.items())]
-    return (" or " if one_of else " + ").join(parts)
+def instances(demand: Mapping[str, int]) -> str:
+    """Return a demand, such as ``2 p5.48xlarge``."""
+    return " + ".join(f"{count} {pool.removeprefix('ml.')}" for pool, count in sorted(demand.items()))
 
 
 def span(seconds: float) -> str:

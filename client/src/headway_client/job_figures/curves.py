@@ -75,8 +75,6 @@ def host_types(job: JobDetails, attempt: Attempt) -> tuple[str | None, ...]:
         attempt: one of its attempts.
     """
     demand = attempt.demand or job.demand
-    if job.one_of and len(demand) > 1:
-        return (None,) * max(demand.values())
     types = Counter({on_demand_pool(pool): 0 for pool in demand})
     for pool, count in demand.items():
         types[on_demand_pool(pool)] += count

@@ -59,9 +59,6 @@ class JobTerms:
     warm_key: str = ""
     #: How long its instances are kept warm after it has ended, ms.
     keep_ms: int = 0
-    #: Whether SageMaker takes one of the pools, and it is not known which, so that the instances in the others become
-    #: free again. Then attempts are stopped for it in one pool at most.
-    one_of: bool = False
     #: Whether it may start although it may still run when a pool that stops attempts becomes smaller.
     stops_for_size: bool = False
     #: Whose it is and what it runs, by which its run time is predicted. No decision depends on them.

@@ -74,11 +74,6 @@ def free(snapshot: Snapshot) -> dict[str, int]:
     return {pool: size - used.get(pool, 0) - reserved.get(pool, 0) for pool, size in sorted(snapshot.pools.items())}
 
 
-def describe(demand: Mapping[str, int], *, one_of: bool = False) -> str:
-    """A demand in words, e.g. ``2 ml.p5.48xlarge and 1 ml.c5.4xlarge``.
-
-    Args:
-        demand: instances per pool.
-        one_of: whether only one of these pools is used.
-    """
-    return (" or " if one_of else " and ").join(f"{count} {pool}" for pool, count in sorted(demand.items()))
+def describe(demand: Mapping[str, int]) -> str:
+    """A demand in words, e.g. ``2 ml.p5.48xlarge and 1 ml.c5.4xlarge``."""
+    return " and ".join(f"{count} {pool}" for pool, count in sorted(demand.items()))

@@ -4,9 +4,9 @@
 
 A job leaves its instances warm, and the next one starts in them. A job that needs other instances has a warm pool
 released, and nothing is preempted. A job takes its second alternative, as the pool that it prefers is full. SageMaker
-has no instances of the type that a job prefers, and takes the second one. A pool becomes smaller by its schedule: a job
-stops, and resumes when the pool is large again. A training plan ends: its job stops with its checkpoint, and resumes
-when the plan has instances again. A missing state ends the demo with exit code 1.
+refuses the instance type that a job prefers, and the job is launched on the next one. A pool becomes smaller by its
+schedule: a job stops, and resumes when the pool is large again. A training plan ends: its job stops with its
+checkpoint, and resumes when the plan has instances again. A missing state ends the demo with exit code 1.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ def _take_second_alternative(stage: Stage) -> None:
 
 
 def _take_second_preference(stage: Stage) -> None:
-    say(f"SageMaker has no further {P5}")
-    stage.sandbox.set_faults(capacity={P5: 1})
+    say(f"SageMaker has no quota for a further {P5}")
+    stage.sandbox.set_faults(quotas={P5: 1})
     request = _request("flexible", [(P5, 1)])
     request["ResourceConfig"] = {
         "InstancePreferences": [{"InstanceType": P5}, {"InstanceType": G5}],
@@ -121,13 +121,13 @@ def _take_second_preference(stage: Stage) -> None:
         "VolumeSizeInGB": 30,
     }
     stage.submit(f"submit flexible, which prefers {P5} and takes {G5} as well", request)
-    stage.expect_training("flexible")
     stage.wait(
-        f"SageMaker selects {G5}, and the queue has the {P5} back",
-        lambda _: "which SageMaker selected" in stage.api.get_job("flexible").job.reason.message,
+        f"SageMaker refuses {P5}, and it is launched on {G5}",
+        lambda _: stage.api.get_job("flexible").job.demand == {G5: 1},
         timeout_s=_MINUTES_S,
     )
-    _expect_reason(stage, "flexible", f"runs on {G5}")
+    stage.expect_training("flexible")
+    _expect_reason(stage, "flexible", f"1 {G5}")
     used = {pool.pool: pool.allocated for pool in stage.api.capacity().pools}
     if used != {P5: 1, G5: 1}:
         raise StoryFailed(f"urgent and flexible should hold an instance each, not {used}")

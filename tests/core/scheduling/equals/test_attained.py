@@ -91,14 +91,9 @@ def test_the_handicap_is_a_hundred_times_the_least_service_of_the_level_within_t
     assert attained_handicap_ms(int(hours * HOUR), most_ms) == handicap_hours * HOUR
 
 
-@pytest.mark.parametrize(
-    ("demand", "one_of", "count"),
-    [({P5: 3}, False, 3), ({P5: 3, G5: 2}, False, 5), ({P5: 3, G5: 2}, True, 2), ({P5: 3}, True, 3)],
-)
-def test_all_instances_count_as_service_but_of_several_pools_the_least_number_while_one_is_taken(
-    demand: dict[str, int], count: int, *, one_of: bool
-) -> None:
-    attempt = changed(held("x", since=NOW_MS), demand=demand, one_of=one_of, attained_ms=7)
+@pytest.mark.parametrize(("demand", "count"), [({P5: 3}, 3), ({P5: 3, G5: 2}, 5)])
+def test_all_instances_count_as_service(demand: dict[str, int], count: int) -> None:
+    attempt = changed(held("x", since=NOW_MS), demand=demand, attained_ms=7)
     assert current_attained_ms(attempt, NOW_MS + 1000) == 7 + 1000 * count
     assert current_attained_ms(attempt, NOW_MS - 1000) == 7
 

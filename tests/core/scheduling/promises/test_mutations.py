@@ -32,6 +32,7 @@ from tests.core.scheduling.promises import test_promises as promises
 from tests.core.scheduling.promises import test_turns as turns
 from tests.core.strategies import (
     beside_a_warm_pool,
+    beyond_limits,
     borrowed_from_red,
     borrowing_goes_on,
     crowded,
@@ -43,7 +44,7 @@ MAX_EXAMPLES = 2000
 
 ANY = snapshots()
 FEW = snapshots("none", ageing=False, most=3)
-FEW_AT_SHRINKS = snapshots("none", ageing=False, most=3, stops=False)
+BEYOND_LIMITS = snapshots("none", ageing=False, most=3, stops=False).map(beyond_limits)
 PLAIN = snapshots("none", ageing=False, backfill=True, plain=True)
 SETTLED = PLAIN.map(nothing_owed)
 BESIDE_WARM_POOLS = snapshots("none", ageing=False, backfill=True).map(nothing_owed)
@@ -188,7 +189,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
     "a limit that has passed still counts": (
         size_changes, "end_by_ms",
         lambda each, now_ms: None if each.terms.limit_ms is None else each.since_ms + each.terms.limit_ms,
-        promises.what_starts_has_ended_before_a_pool_shrinks, FEW_AT_SHRINKS
+        promises.what_starts_has_ended_before_a_pool_shrinks, BEYOND_LIMITS
     ),
     "nothing is stopped for a size": (
         commit, "excess", lambda *_: (), promises.what_starts_has_ended_before_a_pool_shrinks, ANY

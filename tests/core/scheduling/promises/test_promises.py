@@ -232,7 +232,7 @@ def _told_for_sure(snapshot: Snapshot, plan: Plan) -> dict[str, int]:
             continue
         if hold.start_by_ms is None:
             unsure |= set() if _is_sure(hold) else set(job.demand)
-        elif not job.preempts or job.terms.one_of:
+        elif not job.preempts:
             # It may start earlier, on what a preemption for another job frees beyond that job's need.
             unsure |= set(job.demand)
         elif unsure & set(job.demand):

@@ -91,7 +91,7 @@ def _facts(job: JobDetails) -> Iterator[str]:
     state = f"{job.state} (held)" if job.held else str(job.state)
     yield _line("state", f"{state}: {job.reason.message}")
     yield _line("priority", f"{job.priority}" + (f", position {job.place}" if job.place is not None else ""))
-    yield _line("needs", instances(job.demand, one_of=job.one_of))
+    yield _line("needs", instances(job.demand))
     yield _line("team", job.team or "none")
     yield _line("owner", job.owner or "unknown")
     yield _line("limit", "none" if job.limit_seconds is None else span(job.limit_seconds))

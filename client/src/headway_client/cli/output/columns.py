@@ -72,7 +72,7 @@ def _columns(*, wide: bool) -> dict[str, Column]:
         "place": _count("Place", lambda job: job.place),
         "demand": Column(
             header="Demand",
-            cell=lambda job: values.demand(job.demand, one_of=job.one_of),
+            cell=lambda job: values.demand(job.demand),
             key=lambda job: sum(job.demand.values()),
         ),
         "otherwise": _text("Otherwise", lambda job: values.other_choices(job.choices, job.alternative)),

@@ -62,7 +62,7 @@ def forecast_rows(forecast: Forecast, *, wide: bool = False) -> Table:
             "held" if job.held else job.job_state,
             values.optional(job.place),
             str(job.priority),
-            values.demand(job.demand, one_of=job.one_of),
+            values.demand(job.demand),
             f"after {', '.join(job.after)}" if job.after else times.moment(job.expected_start, wide=wide),
             *(_likely(job.predicted_start, wide=wide) if predicts else ()),
         ]
@@ -125,7 +125,7 @@ def _ahead_rows(ahead: Iterable[Ahead]) -> Table:
             str(job.priority),
             times.relative(job.started_time),
             times.relative(job.expected_end),
-            values.demand(job.demand, one_of=job.one_of),
+            values.demand(job.demand),
         ]
         for job in ahead
     ]

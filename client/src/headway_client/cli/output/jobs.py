@@ -72,7 +72,7 @@ def job_sheet(
         ("Why", job.reason.message),
         ("Priority", str(job.priority)),
         ("Place", values.optional(job.place)),
-        ("Demand", values.demand(job.demand, one_of=job.one_of)),
+        ("Demand", values.demand(job.demand)),
         *([("Otherwise", others)] if others is not None else []),
         ("Team", values.optional(job.team)),
         ("Owner", values.optional(job.owner)),

@@ -13,14 +13,9 @@ from headway_client.models import Dependency
 _SECONDS_PER_HOUR = 3600
 
 
-def demand(counts: Mapping[str, int], *, one_of: bool = False) -> str:
-    """Return instances per pool, such as ``1 ml.c5.xlarge, 2 ml.p5.48xlarge``.
-
-    Args:
-        counts: instances per pool.
-        one_of: whether one of the pools is used, such as ``1 ml.c5.xlarge or 2 ml.p5.48xlarge``.
-    """
-    return (" or " if one_of else ", ").join(f"{count} {pool}" for pool, count in sorted(counts.items())) or NONE
+def demand(counts: Mapping[str, int]) -> str:
+    """Return instances per pool, such as ``1 ml.c5.xlarge, 2 ml.p5.48xlarge``."""
+    return ", ".join(f"{count} {pool}" for pool, count in sorted(counts.items())) or NONE
 
 
 def other_choices(choices: Sequence[Mapping[str, int]], chosen: int) -> str | None:

@@ -22,7 +22,6 @@ class Ahead(ApiDocument):
     demand: Instances
     started_time: Time | None
     expected_end: Time | None
-    one_of: Annotated[bool, Member("Whether SageMaker takes one of these pools.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +74,6 @@ class ForecastEntry(ApiDocument):
     demand: Instances
     held: bool
     expected_start: Annotated[Time | None, Member("Of an array without members, the start of its first one.")]
-    one_of: Annotated[bool, Member("Whether SageMaker takes one of these pools.")] = False
     after: Annotated[tuple[str, ...], Member("The jobs that have to end before it enters the queue.")] = ()
     predicted_start: Annotated[PredictedTime | None, Member("Null if it is not predicted.")] = None
 

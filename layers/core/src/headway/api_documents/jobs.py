@@ -45,7 +45,6 @@ class Job(ApiDocument):
     demand: Instances
     team: str | None
     owner: Annotated[str | None, Member("ARN of who submitted it.")]
-    one_of: Annotated[bool, Member("Whether SageMaker takes one of the pools of `demand`.")] = False
     choices: Annotated[
         tuple[Instances, ...], Member("All that it can run on, in the order of preference; empty without alternatives.")
     ] = ()

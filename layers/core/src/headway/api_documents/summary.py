@@ -43,7 +43,6 @@ class RunningJob(ApiDocument):
     team: str | None
     priority: int
     demand: Instances
-    one_of: Annotated[bool, Member("Whether SageMaker takes one of these pools.")] = False
     started_time: Annotated[Time, Member("When the attempt got its instances.")]
     ends_by: Annotated[Time | None, Member("When it has ended at the latest; null if nothing limits it.")]
     stopping_since: Time | None
@@ -59,7 +58,6 @@ class WaitingHead(ApiDocument):
     team: str | None
     priority: int
     demand: Instances
-    one_of: Annotated[bool, Member("Whether SageMaker takes one of these pools.")] = False
     entry_time: Time
     place: Annotated[
         int | None,

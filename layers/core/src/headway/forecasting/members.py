@@ -146,7 +146,6 @@ def _wanted(arrays: Iterable[ArrayToCome], snapshot: Snapshot) -> dict[str, int]
         each.name: wanted_members(
             each.demands,
             sizes,
-            one_of=each.member.terms.one_of,
             at_once=each.at_once,
             reserved_heads=snapshot.policy.reserved_heads,
         )

@@ -13,17 +13,14 @@ MAX_NAMED_ARRAYS = 3
 """Arrays with members to come that a sentence names."""
 
 
-def array_entered(count: int, demand: Demand, *, one_of: bool = False) -> Reason:
+def array_entered(count: int, demand: Demand) -> Reason:
     """An array is accepted.
 
     Args:
         count: how many members it has.
         demand: the instances of each member per pool.
-        one_of: whether SageMaker takes one of the pools.
     """
-    message = (
-        f"accepted with {_members(count)} for {describe(demand, one_of=one_of)} each, which enter the queue in turn"
-    )
+    message = f"accepted with {_members(count)} for {describe(demand)} each, which enter the queue in turn"
     return Reason(code=ReasonCode.ENTERED, message=message)
 
 

@@ -36,6 +36,7 @@ class ReasonCode(StrEnum):
     STARTS_NOW = "StartsNow"
     # What the queue did.
     STARTED = "Started"
+    # In histories of earlier versions: SageMaker had selected one of the types that a job preferred.
     SELECTED = "Selected"
     ADOPTED = "Adopted"
     PREEMPTED = "Preempted"

@@ -24,15 +24,14 @@ ENDED = {
 _REQUIRED = {Condition.OK: "complete", Condition.ANY: "end", Condition.FAILED: "fail"}
 
 
-def entered_after(demand: Demand, awaited: Awaited, *, one_of: bool = False) -> Reason:
+def entered_after(demand: Demand, awaited: Awaited) -> Reason:
     """The job is accepted, and enters the queue when its dependencies are met.
 
     Args:
         demand: instances per pool.
         awaited: the jobs that it waits for.
-        one_of: whether SageMaker takes one of the pools.
     """
-    message = f"accepted; enters the queue for {describe(demand, one_of=one_of)} when {_list(awaited)}"
+    message = f"accepted; enters the queue for {describe(demand)} when {_list(awaited)}"
     return Reason(code=ReasonCode.ENTERED, message=message, jobs=_names(awaited))
 
 

@@ -12,17 +12,16 @@ from headway.refusals import FailedLaunches, retry_ms
 from headway.vectors import describe
 
 
-def entered(demand: Demand, *, warm_pool: bool = False, one_of: bool = False, others: Sequence[Demand] = ()) -> Reason:
+def entered(demand: Demand, *, warm_pool: bool = False, others: Sequence[Demand] = ()) -> Reason:
     """The job has come into the queue; its request may ask for a warm pool, which it does not get.
 
     Args:
         demand: instances per pool.
         warm_pool: whether its request asks for a warm pool.
-        one_of: whether SageMaker takes one of the pools.
         others: what it can run on as well, in the order of preference.
     """
     without = "; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)" if warm_pool else ""
-    instances = "; otherwise for ".join(describe(each, one_of=one_of) for each in (demand, *others))
+    instances = "; otherwise for ".join(describe(each) for each in (demand, *others))
     return Reason(code=ReasonCode.ENTERED, message=f"entered the queue for {instances}{without}")
 
 
@@ -43,19 +42,17 @@ def released(by: str) -> Reason:
     return Reason(code=ReasonCode.RELEASED, message=message)
 
 
-def started(demand: Demand, *, one_of: bool = False, warm: str = "") -> Reason:
+def started(demand: Demand, *, warm: str = "") -> Reason:
     """The job has been started.
 
     Args:
         demand: instances per pool.
-        one_of: whether SageMaker takes one of the pools.
         warm: the job whose warm pool it is started in; empty for none.
     """
-    takes = ", of which SageMaker takes one" if one_of else ""
     where = f" in the warm pool of `{warm}`" if warm else ""
     return Reason(
         code=ReasonCode.STARTED,
-        message=f"started on {describe(demand, one_of=one_of)}{takes}{where}",
+        message=f"started on {describe(demand)}{where}",
         jobs=(warm,) if warm else (),
     )
 
@@ -86,17 +83,6 @@ def warm_pool_released(pool: Allocation, preemptor: WaitingJob) -> Reason:
         ),
         jobs=(preemptor.name,),
     )
-
-
-def selected(pool: str, returned: Demand) -> Reason:
-    """SageMaker has selected one of the instance types that the job prefers.
-
-    Args:
-        pool: the pool of the type.
-        returned: what the attempt held in other pools.
-    """
-    message = f"runs on {pool}, which SageMaker selected; no longer holds {describe(returned)}"
-    return Reason(code=ReasonCode.SELECTED, message=message)
 
 
 _WHY_EQUALS_GIVE_WAY = {

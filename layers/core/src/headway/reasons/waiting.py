@@ -20,16 +20,15 @@ ProtectedFrom = Callable[[Allocation], Protected | None]
 """Why an attempt is not stopped for the waiting job that a reason is of; None if it may be."""
 
 
-def starts_now(demand: Demand, *, one_of: bool = False, warm: str = "") -> Reason:
+def starts_now(demand: Demand, *, warm: str = "") -> Reason:
     """The job fits; the next tick starts it.
 
     Args:
         demand: instances per pool.
-        one_of: whether SageMaker takes one of the pools.
         warm: the job whose warm pool it is started in; empty for none.
     """
     where = f" in the warm pool of `{warm}`" if warm else ""
-    message = f"fits, and starts on {describe(demand, one_of=one_of)}{where} in a moment"
+    message = f"fits, and starts on {describe(demand)}{where} in a moment"
     return Reason(code=ReasonCode.STARTS_NOW, message=message)
 
 
@@ -433,7 +432,7 @@ def unknown_pool(pool: str, known: tuple[str, ...]) -> Reason:
 
 
 def _demand(job: WaitingJob) -> str:
-    return describe(job.demand, one_of=job.terms.one_of)
+    return describe(job.demand)
 
 
 def _instances(count: int) -> str:
@@ -482,8 +481,6 @@ def _held_by(
     if not job.preempts:
         why = "for this alternative" if job.on_alternative else "while SageMaker gives no clear answers to launches"
         return f"{text}; none of them is stopped {why}"
-    if job.terms.one_of:
-        return f"{text}; jobs of lower priority are stopped for it in one of its pools at most, as it runs in one"
     those = "those of lower priority" if victim.terms.priority < job.terms.priority else "those that give way to it"
     return f"{text}; stopping {those} would not free enough"
 

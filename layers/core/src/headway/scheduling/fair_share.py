@@ -50,11 +50,6 @@ def limited_pool(limit: str) -> tuple[str, str]:
     return pool, team
 
 
-def are_in_one_pool(*pools: str) -> bool:
-    """Whether these pools, and limits of teams on pools, are all about one pool."""
-    return len({limited_pool(pool)[0] for pool in pools}) <= 1
-
-
 class TeamUse(dict[str, dict[str, int]]):
     """Instances per pool that each team holds.
 
@@ -198,10 +193,6 @@ class Guarantees:
     def is_promised(self, name: str) -> bool:
         """Whether something is reserved or being freed for this job."""
         return name in self._promises
-
-    def promised_to(self, name: str) -> Demand:
-        """The instances that are reserved and being freed for this job."""
-        return self._promises.get(name, _NOTHING)
 
     def promise(self, job: WaitingJob, promised: Demand) -> None:
         """No more than this is promised to the job from now on.

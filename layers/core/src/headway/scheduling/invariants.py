@@ -104,12 +104,6 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         freed = total(action.freed for action in preemptions if action.for_job == name)
         beyond = [positive(minus(freed, demand)) for demand in demands(waiting[name])]
         _require(not all(beyond), f"more is freed for {name} than it demands: {beyond}")
-        # An attempt without instances loses no work, as a warm pool.
-        stopped_in = total(
-            each.freed for each in preemptions if each.for_job == name and not allocations[each.attempt].is_unused
-        )
-        one_pool = not waiting[name].terms.one_of or len(positive(stopped_in)) <= 1
-        _require(one_pool, f"jobs are stopped for {name} in more than one of its pools: {stopped_in}")
 
 
 def _meant(preemptor: WaitingJob, freed: Demand, victim: Allocation, now_ms: int) -> WaitingJob:

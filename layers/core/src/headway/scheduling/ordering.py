@@ -44,9 +44,7 @@ def priority_in(key: str) -> int:
     return MAX_PRIORITY - int(key.partition("#")[0])
 
 
-def handicap_ms(
-    limit_ms: int | None, demand: Demand, policy: Policy, *, one_of: bool = False, attained_ms: int = 0
-) -> int:
+def handicap_ms(limit_ms: int | None, demand: Demand, policy: Policy, *, attained_ms: int = 0) -> int:
     """How much later than its entry a job's turn comes: what the order compares beside entry times.
 
     So a short job passes a long one that entered earlier, but only within a bound: no job is passed by jobs that enter
@@ -56,15 +54,13 @@ def handicap_ms(
         limit_ms: the time limit of a job, ms; None without one.
         demand: the instances of the job, per pool.
         policy: the policy.
-        one_of: whether SageMaker takes one of the pools.
         attained_ms: the service that the job has attained before, in instance-ms.
     """
     if policy.order is Order.SHARED:
         return attained_handicap_ms(attained_ms, max_handicap_on_entry_ms(limit_ms, policy))
     if policy.order is Order.FIFO:
         return 0
-    instances = (max if one_of else sum)(demand.values())
-    return min(SHORT_WEIGHT * instances, policy.wait_bound) * compared_limit_ms(limit_ms)
+    return min(SHORT_WEIGHT * sum(demand.values()), policy.wait_bound) * compared_limit_ms(limit_ms)
 
 
 def capped_priority(priority: int, team: str, policy: Policy) -> int:

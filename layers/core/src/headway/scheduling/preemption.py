@@ -9,7 +9,7 @@ from headway.policy import Policy
 from headway.protected import Protected
 from headway.scheduling.capacity_state import CapacityState
 from headway.scheduling.equals.victims import gives_way, least_measure, takes_part
-from headway.scheduling.fair_share import are_in_one_pool, is_borrowed, within_guarantee
+from headway.scheduling.fair_share import is_borrowed, within_guarantee
 from headway.scheduling.looks import Looks
 from headway.scheduling.lost_work.moment import MAX_MOMENTS, stop_together_ms, wait_ends_ms
 from headway.scheduling.ordering import capped_priority, returning_rank, running_priority, waiting_rank
@@ -318,9 +318,6 @@ class Preemption:
             return ()
         reclaims = self.reclaims(job)
         stops = self._policy.preemption and job.preempts and (reclaims or self._outranks_any(job))
-        # With what has been freed for it before.
-        if job.terms.one_of and not are_in_one_pool(*lacking, *self._guarantees.promised_to(job.name)):
-            stops = False
         if not stops and not self._index.unused:
             return ()
         # SageMaker may launch the job in these, so they have to go in any case.

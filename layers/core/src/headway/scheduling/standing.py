@@ -24,7 +24,6 @@ def standing_on_entry(
     demand: Demand,
     policy: Policy,
     *,
-    one_of: bool = False,
     attained_ms: int = 0,
     predicted_ms: int | None = None,
 ) -> Standing:
@@ -34,7 +33,6 @@ def standing_on_entry(
         limit_ms: the time limit of the job, ms; None without one.
         demand: its instances, per pool.
         policy: the policy.
-        one_of: whether SageMaker takes one of the pools.
         attained_ms: the service that the job has attained before, in instance-ms.
         predicted_ms: its predicted run time, ms; None if none is predicted.
     """
@@ -43,7 +41,7 @@ def standing_on_entry(
     left_ms = left_on_entry_ms(limit_ms, policy)
     is_extended = expected_ms is not None and left_ms is not None
     return Standing(
-        handicap_ms=handicap_ms(counts_ms, demand, policy, one_of=one_of, attained_ms=attained_ms),
+        handicap_ms=handicap_ms(counts_ms, demand, policy, attained_ms=attained_ms),
         left_ms=left_ms,
         expected_ms=expected_ms if is_extended else None,
         extension_ms=expected_ms if is_extended and expected_ms is not None else 0,

@@ -27,7 +27,6 @@ def wanted_members(
     demands: Iterable[Mapping[str, int]],
     sizes: Mapping[str, int],
     *,
-    one_of: bool,
     at_once: int | None,
     reserved_heads: int,
 ) -> int:
@@ -36,11 +35,10 @@ def wanted_members(
     Args:
         demands: what one member can run on, in instances per pool; it runs on one of these.
         sizes: the largest size of each pool.
-        one_of: whether SageMaker takes one of the pools of a demand.
         at_once: how many may be in the queue or run at once; None for any number.
         reserved_heads: how many blocked jobs of a queue get a reserved start.
     """
-    wanted = sum(_fitting(each, sizes, one_of=one_of) for each in demands) + max(1, reserved_heads)
+    wanted = sum(_fitting(each, sizes) for each in demands) + max(1, reserved_heads)
     return wanted if at_once is None else min(wanted, at_once)
 
 
@@ -55,7 +53,6 @@ def members_in_turn(next_index: int, count: int, early: Collection[int]) -> Iter
     return (index for index in range(next_index, count) if index not in early)
 
 
-def _fitting(demand: Mapping[str, int], sizes: Mapping[str, int], *, one_of: bool) -> int:
+def _fitting(demand: Mapping[str, int], sizes: Mapping[str, int]) -> int:
     """How many jobs with a demand fit into the pools at once."""
-    fitting = [sizes.get(pool, 0) // count for pool, count in demand.items()]
-    return sum(fitting) if one_of else min(fitting)
+    return min(sizes.get(pool, 0) // count for pool, count in demand.items())

@@ -150,9 +150,9 @@ def admit(
     request = submission.request
     if not isinstance(request, dict):
         raise InvalidRequest("the body must be a JSON object: the parameters of CreateTrainingJob")
-    canonical, alternatives = _canonical(request), ""
-    if submission.alternatives is not None:
-        alternatives = _canonical(submission.alternatives)
+    kept = instance_preferences.as_alternatives(submission)
+    canonical = _canonical(kept.request)
+    alternatives = "" if kept.alternatives is None else _canonical(kept.alternatives)
     sweep = arrays.sweep_of(submission)
     array = arrays.array_of(submission, sweep) if sweep is not None else None
     try:
@@ -181,6 +181,9 @@ def admit(
     awaiting += reuse.errors(submission.reuse, submission.reuse_unpinned)
     found = replace(found, invalid=[*awaiting, *found.invalid])
     _refuse(_with_alternatives(found, submission, others, configuration, caller, home))
+    if training.has_preferences:
+        submission = instance_preferences.as_alternatives(submission)
+        training, *others = map(TrainingRequest.parse, (submission.request, *submission.requests()))
     team = charged_team(training.tags, configuration, home)
     demand = training.demand(configuration.pools, spot=training.spot and not left_spot)
     choices = tuple(
@@ -210,7 +213,6 @@ def admit(
             checkpoints_every_ms=training.checkpoint_interval_s and training.checkpoint_interval_s * 1000,
             warm_key=warm_pools.key(training, configuration),
             keep_ms=warm_pools.keep_s(training, configuration) * 1000,
-            one_of=training.has_preferences,
             stops_for_size=training.stops_for_size(total((demand, *(each.demand for each in choices))).keys()),
             source=run_source(request) if configuration.predictions else "",
         ),
@@ -279,7 +281,7 @@ def _with_alternatives(
 ) -> Review:
     """All that is wrong with a submission: with its request, and with what its alternatives change about it."""
     if submission.alternatives is None:
-        return first if not any(submission.errors()) else replace(first, invalid=[*first.invalid, *submission.errors()])
+        return replace(first, invalid=[*first.invalid, *instance_preferences.as_alternatives(submission).errors()])
     invalid = [*first.invalid, *submission.errors(), *preference_errors(submission.request)]
     forbidden, broken, impossible = [*first.forbidden], [*first.violations], [*first.impossible]
     for i, each in enumerate(others):

@@ -134,9 +134,7 @@ def utilization_coverage(
     """
     training = TrainingRequest.parse(request)
     job = job_for_rules(request, training.tags, configuration, attempt.team or DEFAULT_TEAM)
-    hosts = job.hosts()
-    if training.has_preferences:
-        # Which of the types it has is known once SageMaker has selected it. Spot pools cannot be among them.
-        hosts = () if attempt.one_of else tuple(pool for pool, count in attempt.demand.items() for _ in range(count))
+    # Which hosts an attempt has that an earlier version launched with InstancePreferences is not known.
+    hosts = () if training.has_preferences else job.hosts()
     watched = Watched(attempt=attempt.attempt_name, hosts=hosts, job=job)
     return coverage(watched, configuration.active_watches())

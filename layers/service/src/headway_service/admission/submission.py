@@ -100,12 +100,12 @@ def _member_errors(field: str, members: Any) -> Iterator[FieldError]:
 
 
 def preference_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
-    """The error of a request that has alternatives, and leaves the choice of its instances to SageMaker too."""
+    """The error of a request that has alternatives, and instance preferences of its own."""
     resources = request.get("ResourceConfig")
     if isinstance(resources, Mapping) and "InstancePreferences" in resources:
         yield _preferences("ResourceConfig.InstancePreferences")
 
 
 def _preferences(field: str) -> FieldError:
-    # SageMaker may take any of the preferred types, and no two alternatives may share a pool.
-    return FieldError(field=field, message="cannot be combined with alternatives: keep one of the two")
+    message = "cannot be combined with alternatives: give each instance type an alternative with its ResourceConfig"
+    return FieldError(field=field, message=message)

@@ -38,7 +38,6 @@ def wanted_members(array: JobRecord, sizes: Mapping[str, int], reserved_heads: i
     wanted = room.wanted_members(
         member_demands(array),
         sizes,
-        one_of=array.one_of,
         at_once=array.array.at_once if array.array is not None else None,
         reserved_heads=reserved_heads,
     )

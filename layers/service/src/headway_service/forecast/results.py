@@ -46,7 +46,6 @@ class Ahead:
     job_state: JobState
     priority: int
     demand: Demand
-    one_of: bool
     started_ms: int | None
     expected_end_ms: int | None
 

@@ -334,7 +334,6 @@ class ForecastService:
             job_state=known.job_state if known is not None else JobState.PENDING,
             priority=job.terms.priority,
             demand=job.demand,
-            one_of=job.terms.one_of,
             started_ms=None,
             expected_end_ms=_plus(seen.starts.get(job.name), job.terms.limit_ms),
         )
@@ -389,7 +388,7 @@ def _is_beyond_forecasts(seen: JobView[ListedJob], policy: Policy) -> bool:
     """Whether so many jobs are ahead of a job that no forecast has them all."""
     if not _is_beyond_places(seen) and (seen.place is None or seen.place - seen.to_come <= MAX_FORESEEN):
         return False
-    return ranks_as_stored(policy) and not seen.job.one_of and not seen.job.chooses
+    return ranks_as_stored(policy) and not seen.job.chooses
 
 
 def _outside(job: ListedJob) -> str:
@@ -433,7 +432,6 @@ def _holding(attempt: AttemptRecord) -> Ahead:
         job_state=JobState.RUNNING if attempt.stop_cause is None else JobState.STOPPING,
         priority=attempt.priority,
         demand=attempt.demand,
-        one_of=attempt.one_of,
         started_ms=attempt.since_ms,
         expected_end_ms=_end_ms(attempt),
     )

@@ -44,17 +44,16 @@ def new_job(
     others = [each.demand for each in admitted.choices[1:]]
     array = admitted.array
     reason = ReasonRecord.of(
-        array_entered(array.count, admitted.demand, one_of=terms.one_of)
+        array_entered(array.count, admitted.demand)
         if array is not None and not awaited
-        else entered_after(admitted.demand, awaited, one_of=terms.one_of)
+        else entered_after(admitted.demand, awaited)
         if awaited
-        else entered(admitted.demand, warm_pool=admitted.warm_pool, one_of=terms.one_of, others=others)
+        else entered(admitted.demand, warm_pool=admitted.warm_pool, others=others)
     )
     standing = standing_on_entry(
         terms.limit_ms,
         admitted.demand,
         policy,
-        one_of=terms.one_of,
         predicted_ms=None if prediction is None else prediction.expected_ms,
     )
     return JobRecord(

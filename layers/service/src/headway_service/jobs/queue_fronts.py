@@ -118,7 +118,7 @@ def _explained_anywhere(jobs: Sequence[ListedJob], kinds: Iterable[_Kind], ledge
     ):
         return True
     owed = {each.job_name for each in ledger.reservations} | {each.freed_for for each in ledger.attempts}
-    return any(job.one_of or job.chooses or job.job_name in owed for job in jobs)
+    return any(job.chooses or job.job_name in owed for job in jobs)
 
 
 def _rank(job: ListedJob) -> tuple[int, int, str]:

@@ -141,6 +141,9 @@ class RequestChanges:
             left_spot=job.on_demand,
             priority=job.priority,
         )
+        if admitted.choices:
+            # An earlier version kept its instance preferences, which are alternatives now.
+            raise _has_alternatives(job.job_name)
         if pools := training_plans.plan_pools(admitted.demand):
             plans = find_plans(self._table, pools)
             training_plans.require_usable(admitted.demand, plans, configuration, now_ms)
@@ -166,7 +169,6 @@ class RequestChanges:
                 after.limit_ms,
                 after.demand,
                 configuration.policy(),
-                one_of=terms.one_of,
                 attained_ms=job.attained_ms or 0,
                 predicted_ms=None if prediction is None else prediction.expected_ms,
             )
@@ -203,19 +205,19 @@ class RequestChanges:
                 "submit the changed request under a new name, or wait until it waits again"
             )
         if job.choices:
-            # What changes would have to be said for each alternative.
-            message = (
-                "cannot change, as the job has alternatives: stop it, and submit the changed request under a new name"
-            )
-            raise InvalidRequest(
-                f"the request of `{name}` {message}", [FieldError(field="alternatives", message=message)]
-            )
+            raise _has_alternatives(name)
         pause = find_pause(self._table, PauseRecord.EVERYTHING)
         if pause is not None and pause.restored_ms is not None:
             raise RestoreUnfinished(
                 f"the table was restored, and `{name}` may run already: change it when the patrol has checked all "
                 "training jobs, mostly within minutes"
             )
+
+
+def _has_alternatives(name: str) -> InvalidRequest:
+    # What changes would have to be said for each alternative.
+    message = "cannot change, as the job has alternatives: stop it, and submit the changed request under a new name"
+    return InvalidRequest(f"the request of `{name}` {message}", [FieldError(field="alternatives", message=message)])
 
 
 def _depends_on(job: JobRecord) -> list[dict[str, str]] | None:

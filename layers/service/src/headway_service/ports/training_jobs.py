@@ -36,8 +36,6 @@ class TrainingJobStatus:
     provisioned: bool = False
     #: Once it has ended: the MaxPendingTimeInSeconds, s, that passed without instances; None if that was not so.
     pending_expired_s: int | None = None
-    #: SelectedInstanceType: which of its InstancePreferences SageMaker has selected; None without, or before that.
-    selected_type: str | None = None
     #: Once it has ended: Available, InUse, Reused or Terminated; None if it has, or shows, no warm pool.
     warm_pool: str | None = None
     #: The training job that uses, or has used, the warm pool; empty if SageMaker names none.

@@ -41,8 +41,8 @@ class RequestChange:
             request: the request as it is stored.
 
         Raises:
-            InvalidRequest: its number of instances is to change, and it is serverless, or has groups or preferences; or
-                a tag is to change by which the queue schedules the job or finds its training jobs.
+            InvalidRequest: its number of instances is to change, and it is serverless, or has groups; or a tag is to
+                change by which the queue schedules the job or finds its training jobs.
         """
         changed = dict(request)
         if self.max_runtime_s is not None:
@@ -88,9 +88,8 @@ def _with_runtime(condition: Mapping[str, Any], runtime_s: int) -> dict[str, Any
 
 
 def _with_count(resources: Mapping[str, Any] | None, count: int) -> dict[str, Any]:
-    parts = {"InstanceGroups": "has instance groups", "InstancePreferences": "has instance preferences"}
-    why = "is serverless" if resources is None else next((parts[each] for each in parts if each in resources), "")
-    if resources is None or why:
+    if resources is None or "InstanceGroups" in resources:
+        why = "is serverless" if resources is None else "has instance groups"
         message = f"cannot change, as the job {why}: stop it, and submit the changed request"
         raise InvalidRequest(f"the number of instances {message}", [FieldError(field="instances", message=message)])
     return {**resources, "InstanceCount": count}

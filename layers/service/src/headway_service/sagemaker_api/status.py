@@ -61,9 +61,7 @@ def parse_status(said: Mapping[str, Any]) -> TrainingJobStatus:
         warm_pool=warm_pool.get("Status"),
         reused_by=warm_pool.get("ReusedByJob") or "",
         pending_expired_s=None if provisioned else _pending_expired_s(said),
-        # Documented for DescribeTrainingJob (API reference, ResourceConfig), but not for events.
         metrics=_metrics(said["FinalMetricDataList"] or ()) if "FinalMetricDataList" in said else None,
-        selected_type=(said.get("ResourceConfig") or {}).get("SelectedInstanceType"),
     )
 
 

@@ -68,7 +68,7 @@ class TrainingRequest:
     def demand(self, pools: Collection[str], *, spot: bool) -> dict[str, int]:
         """Instances per pool. Two groups of one type come from one pool, so their counts add up.
 
-        Of instance preferences it has the instances of all types, of which SageMaker selects one.
+        Of instance preferences it has the instances of all types: what the pools need to have.
 
         Args:
             pools: the pools that exist.
@@ -122,7 +122,7 @@ class TrainingRequest:
 
     @property
     def has_preferences(self) -> bool:
-        """Whether SageMaker selects one of several instance types."""
+        """Whether it has instance preferences: no request that is launched has."""
         resources = self.raw.get("ResourceConfig")
         return isinstance(resources, Mapping) and "InstancePreferences" in resources
 

@@ -355,9 +355,9 @@ def _candidates(
             reach = min(reach, reachable.of(job.terms.priority, team, job.terms.turn_ms))
             beyond += filled > reach
             fitting += 1
-            # A job that preempts nobody, or in one of its pools only, leaves what it lacks to jobs behind it. One with
-            # alternatives may start elsewhere.
-            fills = job.preempts and not job.terms.one_of and not job.alternatives and reachable.may_fill(job)
+            # A job that preempts nobody leaves what it lacks to jobs behind it. One with alternatives may start
+            # elsewhere.
+            fills = job.preempts and not job.alternatives and reachable.may_fill(job)
             filled += demand[pool] if fills else 0
             if filled > reach and beyond >= share and fitting >= heads:
                 if unused.get(pool, 0) <= 0 or (left[pool] <= 0 and covered > unused[pool]):

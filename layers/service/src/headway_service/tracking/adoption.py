@@ -11,7 +11,6 @@ from headway_service.admission.policy_view import allocation_limit_ms
 from headway_service.config.document import Configuration
 from headway_service.ports.table import Write
 from headway_service.sagemaker_api.names import next_attempt
-from headway_service.sagemaker_api.training_request import TrainingRequest
 from headway_service.sagemaker_api.warm_pools import warm_key
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
@@ -31,7 +30,7 @@ def adoption(
     now_ms: int,
     machine_ms: int,
 ) -> list[Write] | None:
-    """The writes that adopt a training job; None while its team is at its limit.
+    """The writes that adopt a training job; None while its team is at its limit, or its instances are not known.
 
     The attempt has the instances and the limit of the training job. The request of the job may ask for others: it may
     have been changed after the state that the table was restored to, and before the training job was launched.
@@ -46,6 +45,9 @@ def adoption(
         now_ms: the training time, ms.
         machine_ms: the machine time, ms.
     """
+    if not rogue.demand:
+        # An earlier version launched it with InstancePreferences, and SageMaker has not selected one of them yet.
+        return None
     # It shows on which of its alternatives the job was launched.
     job = job.in_pools(rogue.demand)
     number, name = next_attempt(job.job_name, after=job.attempt_count)
@@ -62,9 +64,7 @@ def adoption(
     )
     attempt = attempt.model_copy(
         update={
-            "demand": rogue.demand or _preferred(document, configuration),
-            # Its instances are not known before SageMaker has selected one of its instance preferences.
-            "one_of": not rogue.demand,
+            "demand": rogue.demand,
             "limit_ms": allocation_limit_ms(document, configuration, pending_s=attempt.pending_limit_s),
             "warm_key": warm_key(document) if job.warm_key else "",
         }
@@ -77,11 +77,6 @@ def adoption(
     reason = reasons.adopted(attempt.attempt_name)
     reservation = ledger.reservation_of(job.job_name)
     return transitions.adopt(job, attempt, rogue, reservation, reason, now_ms, limited=limited)
-
-
-def _preferred(document: Mapping[str, Any], configuration: Configuration) -> dict[str, int]:
-    """The instances of all instance preferences of a training job, of which SageMaker selects one."""
-    return TrainingRequest.parse(document).demand(configuration.pools, spot=False)
 
 
 def _team_with_room(ledger: Ledger, configuration: Configuration, attempt: AttemptRecord) -> TeamRecord | None:

@@ -250,14 +250,6 @@ class Observer:
             return None, None
         return preemptor, find_reservation(self._table, preemptor.job_name)
 
-    def _select(self, attempt: AttemptRecord, pool: str, now_ms: int) -> AttemptRecord:
-        """Give back what an attempt holds beside the pool that SageMaker has selected, in a write of its own."""
-        job = self._require_job(attempt)
-        moved, writes = transitions.select_pool(job, attempt, pool, *self._preemptor(attempt), now_ms)
-        self._table.write(writes)
-        logger.info("a pool was selected", extra={"attempt": attempt.attempt_name, "demand": moved.demand})
-        return moved
-
     def _touch_unsettled(self, attempt: AttemptRecord) -> bool:
         """Record for the reconciliation of a launch that a training job with its name has ended.
 
@@ -277,9 +269,6 @@ class Observer:
 
         Both in one write, as the same status is not applied again.
         """
-        selected = _selects(attempt, sighting)
-        if selected is not None:
-            attempt = self._select(attempt, selected, now_ms)
         measure, job = None, None
         ruled, runs = attempt.ruled, attempt.stop_cause is None
         if attempt.pending_limit_s and attempt.is_pending_too_long(now_ms) and not sighting.provisioned:
@@ -306,7 +295,7 @@ class Observer:
             log = {"job": attempt.job_name, "attempt": attempt.attempt_name, "reason": measure.reason.code}
             logger.info("a measure was taken", extra={**log, "cause": measure.cause})
         stops = measure is not None and measure.cause is not None
-        return StatusOutcome.TICK_DUE if stops or selected is not None else StatusOutcome.RECORDED
+        return StatusOutcome.TICK_DUE if stops else StatusOutcome.RECORDED
 
     def _measure(self, job: JobRecord, attempt: AttemptRecord, sighting: TrainingJobStatus) -> PolicyAction | None:
         """What the policy does about an attempt that runs."""
@@ -409,7 +398,7 @@ def _is_news(attempt: AttemptRecord, sighting: TrainingJobStatus) -> bool:
 
     Each write costs money, and the steps of a start have no further effect.
     """
-    if _selects(attempt, sighting) is not None or (attempt.lacks_instances and sighting.provisioned):
+    if attempt.lacks_instances and sighting.provisioned:
         return True
     if sighting.modified_ms <= attempt.modified_ms:
         return False
@@ -417,12 +406,6 @@ def _is_news(attempt: AttemptRecord, sighting: TrainingJobStatus) -> bool:
     known = (attempt.training_job_status, _stage(attempt.secondary_status), attempt.training_since_ms)
     seen = (sighting.status, _stage(sighting.secondary_status), sighting.training_since_ms)
     return unruled or known != seen or sighting.interruptions > attempt.interruptions
-
-
-def _selects(attempt: AttemptRecord, sighting: TrainingJobStatus) -> str | None:
-    """The pool of an attempt that SageMaker has selected, if that is news. No type in preferences has a spot pool."""
-    selected = sighting.selected_type
-    return selected if attempt.one_of and selected in attempt.demand else None
 
 
 def _stage(secondary_status: str | None) -> str | None:

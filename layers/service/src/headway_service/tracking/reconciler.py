@@ -73,8 +73,7 @@ def reconcile(
     """Describe every attempt without a status for ``after_s`` seconds that is not listed as unchanged.
 
     One that may not wait for instances any longer is described even if it is, as it is stopped without them. So is one
-    that gives way to others if it has none, and one
-    whose instance type SageMaker selects, until it is known which: neither events nor the list have to show it.
+    that gives way to others if it has none.
 
     An attempt that SageMaker did not find is checked in each run.
 
@@ -118,9 +117,7 @@ def reconcile(
     ended = 0
     unchanged = {each.attempt_name for each in same}
     others = [each for each in silent if each.attempt_name not in unchanged]
-    looked_at = {each.attempt_name for each in (*overdue, *others)}
-    unselected = [each for each in launched if each.one_of and each.attempt_name not in looked_at]
-    for attempt in _looks(overdue, [*others, *unselected]):
+    for attempt in _looks(overdue, others):
         try:
             outcome = observer.refresh(attempt.attempt_name, training_jobs, clocks.training_ms())
             ended += outcome is StatusOutcome.TICK_DUE

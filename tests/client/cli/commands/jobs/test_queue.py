@@ -280,7 +280,7 @@ def test_a_trace_leaves_out_jobs_that_no_single_pool_ran_and_says_so(run: Run, s
     server.queue.add("both", jobState="completed", demand=two, instanceSeconds={"ml.a": 9, "ml.b": 9}, **ran)
     server.queue.add("half", jobState="completed", demand=two, instanceSeconds={"ml.a": 9}, **ran)
     server.queue.add("changed", jobState="completed", demand=one, instanceSeconds={"ml.b": 9}, **ran)
-    server.queue.add("taken", jobState="completed", demand=two, oneOf=True, instanceSeconds={"ml.b": 9}, **ran)
+    server.queue.add("one", jobState="completed", demand={"ml.b": 1}, instanceSeconds={"ml.b": 9}, **ran)
 
     code, out, err = run("history", "-o", "trace")
 

@@ -139,7 +139,6 @@ _DESCRIBED = {
     "SecondaryStatusTransitions": [{"Status": "Training", "StartTime": _TIME, "EndTime": _TIME + 1}],
     "FinalMetricDataList": [{"MetricName": "loss", "Value": 0.5, "Timestamp": _TIME}],
     "WarmPoolStatus": {"Status": "Available", "ReusedByJob": "b"},
-    "ResourceConfig": {"SelectedInstanceType": "ml.p5.48xlarge"},
     "StoppingCondition": {"MaxPendingTimeInSeconds": 7200},
     "ModelArtifacts": {"S3ModelArtifacts": "s3://a/b"},
     "AlgorithmSpecification": {"TrainingInputMode": "File"},

@@ -27,7 +27,6 @@ from headway_verification.soak.invariants.checkpoints import CheckpointInvariant
 from headway_verification.soak.invariants.dependencies import awaited, check_dependencies, check_inputs
 from headway_verification.soak.invariants.expected import ExpectationInvariants
 from headway_verification.soak.invariants.pauses import LONGEST_INVOCATION_S, PauseInvariants
-from headway_verification.soak.invariants.preemptors import PreemptorInvariants
 from headway_verification.soak.invariants.reuse import ReuseInvariants, reused_from
 from headway_verification.soak.invariants.service import ServiceInvariants
 from headway_verification.soak.invariants.sizes import SizeInvariants, runs_on
@@ -97,7 +96,6 @@ class Invariants:
         self.too_late_s: float | None = None
         self.reuse = ReuseInvariants()
         self._checkpoints = CheckpointInvariants()
-        self._preemptors = PreemptorInvariants()
 
     def check(self, accepted: Collection[str], now_s: float) -> None:
         """Check the invariants that hold at every moment.
@@ -145,7 +143,6 @@ class Invariants:
         self._check_training_jobs(attempts, rogues, now_s)
         self._check_jobs(jobs, attempts, accepted)
         self._check_preemptions(jobs, attempts)
-        self._preemptors.check(jobs, attempts, reservations)
         self._check_policy_actions(jobs, now_s)
         self._check_queue_entries(jobs, lines)
         for name in reservations:
@@ -171,13 +168,7 @@ class Invariants:
         running: Counter[str] = Counter()
         for training_job in self._fleet.jobs(now=now_s):
             if self._is_accounted(training_job, attempts):
-                attempt = attempts.get(training_job.name, {})
-                demand = attempt.get("demand", training_job.instances)
-                if attempt.get("oneOf"):
-                    selected = {pool: demand.get(pool) for pool in training_job.instances}
-                    require(selected == training_job.instances, f"{training_job.name} runs on instances not held")
-                    running.update(selected)
-                    continue
+                demand = attempts.get(training_job.name, {}).get("demand", training_job.instances)
                 types = total({on_demand_pool(pool): int(count)} for pool, count in demand.items())
                 types.pop(SERVERLESS, None)
                 require(types == training_job.instances, f"{training_job.name} holds other instances than it runs on")

@@ -376,7 +376,7 @@ REASONS: dict[tuple[str, str, str], str] = {
             (function, "pool", "exists")
             for function in (
                 *("back_off", "defer_launch", "free", "end", "update_unmanaged", "forget_unmanaged"),
-                *("start", "end_warm_pool", "swap_warm_pools", "select_pool", "take_charge"),
+                *("start", "end_warm_pool", "swap_warm_pools", "take_charge"),
             )
         ],
         _OUTLIVES,

@@ -40,7 +40,6 @@ from headway_verification.soak.trials.steps import (
     begin_chain,
     check_use,
     complete_training,
-    complete_training_of,
     configure,
     configure_from,
     crash_after_launch,
@@ -49,7 +48,6 @@ from headway_verification.soak.trials.steps import (
     deliver_end,
     deliver_events,
     edit_parameter,
-    hide_selection,
     hide_training_jobs,
     keep_alive,
     leave_running,
@@ -65,7 +63,6 @@ from headway_verification.soak.trials.steps import (
     submit_batch,
     submit_idle,
     submit_kept,
-    submit_preferring,
     submit_reusing,
     submit_sweep,
     tick,
@@ -553,42 +550,6 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     ),
     "an end without instances, and another priority": _interleaving(
         "a job that was stopped as it got no instances has ended", ask("PATCH", "/jobs/j", {"priority": 5}), tick
-    ),
-    "a selection and an end": _interleaving("an instance type is selected", complete_training, deliver_events),
-    "a selection and another priority": _interleaving(
-        "an instance type is selected", ask("PATCH", "/jobs/j", {"priority": 5})
-    ),
-    "a selection and a comment": _interleaving(
-        "an instance type is selected", ask("PATCH", "/jobs/j", {"comment": "late"})
-    ),
-    "a selection and a preemption": _interleaving(
-        "an instance type is selected", submit("high", (P5, 2), priority=9), tick
-    ),
-    "a selection and another": _interleaving("an instance type is selected", reconcile),
-    "a selection and the stop of the job that it gives way to": _interleaving(
-        "an instance type is selected for a job that gives way", ask("DELETE", "/jobs/high"), tick
-    ),
-    "a selection for a job that gives way, and the end of the other one that gives way": Interleaving(
-        situation=Scenario(
-            prepare=run_steps(
-                *(hide_selection, submit_preferring("j", (G5, 1), (P5, 1), run_s=5000)),
-                *(submit("k", run_s=5000), tick, wait(400), deliver_events),
-                *(submit("high", (P5, 2), priority=9), tick),
-            ),
-            begin=reconcile,
-        ),
-        meanwhile=run_steps(complete_training_of("k"), deliver_end),
-    ),
-    "a selection for a job that gives way, and the end of the last other one that gives way": Interleaving(
-        situation=Scenario(
-            prepare=run_steps(
-                *(configure({P5: 3, G5: 2}), hide_selection, submit_preferring("j", (G5, 1), (P5, 1), run_s=5000)),
-                *(submit("k", run_s=5000), submit("l", run_s=5000), tick, wait(400), deliver_events),
-                *(submit("high", (P5, 3), priority=9), tick, complete_training_of("k"), deliver_end),
-            ),
-            begin=reconcile,
-        ),
-        meanwhile=run_steps(complete_training_of("l"), deliver_end),
     ),
     "two schedulers and one warm pool": Interleaving(
         situation=Scenario(prepare=run_steps(*KEPT, submit_kept("j", 2), submit_kept("j2", 2)), begin=tick),

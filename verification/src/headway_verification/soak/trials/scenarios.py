@@ -49,7 +49,6 @@ from headway_verification.soak.trials.steps import (
     drop_events,
     edit_pools,
     exhaust_capacity,
-    hide_selection,
     interrupt_spot,
     patrol,
     publish_changes,
@@ -66,7 +65,6 @@ from headway_verification.soak.trials.steps import (
     submit_batch,
     submit_idle,
     submit_kept,
-    submit_preferring,
     submit_reusing,
     submit_spot,
     submit_sweep,
@@ -167,8 +165,6 @@ def _pending(most_s: int) -> tuple[Step, ...]:
         *(wait(most_s - 100), deliver_events, wait(150)),
     )
 
-
-_UNSELECTED = (*(hide_selection, submit_preferring("j", (G5, 2), (P5, 2)), tick, wait(400), deliver_events),)
 
 KEEPING = (configure(POOLS, warmPools={}), raise_warm_pool_quota())
 KEPT = (*KEEPING, submit_kept("k", 2), tick, wait(900), deliver_events)
@@ -581,7 +577,6 @@ SITUATIONS: dict[str, Scenario] = {
     "SageMaker has ended a job that got no instances": Scenario(
         prepare=run_steps(*_pending(MIN_PENDING_TIME_S)), begin=deliver_end
     ),
-    "an instance type is selected": Scenario(prepare=run_steps(*_UNSELECTED), begin=reconcile),
     "members of an array are compared, and compute": Scenario(
         prepare=run_steps(submit_sweep("s", 3, **_COMPARED)), begin=tick
     ),
@@ -663,9 +658,6 @@ SITUATIONS: dict[str, Scenario] = {
     ),
     "the members of an array get its priority": Scenario(
         prepare=run_steps(submit_sweep("s", 4), tick, ask("PATCH", "/jobs/s", {"priority": 5})), begin=tick
-    ),
-    "an instance type is selected for a job that gives way": Scenario(
-        prepare=run_steps(*_UNSELECTED, submit("high", (P5, 2), priority=9), tick), begin=reconcile
     ),
     "a job whose instances are kept has ended": Scenario(
         prepare=run_steps(*KEEPING, submit_kept("k", 2), tick, wait(900)), begin=deliver_end

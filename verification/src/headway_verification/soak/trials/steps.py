@@ -175,21 +175,6 @@ def submit_spot(name: str) -> Begin:
     return lambda queue: queue.submit(request)
 
 
-def submit_preferring(name: str, *preferences: tuple[str, int], run_s: int = 600) -> Begin:
-    """Submit a job of which SageMaker selects one instance type.
-
-    Args:
-        name: the name of the job.
-        preferences: its instance types, each with its number of instances.
-        run_s: its run time, s.
-    """
-    request = training_request(name, [(P5, 1)], run_s=run_s)
-    listed = [{"InstanceType": kind, "InstanceCount": count} for kind, count in preferences]
-    request["ResourceConfig"] = {"InstancePreferences": listed, "VolumeSizeInGB": 30}
-
-    return lambda queue: queue.submit(request)
-
-
 def submit_kept(name: str, count: int = 1, *, priority: int = 0, run_s: int = 30, outcome: str = "complete") -> Begin:
     """Submit a job whose instances are kept after its end.
 
@@ -205,11 +190,6 @@ def submit_kept(name: str, count: int = 1, *, priority: int = 0, run_s: int = 30
     request["ResourceConfig"]["KeepAlivePeriodInSeconds"] = 3600
 
     return lambda queue: queue.submit(request)
-
-
-def hide_selection(queue: Deployment) -> None:
-    """Let events lack the instance type that SageMaker has selected."""
-    queue.fleet.faults = queue.fleet.faults.with_changes({"event_hides_selection": True})
 
 
 def submit(
@@ -549,16 +529,6 @@ def complete_training(queue: Deployment) -> None:
         if not job.ended:
             queue.fleet.finish(job.name, now=queue.now_s)
     queue.let_pass(1)
-
-
-def complete_training_of(name: str) -> Step:
-    """Complete the training job of one name."""
-
-    def happen(queue: Deployment) -> None:
-        queue.fleet.finish(name, now=queue.now_s)
-        queue.let_pass(1)
-
-    return happen
 
 
 def drop_events(queue: Deployment) -> None:

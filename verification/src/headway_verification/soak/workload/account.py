@@ -81,6 +81,10 @@ class Outsiders(People):
         name = self._mostly([f"r{number}" for number in range(20)], NAMES)
         with contextlib.suppress(AwsError):
             request = training_request(name, random.choice([*SMALL, *LARGE]), run_s=run_s, tags=tags)
+            if random.random() < 0.2:
+                # Only outside of the queue SageMaker selects one of several types.
+                listed = [{"InstanceType": kind, "InstanceCount": 1} for kind in random.sample([P5, G5], 2)]
+                request["ResourceConfig"] = {"InstancePreferences": listed, "VolumeSizeInGB": 30}
             self.queue.fleet.create(request, now=self.queue.now_s)
 
     def _interrupt(self) -> None:

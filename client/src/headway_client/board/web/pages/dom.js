@@ -63,7 +63,7 @@ export function clock(value) {
   return new Date(value * 1000).toISOString().slice(5, 19).replace("T", " ");
 }
 
-export function demand(of, oneOf = false) {
+export function demand(of) {
   const parts = Object.entries(of ?? {}).sort().map(([pool, count]) => `${count}\u00a0${pool.replace(/^ml\./, "")}`);
-  return parts.join(oneOf ? " or " : " + ");
+  return parts.join(" + ");
 }

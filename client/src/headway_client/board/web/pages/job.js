@@ -6,7 +6,7 @@ const WIDTH = 600, HEIGHT = 60;
 
 export function jobPage(job, act, more) {
   const facts = [["State", job.held ? `${job.jobState} (held)` : job.jobState], ["Reason", job.reason.message], ["Priority", job.priority],
-    ["Position", job.place ?? ""], ["Team", job.team ?? ""], ["Owner", job.owner ?? ""], ["Needs", demand(job.demand, job.oneOf)],
+    ["Position", job.place ?? ""], ["Team", job.team ?? ""], ["Owner", job.owner ?? ""], ["Needs", demand(job.demand)],
     ["Limit", job.limitSeconds ? span(job.limitSeconds) : "none"],
     ["Expected", job.expectedRun ? `${span(job.expectedRun.seconds)}, by ${job.expectedRun.runs} earlier jobs` : ""], ["Preemptions", job.preemptions], ["Comment", job.comment ?? ""],
     ["Lost", lost(job)], ["Cost", cost(job)], ["Prices", (job.prices ?? []).map((each) => `${each.pool}: ${each.perHour} ${job.currency} an hour from ${each.from}`).join(", ")],
@@ -42,7 +42,7 @@ function whySection(found) {
     el("p", { class: "soft" }, found.expectedStart ? `Expected start ${clock(seconds(found.expectedStart))} UTC. ` : "", likely("start", found.predictedStart),
       found.expectedEnd ? `Expected end ${clock(seconds(found.expectedEnd))} UTC. ` : "", likely("end", found.predictedEnd), found.note),
     found.ahead.length ? table([{ name: "Ahead" }, { name: "State" }, { name: "Priority", number: true }, { name: "Needs" }],
-      found.ahead.map((each) => [jobLink(each.jobName), each.jobState, each.priority, demand(each.demand, each.oneOf)])) : null);
+      found.ahead.map((each) => [jobLink(each.jobName), each.jobState, each.priority, demand(each.demand)])) : null);
 }
 
 function likely(what, time) {

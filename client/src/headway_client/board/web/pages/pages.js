@@ -12,13 +12,13 @@ export function nowPage(state, now) {
       el("h2", {}, `Waiting: ${summary.waiting.length}${summary.moreWaiting ? " of more" : ""}`),
       table([{ name: "#", number: true }, { name: "Job" }, { name: "Priority", number: true }, { name: "Team" }, { name: "Needs" },
         { name: "Start" }, { name: "Why" }],
-      summary.waiting.map((job) => [job.place ?? "", jobLink(job.jobName), job.priority, job.team ?? "", demand(job.demand, job.oneOf),
+      summary.waiting.map((job) => [job.place ?? "", jobLink(job.jobName), job.priority, job.team ?? "", demand(job.demand),
         until(expected(state, job), now), job.reason.message]))),
     el("section", { "aria-label": "Running" },
       el("h2", {}, `Running: ${summary.running.length}${summary.moreRunning ? ` and ${summary.moreRunning} more` : ""}`),
       table([{ name: "Job" }, { name: "Priority", number: true }, { name: "Team" }, { name: "Holds" }, { name: "Ran", number: true },
         { name: "Left", number: true }, { name: "Status" }],
-      summary.running.map((job) => [jobLink(job.jobName), job.priority, job.team ?? "", demand(job.demand, job.oneOf),
+      summary.running.map((job) => [jobLink(job.jobName), job.priority, job.team ?? "", demand(job.demand),
         span(now - seconds(job.startedTime)), job.endsBy ? span(seconds(job.endsBy) - now) : "", status(job)]))),
     el("section", { "aria-label": "Events" }, el("h2", {}, "Events"),
       table([{ name: "Time (UTC)" }, { name: "Event" }, { name: "Job" }, { name: "" }],
@@ -65,7 +65,7 @@ function legend() {
 
 const JOB_COLUMNS = [{ name: "Job", of: (job) => job.jobName }, { name: "State", of: (job) => (job.held ? "held" : job.jobState) },
   { name: "#", number: true, of: (job) => job.place ?? Infinity }, { name: "Priority", number: true, of: (job) => job.priority },
-  { name: "Team", of: (job) => job.team ?? "" }, { name: "Needs", of: (job) => demand(job.demand, job.oneOf) },
+  { name: "Team", of: (job) => job.team ?? "" }, { name: "Needs", of: (job) => demand(job.demand) },
   { name: "Accepted (UTC)", of: (job) => job.entryTime }, { name: "Reason", of: (job) => job.reason.message }];
 
 export function jobsPage(jobs, view, onsort) {

@@ -11,7 +11,7 @@ from headway_client.models import JobDetails
 
 _ROWS: Sequence[tuple[str, Callable[[JobDetails], str]]] = (
     ("State", lambda job: job.state),
-    ("Demand", lambda job: values.demand(job.demand, one_of=job.one_of)),
+    ("Demand", lambda job: values.demand(job.demand)),
     ("Wait", lambda job: times.duration(times.between(job.entry_time, job.started_time))),
     ("Run", lambda job: times.duration(times.between(job.started_time, job.ended_time))),
     ("Attempts", lambda job: str(job.attempt_count)),

@@ -39,7 +39,7 @@ def traced_nodes(job: Job, attempts_of: Callable[[str], Sequence[Attempt]]) -> i
         attempts_of: returns the attempts of the job of a name. It is called only if the listing leaves the number open,
             as a job may be changed before each attempt.
     """
-    if len(job.instance_seconds) != 1 or not job.demand.keys() >= job.instance_seconds.keys() or not _one_pool(job):
+    if len(job.instance_seconds) != 1 or job.demand.keys() != job.instance_seconds.keys():
         return None
     ((pool, held_s),) = job.instance_seconds.items()
     demanded = job.demand[pool]
@@ -63,10 +63,6 @@ def _span_ms(held: Job | Attempt) -> int:
         return 0
     span = datetime.fromisoformat(held.ended_time) - datetime.fromisoformat(held.started_time)
     return span // timedelta(milliseconds=1)
-
-
-def _one_pool(job: Job) -> bool:
-    return job.one_of or len(job.demand) == 1
 
 
 def _row(job: Job, nodes: int, first_s: float) -> list[str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from headway.model import Demand, WaitingJob
-from headway.scheduling.fair_share import are_in_one_pool
 
 
 @dataclass(kw_only=True, slots=True)
@@ -108,7 +107,6 @@ def reserve_start(
     others: Sequence[Claim],
     not_before_ms: int,
     preemptible: Sequence[CapacityChange] = (),
-    freed: Collection[str] = (),
 ) -> FoundStart:
     """The earliest start at which the job has all it needs and delays no other reserved start.
 
@@ -123,7 +121,6 @@ def reserve_start(
         not_before_ms: the earliest moment.
         preemptible: instances of attempts that the job may preempt (+1), until they end or may no longer be preempted
             (-1), in any order.
-        freed: pools in which instances have been freed for it.
     """
     proven = [(*change, True) for change in (*changes, *_claims(others))]
     events = sorted((*proven, *((*change, False) for change in preemptible)), key=lambda event: event[0])
@@ -142,18 +139,12 @@ def reserve_start(
                     to[pool] += sign * count
             i += 1
         lacking = {pool: count - have[pool] for pool, count in need.items() if count > have[pool]}
-        if job.terms.one_of and lacking and not are_in_one_pool(*lacking, *freed):
-            fits = False
-        else:
-            fits = all(by_preemption[pool] >= count for pool, count in lacking.items())
-        if fits:
+        if all(by_preemption[pool] >= count for pool, count in lacking.items()):
             end_ms = None if job.terms.limit_ms is None or lacking else at_ms + job.terms.limit_ms
             # Starts at this moment have already been subtracted.
             later = [other for other in others if other.start_ms is not None and other.start_ms > at_ms]
             if not any(other.is_delayed_by(need, at_ms, end_ms) for other in later):
-                # If one pool is taken, nothing is preempted in the others.
-                also = {pool: 0 if job.terms.one_of and pool not in lacking else by_preemption[pool] for pool in need}
-                slack = {pool: have[pool] + also[pool] - count for pool, count in need.items()}
+                slack = {pool: have[pool] + by_preemption[pool] - count for pool, count in need.items()}
                 start = ReservedStart(job=job, start_ms=at_ms, end_ms=end_ms, need=need, slack=slack, lacking=lacking)
                 return FoundStart(start=start, beside=(*later, *closed))
         if i == len(events):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from headway.model import STOP_MS, Allocation, Demand, WaitingJob
 from headway.policy import Policy
@@ -121,7 +121,6 @@ class ReservedStarts:
         available: Demand,
         preemptible_from_ms: PreemptibleFrom | None,
         otherwise: Demand,
-        freed: Collection[str] = (),
     ) -> ReservedStart:
         """Reserve the earliest start for a blocked job. Called only while its combination is not at its depth.
 
@@ -132,9 +131,8 @@ class ReservedStarts:
             available: instances without a claim now; negative where a pool was made smaller than its use.
             preemptible_from_ms: when an attempt may be preempted for it; None if it cannot preempt.
             otherwise: the part of the need that is kept for it if its start is unknown.
-            freed: pools in which instances have been freed for it.
         """
-        found = self._find(job, need, available, preemptible_from_ms, otherwise, freed)
+        found = self._find(job, need, available, preemptible_from_ms, otherwise)
         if found is not None:
             found.share_slack()
             start = found.start
@@ -160,7 +158,7 @@ class ReservedStarts:
             available: instances without a claim now.
             preemptible_from_ms: when an attempt may be preempted for it; None if it cannot preempt.
         """
-        found = self._find(job, need, available, preemptible_from_ms, need, ())
+        found = self._find(job, need, available, preemptible_from_ms, need)
         return found.start.start_ms if found is not None else None
 
     def _find(
@@ -170,7 +168,6 @@ class ReservedStarts:
         available: Demand,
         preemptible_from_ms: PreemptibleFrom | None,
         otherwise: Demand,
-        freed: Collection[str],
     ) -> FoundStart | None:
         """The earliest start beside the reserved ones; None without backfill."""
         if not self._backfill:
@@ -182,9 +179,9 @@ class ReservedStarts:
         others: list[Claim] = [*heads, *self._size_changes.of(need, stops_for_size=job.terms.stops_for_size)]
         # At worst each start of another job is compared at each time at which instances are freed.
         self._looks.taken += len(self._starts) + (len(changes) + len(preemptible)) * (1 + len(others)) // 4
-        found = reserve_start(job, need, available, changes, others, not_before_ms, preemptible, freed)
+        found = reserve_start(job, need, available, changes, others, not_before_ms, preemptible)
         if found.start.start_ms is None and otherwise != need:
-            found = reserve_start(job, otherwise, available, changes, others, not_before_ms, preemptible, freed)
+            found = reserve_start(job, otherwise, available, changes, others, not_before_ms, preemptible)
         return found
 
     def _live(self, pools: Iterable[str]) -> Iterator[Allocation]:
@@ -267,11 +264,7 @@ class ReservedStarts:
             if each.attempt not in chosen and self._is_victim_at(each, start.start_ms, preemptible_from_ms)
         )
         self._expected_stops |= {victim.attempt: start.start_ms for victim in victims}
-        # Of a job of which one pool is taken, the slack has no attempts in the others.
-        of_one = start.lacking.keys() if start.job.terms.one_of else start.slack.keys()
-        start.slack = {
-            pool: count - (unneeded.get(pool, 0) if pool in of_one else 0) for pool, count in start.slack.items()
-        }
+        start.slack = {pool: count - unneeded.get(pool, 0) for pool, count in start.slack.items()}
 
     def unclaimed_by_reservations(self, victims: Iterable[Allocation]) -> dict[str, int]:
         """The instances of victims that no reserved start relies on, so that using them delays no job."""

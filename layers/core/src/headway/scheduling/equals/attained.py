@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from headway.model import Allocation, Demand
+from headway.model import Allocation
 from headway.policy import Order, Policy
 from headway.scheduling.equals.limits import compared_limit_ms
 
@@ -54,18 +54,6 @@ def max_handicap_on_entry_ms(limit_ms: int | None, policy: Policy) -> int:
     return policy.wait_bound * compared_limit_ms(limit_ms) if policy.order is Order.SHARED else 0
 
 
-def instances(demand: Demand, *, one_of: bool) -> int:
-    """The instances whose time is service.
-
-    Until it is known which of several pools SageMaker has taken, those of the smallest demand: service only grows.
-
-    Args:
-        demand: the instances of an attempt, per pool.
-        one_of: whether SageMaker takes one of the pools.
-    """
-    return (min if one_of else sum)(demand.values())
-
-
 def level(attained_ms: int) -> int:
     """The level of a job with this service."""
     return bisect_right(_FROM_MS, attained_ms)
@@ -90,8 +78,7 @@ def current_attained_ms(allocation: Allocation, at_ms: int) -> int:
         at_ms: when the attempt would be stopped, ms.
     """
     ran_ms = max(0, at_ms - allocation.since_ms)
-    terms = allocation.terms
-    return (terms.standing.attained_ms or 0) + ran_ms * instances(allocation.demand, one_of=terms.one_of)
+    return (allocation.terms.standing.attained_ms or 0) + ran_ms * sum(allocation.demand.values())
 
 
 def rises_ms(allocation: Allocation) -> Iterator[int]:
@@ -99,6 +86,6 @@ def rises_ms(allocation: Allocation) -> Iterator[int]:
     attained_ms = allocation.terms.standing.attained_ms
     if attained_ms is None:
         return
-    count = instances(allocation.demand, one_of=allocation.terms.one_of)
+    count = sum(allocation.demand.values())
     for from_ms in _FROM_MS[level(attained_ms) :]:
         yield allocation.since_ms - (attained_ms - from_ms) // count

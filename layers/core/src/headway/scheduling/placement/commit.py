@@ -95,11 +95,8 @@ def reserve(obstacle: Obstacle | HasPlace, state: PassState) -> ReservedStart | 
     state.hints.forget()
     job = obstacle.job
     need, available, preemptible_from_ms = ground.start_terms(job, obstacle.need, stops_others=obstacle.stops_others)
-    freed = ground.capacity.guarantees.promised_to(job.name)
     otherwise = need if obstacle.kept == obstacle.need else obstacle.kept
-    start = ground.reserved_starts.reserve(
-        job, need, obstacle.combination, available, preemptible_from_ms, otherwise, freed
-    )
+    start = ground.reserved_starts.reserve(job, need, obstacle.combination, available, preemptible_from_ms, otherwise)
     start.told_ms = ground.told_ms(start)
     if preemptible_from_ms is not None and start.start_ms is not None:
         spared = ground.reserved_starts.protected_at(start.need, start.start_ms, preemptible_from_ms)
@@ -135,7 +132,7 @@ def _start(placement: StartNow, state: PassState, *, on_leftovers: bool) -> None
         reason = state.explainer.with_passed_over(job, reasons.started(job.demand, warm=warm.job))
         state.starts.append(StartWarm(job=job.name, demand=dict(job.demand), reason=reason, warm=warm.attempt))
         return
-    reason = state.explainer.with_passed_over(job, reasons.started(job.demand, one_of=job.terms.one_of))
+    reason = state.explainer.with_passed_over(job, reasons.started(job.demand))
     state.starts.append(Start(job=job.name, demand=dict(job.demand), reason=reason, on_leftovers=on_leftovers))
 
 

@@ -30,7 +30,6 @@ def explanation_document(found: results.Explanation) -> Explanation:
                 demand=each.demand,
                 started_time=time_text(each.started_ms),
                 expected_end=time_text(each.expected_end_ms),
-                one_of=each.one_of,
             )
             for each in found.ahead
         ),
@@ -58,7 +57,6 @@ def forecast_document(found: results.Outlook) -> Forecast:
                 demand=each.seen.job.demand,
                 held=each.seen.job.held,
                 expected_start=time_text(each.start_ms),
-                one_of=each.seen.job.one_of,
                 after=tuple(name for name, _ in each.seen.job.awaited),
                 predicted_start=_predicted_time(each.predicted_start),
             )

@@ -105,7 +105,6 @@ def _job(kind: type[_AnyJob], seen: JobView[ListedJob], **more: Any) -> _AnyJob:
         priority=job.priority,
         entry_time=time_text(job.accepted_time),
         demand=job.demand,
-        one_of=job.one_of,
         choices=tuple([each.demand for each in job.choices]),
         alternative=job.alternative,
         depends_on=tuple(

@@ -23,7 +23,7 @@ def new_member(array: JobRecord, index: int, now_ms: int, *, is_set_aside: bool 
     reason = ReasonRecord.of(
         reasons.made_early(array.job_name)
         if is_set_aside
-        else reasons.entered(array.demand, one_of=array.one_of, others=[each.demand for each in array.choices[1:]])
+        else reasons.entered(array.demand, others=[each.demand for each in array.choices[1:]])
     )
     return _member(array, index).model_copy(
         update={

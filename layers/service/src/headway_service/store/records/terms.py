@@ -31,8 +31,6 @@ class ListedTerms(Record):
     team: str = ""
     #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
     limit_ms: int | None = None
-    #: Whether SageMaker takes one of its pools. Until it is known which, an attempt holds the instances of all.
-    one_of: bool = False
     #: What SageMaker matches its request and warm pools by; empty if it neither uses nor leaves one.
     warm_key: str = ""
     #: For how long the instances of its attempts are kept warm after their end, s.
@@ -65,7 +63,6 @@ class ListedTerms(Record):
             standing=self.standing,
             team=self.team,
             limit_ms=self.limit_ms,
-            one_of=self.one_of,
             warm_key=self.warm_key,
             keep_ms=self.keep_s * 1000,
             stops_for_size=self.stops_for_size,
@@ -135,7 +132,6 @@ def attributes_of(terms: JobTerms) -> dict[str, Any]:
         **asdict(terms.standing),
         "team": terms.team,
         "limit_ms": terms.limit_ms,
-        "one_of": terms.one_of,
         "warm_key": terms.warm_key,
         "keep_s": terms.keep_ms // 1000,
         "stops_for_size": terms.stops_for_size,

@@ -77,7 +77,6 @@ from headway_service.store.transitions.reuse import (
     note_outputs,
     reuse,
 )
-from headway_service.store.transitions.selection import select_pool
 from headway_service.store.transitions.shared import expire_request, wake_array
 from headway_service.store.transitions.unmanaged_job import (
     charge_unmanaged,
@@ -153,7 +152,6 @@ __all__ = [
     "resume",
     "return_lease",
     "reuse",
-    "select_pool",
     "set_aside",
     "set_calendar",
     "set_plan",

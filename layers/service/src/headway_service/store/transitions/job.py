@@ -318,8 +318,6 @@ def end(
         lost_ms: how much of the attempt's time its job has lost.
         failed: the launches in a row that got no instances, if it got none.
     """
-    selected = sighting.selected_type if sighting and attempt.one_of else None
-    used = attempt.in_pool(selected) if selected in attempt.demand else attempt
     ended = EndedAttempt(
         attempt_name=attempt.attempt_name,
         number=attempt.number,
@@ -330,7 +328,7 @@ def end(
         failure_reason=sighting.failure_reason if sighting else None,
         reason=ReasonRecord.of(reason),
         # An attempt that was never launched has used nothing.
-        demand=used.demand if sighting else {},
+        demand=attempt.demand if sighting else {},
         spot=job.on_demand_limit_ms is not None and not attempt.on_demand,
         lost_ms=lost_ms if sighting else 0,
         billable_s=sighting.billable_s if sighting else None,

@@ -51,7 +51,6 @@ def take_charge(attempt: AttemptRecord, rogue: UnmanagedJobRecord) -> tuple[Atte
     moved = change_attempt(
         attempt,
         demand=rogue.charged,
-        one_of=False,
         limit_ms=limit_ms,
         # Of what was decided to be freed, it may hold less.
         freed=dict(overlap(attempt.freed, rogue.charged)),

@@ -203,10 +203,6 @@ class AttemptRecord(AllTerms):
         """The place of its job in a queue, as a sort key."""
         return rank_key(self.priority, self.entry_time + self.handicap_ms, self.job_name)
 
-    def in_pool(self, pool: str) -> AttemptRecord:
-        """It in the pool that SageMaker has selected."""
-        return self.model_copy(update={"demand": {pool: self.demand[pool]}, "one_of": False})
-
     @staticmethod
     def key(attempt: str) -> Key:
         """Where the attempt is kept while it holds instances."""
