@@ -39,9 +39,7 @@ def starts(plan: Plan) -> list[str]:
 
 
 running = st.lists(
-    st.tuples(
-        st.sampled_from(["", "red", "blue"]), st.integers(0, 3), st.sampled_from(["p5", "g5"]), st.integers(1, 3)
-    ),
+    st.tuples(st.sampled_from(["", "red", "blue"]), st.integers(0, 3), st.sampled_from([P5, G5]), st.integers(1, 3)),
     max_size=5,
 )
 
@@ -63,11 +61,12 @@ def test_the_same_jobs_get_instances_as_when_all_jobs_are_read(
     rules: dict[str, Team],
     reserved_heads: int,
 ) -> None:
-    table, left = table_of("red", "blue", sizes=SIZES), {"p5": SIZES[P5], "g5": SIZES[G5]}
+    table, left = table_of("red", "blue", sizes=SIZES), dict(SIZES)
     for number, (team, priority, pool, count) in enumerate(attempts):
         if count <= left[pool]:
             left[pool] -= count
-            table.write([runs(f"r{number}", priority, team=team, **{pool: count}).put()])
+            attempt = runs(f"r{number}", priority, team=team).model_copy(update={"demand": {pool: count}})
+            table.write([attempt.put()])
     for number, (team, priority, demand) in enumerate(line):
         waits(table, f"j{number:02d}", priority, team=team, entered=number, **demand)
     policy = replace(DEEP, teams=rules, reserved_heads=reserved_heads)

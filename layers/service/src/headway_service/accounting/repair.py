@@ -118,7 +118,7 @@ class UsageRepairer:
         after = self._figures(whole)
         if any(before.get(each.figure) != after.get(each.figure) for each in found):
             # Something was accounted for while the days were read, so that they may have it or not.
-            raise Conflict([0])
+            raise Conflict.stale()
         total = sum((Counter(figures) for figures in of_days.values()), Counter[str]())
         of_day = {each.figure: each.computed - each.stored for each in found}
         of_month = {
