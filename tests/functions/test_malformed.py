@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headway_sandbox.inprocess.lambda_loader import http_event
-from headway_service.admission.admit import MAX_REPORTED_FIELDS
+from headway_service.admission.review import MAX_REPORTED_FIELDS
 from tests.functions.conftest import Functions
 from tests.service.world import request
 

@@ -49,6 +49,10 @@ BREACHES = {
     "prediction": ("layers/core/src/headway/prediction/kinds.py", "headway.prediction.run_times"),
     "early stopping": ("layers/core/src/headway/early_stopping/curve.py", "headway.early_stopping.settings"),
     "advice": ("layers/core/src/headway/advice/outcome.py", "headway.advice.rules"),
+    "admission: a submission, its review, the rules on one request": (
+        "layers/service/src/headway_service/admission/checks/tags.py",
+        "headway_service.admission.submission",
+    ),
     "orders among equals": (
         "layers/core/src/headway/scheduling/equals/remaining.py",
         "headway.scheduling.equals.victims",

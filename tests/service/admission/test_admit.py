@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from headway.jobpolicy.rules import tags_in, violations
-from headway_service.admission.admit import MAX_REPORTED_FIELDS, MAX_REQUEST_BYTES, admit, review
+from headway_service.admission.admit import admit
+from headway_service.admission.checks.draft import Draft
+from headway_service.admission.kept import MAX_REQUEST_BYTES
 from headway_service.admission.policy_view import job_for_rules
+from headway_service.admission.review import MAX_REPORTED_FIELDS, Review, review
 from headway_service.admission.submission import Submission
-from headway_service.config.document import Configuration, validate
+from headway_service.config.document import DEFAULT_TEAM, Configuration, validate
 from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestError, RequestTooLarge, RuleViolation
 from headway_service.sagemaker_api import request_schema
 from headway_service.sagemaker_api.training_request import TrainingRequest
@@ -31,6 +34,13 @@ TEAMS = validate(
     }
 )
 TEAMS_WITH_DEFAULT = validate({"pools": {P5: {"size": 2}}, "teams": {"a": {}, "default": {"maxPriority": 9}}})
+
+
+def reviewed(request: dict[str, Any]) -> Review:
+    """What is wrong with a request, whoever submits it."""
+    return review(
+        Draft(request=TrainingRequest.parse(request), configuration=CONFIGURATION, caller=None, home=DEFAULT_TEAM)
+    )
 
 
 def grouped(*groups: tuple[str, int], **more: Any) -> dict[str, Any]:
@@ -305,7 +315,7 @@ def test_a_bad_request_is_refused_with_the_field_and_what_to_change(
     ],
 )
 def test_what_the_queue_does_not_run_is_the_only_error(changes: dict[str, Any]) -> None:
-    assert len(review(TrainingRequest.parse(request("a", **changes)), CONFIGURATION).invalid) == 1
+    assert len(reviewed(request("a", **changes)).invalid) == 1
 
 
 def test_a_refusal_names_the_first_invalid_fields_only() -> None:
@@ -617,9 +627,7 @@ def test_a_pending_time_of_its_own_that_is_shorter_than_that_of_the_policy_count
 )
 def test_a_tag_fits_into_sagemakers_limit(key: str, taken: bool) -> None:
     for tag in ({"Key": key, "Value": "v"}, {"Key": "k", "Value": key}):
-        fields = [
-            error.field for error in review(TrainingRequest.parse(request("a", Tags=[tag])), CONFIGURATION).invalid
-        ]
+        fields = [error.field for error in reviewed(request("a", Tags=[tag])).invalid]
         assert bool(fields) is not taken
         assert all(field.startswith("Tags[0].") for field in fields)
 
@@ -633,12 +641,12 @@ def test_a_tag_fits_into_sagemakers_limit(key: str, taken: bool) -> None:
     ],
 )
 def test_a_time_that_has_no_date_is_refused(condition: dict[str, Any], taken: bool) -> None:
-    found = review(TrainingRequest.parse(request("a", StoppingCondition=condition)), CONFIGURATION).invalid
+    found = reviewed(request("a", StoppingCondition=condition)).invalid
     assert [error.field for error in found] == ([] if taken else [f"StoppingCondition.{list(condition)[-1]}"])
 
 
 def test_a_refusal_quotes_no_more_than_a_line_of_a_wrong_value() -> None:
-    (problem,) = review(TrainingRequest.parse(request("a", RoleArn=["x" * 100_000])), CONFIGURATION).invalid
+    (problem,) = reviewed(request("a", RoleArn=["x" * 100_000])).invalid
     assert problem.field == "RoleArn"
     assert len(problem.message) < 300
 

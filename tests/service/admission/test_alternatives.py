@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from headway_service.admission.admit import MAX_REQUEST_BYTES, admit
+from headway_service.admission.admit import admit
+from headway_service.admission.kept import MAX_REQUEST_BYTES
 from headway_service.admission.submission import MAX_WAIT_AT_MOST_S, Submission
 from headway_service.config.document import validate
 from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestError, RequestTooLarge, RuleViolation

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from headway_sandbox.sagemaker.faults import Faults
-from headway_service.admission.admit import MAX_REQUEST_BYTES, admit
+from headway_service.admission.admit import admit
+from headway_service.admission.kept import MAX_REQUEST_BYTES
 from headway_service.admission.submission import Submission
 from headway_service.config.document import validate
 from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestTooLarge, RuleViolation

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from headway_service.admission.admit import Admitted, admit
+from headway_service.admission.admit import admit
+from headway_service.admission.admitted import Admitted
 from headway_service.config.document import validate
 from headway_service.errors import ImpossibleDemand, InvalidRequest
 from tests.service.world import P5, ROOT, on, request

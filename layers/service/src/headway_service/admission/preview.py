@@ -12,8 +12,10 @@ from typing import Any
 from headway.jobpolicy.rule_conflicts import find_conflicts
 from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, Rule, Violation, matches
 from headway.policy import Policy
-from headway_service.admission.admit import review
+from headway_service.admission.checks.draft import Draft
+from headway_service.admission.checks.team_access import default_team
 from headway_service.admission.policy_view import job_for_rules
+from headway_service.admission.review import review
 from headway_service.config.document import Configuration, new_text_to_keep, parse
 from headway_service.errors import FieldError
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, TEAM_TAGS
@@ -91,7 +93,8 @@ def preview(document: Any, request: Mapping[str, Any], team: str | None = None) 
     asked = request if team is None else _with_team(request, team)
     training = TrainingRequest.parse(asked)
     job = job_for_rules(training.raw, training.tags, configuration)
-    found = review(training, configuration)
+    home = default_team(None, configuration)
+    found = review(Draft(request=training, configuration=configuration, caller=None, home=home))
     return Preview(
         team=job.team,
         verdicts=[

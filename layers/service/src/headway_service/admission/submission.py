@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headway_service.errors import FieldError
@@ -50,9 +50,11 @@ class Submission:
         """A submission, or a request without alternatives, as a submission."""
         return submitted if isinstance(submitted, Submission) else cls(request=submitted)
 
-    def requests(self) -> list[dict[str, Any]]:
-        """The complete request of each further alternative."""
-        return [with_members(self.request, members) for members in self.alternatives or ()]
+    def further_requests(self) -> list[dict[str, Any]]:
+        """The complete request of each further alternative; none if these have not the right shape."""
+        if self.alternatives is None or any(self.errors()):
+            return []
+        return [with_members(self.request, members) for members in self.alternatives]
 
     def errors(self) -> Iterator[FieldError]:
         """What is wrong with the alternatives, apart from the requests that they make."""
@@ -83,6 +85,30 @@ class Submission:
         if is_serverless(self.request):
             message = "are for jobs on instances, and this one is serverless: remove them, or ServerlessJobConfig"
             yield FieldError(field="alternatives", message=message)
+        resources = self.request.get("ResourceConfig")
+        if isinstance(resources, Mapping) and "InstancePreferences" in resources:
+            yield _preferences("ResourceConfig.InstancePreferences")
+
+
+def as_alternatives(submission: Submission) -> Submission:
+    """The submission with an alternative for each further preference, so that each of its requests names one type.
+
+    It stays as it is without preferences, with alternatives of its own, and if they have not the right shape.
+    """
+    request = submission.request
+    resources = request.get("ResourceConfig")
+    preferences = resources.get("InstancePreferences") if isinstance(resources, Mapping) else None
+    if submission.alternatives is not None or not isinstance(preferences, list):
+        return submission
+    if not 1 <= len(preferences) <= 1 + MAX_ALTERNATIVES or not all(isinstance(each, Mapping) for each in preferences):
+        return submission
+    shared = {name: value for name, value in resources.items() if name != "InstancePreferences"}
+    first, *others = ({**shared, **each} for each in preferences)
+    return replace(
+        submission,
+        request={**request, "ResourceConfig": first},
+        alternatives=[{"ResourceConfig": each} for each in others] or None,
+    )
 
 
 def _member_errors(field: str, members: Any) -> Iterator[FieldError]:
@@ -97,13 +123,6 @@ def _member_errors(field: str, members: Any) -> Iterator[FieldError]:
     resources = members.get("ResourceConfig")
     if isinstance(resources, Mapping) and "InstancePreferences" in resources:
         yield _preferences(f"{field}.ResourceConfig.InstancePreferences")
-
-
-def preference_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
-    """The error of a request that has alternatives, and instance preferences of its own."""
-    resources = request.get("ResourceConfig")
-    if isinstance(resources, Mapping) and "InstancePreferences" in resources:
-        yield _preferences("ResourceConfig.InstancePreferences")
 
 
 def _preferences(field: str) -> FieldError:

@@ -29,7 +29,8 @@ from headway.prediction.likely_times import LikelyTime, predict_end
 from headway.prediction.run_times import RunTimes
 from headway.reasons import ReasonCode
 from headway.reasons.remedies import remedy_for
-from headway_service.admission.admit import Admitted, admit
+from headway_service.admission.admit import admit
+from headway_service.admission.admitted import Admitted
 from headway_service.admission.queues.limits import QueueLimits
 from headway_service.arrays.to_come import array_to_come
 from headway_service.config.authorization import Caller

@@ -9,7 +9,7 @@ from headway.policy import Policy
 from headway.prediction.run_times import Prediction
 from headway.reasons import array_entered, entered, entered_after
 from headway.scheduling.standing import standing_on_entry
-from headway_service.admission.admit import Admitted
+from headway_service.admission.admitted import Admitted
 from headway_service.admission.arrays import AdmittedArray
 from headway_service.store.records.array import ArrayRecord, EarlyStoppingRecord, MembersRecord
 from headway_service.store.records.base import ReasonRecord

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from headway.prediction.kinds import RunKind
 from headway.prediction.run_times import Prediction, RunTimes
-from headway_service.admission.admit import Admitted
+from headway_service.admission.admitted import Admitted
 from headway_service.config.document import Configuration
 from headway_service.store.records.queue_entry import owner_hash
 

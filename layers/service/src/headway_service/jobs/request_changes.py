@@ -10,8 +10,8 @@ from headway import reasons
 from headway.lifecycle import TERMINAL, WAITING
 from headway.prediction.run_times import RunTimes
 from headway.scheduling.standing import standing_on_entry
-from headway_service.admission import training_plans
 from headway_service.admission.admit import admit
+from headway_service.admission.checks import training_plans
 from headway_service.admission.policy_view import job_limit_ms
 from headway_service.admission.queues.limits import QueueLimits
 from headway_service.admission.submission import Submission

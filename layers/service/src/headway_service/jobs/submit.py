@@ -8,8 +8,9 @@ from typing import Any
 
 from headway.policy import Policy
 from headway.prediction.run_times import RunTimes
-from headway_service.admission import training_plans
-from headway_service.admission.admit import Admitted, admit
+from headway_service.admission.admit import admit
+from headway_service.admission.admitted import Admitted
+from headway_service.admission.checks import training_plans
 from headway_service.admission.queues.limits import QueueLimits
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway_service.admission.admit import Admitted
+from headway_service.admission.admitted import Admitted
 from headway_service.config.authorization import Caller
 from headway_service.errors import Conflict, RequestError, RetryLater
 from headway_service.jobs.submit import PreparedJob, SubmissionContext, SubmittedJob, Submitter

@@ -13,8 +13,8 @@ from headway.lifecycle import AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway.refusals import Cause, FailedLaunches, NoInstances, add
 from headway.scheduling.lost_work.checkpoints import interval_ms, last_seen_ms
+from headway_service.admission.checks.training_plans import plan_pools
 from headway_service.admission.policy_view import fits_on_demand, job_for_rules
-from headway_service.admission.training_plans import plan_pools
 from headway_service.config.document import DEFAULT_TEAM, Configuration
 from headway_service.errors import Conflict, RetryLater
 from headway_service.observability import metrics

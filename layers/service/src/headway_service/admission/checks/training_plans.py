@@ -5,39 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from headway.pool_names import is_of_plan
+from headway_service.admission.checks.draft import Draft
 from headway_service.config.document import Configuration
 from headway_service.errors import FieldError, ImpossibleDemand, InvalidRequest
-from headway_service.sagemaker_api.tags import STOP_AT_PLAN_END_TAG
-from headway_service.sagemaker_api.training_request import TrainingRequest
 from headway_service.store.records.capacity.training_plan import PlanRecord
 
 _FIELD = "ResourceConfig.TrainingPlanArn"
 
 
-def errors(request: TrainingRequest, configuration: Configuration) -> Iterator[FieldError]:
-    """The errors of a request in its training plan, whatever that is now.
-
-    Args:
-        request: the request.
-        configuration: the configuration in force.
-    """
-    if request.plan_arn and request.spot:
+def errors(draft: Draft) -> Iterator[FieldError]:
+    """What is wrong with the training plan of a request, whatever that is now."""
+    arn, pools = draft.request.plan_arn, draft.configuration.pools
+    if arn and draft.request.spot:
         # AWS does not document the two together; the instances of a plan are not spot instances.
         message = "cannot be combined with TrainingPlanArn, whose instances are not spot instances: keep one of the two"
         yield FieldError(field="EnableManagedSpotTraining", message=message)
-    for pool in request.demand(configuration.pools, spot=request.spot):
-        followed = configuration.pools[pool].plan if pool in configuration.pools else None
-        if followed is not None and followed != request.plan_arn:
+    for pool in draft.request.demand(pools, spot=draft.request.spot):
+        followed = pools[pool].plan if pool in pools else None
+        if followed is not None and followed != arn:
             message = f"is not the plan of the pool {pool}, which is {followed}: name that one"
             yield FieldError(field=_FIELD, message=message)
-
-
-def tag_errors(request: TrainingRequest) -> Iterator[FieldError]:
-    """The errors of a request in the tag that lets it be stopped at the end of its plan."""
-    for i, value in request.tagged((STOP_AT_PLAN_END_TAG,)):
-        if value not in {"true", "false"}:
-            message = f"is {value!r:.40}; {STOP_AT_PLAN_END_TAG} is 'true' or 'false'"
-            yield FieldError(field=f"Tags[{i}].Value", message=message)
 
 
 def plan_pools(demand: Collection[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from headway_service.admission.checks.draft import Draft
 from headway_service.config.document import Configuration
 from headway_service.config.warm_pools import KeptWarmPools, WarmPools
 from headway_service.errors import FieldError
@@ -13,22 +14,17 @@ from headway_service.sagemaker_api.warm_pools import warm_key
 _FIELD = "ResourceConfig.KeepAlivePeriodInSeconds"
 
 
-def errors(request: TrainingRequest, team: str, configuration: Configuration) -> Iterator[FieldError]:
-    """Why the instances of a request may not be kept, if it asks for that.
-
-    Args:
-        request: the request.
-        team: the team that is charged.
-        configuration: the configuration in force.
-    """
-    if not request.warm_pool or "InstanceGroups" in request.raw["ResourceConfig"]:
+def errors(draft: Draft) -> Iterator[FieldError]:
+    """Why the instances of a request may not be kept, if it asks for that."""
+    request, configuration = draft.request, draft.configuration
+    if not request.warm_pool or "InstanceGroups" in draft.raw["ResourceConfig"]:
         return
     kept = configuration.kept_warm_pools
     if configuration.warm_pools is WarmPools.REFUSE:
         message = "asks for a warm pool, which would hold instances that others wait for (warmPools): remove it"
         yield FieldError(field=_FIELD, message=message)
     elif kept is not None:
-        yield from (FieldError(field=_FIELD, message=message) for message in _beyond(request, team, kept))
+        yield from (FieldError(field=_FIELD, message=message) for message in _beyond(request, draft.team, kept))
 
 
 def _beyond(request: TrainingRequest, team: str, kept: KeptWarmPools) -> Iterator[str]:

@@ -6,8 +6,8 @@ Without a refusal such a job would wait for days, and then fail at its launch or
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from headway_service.admission.checks.draft import Draft
 from headway_service.errors import FieldError
 
 _RESOURCES: Mapping[str, str] = {
@@ -16,17 +16,13 @@ _RESOURCES: Mapping[str, str] = {
 _SESSION_TAGS = "would pass on the session tags of the scheduler, not of the job's submitter: remove it"
 
 
-def errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
-    """The errors of a request in parts that this version of the queue does not run.
-
-    Args:
-        request: the request; members of a wrong shape are skipped, as another check refuses them.
-    """
-    resources = request.get("ResourceConfig")
+def errors(draft: Draft) -> Iterator[FieldError]:
+    """What this version of the queue does not run. Members of a wrong shape are skipped: another check refuses them."""
+    resources = draft.raw.get("ResourceConfig")
     for member, why in _RESOURCES.items():
         if isinstance(resources, dict) and member in resources:
             yield _unsupported(f"ResourceConfig.{member}", why)
-    chaining = request.get("SessionChainingConfig")
+    chaining = draft.raw.get("SessionChainingConfig")
     if isinstance(chaining, dict) and chaining.get("EnableSessionTagChaining"):
         yield FieldError(
             field="SessionChainingConfig.EnableSessionTagChaining", message=f"is not possible: {_SESSION_TAGS}"

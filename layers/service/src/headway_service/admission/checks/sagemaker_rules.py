@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headway.jobpolicy.rules import DEFAULT_RUN_TIME_S
+from headway_service.admission.checks.draft import Draft
 from headway_service.errors import FieldError
+from headway_service.sagemaker_api.training_request import is_serverless
 
 _PROFILING_INTERVALS_MS = (100, 200, 500, 1000, 5000, 60_000)
 """What ProfilingIntervalInMilliseconds can be (API reference, ProfilerConfig)."""
@@ -20,10 +22,10 @@ _MAX_SEQUENCE_K = 1024
 """SequenceLength is from 1K to 1024K (API reference, ServerlessJobConfig)."""
 
 
-def spot_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
+def spot_errors(draft: Draft) -> Iterator[FieldError]:
     """The errors of a request in managed spot training (StoppingCondition, EnableManagedSpotTraining)."""
-    spot = request.get("EnableManagedSpotTraining", False)
-    stopping = request.get("StoppingCondition", {})
+    spot = draft.raw.get("EnableManagedSpotTraining", False)
+    stopping = draft.raw.get("StoppingCondition", {})
     wait_s = stopping.get("MaxWaitTimeInSeconds")
     field = "StoppingCondition.MaxWaitTimeInSeconds"
     if not spot and wait_s is not None:
@@ -36,9 +38,11 @@ def spot_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
         yield FieldError(field=field, message=f"is {wait_s}; it must be at least MaxRuntimeInSeconds{default}")
 
 
-def algorithm_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
+def algorithm_errors(draft: Draft) -> Iterator[FieldError]:
     """The errors of a request in its algorithm: it has either an image or an algorithm (AlgorithmSpecification)."""
-    specification = request.get("AlgorithmSpecification", {})
+    if is_serverless(draft.raw):
+        return
+    specification = draft.raw.get("AlgorithmSpecification", {})
     image, algorithm = specification.get("TrainingImage"), specification.get("AlgorithmName")
     if image is not None and algorithm is not None:
         yield FieldError(
@@ -51,7 +55,7 @@ def algorithm_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
             message="is required: name the image of the container, or an algorithm in AlgorithmName",
         )
     access = specification.get("TrainingImageConfig", {}).get("TrainingRepositoryAccessMode")
-    if access == "Vpc" and "VpcConfig" not in request:
+    if access == "Vpc" and "VpcConfig" not in draft.raw:
         # Guide, "Adapt your training job to access images in a private Docker registry".
         yield FieldError(
             field="AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAccessMode",
@@ -59,22 +63,22 @@ def algorithm_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
         )
 
 
-def channel_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
+def channel_errors(draft: Draft) -> Iterator[FieldError]:
     """The errors of a request in its channels: names, and what a source or an input mode excludes.
 
     Sources: Channel, S3DataSource and VpcConfig. For compression, issue aws/sagemaker-python-sdk#716: "Invalid
     compression type for channel training: File mode only supports NONE, got Gzip instead".
     """
-    channels = request.get("InputDataConfig", [])
+    channels = draft.raw.get("InputDataConfig", [])
     names = Counter(channel["ChannelName"] for channel in channels)
     for name in sorted(name for name, count in names.items() if count > 1):
         yield FieldError(field="InputDataConfig", message=f"has the channel {name!r:.80} twice: rename one")
-    general_mode = _input_mode(request.get("AlgorithmSpecification"))
+    general_mode = _input_mode(draft.raw.get("AlgorithmSpecification"))
     for i, channel in enumerate(channels):
         field, source = f"InputDataConfig[{i}]", channel["DataSource"]
         if not source:
             yield FieldError(field=f"{field}.DataSource", message="is empty: name an S3 location or a file system")
-        if "FileSystemDataSource" in source and "VpcConfig" not in request:
+        if "FileSystemDataSource" in source and "VpcConfig" not in draft.raw:
             yield FieldError(
                 field=f"{field}.DataSource.FileSystemDataSource",
                 message="needs VpcConfig: SageMaker reaches file systems only through a VPC",
@@ -95,15 +99,11 @@ def _input_mode(specification: Any) -> str | None:
     return mode if isinstance(mode, str) else None
 
 
-def rule_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
-    """The errors of a request in the rules of the debugger and the profiler, whose names are unique.
-
-    Args:
-        request: the request, of the shape that the service model has for these rules.
-    """
+def rule_errors(draft: Draft) -> Iterator[FieldError]:
+    """The errors of a request in the rules of the debugger and the profiler, whose names are unique."""
     seen: set[str] = set()
     for member in ("DebugRuleConfigurations", "ProfilerRuleConfigurations"):
-        for i, rule in enumerate(request.get(member, [])):
+        for i, rule in enumerate(draft.raw.get(member, [])):
             name = rule["RuleConfigurationName"]
             if name in seen:
                 message = f"is {name!r:.80}, as that of another rule: rename one"
@@ -111,17 +111,17 @@ def rule_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
             seen.add(name)
 
 
-def profiler_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
+def profiler_errors(draft: Draft) -> Iterator[FieldError]:
     """The errors of a request in its profiler."""
-    interval_ms = request.get("ProfilerConfig", {}).get("ProfilingIntervalInMilliseconds")
+    interval_ms = draft.raw.get("ProfilerConfig", {}).get("ProfilingIntervalInMilliseconds")
     if interval_ms is not None and interval_ms not in _PROFILING_INTERVALS_MS:
         message = f"is {interval_ms}; use one of {', '.join(map(str, _PROFILING_INTERVALS_MS))}"
         yield FieldError(field="ProfilerConfig.ProfilingIntervalInMilliseconds", message=message)
 
 
-def serverless_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
+def serverless_errors(draft: Draft) -> Iterator[FieldError]:
     """The errors of a request for a serverless job (ServerlessJobConfig)."""
-    job = request.get("ServerlessJobConfig", {})
+    job = draft.raw.get("ServerlessJobConfig", {})
     if job.get("JobType") == "Evaluation" and "EvaluationType" not in job:
         message = "is required when JobType is Evaluation: add it"
         yield FieldError(field="ServerlessJobConfig.EvaluationType", message=message)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from headway_service.admission.checks.draft import Draft
 from headway_service.config.authorization import Caller, matches
 from headway_service.config.document import DEFAULT_TEAM, Configuration
 from headway_service.errors import FieldError
 
 _MAX_NAMED_ROLES = 10
-
-Named = Sequence[tuple[int, str]]
-"""The teams that a request's tags name, each with its place among the tags."""
 
 
 def default_team(caller: Caller | None, configuration: Configuration) -> str:
@@ -27,15 +25,9 @@ def default_team(caller: Caller | None, configuration: Configuration) -> str:
     return mine[0] if mine else DEFAULT_TEAM
 
 
-def team_errors(named: Named, caller: Caller | None, home: str, configuration: Configuration) -> Iterator[FieldError]:
-    """The errors in how a request names its team.
-
-    Args:
-        named: the teams that it names.
-        caller: the caller; None for an unrestricted check.
-        home: see :func:`default_team`.
-        configuration: the rules in force.
-    """
+def named_errors(draft: Draft) -> Iterator[FieldError]:
+    """What is wrong with how a request names its team."""
+    configuration, caller, named = draft.configuration, draft.caller, draft.request.named_teams
     if not configuration.teams:
         return
     # Which teams accept a caller's jobs is computed only for the message, as it tries all callers of all teams.
@@ -46,26 +38,19 @@ def team_errors(named: Named, caller: Caller | None, home: str, configuration: C
             yield FieldError(field=f"Tags[{i}].Value", message=f"is {value!r:.80}, which is no team{use}")
     if len({value for _, value in named}) > 1:
         yield FieldError(field="Tags", message="names two different teams: keep one of 'team', 'headway:team'")
-    if not named and home not in configuration.teams and (known := _possible(caller, configuration)):
+    if not named and draft.home not in configuration.teams and (known := _possible(caller, configuration)):
         mine = configuration.access_rules().teams_of(caller) if caller else []
         belongs = ", and you belong to several" if mine else ""
         message = f"names no team{belongs}: add the tag 'team' with one of {', '.join(mine or known)}"
         yield FieldError(field="Tags", message=message)
 
 
-def access_errors(
-    role: str, named: Named, team: str, caller: Caller, configuration: Configuration
-) -> Iterator[FieldError]:
-    """The parts of a valid request that the caller is not allowed.
-
-    Args:
-        role: ARN of the role that the request names.
-        named: the teams that it names.
-        team: the team that is charged.
-        caller: the caller.
-        configuration: the rules in force.
-    """
-    access = configuration.access_rules()
+def access_errors(draft: Draft) -> Iterator[FieldError]:
+    """What of a request without other errors the caller may not do."""
+    configuration, caller, team, role = draft.configuration, draft.caller, draft.team, draft.request.role
+    if caller is None:
+        return
+    access, named = configuration.access_rules(), draft.request.named_teams
     field = f"Tags[{named[0][0]}].Value" if named else "Tags"
     if configuration.teams and not _possible(caller, configuration):
         message = "names a team, but none takes your jobs: ask an administrator of the queue to make you a member"

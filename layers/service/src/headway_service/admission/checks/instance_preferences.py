@@ -1,42 +1,18 @@
-"""The instance types that a request prefers: they become alternatives of the job, in their order.
+"""SageMaker's rules on the instance types that a request prefers (API reference, ResourceConfig, InstancePreference).
 
-SageMaker's rules on them are those of the API reference, ResourceConfig and InstancePreference.
+They become alternatives of the job (:func:`headway_service.admission.submission.as_alternatives`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
-from headway_service.admission.submission import Submission
 from headway_service.errors import FieldError
-from headway_service.sagemaker_api.alternatives import MAX_ALTERNATIVES
 
 _LIST = "ResourceConfig.InstancePreferences"
 _ANSWERS = ("SelectedInstanceType", "SelectedInstanceCount")
-
-
-def as_alternatives(submission: Submission) -> Submission:
-    """The submission with an alternative for each further preference, so that each of its requests names one type.
-
-    It stays as it is without preferences, with alternatives of its own, and if they have not the right shape.
-    """
-    request = submission.request
-    resources = request.get("ResourceConfig")
-    preferences = resources.get("InstancePreferences") if isinstance(resources, Mapping) else None
-    if submission.alternatives is not None or not isinstance(preferences, list):
-        return submission
-    if not 1 <= len(preferences) <= 1 + MAX_ALTERNATIVES or not all(isinstance(each, Mapping) for each in preferences):
-        return submission
-    shared = {name: value for name, value in resources.items() if name != "InstancePreferences"}
-    first, *others = ({**shared, **each} for each in preferences)
-    return replace(
-        submission,
-        request={**request, "ResourceConfig": first},
-        alternatives=[{"ResourceConfig": each} for each in others] or None,
-    )
 
 
 def errors(request: Mapping[str, Any], resources: Mapping[str, Any]) -> Iterator[FieldError]:

@@ -1,0 +1,127 @@
+"""What follows from a request that may enter the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from headway.job_terms import JobTerms
+from headway.vectors import total
+from headway_service.admission import dependencies, reuse
+from headway_service.admission.arrays import AdmittedArray
+from headway_service.admission.checks import warm_pools
+from headway_service.admission.checks.draft import Draft
+from headway_service.admission.kept import Kept
+from headway_service.admission.policy_view import job_allowance_ms, job_limit_ms, pending_limit_s
+from headway_service.admission.submission import Submission
+from headway_service.sagemaker_api.run_source import run_source
+from headway_service.store.records.alternative import AlternativeRecord
+from headway_service.store.records.dependency import DependencyRecord
+from headway_service.store.records.reuse import ReuseRecord
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Admitted:
+    """A request that may enter the queue."""
+
+    name: str
+    #: The request as canonical JSON, as it is kept and launched.
+    request: str
+    #: Digest of ``request``, and of what comes with it.
+    digest: str
+    #: The members that each of its alternatives replaces, as canonical JSON; empty for none.
+    alternatives: str = ""
+    #: All that the job can run on, the request itself first; empty without alternatives.
+    choices: tuple[AlternativeRecord, ...] = ()
+    #: For how long it waits for a better alternative, s, and whether it may choose again after an attempt.
+    wait_at_most_s: int = 0
+    portable_checkpoint: bool = False
+    #: What it is an array of; None for one job.
+    array: AdmittedArray | None = None
+    #: The jobs that have to end first, as submitted.
+    depends_on: tuple[DependencyRecord, ...] = ()
+    #: Whether an equal job may answer it, and how; None if not.
+    reuse: ReuseRecord | None = None
+    demand: Mapping[str, int]
+    #: Those of the job, but for what follows from its entry: its time, its standing and its owner.
+    terms: JobTerms
+    #: Its limit on demand, ms, for a request for spot instances; None for other requests.
+    on_demand_limit_ms: int | None = None
+    #: How long an attempt on on-demand instances may wait for them, s; None for no limit.
+    pending_limit_s: int | None = None
+    #: Whether it requests a warm pool, which is removed at the launch.
+    warm_pool: bool = False
+
+    @property
+    def all_demands(self) -> Mapping[str, int]:
+        """Instances per pool of all its alternatives, no two of which share a pool."""
+        return total(each.demand for each in self.choices) if self.choices else self.demand
+
+
+def admitted(submission: Submission, kept: Kept, drafts: Sequence[Draft], array: AdmittedArray | None) -> Admitted:
+    """What follows from a submission that nothing is wrong with.
+
+    Args:
+        submission: the submission.
+        kept: what is kept of it.
+        drafts: its request, and the request of each further alternative.
+        array: what it is an array of; None for one job.
+    """
+    first = drafts[0]
+    request, configuration = first.request, first.configuration
+    choices = tuple(_choice(each, with_warm_pool=each is first) for each in (drafts if len(drafts) > 1 else ()))
+    return Admitted(
+        name=request.name,
+        request=kept.request,
+        digest=kept.digest,
+        array=array,
+        alternatives=kept.alternatives,
+        choices=choices,
+        wait_at_most_s=submission.wait_at_most_s,
+        portable_checkpoint=submission.portable_checkpoint,
+        depends_on=dependencies.dependencies(submission.depends_on),
+        reuse=reuse.reuse(submission.reuse, submission.reuse_unpinned),
+        demand=first.demand,
+        terms=_terms(drafts),
+        on_demand_limit_ms=job_limit_ms(first.raw, configuration, left_spot=True) if request.spot else None,
+        pending_limit_s=pending_limit_s(first.raw, configuration),
+        warm_pool=request.warm_pool and not warm_pools.keep_s(request, configuration),
+    )
+
+
+def _terms(drafts: Sequence[Draft]) -> JobTerms:
+    first = drafts[0]
+    request, configuration = first.request, first.configuration
+    return JobTerms(
+        priority=_priority(first),
+        entry_time_ms=0,
+        team=first.team,
+        limit_ms=job_limit_ms(first.raw, configuration),
+        allowance_ms=None if request.spot else job_allowance_ms(first.raw, configuration),
+        preemptible=request.preemptible,
+        checkpoints="CheckpointConfig" in first.raw,
+        checkpoints_every_ms=request.checkpoint_interval_s and request.checkpoint_interval_s * 1000,
+        warm_key=warm_pools.key(request, configuration),
+        keep_ms=warm_pools.keep_s(request, configuration) * 1000,
+        stops_for_size=request.stops_for_size(total(each.demand for each in drafts).keys()),
+        source=run_source(first.raw) if configuration.predictions else "",
+    )
+
+
+def _choice(draft: Draft, *, with_warm_pool: bool) -> AlternativeRecord:
+    """What follows from the request of an alternative for an attempt on it."""
+    request, configuration, raw = draft.request, draft.configuration, draft.raw
+    return AlternativeRecord(
+        demand=draft.demand,
+        limit_ms=job_limit_ms(raw, configuration),
+        on_demand_limit_ms=job_limit_ms(raw, configuration, left_spot=True) if request.spot else None,
+        pending_limit_s=pending_limit_s(raw, configuration),
+        # A decision looks for warm pools for the first preference only.
+        warm_key=warm_pools.key(request, configuration) if with_warm_pool else "",
+        keep_s=warm_pools.keep_s(request, configuration) if with_warm_pool else 0,
+    )
+
+
+def _priority(draft: Draft) -> int:
+    given, configuration = draft.request.priorities, draft.configuration
+    return int(given[0][1]) if given else min(configuration.priority.default, configuration.max_priority(draft.team))

@@ -1,0 +1,86 @@
+"""The tags of a request: SageMaker's limits on them, and what the queue reads from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headway_service.admission.checks.draft import Draft
+from headway_service.errors import FieldError
+from headway_service.sagemaker_api.tags import (
+    ATTEMPT_TAG,
+    CHECKPOINT_INTERVAL_TAG,
+    JOB_TAG,
+    MAX_CHECKPOINT_INTERVAL_S,
+    MAX_TAGS,
+    PREEMPTIBLE_TAG,
+    STOP_AT_PLAN_END_TAG,
+)
+from headway_service.sagemaker_api.training_request import interval_s
+
+
+def errors(draft: Draft) -> Iterator[FieldError]:
+    """What is wrong with the tags."""
+    tags = draft.request.listed_tags
+    if len(tags) > MAX_TAGS:
+        message = f"has {len(tags)} entries; the queue adds 2 to SageMaker's 50, so use at most {MAX_TAGS}"
+        yield FieldError(field="Tags", message=message)
+    keys = [key for _, key, _ in tags]
+    for key in sorted({key for key in keys if keys.count(key) > 1}):
+        yield FieldError(field="Tags", message=f"holds the key {key!r} twice; SageMaker takes a key once")
+    for i, key in enumerate(keys):
+        if key in {JOB_TAG, ATTEMPT_TAG}:
+            yield FieldError(field=f"Tags[{i}].Key", message=f"is {key!r}, which the queue sets itself: remove it")
+        if key.lower().startswith("aws:"):
+            yield FieldError(field=f"Tags[{i}].Key", message=f"is {key!r}; keys that begin with 'aws:' are AWS's own")
+    yield from _priority_errors(draft)
+    yield from _preemptible_errors(draft)
+    yield from _plan_end_errors(draft)
+    yield from _interval_errors(draft)
+
+
+def _priority_errors(draft: Draft) -> Iterator[FieldError]:
+    found = draft.request.priorities
+    most = draft.configuration.max_priority(draft.team)
+    of_team = f" for the team {draft.team}" if most < draft.configuration.priority.maximum else ""
+    if draft.priority is not None:
+        # The tags keep the priority of the submission, which nobody can change.
+        if draft.priority > most:
+            now = f"of the job is {draft.priority}, and the highest{of_team} is {most}"
+            message = f"{now}: lower it first, then change the job"
+            yield FieldError(field="priority", message=message)
+        return
+    for i, value in found:
+        if not (value.isascii() and value.isdecimal() and int(value) <= most):
+            message = f"is {value!r:.40}; a priority is a whole number from 0 to {most}{of_team}, higher goes first"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+    if len({value for _, value in found}) > 1:
+        yield FieldError(
+            field="Tags", message="gives two different priorities: keep one of 'priority', 'headway:priority'"
+        )
+
+
+def _preemptible_errors(draft: Draft) -> Iterator[FieldError]:
+    for i, value in draft.request.tagged((PREEMPTIBLE_TAG,)):
+        if value not in {"true", "false"}:
+            message = f"is {value!r:.40}; {PREEMPTIBLE_TAG} is 'true' or 'false'"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+        elif value == "false" and not draft.configuration.preemption.opt_out:
+            message = "is 'false', but this queue lets no job opt out of preemption (preemption.optOut): remove the tag"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+
+
+def _plan_end_errors(draft: Draft) -> Iterator[FieldError]:
+    for i, value in draft.request.tagged((STOP_AT_PLAN_END_TAG,)):
+        if value not in {"true", "false"}:
+            message = f"is {value!r:.40}; {STOP_AT_PLAN_END_TAG} is 'true' or 'false'"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+
+
+def _interval_errors(draft: Draft) -> Iterator[FieldError]:
+    for i, value in draft.request.tagged((CHECKPOINT_INTERVAL_TAG,)):
+        if interval_s(value) is None:
+            message = f"is {value!r:.40}; it is a number of seconds, from 1 to {MAX_CHECKPOINT_INTERVAL_S}"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+        elif "CheckpointConfig" not in draft.raw:
+            message = f"is {CHECKPOINT_INTERVAL_TAG!r}, which needs a CheckpointConfig: add one, or remove the tag"
+            yield FieldError(field=f"Tags[{i}].Key", message=message)
