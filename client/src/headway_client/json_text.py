@@ -38,9 +38,6 @@ def decode(text: str | bytes) -> Any:
 def require_depth(value: Any) -> None:
     """Return if a decoded value is not nested too deeply.
 
-    Args:
-        value: the value.
-
     Raises:
         NotJson: it is nested more than 64 deep.
     """

@@ -52,7 +52,6 @@ class HeadwayExecutor(AsyncBaseExecutor):  # type: ignore[misc]  # Covalent has 
         s3_uri: Where tasks and results are kept, as pickles that are not signed. Who may write there runs code where
             Covalent runs, with its user's rights, and in the training jobs, with their role: let nobody write there but
             this user and that role.
-        instance_type: The type of the instance.
         volume_gb: The size of its volume, GB.
         max_runtime_s: The longest time of an attempt, s.
         priority: 0 to 9999, higher goes first; None for the policy's default.

@@ -176,7 +176,6 @@ def write(path: Path, run: Run) -> None:
 
     Args:
         path: The file.
-        run: The run.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     head = {"name": run.name, "sources": run.sources, "dropped": run.dropped}

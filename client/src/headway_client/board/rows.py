@@ -66,7 +66,6 @@ def waiting_rows(summary: Summary, selection: Selection, now_s: float) -> list[R
     """Return the rows of the waiting jobs.
 
     Args:
-        summary: the summary.
         selection: which rows.
         now_s: the queue's time.
     """
@@ -90,7 +89,6 @@ def running_rows(summary: Summary, selection: Selection, now_s: float) -> list[R
     """Return the rows of the running jobs.
 
     Args:
-        summary: the summary.
         selection: which rows.
         now_s: the queue's time.
     """
@@ -226,7 +224,6 @@ def next_order(orders: Sequence[str], order: str) -> str:
     """Return the order that follows one; the first after the last.
 
     Args:
-        orders: the orders.
         order: the current one; any other text counts as the first.
     """
     place = orders.index(order) if order in orders else 0

@@ -16,7 +16,6 @@ def arn_of(request: Mapping[str, Any], region: str, name: str) -> str:
 
     Args:
         request: the CreateTrainingJob request.
-        region: the region.
         name: the training job's name.
     """
     parts = str(request.get("RoleArn", "")).split(":")

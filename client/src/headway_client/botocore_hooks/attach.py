@@ -105,7 +105,6 @@ def attach_client(client: Any, access: QueueAccess, progress: Progress, *, prior
     the job would bypass the queue unnoticed.
 
     Args:
-        client: the client.
         access: the queue.
         progress: notifies about changes of jobs.
         priority: as for `attach`.

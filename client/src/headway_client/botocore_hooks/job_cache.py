@@ -154,7 +154,6 @@ class QueueJobs:
         Otherwise it may be the first attempt of a job that was submitted after the question.
 
         Args:
-            name: the name.
             created_s: when SageMaker created the training job, s since 1970.
             asked_s: when the queue was asked for the job, by the queue's clock, s since 1970.
         """

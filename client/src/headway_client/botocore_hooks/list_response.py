@@ -75,7 +75,6 @@ def summary(job: Job, *, region: str) -> dict[str, Any]:
     """Return a job as a TrainingJobSummary, with the same status as its description.
 
     Args:
-        job: the job.
         region: the region in the ARN.
     """
     document: dict[str, Any] = {
@@ -91,11 +90,7 @@ def summary(job: Job, *, region: str) -> dict[str, Any]:
 
 
 class Represented:
-    """The training jobs that jobs of the queue represent: all attempts of each, also of one that has ended.
-
-    Args:
-        jobs: the jobs.
-    """
+    """The training jobs that jobs of the queue represent: all attempts of each, also of one that has ended."""
 
     def __init__(self, jobs: Iterable[Job]) -> None:
         self._names = {job.name for job in jobs}

@@ -64,7 +64,6 @@ def share(settings: InstallSettings, environment: MutableMapping[str, str] = os.
     """Hand settings on to the processes that are started from now on.
 
     Args:
-        settings: the settings.
         environment: the environment of those processes.
     """
     environment[VARIABLE] = json.dumps(asdict(settings))

@@ -145,12 +145,7 @@ class Group(click.Group):
         self._sections: dict[str, list[click.Command]] = {}
 
     def add_section(self, title: str, commands: Iterable[click.Command]) -> None:
-        """Add commands, listed under a title.
-
-        Args:
-            title: the title.
-            commands: the commands.
-        """
+        """Add commands, listed under a title."""
         self._sections[title] = list(commands)
         for command in self._sections[title]:
             self.add_command(command)
@@ -160,7 +155,6 @@ class Group(click.Group):
 
         Args:
             ctx: the context.
-            cmd_name: the name.
         """
         return super().get_command(ctx, self._aliases.get(cmd_name, cmd_name))
 

@@ -123,7 +123,6 @@ def print_error(error: ClientError, *, about: str = "") -> None:
     """Print an error as text.
 
     Args:
-        error: the error.
         about: the job or request that caused it; empty if there is only one.
     """
     prefix = f"{about}: " if about and about not in error.message else ""
@@ -137,7 +136,6 @@ def print_failure(common: CommonOptions, error: ClientError, *, about: str) -> N
 
     Args:
         common: the common options.
-        error: the error.
         about: the name of the job.
     """
     if wants_json(common):
@@ -226,7 +224,6 @@ def show_job(common: CommonOptions, job: Job) -> None:
 
     Args:
         common: the common options.
-        job: the job.
     """
     from headway_client.cli.output import job_rows, job_sentence
 

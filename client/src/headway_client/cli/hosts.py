@@ -34,7 +34,6 @@ def require_host(job: Job, number: int) -> None:
     """Check that a job has a host.
 
     Args:
-        job: the job.
         number: the number of the host.
 
     Raises:

@@ -545,7 +545,6 @@ class HeadwayApi:
         """Pause a pool so that it becomes empty. The call is idempotent.
 
         Args:
-            pool: the pool.
             reason: as for `pause`.
             stop: stop and requeue the running jobs instead of waiting for their end.
 
@@ -562,7 +561,6 @@ class HeadwayApi:
         """Change the size of a pool in the configuration.
 
         Args:
-            pool: the pool.
             size: its number of instances.
 
         Raises:

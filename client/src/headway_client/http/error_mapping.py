@@ -74,7 +74,6 @@ def refused(endpoint: str, status: int, headers: Mapping[str, str], content: byt
     Args:
         endpoint: the endpoint that responded.
         status: the HTTP status.
-        headers: the headers.
         content: the body: Headway's error document, API Gateway's ``{"message": ...}``, or anything else.
     """
     lowered = {name.lower(): value for name, value in headers.items()}

@@ -71,7 +71,6 @@ def host_types(job: JobDetails, attempt: Attempt) -> tuple[str | None, ...]:
     """Return the instance type of each host, in the order in which SageMaker numbers them; None where it is not known.
 
     Args:
-        job: the job.
         attempt: one of its attempts.
     """
     demand = attempt.demand or job.demand

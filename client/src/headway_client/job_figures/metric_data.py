@@ -41,7 +41,6 @@ def metric_query(host: str, query_id: str, metric: str, statistic: str, period_s
         query_id: under which the answer has its values.
         metric: the name of the metric.
         statistic: such as ``Average``.
-        period_s: the period.
     """
     named = {"Namespace": TRAINING_JOBS, "MetricName": metric, "Dimensions": [{"Name": HOST, "Value": host}]}
     return {"Id": query_id, "MetricStat": {"Metric": named, "Period": period_s, "Stat": statistic}}
@@ -54,7 +53,6 @@ def metric_results(
 
     Args:
         cloudwatch: a boto3 client of CloudWatch.
-        queries: the queries.
         start_s: when the values begin, s since 1970.
         end_s: when they end, s since 1970.
         pages: maximum number of pages.

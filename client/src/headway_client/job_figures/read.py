@@ -40,7 +40,6 @@ def read_figures(job: JobDetails, *, sagemaker: Any, cloudwatch: Any, now_s: flo
     """Read the figures of a job. A call that AWS refuses leaves its figures out.
 
     Args:
-        job: the job.
         sagemaker: a boto3 client of SageMaker.
         cloudwatch: a boto3 client of CloudWatch.
         now_s: the queue's time, s since 1970.

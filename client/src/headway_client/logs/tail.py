@@ -25,7 +25,6 @@ def read_tail(client: LogsClient, attempt: Attempt, *, now_s: Callable[[], float
 
     Args:
         client: a boto3 client of ``logs`` to which the queue is not attached.
-        attempt: the attempt.
         now_s: the queue's time, s since 1970.
 
     Raises:

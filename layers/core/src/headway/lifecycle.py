@@ -119,7 +119,6 @@ def next_job_state(state: JobState, trigger: JobTrigger) -> JobState:
 
     Args:
         state: the current state.
-        trigger: the trigger.
 
     Raises:
         InvalidTransition: the table has no such step.
@@ -135,7 +134,6 @@ def next_attempt_state(state: AttemptState, trigger: AttemptTrigger) -> AttemptS
 
     Args:
         state: the current state.
-        trigger: the trigger.
 
     Raises:
         InvalidTransition: the table has no such step.

@@ -52,7 +52,6 @@ class Places:
 
         Args:
             role: its ARN.
-            location: the location.
         """
         bucket = [_arn(role, location.bucket)]
         whole = self._ask(role, _LIST, bucket, {})

@@ -13,7 +13,6 @@ def explained(pattern: str, wanted: str) -> str:
     """Register what a pattern asks for.
 
     Args:
-        pattern: the pattern.
         wanted: the rest of the sentence "must be ...".
 
     Returns:

@@ -47,7 +47,6 @@ def sample(time_s: float, value: float) -> Sample:
 
     Args:
         time_s: When it was measured, s since the epoch.
-        value: The value.
     """
     return Sample(time_s, 1.0, value, value, value)
 

@@ -37,7 +37,6 @@ def message(alarm: Mapping[str, Any], *, old_state: str, account: str, region: s
     Args:
         alarm: A MetricAlarm after its state change; its times are seconds since the epoch.
         old_state: Its state before.
-        account: Its account.
         region: Code of its region.
         now_s: Time of the change, s since the epoch.
     """

@@ -43,7 +43,6 @@ def check(operation: str, request: Mapping[str, Any]) -> None:
     """Validate a request of PutMetricAlarm, DescribeAlarms, DeleteAlarms or GetMetricData.
 
     Args:
-        operation: Its operation.
         request: Its members.
 
     Raises:

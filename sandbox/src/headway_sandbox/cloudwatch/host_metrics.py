@@ -58,7 +58,6 @@ def result(query: Mapping[str, Any], found: Sequence[tuple[float, float]]) -> di
     """Return a MetricDataResult without the format of its times.
 
     Args:
-        query: The query.
         found: What `series` returned.
     """
     return {

@@ -28,7 +28,6 @@ def check(operation: str, request: Mapping[str, Any]) -> None:
     """Validate a request. Rules between members are checked only for operations named here.
 
     Args:
-        operation: Its operation.
         request: Its members.
 
     Raises:

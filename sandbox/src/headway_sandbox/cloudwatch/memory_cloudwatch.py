@@ -81,7 +81,6 @@ class MemoryCloudWatch:
         """Call PutMetricAlarm. An existing alarm keeps its state.
 
         Args:
-            alarm_request: the request.
             now: the current time, s.
         """
         self.call("PutMetricAlarm", alarm_request, now=now)

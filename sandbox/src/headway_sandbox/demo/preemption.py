@@ -66,9 +66,7 @@ def submit(stage: Stage, name: str, priority: int) -> None:
     """Submit a job for one instance: an ordinary request to SageMaker with one more tag.
 
     Args:
-        stage: The stage.
         name: The job's name.
-        priority: Its priority.
     """
     request = training_request(name, [(P5, 1)], run_s=_TRAINS_S, tags={"priority": str(priority)})
     request["CheckpointConfig"] = {"S3Uri": f"s3://jobs/checkpoints/{name}"}

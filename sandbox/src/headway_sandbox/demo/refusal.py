@@ -25,7 +25,6 @@ def play(stage: Stage, tags: Mapping[str, str]) -> None:
     """Play this part, in an empty pool of SIZE instances. All of its jobs complete.
 
     Args:
-        stage: The stage.
         tags: Tags that the policy requires.
 
     Raises:

@@ -31,7 +31,6 @@ class Stage:
     """A demo's access to a deployed sandbox.
 
     Args:
-        sandbox: The sandbox.
         capacity: Instances per type. More instances in use are an error.
     """
 

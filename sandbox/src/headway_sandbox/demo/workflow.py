@@ -108,7 +108,6 @@ def _request(stage: Stage, name: str, step: str, instance_type: str, *, model_of
     """Return the CreateTrainingJob request of a step.
 
     Args:
-        stage: The stage.
         name: The name of the job.
         step: What it runs.
         instance_type: What it runs on.

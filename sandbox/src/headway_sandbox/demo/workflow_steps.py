@@ -36,7 +36,6 @@ def train(found: dict[str, Any], learning_rate: float) -> dict[str, Any]:
 
     Args:
         found: What `prepare` has made.
-        learning_rate: The learning rate.
     """
     slope = offset = 0.0
     for step in range(1, STEPS + 1):

@@ -110,7 +110,6 @@ def check(signature: Signature, secret: str, scope: Scope, headers: Mapping[str,
     """Raise an error if a signature is not that of the request, or not of now.
 
     Args:
-        signature: The signature.
         secret: The caller's secret key.
         scope: ASGI scope of the request.
         headers: The request's headers, with names in lower case.

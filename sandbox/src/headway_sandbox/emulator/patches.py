@@ -205,7 +205,6 @@ def refusal(caller: Caller, action: str, resource: str, context: Mapping[str, An
     """Check the signature (once per request) and the caller's policies.
 
     Args:
-        caller: The caller.
         action: The IAM action.
         resource: ARN of its resource.
         context: Condition keys.
@@ -231,7 +230,6 @@ def role_allows(role_arn: str, action: str, resource: str, context: Mapping[str,
     """Return whether a role's own policies allow an action.
 
     Args:
-        role_arn: ARN of the role.
         action: The IAM action.
         resource: ARN of its resource.
         context: Condition keys.
@@ -272,7 +270,6 @@ def role_credentials(role_arn: str, session: str) -> tuple[str, str, str]:
     """Assume a role as SageMaker does, which has checked that the role trusts it.
 
     Args:
-        role_arn: ARN of the role.
         session: Name of the session.
 
     Returns:
@@ -310,7 +307,6 @@ def put_event(*, region: str, detail_type: str, detail: Mapping[str, Any], resou
     Args:
         region: Region of the bus.
         detail_type: The event's `detail-type`.
-        detail: Its `detail`.
         resource: ARN of the training job.
     """
     responses = module("core.responses")

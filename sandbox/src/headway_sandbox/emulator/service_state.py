@@ -57,7 +57,6 @@ def changes_settings(method: str, path: str, headers: Mapping[str, str]) -> bool
 
     Args:
         method: Its HTTP method.
-        path: Its path.
         headers: Its headers by their names in lower case.
     """
     operation = headers.get("x-amz-target", "").rpartition(".")[2]

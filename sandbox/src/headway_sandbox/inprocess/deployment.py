@@ -159,7 +159,6 @@ class SimulatedDeployment(Generic[TableT]):
 
         Args:
             method: the HTTP method.
-            path: the path.
             body: the JSON body; None without one.
         """
         answer = self.invoke("api", http_event(method, path, None if body is None else json.dumps(body)))
@@ -241,7 +240,6 @@ class SimulatedDeployment(Generic[TableT]):
 
         Args:
             operation: the name of the operation.
-            request: the request.
         """
         return self.fleet.call(operation, request, now=self.now_s)
 
@@ -250,7 +248,6 @@ class SimulatedDeployment(Generic[TableT]):
 
         Args:
             operation: the name of the operation.
-            request: the request.
         """
         return self.cloudwatch.call(operation, request, now=self.now_s)
 

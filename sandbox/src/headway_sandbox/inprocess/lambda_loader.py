@@ -54,10 +54,8 @@ def http_event(
 
     Args:
         method: the HTTP method.
-        path: the path.
         body: the body; None without one.
         query: the query parameters.
-        headers: the headers.
     """
     payload = event("api-submit")
     payload["httpMethod"] = payload["requestContext"]["httpMethod"] = method

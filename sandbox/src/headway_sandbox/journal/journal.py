@@ -90,7 +90,6 @@ class Journal:
         Args:
             collection: the name of its collection.
             name: its name in the collection.
-            document: the document.
         """
         with self._lock:
             self._changes[collection, name] = document

@@ -155,7 +155,6 @@ def mark_deployed(info: SandboxInfo, mark: str) -> None:
 
     Args:
         info: The sandbox.
-        mark: The mark.
     """
     client(info, "ssm").put_parameter(Name=_MARK, Value=mark, Type="String", Overwrite=True)
 

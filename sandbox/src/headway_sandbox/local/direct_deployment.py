@@ -34,7 +34,6 @@ def deploy(package: InstalledPackage, *, info: SandboxInfo, parameters: Mapping[
     """Deploy a package's template and code.
 
     Args:
-        package: The package.
         info: The running sandbox.
         parameters: The template's parameters.
 
@@ -93,7 +92,6 @@ def archive(folder: Path, *, prefix: str) -> bytes:
     """Return a zip archive of a folder, which is the same bytes for the same files.
 
     Args:
-        folder: The folder.
         prefix: Put before the files' names in the archive.
     """
     content = io.BytesIO()

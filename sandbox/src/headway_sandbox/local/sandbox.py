@@ -172,7 +172,6 @@ class Sandbox:
         """Fail a training job now.
 
         Args:
-            name: Its name.
             reason: Its FailureReason.
         """
         self._call("POST", f"/jobs/{name}/fail", {"reason": reason})
@@ -189,7 +188,6 @@ class Sandbox:
         """Create or change a training plan, e.g. `put_plan("spring", [(0, 86_400)], instance_count=2)`.
 
         Args:
-            name: Its name.
             blocks: Begin and end of its reserved blocks, in seconds of training time from now.
             plan: The other members of `headway_sandbox.sagemaker.capacity.training_plan.TrainingPlan`.
 

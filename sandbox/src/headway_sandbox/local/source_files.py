@@ -47,7 +47,6 @@ def hash_with_interpreter(code_hash: str, python: Path) -> str:
     """Return a hash of code and the interpreter that runs it.
 
     Args:
-        code_hash: Hash of the code.
         python: The interpreter.
     """
     return hashlib.sha256(f"{python.resolve()} {code_hash}".encode()).hexdigest()[:16]

@@ -16,7 +16,6 @@ def expanded(checkout: Checkout, **parameters: str) -> dict[str, Any]:
     """Expand a checkout's template.
 
     Args:
-        checkout: The checkout.
         parameters: Values of parameters; the others have their defaults.
 
     Raises:

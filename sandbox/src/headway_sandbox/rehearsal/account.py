@@ -41,7 +41,6 @@ def credentials(sb: Sandbox, role_arn: str) -> tuple[str, str, str]:
 
     Args:
         sb: The sandbox.
-        role_arn: ARN of the role.
     """
     found = sb.client("sts").assume_role(
         RoleArn=role_arn, RoleSessionName="rehearsal", DurationSeconds=_LONGEST_SESSION_S
@@ -69,7 +68,6 @@ def paths(sb: Sandbox, folder: Location) -> list[PurePosixPath]:
 
     Args:
         sb: The sandbox.
-        folder: The folder.
     """
     pages = sb.client("s3").get_paginator("list_objects_v2").paginate(Bucket=folder.bucket, Prefix=f"{folder.key}/")
     keys = [entry["Key"] for page in pages for entry in page.get("Contents", [])]
@@ -83,7 +81,6 @@ def put(sb: Sandbox, folder: Location, path: PurePosixPath, content: bytes) -> N
         sb: The sandbox.
         folder: The folder of S3.
         path: Its path in the folder.
-        content: Its content.
     """
     target = folder / path
     sb.client("s3").put_object(Bucket=target.bucket, Key=target.key, Body=content)

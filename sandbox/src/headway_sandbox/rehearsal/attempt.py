@@ -50,7 +50,6 @@ class Attempt:
         """Add a message of its supervisor (`headway_sandbox.training.supervisor`).
 
         Args:
-            message: The message.
             now_s: The time, on the clock of the caller.
         """
         match message:

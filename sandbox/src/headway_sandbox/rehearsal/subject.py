@@ -42,8 +42,6 @@ def of_script(script: Path, arguments: Sequence[str], *, source_dir: Path | None
     """Return a script as the training job of one instance.
 
     Args:
-        script: The script.
-        arguments: Its arguments.
         source_dir: A folder that is copied with it; None: only the script.
         data: Files or folders by channel.
 
@@ -117,7 +115,6 @@ def with_metrics(subject: Subject, *, step_regex: str | None, metric: str | None
     """Return the subject with the metrics that are judged: the request's own, or ones that regular expressions find.
 
     Args:
-        subject: The subject.
         step_regex: Finds the step; None: the request's metric `step`, or `STEP_REGEX`.
         metric: Name of the metric that is compared; None: none is.
         metric_regex: Finds it; None: the request's own metric, or a number after its name.

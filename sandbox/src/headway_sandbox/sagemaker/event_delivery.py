@@ -29,7 +29,6 @@ class EventDelivery:
         """Queue an event; faults may drop, delay or duplicate it.
 
         Args:
-            detail: Its detail.
             now: The time, s.
             faults: The probabilities.
         """

@@ -32,7 +32,6 @@ class JobControls(JobStateMachine):
         """Fail a job at once.
 
         Args:
-            name: Its name.
             reason: Its FailureReason.
             now: The time, s.
 
@@ -68,7 +67,6 @@ class JobControls(JobStateMachine):
         """End a stage of a job whose processes have ended it. Without effect if the job has left the stage.
 
         Args:
-            name: Its name.
             stage: The secondary status that the stage has.
             failure: Its FailureReason, if it has failed. A job that is stopping is stopped all the same, and one that
                 was interrupted begins again.
@@ -89,7 +87,6 @@ class JobControls(JobStateMachine):
         Args:
             name: Name of the job.
             metric: Name of the metric.
-            value: Its value.
             at: When it was printed, s.
         """
         job = self._jobs.get(name)
@@ -101,7 +98,6 @@ class JobControls(JobStateMachine):
         """Create or change a training plan; its jobs get other ends, and pending ones look for instances at once.
 
         Args:
-            plan: the plan.
             now: the current time, s.
 
         Raises:

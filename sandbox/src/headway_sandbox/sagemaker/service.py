@@ -102,7 +102,6 @@ class FakeSageMaker(JobControls):
         """Call CreateTrainingJob; the request includes the tags.
 
         Args:
-            request: the request.
             now: the current time, s.
         """
         return self.call("CreateTrainingJob", request, now=now)
@@ -163,7 +162,6 @@ class FakeSageMaker(JobControls):
 
         Args:
             arn: the ARN of the training job.
-            tags: the tags.
             now: the current time, s.
         """
         listed = [{"Key": key, "Value": value} for key, value in tags.items()]

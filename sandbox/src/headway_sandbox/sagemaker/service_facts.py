@@ -109,7 +109,6 @@ def not_deletable(name: str, status: str) -> AwsError:
 
     Args:
         name: the name of the training job.
-        status: its status.
     """
     return AwsError("ResourceInUse", f"Training job {name} is in status {status} and cannot be deleted.")
 
@@ -119,7 +118,6 @@ def unknown_operation(service: str, operation: str, known: Iterable[str]) -> Aws
 
     Args:
         service: Name of the service.
-        operation: The operation.
         known: The supported operations.
     """
     return AwsError(

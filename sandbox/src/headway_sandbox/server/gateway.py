@@ -54,7 +54,6 @@ class Gateway:
     """Checks the calls of all APIs of an account in a region.
 
     Args:
-        region: The region.
         account: Rate of all APIs together.
     """
 

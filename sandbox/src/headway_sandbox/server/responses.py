@@ -12,8 +12,6 @@ async def respond(send: Send, status: int, body: bytes, headers: Mapping[str, st
 
     Args:
         send: ASGI send function.
-        status: Its status.
-        body: Its body.
         headers: Its headers, but for the length of the body.
     """
     named = {name.lower(): str(value) for name, value in headers.items()} | {"content-length": str(len(body))}

@@ -20,7 +20,6 @@ def load_fleet(journal: Journal, settings: SageMakerSettings, rng: random.Random
 
     Args:
         journal: the journal of the state directory.
-        settings: its settings.
         rng: the source of randomness.
 
     Raises:
@@ -52,7 +51,6 @@ class SavedFleet:
 
     Args:
         fleet: the fake SageMaker.
-        journal: the journal.
     """
 
     def __init__(self, fleet: FakeSageMaker, journal: Journal) -> None:

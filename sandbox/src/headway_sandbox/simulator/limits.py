@@ -52,7 +52,6 @@ def limits_ms(jobs: tuple[TraceJob, ...], limits: Limits, seed: int) -> list[int
     """The limit of each job, ms; None for none.
 
     Args:
-        jobs: the jobs.
         limits: how they are given.
         seed: selects the guesses, and the jobs without limits.
     """

@@ -98,8 +98,6 @@ def compare(name: str, trace: Trace, policy: str, intervals_s: Sequence[int]) ->
 
     Args:
         name: the name of the trace.
-        trace: the trace.
-        policy: the policy.
         intervals_s: the intervals between checkpoints, s.
     """
     (base,) = scenarios(trace, [policy], [LIMIT], checkpointing=1.0)

@@ -172,7 +172,6 @@ def measure(
     """Compute the metrics of a simulation.
 
     Args:
-        trace: The trace.
         policy: Name of the policy.
         limit_factor: Limits divided by run times, or how they are given; None if the policy does not use limits.
         outcomes: Outcomes by job.

@@ -23,7 +23,6 @@ class PastRuns:
         """Add a job that ends now.
 
         Args:
-            job: The job.
             now_ms: The present.
         """
         kind, bucket = kind_of(job), bucket_of(job.run_ms / 1000)
@@ -34,7 +33,6 @@ class PastRuns:
         """How long a job will run; None if too few jobs like it have ended.
 
         Args:
-            job: The job.
             now_ms: The present.
             limit_ms: It runs no longer than this; None if nothing limits it.
         """

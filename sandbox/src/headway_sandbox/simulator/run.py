@@ -97,7 +97,6 @@ def scenarios(
     """Return a scenario per policy and limit, each once; only one for policies that do not use limits.
 
     Args:
-        trace: The trace.
         policies: The policies, or the names of known ones.
         limits: Factors of the true run times, or how they are given.
         stop_ms: Duration of an attempt's stop.

@@ -37,8 +37,6 @@ class FaultPlan:
     """Injects faults into a sandbox.
 
     Args:
-        sandbox: the sandbox.
-        functions: its functions.
         random: selects the faults.
 
     Attributes:

@@ -19,7 +19,6 @@ class IdleTimes:
 
         Args:
             state: the table.
-            now_s: the time, s.
         """
         idle = idle_pools(state)
         self._since_s = {pool: self._since_s.get(pool, now_s) for pool in idle}

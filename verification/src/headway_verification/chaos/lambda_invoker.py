@@ -38,7 +38,6 @@ class Functions:
 
         Args:
             function: a part of its name.
-            timeout_s: the timeout, s.
         """
         self._lambda.update_function_configuration(FunctionName=self._name(function), Timeout=timeout_s)
 

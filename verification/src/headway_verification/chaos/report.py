@@ -41,7 +41,6 @@ def evidence(outcome: Outcome, sandbox: Sandbox) -> Iterator[str]:
 
     Args:
         outcome: the outcome of the run.
-        sandbox: its sandbox.
     """
     names = dict.fromkeys(violation.job for violation in outcome.violations if violation.job)
     for name in islice(names, MAX_SHOWN):

@@ -44,7 +44,6 @@ def play(crowd: Crowd, count: int, minutes: int) -> tuple[list[Tick], str]:
     """Make a crowd, and let ticks pass. Returns the ticks, and what has become of it.
 
     Args:
-        crowd: the crowd.
         count: how many of it.
         minutes: how many ticks.
     """

@@ -64,7 +64,6 @@ class CrowdedDeployment(SimulatedDeployment[SlowTable]):
         """Submit a job of an instance.
 
         Args:
-            name: its name.
             beside: what comes with its request.
         """
         request = training_request(name, [(POOL, 1)], run_s=600)

@@ -37,7 +37,6 @@ def run_batch(decoder: Decoder, *, seed: int, count: int, known: Collection[str]
     """Feed a decoder; return the first crash whose place is not known.
 
     Args:
-        decoder: the decoder.
         seed: draws the inputs.
         count: how many of them.
         known: places of crashes that were found before; they are not looked for again.

@@ -132,7 +132,6 @@ class Queue(SimulatedDeployment[StreamedTable]):
             path: the path, which may end with a query.
             text: the body.
             query: the query parameters.
-            headers: the headers.
             caller: who calls.
 
         Returns:

@@ -50,7 +50,6 @@ def fuzz(
     """Feed decoders in turn, a batch each.
 
     Args:
-        decoders: the decoders.
         seed: draws all inputs. The inputs of a batch depend on it, the decoder's name and the number of the batch.
         seconds: until when another round begins, s; None for one round.
         share: the part of a batch that is drawn.

@@ -47,10 +47,8 @@ class LimitedDeployment(SimulatedDeployment[MemoryTable]):
         """Submit a job, or an array, whose limit is its run time.
 
         Args:
-            name: its name.
             demand: its instances, per pool.
             run_s: how long each attempt trains, s.
-            priority: its priority.
             beside: other members of the submission.
         """
         request = training_request(name, [*demand.items()], run_s=run_s, tags={"priority": str(priority)})

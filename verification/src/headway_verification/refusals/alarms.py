@@ -50,7 +50,6 @@ def alarms_of(template: Path, functions: Collection[str]) -> dict[str, AlarmSett
     """The alarms of a template on one metric in :data:`NAMESPACES`, by logical id without ``Alarm``.
 
     Args:
-        template: the template.
         functions: the functions that run; alarms on the invocations and the errors of others are left out.
     """
     run = {function_id(each) for each in functions}
@@ -83,7 +82,6 @@ def rings(
     """When an alarm rings, evaluated each minute, as CloudWatch does.
 
     Args:
-        name: its name.
         alarm: its settings.
         samples: the samples of its metric, in order of time.
         begin_s: when it is evaluated for the first time, s since the epoch; it is ``OK`` before.

@@ -46,11 +46,7 @@ class Outcome:
 
 
 def play(state: State) -> Outcome:
-    """Play a state from its begin to its end.
-
-    Args:
-        state: the state.
-    """
+    """Play a state from its begin to its end."""
     deployment = RefusingDeployment(state.document, state.answers, state.s3_call_s)
     deployment.fleet.faults = deployment.fleet.faults.with_changes(state.faults)
     deployment.objects.put(BUCKET, "train/a", b"1")

@@ -88,7 +88,6 @@ def figures_of(
         wanted: the jobs that AWS would run.
         usable: the instances that SageMaker has and allows, per pool.
         begin_s: its begin, s since the epoch.
-        end_s: its end.
     """
     useful: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda run: run.created_s):

@@ -135,7 +135,6 @@ def call(method: str, path: str, body: Any = None) -> Do:
 
     Args:
         method: the HTTP method.
-        path: the path.
         body: the JSON body; None without one.
     """
 

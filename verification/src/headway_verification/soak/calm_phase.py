@@ -33,7 +33,6 @@ def stay_calm(queue: Deployment, people: Workload, random: Random, drain: Callab
     """Let hours pass, in which users act now and then, and check that the queue goes on.
 
     Args:
-        queue: the queue.
         people: the users.
         random: determines when they act, and about which jobs the API is asked.
         drain: runs all invocations to their ends.
@@ -54,7 +53,6 @@ def became_calm(queue: Deployment, drain: Callable[[Deployment], None], outage_s
     """End all faults but what SageMaker refuses for hours.
 
     Args:
-        queue: the queue.
         drain: runs all invocations to their ends.
         outage_s: for how long there were faults, s; None for all the time until now.
     """
@@ -70,7 +68,6 @@ def pass_calmly(queue: Deployment, drain: Callable[[Deployment], None], random: 
     """Let time pass, and check that the queue goes on.
 
     Args:
-        queue: the queue.
         drain: runs all invocations to their ends.
         random: selects the waiting jobs that the API is asked about; None for no jobs.
 

@@ -93,7 +93,6 @@ class Process:
         """Run one of its threads up to its next pause, or to its end.
 
         Args:
-            now_s: the time, s.
             choose: chooses among those that can run. If all sleep, the first to wake up runs.
         """
         ready = [thread for thread in self._threads if thread.ready]
@@ -247,12 +246,7 @@ class CooperativeScheduler:
         return self.step_of(self._next(self.awake(now_s)), now_s)
 
     def step_of(self, process: Process, now_s: float) -> Process | None:
-        """Run a process for one step; return it if that ends it.
-
-        Args:
-            process: the process.
-            now_s: the time, s.
-        """
+        """Run a process for one step; return it if that ends it."""
         process.step(now_s, self.choose_thread)
         if not process.ended:
             return None

@@ -285,7 +285,6 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         """Start an invocation.
 
         Args:
-            function: the function.
             payload: its event.
             name: its name in the log; empty for the name of the function.
             then: called with the result of a successful invocation.
@@ -317,10 +316,8 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
 
         Args:
             method: the HTTP method.
-            path: the path.
             body: the JSON body; None without one.
             query: the query parameters.
-            headers: the headers.
             then: called with the status and the document of the answer.
         """
 
@@ -361,7 +358,6 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         """Start a submission. An accepted job has to reach its end.
 
         Args:
-            request: the request.
             terms: its alternatives, and what belongs to them, as members of the body of `POST /add-job`.
         """
 
@@ -374,11 +370,7 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         return self.ask("POST", "/jobs", request, then=on_answer)
 
     def submit_batch(self, requests: Sequence[Mapping[str, Any]]) -> Process:
-        """Start a submission of several jobs. Each accepted one has to reach its end.
-
-        Args:
-            requests: the requests.
-        """
+        """Start a submission of several jobs. Each accepted one has to reach its end."""
 
         def on_answer(status: int, document: Any) -> None:
             results = document["results"] if status == HTTPStatus.OK else []

@@ -168,7 +168,6 @@ def keep_warm_pools(queue: Deployment, sizes: Mapping[str, int]) -> None:
     """Let the queue and SageMaker keep warm pools from the beginning.
 
     Args:
-        queue: the queue.
         sizes: the sizes of the pools.
     """
     queue.store.write(json.dumps(document_of(sizes, {}, warmPools={})))
@@ -179,7 +178,6 @@ def begin_an_hour_later(queue: Deployment, sizes: Mapping[str, int]) -> None:
     """Count the pauses of these pools, and let entries of the feed be a chain, as an hour after a deployment.
 
     Args:
-        queue: the queue.
         sizes: the sizes of the pools.
     """
     with _without_faults(queue):
@@ -191,11 +189,7 @@ def begin_an_hour_later(queue: Deployment, sizes: Mapping[str, int]) -> None:
 
 
 def learn(queue: Deployment) -> None:
-    """Let the queue know how long some jobs of each script have run that completed before, as few complete in a run.
-
-    Args:
-        queue: the queue.
-    """
+    """Let the queue know how long some jobs of each script have run that completed before, as few complete in a run."""
     month = Period(month=month_of(day_of(int(START_S * 1000))))
     owner = owner_hash(event("api-submit")["requestContext"]["identity"]["userArn"])
     with _without_faults(queue):
@@ -218,9 +212,7 @@ def follow_plan(queue: Deployment, sizes: Mapping[str, int], plan: SoldPlan) -> 
     """Let a pool follow a training plan from the beginning.
 
     Args:
-        queue: the queue.
         sizes: the sizes of the other pools.
-        plan: the plan.
     """
     document = {**queue.store.document, **document_of({**sizes, PLAN_POOL: INSTANCES}, {}, _members(plan))}
     queue.store.write(json.dumps(document))
@@ -255,7 +247,6 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS, plan: SoldPlan | N
     """End all faults, and let every accepted job reach its end.
 
     Args:
-        queue: the queue.
         pools: the sizes of the pools, in which every job has to fit.
         plan: the training plan that a further pool follows, if there is one.
 

@@ -85,7 +85,6 @@ class StreamConsumers:
         """Return the event of the function for a batch.
 
         Args:
-            batch: the batch.
             now_s: the virtual time, s.
         """
         numbers = range(batch.first, batch.end)
@@ -95,7 +94,6 @@ class StreamConsumers:
         """Process a successful answer: advance the stream to the first failure, or redeliver the batch.
 
         Args:
-            batch: the batch.
             answer: the answer of the function.
         """
         failed = [int(failure["itemIdentifier"]) - 1 for failure in answer["batchItemFailures"]]
@@ -108,7 +106,6 @@ class StreamConsumers:
         """Process a failed invocation: redeliver half of the batch after a delay.
 
         Args:
-            batch: the batch.
             now_s: the virtual time, s.
         """
         self._size = max(1, (batch.end - batch.first) // 2)

@@ -27,7 +27,6 @@ class SoldPlan:
     """A training plan of the account.
 
     Args:
-        queue: the queue.
         random: determines the plan.
     """
 

@@ -33,7 +33,6 @@ def of_commit(checkout: Checkout, commit: str, *, folder: Path, region: str) -> 
 
     Args:
         checkout: the checkout with the commit.
-        commit: the commit.
         folder: the folder for the sources.
         region: the region for sam.
 

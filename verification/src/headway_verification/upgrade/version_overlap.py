@@ -19,7 +19,6 @@ class Overlap:
     """Observes the processes of functions while a stack is updated.
 
     Args:
-        sandbox: the sandbox.
         before: the code of each function before the update.
 
     Attributes:

@@ -97,11 +97,7 @@ class FigureReader:
         self._lines = _Part(what="log", calls=MAX_TAIL_CALLS, every_s=LOG_EVERY_S, read=self._read_lines)
 
     def read(self, job: JobDetails) -> Figures:
-        """Return the figures of a job's newest attempt. What can't be read is named in the notes.
-
-        Args:
-            job: the job.
-        """
+        """Return the figures of a job's newest attempt. What can't be read is named in the notes."""
         started = [(each.number, each, each.started_time) for each in job.attempts if each.started_time]
         if not started:
             return Figures(notes=(NOT_STARTED,))

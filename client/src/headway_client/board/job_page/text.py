@@ -39,7 +39,6 @@ def page_sections(job: JobDetails, figures: Figures | None, *, now_s: float, wid
     """Return the parts of the page; no title and no line is longer than the width.
 
     Args:
-        job: the job.
         figures: its figures; None while they are read.
         now_s: the queue's time, s since 1970.
         width: the columns of the screen.

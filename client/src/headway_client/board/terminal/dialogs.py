@@ -15,11 +15,7 @@ from headway.sanitize import strip_control_characters
 
 
 class Question(ModalScreen[bool]):
-    """Asks whether a change should be made.
-
-    Args:
-        question: the question.
-    """
+    """Asks whether a change should be made."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "Yes"),
@@ -75,7 +71,6 @@ class Sheet(ModalScreen[None]):
     """Shows a text that can be scrolled.
 
     Args:
-        title: its title.
         text: the text; line breaks are kept.
     """
 

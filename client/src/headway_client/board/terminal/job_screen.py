@@ -33,7 +33,6 @@ class JobScreen(ModalScreen[None]):
     Args:
         job: the job, as it was read.
         read_job: reads it again; None if there were too many calls, or nobody looks.
-        read_figures: reads its figures.
         now_s: the queue's time, s since 1970.
     """
 

@@ -59,7 +59,6 @@ class Timeline:
         """Take a summary into account.
 
         Args:
-            summary: the summary.
             now_s: the queue's time.
         """
         with self._lock:

@@ -56,7 +56,6 @@ def apply(request: Mapping[str, Any], overrides: Sequence[Override]) -> dict[str
     """Return a copy of a request with replaced fields.
 
     Args:
-        request: the request.
         overrides: the fields, which are replaced in order.
 
     Raises:

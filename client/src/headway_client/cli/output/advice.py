@@ -17,7 +17,6 @@ def advice_lines(name: str, attempt: str | None, report: Report, refused: Sequen
     Args:
         name: the job.
         attempt: the attempt whose utilization it rests on; None if the job was not launched.
-        report: the report.
         refused: the calls that AWS refused.
     """
     about = name if attempt in {None, name} else f"{name} ({attempt})"

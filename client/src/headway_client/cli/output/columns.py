@@ -128,7 +128,6 @@ def job_table(names: Sequence[str], jobs: Iterable[Job], rogues: Iterable[RogueJ
 
     Args:
         names: the columns.
-        jobs: the jobs.
         rogues: unmanaged training jobs, which follow the jobs.
         wide: write times in full.
     """
@@ -145,7 +144,6 @@ def sorted_jobs(jobs: Sequence[Job], order: Sequence[str]) -> list[Job]:
     """Return jobs sorted by columns; jobs without a value come last.
 
     Args:
-        jobs: the jobs.
         order: the columns, the first decides first; a leading minus sorts in descending order.
     """
     columns = _columns(wide=False)

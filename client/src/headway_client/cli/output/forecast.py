@@ -19,7 +19,6 @@ def explanation_sheet(explanation: Explanation, *, width: int | None = None, col
     """Return the explanation of a job's state, the jobs ahead of it, and the use of its pools.
 
     Args:
-        explanation: the explanation.
         width: maximum length of a line; None for no limit.
         colour: color the states.
     """
@@ -49,7 +48,6 @@ def forecast_rows(forecast: Forecast, *, wide: bool = False) -> Table:
     """Return the expected starts of waiting jobs as a table, with the likely ones if any are predicted.
 
     Args:
-        forecast: the forecast.
         wide: write times in full.
     """
     headers = ["Job Name", "State", "Place", "Priority", "Demand", "Expected Start"]

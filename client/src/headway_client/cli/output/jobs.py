@@ -19,7 +19,6 @@ def job_rows(
     """Return jobs as a table in the given order.
 
     Args:
-        jobs: the jobs.
         rogues: unmanaged training jobs, which follow the jobs.
         wide: also show place, times, team, owner and attempt.
         names: the columns, in place of these.
@@ -46,7 +45,6 @@ def history_rows(jobs: Iterable[Job], *, wide: bool = False, names: Sequence[str
     """Return ended jobs with their times and usage as a table in the given order.
 
     Args:
-        jobs: the jobs.
         wide: also show all times, the use by pool, priority, team, owner and the reason of the end.
         names: the columns, in place of these.
     """

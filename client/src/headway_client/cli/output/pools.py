@@ -14,7 +14,6 @@ def pool_rows(pools: Sequence[PoolUse], *, wide: bool = False) -> Table:
     """Return the pools and the use of their instances as a table, with a sentence below for each pause.
 
     Args:
-        pools: the pools.
         wide: have a column for the pauses in place of these sentences.
     """
     headers = ["Pool", "Size", "Allocated", "Stopping", "Reserved", "Rogue", "Free", "Waiting"]

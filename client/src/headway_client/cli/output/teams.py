@@ -13,7 +13,6 @@ def team_rows(teams: Iterable[TeamUse], *, wide: bool = False) -> Table:
     """Return a table with a row for each team and each pool that concerns it.
 
     Args:
-        teams: the teams.
         wide: also show their limits.
     """
     headers = ["Team", "Weight", "Pool", "Guaranteed", "Used", "Borrowed", "Waiting"]

@@ -114,7 +114,6 @@ def settle(known: IdleSpan | None, idle: Idle | None, now_ms: int, machine_ms: i
         known: what has been idle up to this pass, and is not counted; None if nothing has.
         idle: what is idle after it; None if nothing is.
         now_ms: the training time of the pass, ms.
-        machine_ms: the machine time, ms.
 
     Returns:
         None if all stays as it is known, and nothing is to be counted yet.

@@ -84,7 +84,6 @@ class Prices:
 
         Args:
             pool: the pool, by :func:`headway.pool_names.billed_pool`.
-            day: the day.
         """
         # The pool of a training plan, which is paid for in advance, has no price: it is not named by its type alone.
         known = [price for price in self.by_type.get(pool.removesuffix(SPOT_SUFFIX), ()) if price.first <= day]

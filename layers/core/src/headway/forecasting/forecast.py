@@ -227,11 +227,6 @@ def with_edits(
 ) -> tuple[Snapshot, tuple[ArrayToCome, ...]]:
     """The queue, and the arrays, as they would be after changes, applied in order.
 
-    Args:
-        snapshot: the snapshot.
-        changes: the changes.
-        arrays: the arrays.
-
     Raises:
         UnknownEdit: as :func:`what_if`.
     """

@@ -83,7 +83,6 @@ class MembersToCome:
     """Lets the members of arrays enter as those before them end.
 
     Args:
-        arrays: the arrays.
         snapshot: the queue as it is; the sizes of its pools, and its policy, stay in force.
 
     Attributes:
@@ -121,7 +120,6 @@ def with_members(
 
     Args:
         snapshot: the queue as it is.
-        arrays: the arrays.
 
     Returns:
         The snapshot, the arrays after that, and by member that has entered its array.

@@ -15,7 +15,6 @@ class MembersAhead:
     """Counts them, by the order of jobs now, except for the use of teams.
 
     Args:
-        arrays: the arrays.
         now_ms: the present, ms.
         policy: the policy in effect.
     """

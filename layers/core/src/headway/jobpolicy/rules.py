@@ -281,19 +281,13 @@ def violations(rules: Iterable[Rule], job: TrainingJob) -> tuple[Violation, ...]
     """Everything by which a job breaks these rules, rule by rule.
 
     Args:
-        rules: the rules.
         job: the job's properties.
     """
     return tuple(violation for rule in rules for violation in rule.violations(job))
 
 
 def matches(text: str, patterns: Iterable[str]) -> bool:
-    """Whether a text matches one of the patterns, case-sensitively.
-
-    Args:
-        text: the text.
-        patterns: the patterns.
-    """
+    """Whether a text matches one of the patterns, case-sensitively."""
     return any(fnmatchcase(text, pattern) for pattern in patterns)
 
 

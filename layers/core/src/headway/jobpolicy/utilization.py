@@ -104,7 +104,6 @@ class UtilizationRule:
 
         Args:
             training_since_ms: the start of training, ms.
-            now_ms: the current time, ms.
         """
         age_ms = max(10, min(self.period_s, 60)) * 1000
         return now_ms >= training_since_ms + self.warm_up_ms + self.window_ms + age_ms

@@ -42,7 +42,6 @@ class RunKind:
             owner: who submitted it.
             source: its script, or its image.
             demand: its instances.
-            name: its name.
         """
         return cls(owner=owner, source=source, instances=instances_of(demand), stem=stem_of(name))
 

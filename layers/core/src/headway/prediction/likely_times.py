@@ -86,7 +86,6 @@ def predict_end(attempt: Allocation, run_times: RunTimes, now_ms: int) -> Likely
     """When a running attempt is likely to end; None if that cannot be predicted.
 
     Args:
-        attempt: the attempt.
         run_times: how long jobs have run.
         now_ms: the present, ms.
     """

@@ -30,7 +30,6 @@ class Quality:
         """The quality of one prediction.
 
         Args:
-            prediction: the prediction.
             run_ms: how long the job ran, ms.
         """
         error = abs(prediction.median_ms - run_ms) / max(run_ms, 1)

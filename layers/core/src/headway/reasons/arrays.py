@@ -76,11 +76,7 @@ def array_stopped(*, stopped: int, completed: int) -> Reason:
 
 
 def waits_for_array(array: str) -> Reason:
-    """A member of an array is in no queue, as others of it are before.
-
-    Args:
-        array: the array.
-    """
+    """A member of an array is in no queue, as others of it are before."""
     message = f"enters the queue when `{array}` takes it in: in turn, when fewer members are in the queue or run"
     return Reason(code=ReasonCode.WAITS_FOR_ARRAY, message=message, jobs=(array,))
 
@@ -104,42 +100,26 @@ def members_to_come(ahead: Mapping[str, int], *, is_whole: bool = True) -> str:
 
 
 def made_early(array: str) -> Reason:
-    """A member of an array becomes a job before its turn, as somebody wants to change it.
-
-    Args:
-        array: the array.
-    """
+    """A member of an array becomes a job before its turn, as somebody wants to change it."""
     return Reason(
         code=ReasonCode.ENTERED, message=f"accepted; enters the queue when `{array}` takes it in", jobs=(array,)
     )
 
 
 def never_made(array: str) -> Reason:
-    """A member of an array never entered the queue, as the array has ended.
-
-    Args:
-        array: the array.
-    """
+    """A member of an array never entered the queue, as the array has ended."""
     message = f"never entered the queue, as `{array}` ended before its turn"
     return Reason(code=ReasonCode.STOPPED, message=message, jobs=(array,))
 
 
 def set_aside(array: str) -> Reason:
-    """A member of an array leaves the queue, as the array is held.
-
-    Args:
-        array: the array.
-    """
+    """A member of an array leaves the queue, as the array is held."""
     message = f"left the queue, as `{array}` is held; enters it again when that is released"
     return Reason(code=ReasonCode.SET_ASIDE, message=message, jobs=(array,))
 
 
 def taken_in(array: str) -> Reason:
-    """A member of an array that was set aside enters the queue.
-
-    Args:
-        array: the array.
-    """
+    """A member of an array that was set aside enters the queue."""
     return Reason(code=ReasonCode.TAKEN_IN, message=f"entered the queue, taken in by `{array}`", jobs=(array,))
 
 
@@ -161,7 +141,6 @@ def priority_follows(before: int, after: int, array: str) -> Reason:
     Args:
         before: the old priority.
         after: the new priority.
-        array: the array.
     """
     message = f"priority changed from {before} to {after} with `{array}`"
     return Reason(code=ReasonCode.PRIORITY_CHANGED, message=message, jobs=(array,))
@@ -171,7 +150,6 @@ def stopped_with_array(array: str, why: str) -> Reason:
     """A member of an array is stopped, as the array is.
 
     Args:
-        array: the array.
         why: the reason of the array.
     """
     return Reason(code=ReasonCode.STOPPED, message=f"stopped with `{array}`: {why}", jobs=(array,))

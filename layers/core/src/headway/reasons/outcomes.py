@@ -29,7 +29,6 @@ def held(job: str, by: str) -> Reason:
     """A caller (``by``) holds the job.
 
     Args:
-        job: the job.
         by: the caller, as in ``user/ada``.
     """
     message = f"held on request of {by}; `headway release {job}` returns it to its place in the queue"
@@ -139,9 +138,7 @@ def gives_way(attempt: Allocation, job: WaitingJob, now_ms: int) -> Reason:
     """An attempt that SageMaker has not provided instances for is stopped, so that another job can use them.
 
     Args:
-        attempt: the attempt.
         job: the job that can use its instances.
-        now_ms: the current time, ms.
     """
     minutes = max(0, now_ms - attempt.since_ms) // 60_000
     return Reason(
@@ -174,8 +171,6 @@ def stopped_for_size(pool: str, size: int, about: str = "") -> Reason:
     """The job's attempt is stopped, as its pool has become smaller than its use.
 
     Args:
-        pool: the pool.
-        size: its size.
         about: a clause on the training plan that gives it this size; empty if its schedule does.
     """
     instances = f"{size} instance" if size == 1 else f"{size} instances"
@@ -312,7 +307,6 @@ def launch_postponed(failed: FailedLaunches, now_ms: int) -> Reason:
 
     Args:
         failed: the launches in a row that got none.
-        now_ms: the current time, ms.
     """
     said = failed.answer or "it gave no clear answer, and shows no training job"
     wait_s = max(0, retry_ms(failed) - now_ms) // 1000

@@ -53,7 +53,6 @@ def twin_ended(job: str, ending: Ending, array: str) -> Reason:
     Args:
         job: the equal job.
         ending: how it has ended.
-        array: the array.
     """
     message = f"`{job}` {ENDED[ending]}; enters the queue when `{array}` takes it in"
     return Reason(code=ReasonCode.DEPENDENCY_ENDED, message=message, jobs=(job, array))

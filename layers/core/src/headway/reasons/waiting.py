@@ -44,13 +44,10 @@ def waits_for_capacity(
     """The job does not fit, and preempting would not make it fit.
 
     Args:
-        job: the job.
         lacking: the missing instances per pool.
         holders: the attempts that hold these pools.
         protected: why one of them is not stopped for it.
         start_by_ms: its reserved start, ms; None if unknown.
-        now_ms: the current time, ms.
-        policy: the policy.
     """
     needs = " and ".join(f"{count} of {job.demand[pool]} {pool}" for pool, count in sorted(lacking.items()))
     first = _first_to_end(holders)
@@ -78,12 +75,9 @@ def waits_for_limit(
     """The job's team uses all that it may. ``lacking`` is per pool.
 
     Args:
-        job: the job.
         lacking: what the limit lacks, per pool.
         holders: the team's attempts on these pools.
         protected: why one of them is not stopped for it.
-        now_ms: the current time, ms.
-        policy: the policy.
     """
     limit = policy.team(job.terms.team).limit
     most = describe({pool: limit[pool] for pool in lacking})
@@ -101,7 +95,6 @@ def exceeds_limit(job: WaitingJob, limit: Demand) -> Reason:
     """The job demands more than its team may ever use, since the limit was lowered.
 
     Args:
-        job: the job.
         limit: the team's limit per pool.
     """
     return Reason(
@@ -129,7 +122,6 @@ def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int, shorter_
     Args:
         head: the job ahead.
         start_by_ms: the reserved start of that job, ms; None if unknown.
-        now_ms: the current time, ms.
         shorter_s: the longest run time with which the job would start now, s; None if it would with none.
     """
     name = _head(head, now_ms)
@@ -155,7 +147,6 @@ def waits_for_better(
         instead_of: the job on the alternative that it could start on.
         start_by_ms: the reserved start on the better one, ms; None if unknown.
         until_ms: until when it waits for a better one, ms.
-        now_ms: the current time, ms.
     """
     start = f", which it gets by {clock_time(start_by_ms, now_ms)}" if start_by_ms is not None else ""
     message = (
@@ -180,7 +171,6 @@ def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason
     """The instances that the job lacks are being freed.
 
     Args:
-        job: the job.
         stopping: the attempts that free them.
     """
     has = "has" if len(stopping) == 1 else "have"
@@ -196,10 +186,8 @@ def waits_for_checkpoint(job: WaitingJob, victims: tuple[Allocation, ...], stop_
     """Jobs are stopped for the job once a checkpoint that is due soon has been written.
 
     Args:
-        job: the job.
         victims: the attempts that are stopped for it.
         stop_ms: when they are stopped, ms.
-        now_ms: the current time, ms.
     """
     are, whose = ("is", "its next checkpoint") if len(victims) == 1 else ("are", "the next checkpoint of one of them")
     seconds = -((now_ms - stop_ms) // 1000)
@@ -218,9 +206,7 @@ def waits_behind(head: WaitingJob, pools: tuple[str, ...], start_by_ms: int | No
 
     Args:
         head: the first blocked job.
-        pools: the pools.
         start_by_ms: the reserved start of that job, ms; None if unknown.
-        now_ms: the current time, ms.
     """
     start = f", which can start by {clock_time(start_by_ms, now_ms)}" if start_by_ms is not None else ""
     return Reason(
@@ -266,7 +252,6 @@ def unlaunchable(tried: Sequence[WaitingJob], next_ms: int, now_ms: int) -> Reas
     Args:
         tried: the job on the alternatives that it is tried on, the next one first.
         next_ms: when it may be tried next at the earliest, ms.
-        now_ms: the current time, ms.
     """
     first, failed = tried[0], tried[0].failed
     assert failed is not None  # noqa: S101 - an unlaunchable job has failed launches
@@ -306,8 +291,6 @@ def paused(pool: str, pause: Pause, now_ms: int) -> Reason:
 
     Args:
         pool: the instance type of the pool.
-        pause: the pause.
-        now_ms: the current time, ms.
     """
     what, command = (
         ("everything is", "headway resume") if pause.everything else (f"{pool} is", f"headway resume {pool}")
@@ -323,7 +306,6 @@ def exceeds_pool(job: WaitingJob, sizes: Demand, plans: Sequence[str] = ()) -> R
     """The job demands more than a pool holds, since the pool was made smaller.
 
     Args:
-        job: the job.
         sizes: the largest sizes of the pools that it demands, from now on.
         plans: what is known of the training plans that give pools their sizes.
     """
@@ -341,7 +323,6 @@ def waits_for_plan(job: WaitingJob, plans: Sequence[str]) -> Reason:
     """What the pools hold is not known yet, as SageMaker has not described their training plans.
 
     Args:
-        job: the job.
         plans: what is known of the plans.
     """
     return Reason(code=ReasonCode.WAITS_FOR_SIZE, message=f"waits for {describe(job.demand)}: {'; '.join(plans)}")
@@ -357,9 +338,7 @@ def outlasts_size(
     """The job would still run when a pool becomes too small for it.
 
     Args:
-        pool: the pool.
         change: its change of size.
-        now_ms: the current time, ms.
         of_plan: whether a training plan gives the pool its sizes.
         shorter_s: the longest run time with which the job would start now, s; None if it would with none.
     """
@@ -379,11 +358,8 @@ def waits_for_growth(
     """The pool is too small for the job now, and will be larger.
 
     Args:
-        job: the job.
-        pool: the pool.
         growth: the first change after which it is large enough.
         size: its size now.
-        now_ms: the current time, ms.
         start_by_ms: the job's reserved start, ms; None if unknown.
     """
     message = (
@@ -399,7 +375,6 @@ def exceeds_windows(job: WaitingJob, longest_ms: int, plans: Sequence[str] = ())
     """The pools never have enough instances for as long as the job may run.
 
     Args:
-        job: the job.
         longest_ms: the longest time for which they have enough, ms.
         plans: what is known of the training plans that give pools their sizes.
     """
@@ -440,12 +415,7 @@ def _instances(count: int) -> str:
 
 
 def clock_time(time_ms: int, now_ms: int) -> str:
-    """A time of day in UTC, with the date if that is another one than today's.
-
-    Args:
-        time_ms: the time, ms.
-        now_ms: the current time, ms.
-    """
+    """A time of day in UTC, with the date if that is another one than today's."""
     time, now = datetime.fromtimestamp(time_ms / 1000, UTC), datetime.fromtimestamp(now_ms / 1000, UTC)
     return f"{time:%H:%M} UTC" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M} UTC"
 

@@ -13,7 +13,6 @@ def gives_up(failed: FailedLaunches | None, after_ms: int, now_ms: int) -> bool:
     Args:
         failed: its launches without instances in a row; None for none.
         after_ms: for how long it is tried, ms.
-        now_ms: the current time, ms.
     """
     since_ms = failed.by_request_since_ms if failed is not None else None
     return since_ms is not None and now_ms - since_ms >= after_ms

@@ -42,7 +42,6 @@ def is_unlaunchable(failed: FailedLaunches | None, now_ms: int) -> bool:
 
     Args:
         failed: the launches without instances in a row; None for none.
-        now_ms: the current time, ms.
     """
     if failed is None:
         return False

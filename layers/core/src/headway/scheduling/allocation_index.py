@@ -114,7 +114,6 @@ class AllocationIndex:
         Where their stop may wait, they are in the order of :func:`headway.scheduling.ordering.waiting_victim_order`.
 
         Args:
-            pools: the pools.
             at_ms: when they would be preempted, ms.
             until_ms: until when that may wait for a checkpoint, ms; None if it may not.
         """

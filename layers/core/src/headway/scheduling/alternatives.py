@@ -60,7 +60,6 @@ def chosen(job: WaitingJob, demand: Demand) -> WaitingJob:
     """The job on the alternative with this demand.
 
     Args:
-        job: the job.
         demand: the instances of one of its alternatives.
     """
     return next(each for each in choices(job) if each.demand == demand)
@@ -106,12 +105,7 @@ def _promised(snapshot: Snapshot) -> dict[str, set[str]]:
 
 
 def in_pools(job: WaitingJob, pools: Collection[str]) -> WaitingJob:
-    """The job on the first alternative with some of these pools; the job itself if none has any.
-
-    Args:
-        job: the job.
-        pools: the pools.
-    """
+    """The job on the first alternative with some of these pools; the job itself if none has any."""
     return next((each for each in choices(job) if any(pool in each.demand for pool in pools)), job)
 
 

@@ -143,7 +143,6 @@ class CapacityState:
         """A job starts.
 
         Args:
-            job: the job.
             takes: :meth:`beyond_reservation` of the job.
         """
         # The reservation ends with the start. Negative counts are what it held beyond the demand: they become free.
@@ -165,7 +164,6 @@ class CapacityState:
         """A job waits for instances that nothing can take from it any more: lower ranks cannot count on them.
 
         Args:
-            job: the job.
             from_spare: the part of :attr:`spare` that it relies on.
             overcommitted: :meth:`overcommitted` for the job: what has to be freed before it can start.
             from_unclaimed: the part of :attr:`unclaimed` that it relies on.
@@ -201,10 +199,5 @@ class CapacityState:
 
 
 def paused_pool(job: WaitingJob, snapshot: Snapshot) -> str | None:
-    """The first paused pool that a job demands, by name; None if no pool that it demands is paused.
-
-    Args:
-        job: the job.
-        snapshot: the snapshot.
-    """
+    """The first paused pool that a job demands, by name; None if no pool that it demands is paused."""
     return min((pool for pool in job.demand if pool in snapshot.pauses), default=None)

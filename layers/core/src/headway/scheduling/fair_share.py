@@ -23,7 +23,6 @@ def with_team_limits(demand: Demand, team: str, policy: Policy) -> Demand:
     Args:
         demand: instances per pool.
         team: the team; empty without one.
-        policy: the policy.
     """
     limit = policy.team(team).limit
     if not limit:
@@ -75,7 +74,6 @@ class TeamUse(dict[str, dict[str, int]]):
         """A team takes something, or gives it back (-1 times).
 
         Args:
-            team: the team.
             demand: instances per pool.
             times: 1 to add, -1 to subtract.
         """
@@ -178,7 +176,6 @@ class Guarantees:
         """The same after its team has freed all of these.
 
         Args:
-            job: the job.
             stopped: the demands of attempts that stop.
         """
         guaranteed = self._policy.team(job.terms.team).guaranteed
@@ -198,7 +195,6 @@ class Guarantees:
         """No more than this is promised to the job from now on.
 
         Args:
-            job: the job.
             promised: the instances that are reserved and being freed for it.
         """
         before = self._promises.pop(job.name, None)
@@ -231,7 +227,6 @@ class Guarantees:
         """The weighted dominant use of a team, with what is promised to its jobs.
 
         Args:
-            team: the team.
             pools: the sizes of the pools.
         """
         held = plus(self._use.get(team, _NOTHING), self._promised.get(team, _NOTHING))

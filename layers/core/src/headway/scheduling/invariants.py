@@ -17,10 +17,6 @@ from headway.vectors import free, minus, plus, positive, shortfall, total
 def check_plan(snapshot: Snapshot, plan: Plan) -> None:
     """Check a plan against the promises that a single decision can break (1, 2, 5, 6 and 12).
 
-    Args:
-        snapshot: the snapshot.
-        plan: the plan.
-
     Raises:
         InvariantViolation: the plan breaks a promise; the text names it and how.
     """

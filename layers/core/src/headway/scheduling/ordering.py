@@ -28,7 +28,6 @@ def rank_key(priority: int, turn_ms: int, name: str) -> str:
 
     Args:
         priority: the effective priority.
-        turn_ms: the turn, ms.
         name: the name of the job.
     """
     return f"{priority_prefix(priority)}{turn_ms:013d}#{name}"
@@ -53,7 +52,6 @@ def handicap_ms(limit_ms: int | None, demand: Demand, policy: Policy, *, attaine
     Args:
         limit_ms: the time limit of a job, ms; None without one.
         demand: the instances of the job, per pool.
-        policy: the policy.
         attained_ms: the service that the job has attained before, in instance-ms.
     """
     if policy.order is Order.SHARED:
@@ -69,20 +67,13 @@ def capped_priority(priority: int, team: str, policy: Policy) -> int:
     Args:
         priority: the requested priority.
         team: the team; empty without one.
-        policy: the policy.
     """
     most = policy.team(team).max_priority
     return priority if most is None else min(priority, most)
 
 
 def effective_priority(job: WaitingJob, now_ms: int, policy: Policy) -> int:
-    """The effective priority of a waiting job: its own priority plus the priority gained by aging.
-
-    Args:
-        job: the job.
-        now_ms: the current time, ms.
-        policy: the policy.
-    """
+    """The effective priority of a waiting job: its own priority plus the priority gained by aging."""
     terms = job.terms
     return capped_priority(terms.priority, terms.team, policy) + _aged(terms.entry_time_ms, now_ms, policy)
 
@@ -92,7 +83,6 @@ def running_priority(allocation: Allocation, policy: Policy) -> int:
 
     Args:
         allocation: the attempt.
-        policy: the policy.
     """
     if allocation.is_unused:
         return UNUSED_PRIORITY
@@ -106,8 +96,6 @@ def returning_rank(allocation: Allocation, now_ms: int, policy: Policy) -> tuple
 
     Args:
         allocation: the attempt.
-        now_ms: the current time, ms.
-        policy: the policy.
     """
     terms = allocation.terms
     priority = capped_priority(terms.priority, terms.team, policy) + _aged(terms.entry_time_ms, now_ms, policy)
@@ -115,13 +103,7 @@ def returning_rank(allocation: Allocation, now_ms: int, policy: Policy) -> tuple
 
 
 def waiting_rank(job: WaitingJob, now_ms: int, policy: Policy) -> tuple[int, int, str]:
-    """The effective priority (negated), turn and name of a waiting job.
-
-    Args:
-        job: the job.
-        now_ms: the current time, ms.
-        policy: the policy.
-    """
+    """The effective priority (negated), turn and name of a waiting job."""
     return (-effective_priority(job, now_ms, policy), job.terms.turn_ms, job.name)
 
 
@@ -139,8 +121,6 @@ def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[i
 
     Args:
         allocation: the attempt.
-        now_ms: the current time, ms.
-        policy: the policy.
     """
     return (
         *_victim_rank(allocation, now_ms, policy),
@@ -157,9 +137,7 @@ def waiting_victim_order(
 
     Args:
         allocation: the attempt.
-        now_ms: the current time, ms.
         stop_ms: when the attempt would be stopped, ms.
-        policy: the policy.
     """
     return (
         *_victim_rank(allocation, now_ms, policy),

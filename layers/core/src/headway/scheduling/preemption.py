@@ -22,7 +22,6 @@ def protection(allocation: Allocation, policy: Policy) -> tuple[int | None, Prot
 
     Args:
         allocation: the attempt.
-        policy: the policy.
     """
     if allocation.is_unused:
         return 0, None
@@ -42,7 +41,6 @@ def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
 
     Args:
         allocation: the attempt.
-        policy: the policy.
     """
     return protection(allocation, policy)[0]
 
@@ -52,8 +50,6 @@ def is_preemptible(allocation: Allocation, now_ms: int, policy: Policy) -> bool:
 
     Args:
         allocation: the attempt.
-        now_ms: the current time, ms.
-        policy: the policy.
     """
     return protected_now(allocation, now_ms, policy) is None
 
@@ -63,8 +59,6 @@ def protected_now(allocation: Allocation, now_ms: int, policy: Policy) -> Protec
 
     Args:
         allocation: the attempt.
-        now_ms: the current time, ms.
-        policy: the policy.
     """
     until_ms, why = protection(allocation, policy)
     if until_ms is None or until_ms > now_ms:
@@ -145,7 +139,6 @@ def yields_to_equal(allocation: Allocation, job: WaitingJob, at_ms: int, policy:
         allocation: the attempt.
         job: the waiting job.
         at_ms: when the attempt would be stopped, ms.
-        policy: the policy.
     """
     if running_priority(allocation, policy) != capped_priority(job.terms.priority, job.terms.team, policy):
         return False
@@ -389,7 +382,6 @@ class Preemption:
         They are stopped together: what an attempt frees sooner would be idle until the last one has stopped.
 
         Args:
-            job: the job.
             victims: its victims now.
         """
         until_ms = self._waits_until_ms(job, self._now_ms)

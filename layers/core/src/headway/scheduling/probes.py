@@ -141,8 +141,6 @@ class Probes:
         """In what time so many instances can be free for a job at the earliest, ms, as far as limits of run times tell.
 
         Args:
-            job: the job.
-            pool: the pool.
             count: the instances.
             limit: the limit of the team of the job; None for the instances of all teams.
         """

@@ -32,7 +32,6 @@ def standing_on_entry(
     Args:
         limit_ms: the time limit of the job, ms; None without one.
         demand: its instances, per pool.
-        policy: the policy.
         attained_ms: the service that the job has attained before, in instance-ms.
         predicted_ms: its predicted run time, ms; None if none is predicted.
     """
@@ -54,7 +53,6 @@ def standing_after(attempt: Allocation, until_ms: int, kept_ms: int) -> Standing
     """The standing of a job after an attempt.
 
     Args:
-        attempt: the attempt.
         until_ms: when it was stopped, or ended, ms.
         kept_ms: the part of its time that need not be repeated, ms.
     """

@@ -13,7 +13,6 @@ def is_match(job: WaitingJob, pool: Allocation) -> bool:
     """Whether SageMaker may launch the job in a warm pool: same key, and all of its instances.
 
     Args:
-        job: the job.
         pool: the warm pool.
     """
     return pool.warm == job.terms.warm_key and dict(pool.demand) == dict(job.demand)
@@ -23,10 +22,7 @@ def may_claim(job: WaitingJob, pool: Allocation, now_ms: int, policy: Policy) ->
     """Whether the job may be started in a warm pool that is neither claimed nor being released.
 
     Args:
-        job: the job.
         pool: the warm pool.
-        now_ms: the current time, ms.
-        policy: the policy.
     """
     return (
         is_match(job, pool)
@@ -44,10 +40,7 @@ def claimable(job: WaitingJob, index: AllocationIndex, now_ms: int, policy: Poli
     """The warm pools that a job may be started in, first the one that is kept longest.
 
     Args:
-        job: the job.
         index: the attempts and warm pools of the decision.
-        now_ms: the current time, ms.
-        policy: the policy.
     """
     if not job.terms.warm_key or not index.warm:
         return []
@@ -61,9 +54,7 @@ def foreign(job: WaitingJob, index: AllocationIndex, policy: Policy) -> Iterator
     SageMaker chooses the warm pool, so the job starts only after they are gone.
 
     Args:
-        job: the job.
         index: the attempts and warm pools of the decision.
-        policy: the policy.
     """
     if policy.warm_across_teams or not job.terms.warm_key:
         return

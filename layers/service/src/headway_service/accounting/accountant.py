@@ -30,7 +30,6 @@ class Accountant:
     """Keeps the sums, and lets the table forget the requests of jobs that are in them to their ends.
 
     Args:
-        table: the table.
         tags: the keys of the tags by which the policy wants sums.
         machine_clock: the machine time, ms.
         run_times: returns the run times of the jobs that have completed; by default of none.
@@ -119,7 +118,6 @@ class _Adding:
     """Transactions that add contributions; each has the marks of the jobs whose contributions it has.
 
     Args:
-        table: the table.
         names: the names that have sums of their own.
         run_times: returns the run times of the jobs that have completed.
     """
@@ -140,7 +138,6 @@ class _Adding:
         """Add a contribution of a job; what was added before is written first if this has no room beside it.
 
         Args:
-            job: the job.
             part: the contribution.
             dimensions: the dimensions other than pools and teams, and the name of the job in each.
         """

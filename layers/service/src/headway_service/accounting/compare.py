@@ -85,12 +85,10 @@ def compare_day(
     """A page of the comparison of the sums of a day with the jobs.
 
     Args:
-        table: the table.
         by: ``team``, ``owner`` or ``pool``.
         day: a day that is over, and whose jobs are all kept.
         token: where to continue, from the page before.
         now_ms: the training time, ms.
-        machine_ms: the machine time, ms.
         retention_s: for how long ended jobs are kept, s.
 
     Raises:
@@ -122,7 +120,6 @@ def check_day(day: date, now_ms: int, retention_s: int) -> None:
     """Refuse a day whose sums cannot be compared with the jobs.
 
     Args:
-        day: the day.
         now_ms: the training time, ms.
         retention_s: for how long ended jobs are kept, s.
 

@@ -58,9 +58,7 @@ class UsageConsumer:
     the sums already, as the marks of its jobs say.
 
     Args:
-        table: the table.
         accountant: keeps the sums.
-        feed: the feed.
         machine_clock: the machine time, ms.
     """
 

@@ -64,7 +64,6 @@ def contributions(job: JobRecord, mark: MarkRecord | None) -> list[Contribution]
     """What a job adds that is not accounted for, in order.
 
     Args:
-        job: the job.
         mark: what is accounted for; None if nothing is.
     """
     if job.array is not None:
@@ -83,7 +82,6 @@ def accounted(job: JobRecord, mark: MarkRecord) -> list[Contribution]:
     """What of a job is accounted for, in order, as far as its attempts are kept.
 
     Args:
-        job: the job.
         mark: what is accounted for.
     """
     if mark.accepted_ms > job.accepted_time:

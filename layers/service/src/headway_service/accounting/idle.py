@@ -26,9 +26,6 @@ class IdleTime:
 
     What a pass has left idle is an item of the ledger. A later pass that finds something else, or the same for some
     minutes, replaces it and adds the time to the sums, in one transaction. Of two passes at once the first one does.
-
-    Args:
-        table: the table.
     """
 
     def __init__(self, table: Table) -> None:

@@ -18,11 +18,7 @@ _Name = tuple[str, str, str]
 
 
 class Names:
-    """The names that have sums of their own.
-
-    Args:
-        table: the table.
-    """
+    """The names that have sums of their own."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -43,7 +39,6 @@ class NewNames:
     """The names of a transaction: those that are new are counted, and beyond the limit replaced.
 
     Args:
-        table: the table.
         known: names that are not new.
     """
 
@@ -55,13 +50,7 @@ class NewNames:
         self._new: Counter[tuple[str, str]] = Counter()
 
     def of(self, dimension: str, month: str, name: str) -> str:
-        """The name under which the sums of a name are kept.
-
-        Args:
-            dimension: the dimension.
-            month: the month.
-            name: the name.
-        """
+        """The name under which the sums of a name are kept."""
         wanted = (dimension, month, name)
         if wanted in self._known or wanted in self.found:
             return name

@@ -107,7 +107,6 @@ def read_usage(
     """The usage in a range, by period and name.
 
     Args:
-        table: the table.
         dimension: ``team``, ``owner``, ``pool`` or ``tag:`` and a key.
         first: the first day.
         last: the last day.

@@ -35,7 +35,6 @@ def rebuild(table: Table, accountant: Callable[[], Accountant], token: str | Non
     """Compare a page of ended jobs with the sums, the newest first. It may be repeated at any time.
 
     Args:
-        table: the table.
         accountant: keeps the sums.
         token: where to continue, from the page before.
 

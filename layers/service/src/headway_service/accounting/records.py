@@ -183,7 +183,6 @@ def expires_at(period: Period, kept_days: int | None = None) -> int:
     """When the table may forget the sums of a period, s since the epoch.
 
     Args:
-        period: the period.
         kept_days: for how many days they are kept, if not for as long as usage is.
     """
     kept = kept_days or (DAYS_KEPT if period.day else MONTHS_KEPT)
@@ -197,7 +196,6 @@ def add_figures(dimension: str, period: Period, name: str, figures: Mapping[str,
         dimension: see :func:`partition`.
         period: the month or the day.
         name: see :func:`sum_key`.
-        figures: the figures.
     """
     kept = KINDS_KEPT if dimension == KIND else None
     sets = stamp({"expiresAt": expires_at(period, kept)})

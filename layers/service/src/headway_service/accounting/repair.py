@@ -38,7 +38,6 @@ class UsageRepairer:
     """Repairs sums of usage.
 
     Args:
-        table: the table.
         clock: the training time, ms.
         retention_s: for how long ended jobs are kept, s.
     """
@@ -55,7 +54,6 @@ class UsageRepairer:
 
         Args:
             by: ``team``, ``owner`` or ``pool``.
-            day: the day.
             found: the differences, at most :data:`MAX_REPAIRED`.
             revision: how many repairs of the month the comparison has seen.
             caller: ARN of who repairs them.

@@ -35,7 +35,6 @@ class KnownRunTimes:
     """Reads the run times of completed jobs, and remembers them for some minutes.
 
     Args:
-        table: the table.
         clocks: training time and machine time.
     """
 
@@ -56,7 +55,6 @@ def read_run_times(table: Table, now_ms: int) -> RunTimes:
     """The run times of the jobs that have completed.
 
     Args:
-        table: the table.
         now_ms: the training time, ms.
     """
     found = RunTimes(now_ms)
@@ -73,7 +71,6 @@ def figures_of(run_times: RunTimes, kind: RunKind, run_ms: int, limit_ms: int | 
 
     Args:
         run_times: those of the jobs that have completed before it.
-        kind: its kind.
         run_ms: how long it ran, ms.
         limit_ms: its limit, ms; None if nothing limited it.
     """
@@ -103,7 +100,6 @@ def read_quality(table: Table, first: date, last: date) -> MonthsQuality:
     """How good the predictions were for the jobs that completed in some months.
 
     Args:
-        table: the table.
         first: a day of the first month.
         last: a day of the last month, at most as many months later as :data:`KINDS_KEPT` allows.
     """

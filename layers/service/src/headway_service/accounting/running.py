@@ -54,7 +54,6 @@ def read_running(
     both. One that ends while both are read, or whose end is not accounted for yet, is in neither for that moment.
 
     Args:
-        table: the table.
         dimension: ``team``, ``owner``, ``pool`` or ``tag:`` and a key.
         first: the first day.
         last: the last day.

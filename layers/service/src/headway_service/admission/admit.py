@@ -37,7 +37,6 @@ def admit(
     Args:
         submitted: the request as decoded from JSON, or a :class:`Submission` with its alternatives.
         configuration: the pools and the rules in force.
-        caller: the caller.
         home: the team if the tags name none; None for that of the caller's jobs.
         left_spot: whether the job has moved to on-demand instances, so that their pools count.
         priority: the priority that the job has, which counts in place of that of its tags; None for a new job.

@@ -62,7 +62,6 @@ def admitted(submission: Submission, kept: Kept, drafts: Sequence[Draft], array:
     """What follows from a submission that nothing is wrong with.
 
     Args:
-        submission: the submission.
         kept: what is kept of it.
         drafts: its request, and the request of each further alternative.
         array: what it is an array of; None for one job.

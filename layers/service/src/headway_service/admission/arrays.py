@@ -70,7 +70,6 @@ def array_of(submission: Submission, sweep: Sweep) -> AdmittedArray:
     """The array of a submission without errors.
 
     Args:
-        submission: the submission.
         sweep: what the members differ in.
 
     Raises:
@@ -128,7 +127,6 @@ def as_member(submission: Submission, sweep: Sweep) -> Submission:
     Members differ in the values of their hyperparameters only, which the sweep has checked.
 
     Args:
-        submission: the submission.
         sweep: what the members differ in.
     """
     request, alternatives, index = submission.request, submission.alternatives, sweep.count - 1

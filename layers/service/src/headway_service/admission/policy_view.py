@@ -128,7 +128,6 @@ def utilization_coverage(
     """Return how the utilization rules in effect cover an attempt.
 
     Args:
-        attempt: the attempt.
         request: the CreateTrainingJob request of its job.
         configuration: the configuration in effect.
     """

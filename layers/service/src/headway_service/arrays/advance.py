@@ -47,7 +47,6 @@ class ArrayAdvancer:
     """Advances arrays.
 
     Args:
-        table: the table.
         clocks: training time and machine time.
         turns: whose turn it is, and how much time is left for arrays now.
         retention_s: how long an ended job is kept, s.
@@ -415,7 +414,6 @@ class _ItemsAhead:
     """The items of jobs, many of which are read with one call. One may have changed when its turn comes.
 
     Args:
-        table: the table.
         names: the jobs, in the order in which they are asked for.
     """
 

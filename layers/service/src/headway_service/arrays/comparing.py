@@ -33,7 +33,6 @@ class ComparingMembers:
     """Makes members that may be answered by equal jobs, and takes them in. One for each tick.
 
     Args:
-        table: the table.
         reuse: has jobs answered by equal ones.
         access: the rules on callers in effect.
         clocks: training time and machine time.
@@ -79,7 +78,6 @@ class ComparingMembers:
         """Make members until so many are in the queue or run, or as many as one tick may compare.
 
         Args:
-            array: the array.
             wanted: how many of its members should be in the queue or run.
             held: how many of those that are set aside wait for no equal job.
 
@@ -103,7 +101,6 @@ class ComparingMembers:
         """Have a member that is set aside enter the queue, unless an equal job answers it.
 
         Args:
-            array: its array.
             member: the member; it waits and is not held.
 
         Returns:

@@ -16,11 +16,7 @@ become as many jobs as it has members. If SageMaker launches them after all, so 
 
 
 def largest_sizes(ledger: Ledger) -> dict[str, int]:
-    """The largest size of each pool that is known: now, or by its calendar.
-
-    Args:
-        ledger: the ledger.
-    """
+    """The largest size of each pool that is known: now, or by its calendar."""
     sizes = {pool.pool: pool.size for pool in ledger.pools}
     later = ((calendar.pool, size) for calendar in ledger.calendars for _, size in calendar.sizes)
     return room.largest_sizes(sizes, later)
@@ -30,7 +26,6 @@ def wanted_members(array: JobRecord, sizes: Mapping[str, int], reserved_heads: i
     """How many members of an array should be in the queue or run.
 
     Args:
-        array: the array.
         sizes: the largest size of each pool.
         reserved_heads: how many blocked jobs of a queue get a reserved start.
         unlaunchable: how many of those that are there fill no place.
@@ -57,8 +52,6 @@ def unlaunchable_members(array: JobRecord, ledger: Ledger, now_ms: int) -> list[
     """The members of an array that are in the queue, or tried again, and unlaunchable: others are made in their places.
 
     Args:
-        array: the array.
-        ledger: the ledger.
         now_ms: the training time, ms.
     """
     members = array.members

@@ -45,8 +45,6 @@ def read_to_come(table: Table, ledger: Ledger, now_ms: int) -> ToCome:
     So a member that is made in between is counted.
 
     Args:
-        table: the table.
-        ledger: the ledger.
         now_ms: the training time, ms.
     """
     # Ticks leave those alone that rest: there is nothing to do until a person or another job wakes them.
@@ -71,7 +69,6 @@ def array_to_come(array: JobRecord, free: Iterable[JobRecord] = (), unlaunchable
     """An array as a forecast needs it.
 
     Args:
-        array: the array.
         free: those of its members that are set aside and may enter the queue.
         unlaunchable: those that fill no place.
     """

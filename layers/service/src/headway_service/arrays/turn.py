@@ -58,7 +58,6 @@ def next_turn(
     """The next step of an array; None if there is nothing to do.
 
     Args:
-        array: the array.
         ended: its members that have ended, and may have been counted before.
         wanted: how many of its members should be in the queue or run.
         now_ms: the training time, ms.
@@ -92,7 +91,6 @@ def next_member(array: JobRecord, wanted: int, now_ms: int, *, held: int = 0) ->
     """The step that makes one member, of an array whose members may be answered by equal jobs; None if none is due.
 
     Args:
-        array: the array.
         wanted: how many of its members should be in the queue or run.
         now_ms: the training time, ms.
         held: how many of those that are set aside wait for no equal job: a person holds them, or jobs that were
@@ -110,7 +108,6 @@ def with_follower(array: JobRecord, member: JobRecord) -> JobRecord:
 
     Args:
         array: the array after the step.
-        member: the member.
     """
     numbers, members = _parts(array)
     aside = {"set_aside": (*members.set_aside, member.index)}
@@ -122,7 +119,6 @@ def with_answered(array: JobRecord, member: JobRecord) -> JobRecord:
 
     Args:
         array: the array after the step.
-        member: the member.
     """
     numbers, members = _parts(array)
     counted = numbers.model_copy(update={"completed": numbers.completed + 1})
@@ -135,8 +131,6 @@ def answered_result(
     """What a member has given that has ended with the outputs of an equal job when its turn came.
 
     Args:
-        array: its array.
-        member: the member.
         metrics: the final metrics of the equal job.
         expires_at: when the table may forget it, s since the epoch.
     """
@@ -172,9 +166,6 @@ def may_rest(array: JobRecord) -> bool:
     """Whether there is nothing to do for an array, unless one of the members that are set aside may enter the queue.
 
     Then there is nothing to do until a member ends, or a command changes the array or releases a member.
-
-    Args:
-        array: the array.
     """
     numbers, members = _parts(array)
     if stops(array) or numbers.is_closed or members.active or members.is_reprioritized:

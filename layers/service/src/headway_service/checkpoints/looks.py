@@ -56,11 +56,7 @@ class CheckpointLooks:
         self._until_ms: int | None = None
 
     def due(self, attempts: Collection[AttemptRecord]) -> list[AttemptRecord]:
-        """Those that train, write checkpoints and are not being stopped, in a random order; none without buckets.
-
-        Args:
-            attempts: the attempts.
-        """
+        """Those that train, write checkpoints and are not being stopped, in a random order; none without buckets."""
         if not self._buckets:
             return []
         due = [

@@ -91,21 +91,11 @@ class Access:
         return caller.name == _ROOT or matches(caller.name, self.admins)
 
     def leads(self, caller: Caller, team: str) -> bool:
-        """Whether a caller is a lead of a team.
-
-        Args:
-            caller: the caller.
-            team: the team.
-        """
+        """Whether a caller is a lead of a team."""
         return team in self.teams and matches(caller.name, self.teams[team].leads)
 
     def belongs(self, caller: Caller, team: str) -> bool:
-        """Whether a team lists a caller, as a member or a lead.
-
-        Args:
-            caller: the caller.
-            team: the team.
-        """
+        """Whether a team lists a caller, as a member or a lead."""
         return team in self.teams and (
             matches(caller.name, self.teams[team].members) or matches(caller.name, self.teams[team].leads)
         )
@@ -115,19 +105,13 @@ class Access:
         return [team for team in sorted(self.teams) if self.belongs(caller, team)]
 
     def may_submit(self, caller: Caller, team: str) -> bool:
-        """Whether a team takes jobs from a caller.
-
-        Args:
-            caller: the caller.
-            team: the team.
-        """
+        """Whether a team takes jobs from a caller."""
         return not self._people(team).listed or self.belongs(caller, team) or self.is_admin(caller)
 
     def may_change(self, caller: Caller, owner: str | None, team: str) -> bool:
         """Whether a caller may stop, hold, release, change or reprioritise a job of that owner (ARN) and that team.
 
         Args:
-            caller: the caller.
             owner: the ARN of the job's owner.
             team: the job's team; empty without one.
         """
@@ -137,7 +121,6 @@ class Access:
         """Whether a caller may see the hyperparameters and the environment of a job.
 
         Args:
-            caller: the caller.
             owner: the ARN of the job's owner.
             team: the job's team; empty without one.
         """
@@ -151,7 +134,6 @@ class Access:
         """Patterns of the roles that a caller's jobs of a team may run with; None for every role.
 
         Args:
-            caller: the caller.
             team: the job's team; empty without one.
         """
         if not self.training_roles:
@@ -167,7 +149,6 @@ class Access:
         """Refuse a caller who may not change a job.
 
         Args:
-            caller: the caller.
             action: the action, for the message.
             job: the name of the job.
             owner: the ARN of the job's owner.
@@ -225,9 +206,5 @@ def matches(text: str, patterns: Sequence[str]) -> bool:
     """Whether a text is like one of some patterns as IAM writes them.
 
     ``*`` matches any text and ``?`` one character; the rest, brackets too, matches itself.
-
-    Args:
-        text: the text.
-        patterns: the patterns.
     """
     return any(fnmatchcase(text, pattern.replace("[", "[[]")) for pattern in patterns)

@@ -23,11 +23,7 @@ class Digest(ConfigModel):
     hour: int = Field(default=8, ge=0, le=23)
 
     def due(self, now_ms: int) -> date | None:
-        """The day whose digest is due, whether or not it was sent; None if none is.
-
-        Args:
-            now_ms: the time, ms.
-        """
+        """The day whose digest is due, whether or not it was sent; None if none is."""
         now = datetime.fromtimestamp(now_ms / 1000, UTC)
         since = (now.weekday() - [*Day].index(self.weekday)) % 7
         day = now.date() - timedelta(days=since)

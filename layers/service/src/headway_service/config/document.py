@@ -459,7 +459,6 @@ def new_text_to_keep(document: Any, *, region: str = "", account: str = "") -> s
     It refuses more than a stored document is refused for, so that an update of the queue makes no stored one invalid.
 
     Args:
-        document: the document.
         region: the region of the deployment; empty if it is not known.
         account: its account; empty if it is not known.
 

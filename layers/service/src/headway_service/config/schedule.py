@@ -172,7 +172,6 @@ def _moment_ms(day: date, minutes: int, zone: ZoneInfo) -> int:
     """When the clocks show a time of a day: the next time that they show if they skip it, the first if they repeat it.
 
     Args:
-        day: the day.
         minutes: the time, in minutes of the day; it may be on the next day.
         zone: the time zone.
     """

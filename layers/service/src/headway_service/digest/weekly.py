@@ -31,7 +31,6 @@ class WeeklyDigests:
     """Writes digests.
 
     Args:
-        table: the table.
         configuration: returns the configuration in effect; None before there is one.
         clocks: training time and machine time.
     """

@@ -74,7 +74,6 @@ def ended_members(array: JobRecord, results: Iterable[MemberResultRecord]) -> li
     Others ended for reasons of their own, so their values may be wrong.
 
     Args:
-        array: the array.
         results: what its members have given.
     """
     count = array.array.count if array.array is not None else 0
@@ -124,7 +123,6 @@ def curve(
     waits between attempts do not count.
 
     Args:
-        member: the member.
         settings: what its array says of early stopping.
         series: the metrics that were read.
         period_s: the time of which a value is the average, s.

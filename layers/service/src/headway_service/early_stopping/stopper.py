@@ -43,7 +43,6 @@ class EarlyStopper:
     """Stops members early, of the arrays that ask for it.
 
     Args:
-        table: the table.
         metrics: makes the client of CloudWatch's metrics; called only if there is something to compare.
         training_jobs: makes the client of SageMaker; called only if a member is to stop.
         clocks: training time and machine time.

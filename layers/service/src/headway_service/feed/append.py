@@ -34,7 +34,6 @@ class FeedAppender:
     """Appends events to the feed.
 
     Args:
-        table: the table.
         machine_clock: the machine time, ms.
     """
 

@@ -72,7 +72,6 @@ class FeedReader:
     """Reads the feed.
 
     Args:
-        table: the table.
         clocks: training time and machine time.
     """
 

@@ -90,7 +90,6 @@ class ForecastService:
     """Makes forecasts.
 
     Args:
-        table: the table.
         clocks: training time and machine time.
         configuration: the configuration in effect.
         run_times: returns how long the jobs that have completed ran.
@@ -115,7 +114,6 @@ class ForecastService:
 
         Args:
             request: the request as decoded from JSON.
-            caller: the caller.
 
         Raises:
             InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand, QueueFull: as a submission.
@@ -237,10 +235,6 @@ class ForecastService:
 
     def what_if(self, changes: Sequence[Edit], caller: Caller) -> Consequences:
         """The effect of changes, applied in order.
-
-        Args:
-            changes: the changes.
-            caller: the caller.
 
         Raises:
             RequestError: as each change by itself; fields begin with ``changes.N``.

@@ -171,9 +171,7 @@ def build_snapshot(
     """Read the queue to forecast from.
 
     Args:
-        table: the table.
         now_ms: the training time, ms.
-        machine_ms: the machine time, ms.
         policy: the policy in effect.
         also: jobs to include if they are queued, however far back.
         heads: gives how many jobs of each queue to read, if no more are of interest than that.
@@ -202,7 +200,6 @@ def even_share(queues: Sequence[_Queue], count: Callable[[_Queue, int], int]) ->
     A queue is counted only as far as its share.
 
     Args:
-        queues: the queues.
         count: counts the jobs of a queue up to a limit.
 
     Returns:

@@ -37,7 +37,6 @@ class JobCommands:
     """Changes jobs. Each command is idempotent.
 
     Args:
-        table: the table.
         wake: requests a tick.
         clocks: training time and machine time.
         configuration: the configuration in effect.
@@ -65,7 +64,6 @@ class JobCommands:
 
         Args:
             name: of the job.
-            caller: the caller.
             why: the caller's reason, which the reasons of the job repeat; that of the first stop counts.
 
         Returns:
@@ -98,8 +96,6 @@ class JobCommands:
 
         Args:
             name: of the job.
-            priority: the priority.
-            caller: the caller.
 
         Raises:
             JobNotFound: there is none of that name.
@@ -130,7 +126,6 @@ class JobCommands:
         Args:
             name: of the job.
             text: the comment; empty for none.
-            caller: the caller.
 
         Raises:
             JobNotFound: there is none of that name.
@@ -148,7 +143,6 @@ class JobCommands:
 
         Args:
             name: of the job.
-            caller: the caller.
 
         Raises:
             JobNotFound: there is none of that name.
@@ -188,7 +182,6 @@ class JobCommands:
 
         Args:
             name: of the job.
-            caller: the caller.
 
         Raises:
             JobNotFound: there is none of that name.
@@ -255,7 +248,6 @@ def require_priority(priority: int, most: int, team: str = "") -> None:
     """Check a priority that a user sets.
 
     Args:
-        priority: the priority.
         most: the highest that is allowed.
         team: the team that this maximum applies to; empty for all.
 

@@ -37,9 +37,7 @@ def resolve(table: Table, dependencies: Sequence[DependencyRecord], caller: Call
     """Read the jobs that a submission depends on, and check that it may wait for them.
 
     Args:
-        table: the table.
         dependencies: as submitted.
-        caller: the caller.
         access: the rules on callers.
 
     Raises:

@@ -22,7 +22,6 @@ class JobEditor:
     """Changes one job.
 
     Args:
-        table: the table.
         wake: requests a tick.
         configuration: the configuration in effect.
         clock: the training time, ms.
@@ -48,7 +47,6 @@ class JobEditor:
 
         Args:
             name: of the job.
-            caller: the caller.
             action: what the caller needs permission for.
             change: gives the change, or None if the job is already as wanted.
             why: the reason of the wake-up; empty for none, as no decision depends on the change.

@@ -70,7 +70,6 @@ def explain_next(
     """The decision that the next tick would make, and by it positions and reasons at the front of the queues.
 
     Args:
-        snapshot: the snapshot.
         to_come: the arrays whose members enter the queue, before that decision and later.
         names: the jobs of interest; None for all that are in the queue now.
     """
@@ -85,7 +84,6 @@ def positions_from_plan(plan: Plan, waiting: Iterable[WaitingJob], members: Comi
     """Positions and reasons of the jobs at the front of their queues, from the plan of a decision.
 
     Args:
-        plan: the plan.
         waiting: the jobs of interest of those that it was made for.
         members: those that are in no queue at that decision.
     """

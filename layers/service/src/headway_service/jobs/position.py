@@ -57,7 +57,6 @@ class PositionExplainer:
     """Finds the positions of jobs and the reasons why they wait.
 
     Args:
-        table: the table.
         clocks: training time and machine time.
         policy: the policy in effect.
     """
@@ -87,8 +86,6 @@ class PositionExplainer:
         """The reason of a job that waits for others, with the reasons of those that wait, and so on.
 
         Args:
-            job: the job.
-            reason: its reason.
             left: yields as often as another job may be explained.
         """
         for name, _ in job.awaited:
@@ -188,7 +185,6 @@ def _further_back(
     """Jobs that are explained by their positions only.
 
     Args:
-        jobs: the jobs.
         places: the position of each among the jobs in the queue.
         members: those that are in no queue yet.
     """
@@ -212,7 +208,6 @@ class _QueueView:
     """Counts the jobs ahead of given jobs.
 
     Args:
-        table: the table.
         teams: the teams that have queues.
         snapshot: a snapshot whose jobs need not be read again, or None.
         heads: how many jobs of each queue it has at least, if the queue has so many.
@@ -251,7 +246,6 @@ class _QueueView:
         Each queue is read once at most, however many jobs there are.
 
         Args:
-            jobs: the jobs.
             most: the largest position.
         """
         ranked = [(job, job.rank()) for job in jobs]

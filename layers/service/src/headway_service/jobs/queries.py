@@ -54,7 +54,6 @@ class JobQueries:
     """Answers questions about jobs.
 
     Args:
-        table: the table.
         clocks: training time and machine time.
         configuration: the configuration in effect.
     """
@@ -77,7 +76,6 @@ class JobQueries:
 
         Args:
             name: of the job.
-            caller: the caller.
 
         Returns:
             The job, its live attempt, its request as the caller may see it, how the use of that attempt is monitored,
@@ -109,7 +107,6 @@ class JobQueries:
             name: of the array.
             begin: the first index.
             limit: the most members of a page.
-            caller: the caller.
 
         Returns:
             The array, its members, and the first index of the next page, None at the end.

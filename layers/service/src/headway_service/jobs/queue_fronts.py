@@ -47,9 +47,7 @@ def front_for(table: Table, jobs: Sequence[ListedJob], ledger: Ledger, policy: P
     So no more is read than its rank asks for, where that is known from how the queues are stored.
 
     Args:
-        table: the table.
         jobs: the jobs, which are queued; at least one.
-        ledger: the ledger.
         policy: the policy in effect.
     """
     counted: dict[tuple[str, str], int] = {}
@@ -85,8 +83,6 @@ def reaches(snapshot: Snapshot, jobs: Sequence[ListedJob], heads: int) -> bool:
     """Whether a snapshot with so many heads of each queue has all jobs ahead of the given ones.
 
     Args:
-        snapshot: the snapshot.
-        jobs: the jobs.
         heads: how many jobs of each queue were read at least.
     """
     last: dict[str, str] = {}

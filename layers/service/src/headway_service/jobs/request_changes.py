@@ -53,7 +53,6 @@ class RequestChanges:
     """Changes the requests of waiting jobs.
 
     Args:
-        table: the table.
         wake: requests a tick.
         clocks: training time and machine time.
         configuration: the configuration in effect.
@@ -86,7 +85,6 @@ class RequestChanges:
         Args:
             name: of the job.
             wanted: the change.
-            caller: the caller.
 
         Raises:
             JobNotFound: there is none of that name.

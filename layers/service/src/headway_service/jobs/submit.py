@@ -78,7 +78,6 @@ class Submitter:
     """Submits jobs.
 
     Args:
-        table: the table.
         wake: requests a tick.
         clocks: training time and machine time.
         in_force: the configuration in effect.
@@ -131,7 +130,6 @@ class Submitter:
         """The context of the submissions of a caller, as of now.
 
         Args:
-            caller: the caller.
             jobs: how many jobs are submitted.
         """
         config = self._in_force()

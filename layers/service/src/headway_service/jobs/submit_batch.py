@@ -48,7 +48,6 @@ def submit_all(
 
     Args:
         requests: CreateTrainingJob requests as decoded from JSON.
-        caller: the caller.
         key: the idempotency key of the call, if it has one.
         call: the called operation, for the log.
         submitter: makes a submitter that requests ticks through the given function.

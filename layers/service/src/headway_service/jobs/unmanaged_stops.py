@@ -11,11 +11,7 @@ from headway_service.store.repository import find_unmanaged_job, retry_on_confli
 
 
 class UnmanagedJobStops:
-    """Records requests of operators to stop unmanaged training jobs.
-
-    Args:
-        table: the table.
-    """
+    """Records requests of operators to stop unmanaged training jobs."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

@@ -36,7 +36,6 @@ def next_back_off(pool: PoolRecord, now_ms: int, jitter: float) -> tuple[int, in
 
     Args:
         pool: the pool with its last back-off.
-        now_ms: now.
         jitter: 0 to 1; shortens it by up to a half, so that pools and queues do not come back all at once.
     """
     recent = pool.has_unclear_row(now_ms)
@@ -69,16 +68,11 @@ class PoolBackoff:
 
         Args:
             demand: instances per pool.
-            now_ms: the current time, ms.
         """
         return any(self._pools[pool].backoff_until_ms > now_ms for pool in demand if pool in self._pools)
 
     def is_recent(self, now_ms: int) -> bool:
-        """Whether any pool backs off, or did so a short time ago: then SageMaker may take one launch at a time only.
-
-        Args:
-            now_ms: the current time, ms.
-        """
+        """Whether any pool backs off, or did so a short time ago: then SageMaker may take one launch at a time only."""
         return any(pool.backoffs and now_ms <= pool.backoff_until_ms + ROW_MS for pool in self._pools.values())
 
     def unanswered(self, demand: Demand, job: str, error: Exception, now_ms: int) -> None:
@@ -88,7 +82,6 @@ class PoolBackoff:
             demand: the instances per pool of the job.
             job: the name of the job.
             error: what was raised in place of an answer.
-            now_ms: the current time, ms.
         """
         for pool in self._found(demand):
             if pool.has_unclear_row(now_ms) and pool.unclear_job != job:
@@ -102,7 +95,6 @@ class PoolBackoff:
         Args:
             demand: instances per pool.
             error: what was raised in place of an answer.
-            now_ms: the current time, ms.
         """
         for pool in self._found(demand):
             self._back_off(pool, _cause(demand, error), now_ms, pool.unclear_job)
@@ -112,7 +104,6 @@ class PoolBackoff:
 
         Args:
             demand: the instances per pool of the launch.
-            now_ms: the current time, ms.
         """
         for name in sorted(demand):
             pool = self._pools.get(name)
@@ -124,7 +115,6 @@ class PoolBackoff:
 
         Args:
             demand: the instances per pool of the launch.
-            now_ms: the current time, ms.
 
         Returns:
             Whether there was one.

@@ -45,7 +45,6 @@ class Conclusions:
     """Records what follows from what SageMaker proves.
 
     Args:
-        table: the table.
         observer: ends attempts.
         stops: asks about attempts, and stops them.
         backoff: the back-offs of pools.

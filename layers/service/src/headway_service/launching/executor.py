@@ -43,10 +43,8 @@ class Executor:
     """Carries out actions for one tick.
 
     Args:
-        table: the table.
         launcher: launches and stops attempts.
         intents: makes the intents of the actions.
-        invocation: this invocation.
         report: gets the name of the job of each action.
         isolation: does the work on each record by itself.
 
@@ -96,7 +94,6 @@ class Executor:
         """Launch and stop the attempts that an earlier invocation, or round, has left.
 
         Args:
-            ledger: the ledger.
             has_time: whether there is time for another one.
 
         Returns:
@@ -110,7 +107,6 @@ class Executor:
         """Record that attempts have to stop because their pools are drained. The next round stops them in SageMaker.
 
         Args:
-            ledger: the ledger.
             drained: these attempts.
 
         Returns:

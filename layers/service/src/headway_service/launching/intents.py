@@ -73,7 +73,6 @@ class Intents:
         """The intent of an action.
 
         Args:
-            action: the action.
             item: its job as it is stored now; None if it is not.
             decision: the decision to do it.
             now_ms: the training time, ms.

@@ -45,7 +45,6 @@ class Launcher:
     """Reconciles launching attempts, and stops attempts.
 
     Args:
-        table: the table.
         training_jobs: SageMaker.
         observer: applies SageMaker's status of an attempt.
         invocation: this invocation, which takes the leases.
@@ -162,7 +161,6 @@ class Launcher:
         """Launch or stop an attempt.
 
         Args:
-            attempt: the attempt.
             now_ms: the training time, ms.
             launch: the call of :meth:`create`, if there was one; None calls it if the attempt needs that.
 

@@ -18,7 +18,6 @@ class PlannedJobs:
     Each job that was read is given out once: an action that returns to the same job may have changed it.
 
     Args:
-        table: the table.
         actions: the actions, in their order. A release needs no job.
     """
 

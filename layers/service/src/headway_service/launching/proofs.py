@@ -95,7 +95,6 @@ class Proofs:
     """Finds out what SageMaker proves, in one invocation.
 
     Args:
-        table: the table.
         training_jobs: SageMaker.
         backoff: the back-offs of pools.
         machine_clock: the machine time, ms.

@@ -42,7 +42,6 @@ class TickReport:
         """Note an action whose intent is written.
 
         Args:
-            action: the action.
             attempt: the attempt to launch or to stop for it; None if there is none.
         """
         self._done(action, attempt).append(action.job)

@@ -16,7 +16,6 @@ class Stops:
     """Stops attempts.
 
     Args:
-        table: the table.
         training_jobs: SageMaker.
         observer: applies SageMaker's status of an attempt.
     """
@@ -60,7 +59,6 @@ class Stops:
         """Ask SageMaker about an attempt that is known to be the queue's, and apply the answer.
 
         Args:
-            attempt: the attempt.
             now_ms: the training time, ms.
 
         Returns:

@@ -49,10 +49,8 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, machine_ms: int, after_s: 
     """All gauges; none if the table cannot answer now.
 
     Args:
-        table: the table.
         ledger: the ledger as just read.
         now_ms: the training time, ms.
-        machine_ms: the machine time, ms.
         after_s: the reconciler asks SageMaker about an attempt whose status was not confirmed for this long.
     """
     in_training_time = ledger.in_training_time(now_ms, machine_ms)
@@ -87,9 +85,7 @@ def pool_figures(ledger: Ledger, queues: Iterable[Backlog], now_ms: int) -> Iter
     """The use of each pool, and the jobs that wait for it.
 
     Args:
-        ledger: the ledger.
         queues: the waiting jobs of each queue.
-        now_ms: the current time, ms.
     """
     allocated = total(each.demand for each in ledger.attempts)
     reserved = total(each.demand for each in ledger.reservations)
@@ -117,9 +113,7 @@ def team_figures(ledger: Ledger, queues: Iterable[Backlog], now_ms: int) -> Iter
     """The waiting jobs of each team. Jobs without a team do not count; a job that demands two pools counts in both.
 
     Args:
-        ledger: the ledger.
         queues: the waiting jobs of each queue.
-        now_ms: the current time, ms.
     """
     waits = list(queues)
     for team in ledger.teams:
@@ -129,11 +123,7 @@ def team_figures(ledger: Ledger, queues: Iterable[Backlog], now_ms: int) -> Iter
 
 
 def unlaunchable_figures(jobs: Collection[UnlaunchableJob]) -> Iterator[MetricValue]:
-    """How many jobs are unlaunchable, for which pools and by which codes; one that could use two pools counts in both.
-
-    Args:
-        jobs: the jobs.
-    """
+    """How many jobs are unlaunchable, by pool and by code; one that could use two pools counts in both."""
     yield metrics.UNLAUNCHABLE.of(len(jobs))
     for pool, count in sorted(Counter(pool for each in jobs for pool in each.pools).items()):
         yield metrics.UNLAUNCHABLE_IN_POOL.of(count, pool)
@@ -151,10 +141,8 @@ def startable_jobs(table: Table, ledger: Ledger, queues: Collection[Backlog], no
     waits for a pool with free or reserved instances.
 
     Args:
-        table: the table.
         ledger: the ledger as just read.
         queues: the queues that are not empty.
-        now_ms: now.
     """
     usable = {pool.pool for pool in ledger.pools if pool.free > 0} | total(e.demand for e in ledger.reservations).keys()
     force = find_applied(table) if any(each.pool in usable for each in queues) else None
@@ -170,9 +158,7 @@ def stuck_attempts(attempts: Iterable[AttemptRecord], now_ms: int, machine_ms: i
     """Attempts that neither train nor end within the limits above.
 
     Args:
-        attempts: the attempts.
         now_ms: the training time, ms.
-        machine_ms: the machine time, ms.
     """
     return [each for each in attempts if _is_stuck(each, now_ms, machine_ms)]
 
@@ -185,8 +171,6 @@ def drift_by_pool(ledger: Ledger, machine_ms: int, after_s: int) -> dict[str, in
     and the sum of its allocations and reservations.
 
     Args:
-        ledger: the ledger.
-        machine_ms: the machine time, ms.
         after_s: see :func:`gauges`.
     """
     unheard_ms = machine_ms - max(UNCONFIRMED_S, 3 * after_s) * 1000

@@ -39,10 +39,6 @@ def backlogs(table: Table, ledger: Ledger) -> Iterator[Backlog]:
 
     To read entries costs as many calls and read units as to count them, so that jobs whose launches got no instances
     are found without another read, wherever in these queues they are.
-
-    Args:
-        table: the table.
-        ledger: the ledger.
     """
     for pool in ledger.pools:
         for team in ledger.queue_teams:

@@ -51,7 +51,6 @@ def unlaunchable_jobs(table: Table, ledger: Ledger, queues: Iterable[Backlog], n
     Those that wait for a paused pool do not count: nothing is tried there.
 
     Args:
-        table: the table.
         ledger: the ledger as just read, in training time.
         queues: the queues that are not empty.
         now_ms: the training time, ms.

@@ -64,8 +64,6 @@ class UtilizationMonitor:
     """Monitors all attempts.
 
     Args:
-        table: the table.
-        alarms: the alarms.
         training_jobs: makes the client of SageMaker; called only if the policy has an action.
         configuration: the configuration in effect.
         clocks: training time and machine time.

@@ -40,7 +40,6 @@ class Metric:
         """A figure of it; ``which`` is the value of its dimension.
 
         Args:
-            value: the value.
             which: the value of its dimension; empty if it has none.
         """
         return MetricValue(self, value, which)
@@ -108,10 +107,6 @@ def time_to_start(job: JobRecord, now_ms: int) -> list[MetricValue]:
     """A job starts now: its wait in each of its pools, since it was accepted or requeued.
 
     The time for which it was held counts, as its owner waited that long.
-
-    Args:
-        job: the job.
-        now_ms: the current time, ms.
     """
     since_ms = job.entry_time
     for step in reversed(job.history):

@@ -84,7 +84,6 @@ def get_effective(table: Table, store: ConfigurationStore, clock: Callable[[], i
     """The last valid document that was applied; before the first tick, the stored one.
 
     Args:
-        table: the table.
         store: the configuration store.
         clock: returns the current time, ms.
 
@@ -101,7 +100,6 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
     An invalid document changes nothing: the last valid one stays in effect, and the problem is reported.
 
     Args:
-        table: the table.
         store: the configuration store.
         clock: returns the current time, ms.
 
@@ -130,7 +128,6 @@ def apply_text(table: Table, stored: ConfigurationText, clock: Callable[[], int]
     it has the condition that it is still the recorded one. So nothing returns to an older document.
 
     Args:
-        table: the table.
         stored: the stored document with its version.
         clock: returns the current time, ms.
 
@@ -203,7 +200,6 @@ def get_with_problem(table: Table, store: ConfigurationStore, clock: Callable[[]
     """The configuration in effect, and whether the stored document has a problem.
 
     Args:
-        table: the table.
         store: the configuration store.
         clock: returns the current time, ms.
 

@@ -80,7 +80,6 @@ def read_capacity(table: Table, configuration: Callable[[], Configuration]) -> C
     """How the pools are used now, strongly consistent except for the numbers of waiting jobs.
 
     Args:
-        table: the table.
         configuration: the configuration in effect.
     """
     # Before the first tick or submission, this puts the configured pools into the ledger.
@@ -92,8 +91,6 @@ def read_pool_uses(table: Table, pools: Collection[str], waiting: Mapping[str, i
     """How some pools are used now, strongly consistent except for the numbers of waiting jobs.
 
     Args:
-        table: the table.
-        pools: the pools.
         waiting: the numbers of waiting jobs, where they are known.
     """
     ledger = read_ledger_for_display(table)
@@ -109,7 +106,6 @@ def capacity_of(table: Table, ledger: Ledger, policy: Policy) -> Capacity:
     """How the pools of a ledger are used; the numbers of waiting jobs are eventually consistent.
 
     Args:
-        table: the table.
         ledger: the ledger as just read.
         policy: the policy in effect.
     """

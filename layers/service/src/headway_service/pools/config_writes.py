@@ -51,7 +51,6 @@ class ConfigWrite:
         """The write of a text.
 
         Args:
-            text: the text.
             base: the version that it was made from.
             holder: the invocation that writes.
             ends_ms: when that invocation ends at the latest.
@@ -102,7 +101,6 @@ def intended(
         stored: the stored document.
         edits: the recorded writes.
         store: where the document is.
-        now_ms: now.
 
     Raises:
         RetryLater: the store does not return the replaced version now.

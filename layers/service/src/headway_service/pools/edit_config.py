@@ -41,9 +41,7 @@ class ConfigEditor:
     """Changes the document.
 
     Args:
-        table: the table.
         store: where the document is.
-        invocation: this invocation.
         region: of the deployment, whose training plans pools may follow; empty if it is not known.
     """
 
@@ -67,7 +65,6 @@ class ConfigEditor:
         To store the document that is stored already succeeds, whatever it was made from, so that calls can be repeated.
 
         Args:
-            document: the document.
             made_from: the version that it was made from; None to replace whatever is stored.
             account: of the deployment; empty if it is not known.
 

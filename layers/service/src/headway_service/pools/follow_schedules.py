@@ -33,9 +33,7 @@ def follow_schedules(
     ledger has of a pool and cannot be read is not replaced: nothing starts there meanwhile.
 
     Args:
-        table: the table.
         in_force: the configuration in effect.
-        ledger: the ledger.
         now_ms: the training time, ms.
         isolation: does the work on each pool by itself.
 

@@ -24,7 +24,6 @@ class PoolOperations:
     A pool is named by its instance type; :attr:`PauseRecord.EVERYTHING` stands for all of them.
 
     Args:
-        table: the table.
         wake: requests a tick.
         clock: now, ms.
         configuration: the configuration in effect.
@@ -42,7 +41,6 @@ class PoolOperations:
         """Pause a pool: once this returns, no job starts in it, and none is preempted for it.
 
         Args:
-            pool: the pool.
             by: the name of the caller.
             reason: why.
             stops: whether its running jobs are stopped and requeued. For a pool that is paused already, only the first

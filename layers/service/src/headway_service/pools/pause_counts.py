@@ -17,13 +17,7 @@ MAX_COUNTED = MAX_TRANSACTION_WRITES - 1
 
 
 def begin_to_count(table: Table, ledger: Ledger, machine_ms: int) -> None:
-    """Have the pauses of all pools counted. Starts rely on it when no function runs older code any more.
-
-    Args:
-        table: the table.
-        ledger: the ledger.
-        machine_ms: the machine time, ms.
-    """
+    """Have the pauses of all pools counted. Starts rely on it when no function runs older code any more."""
     new = [pool for pool in ledger.pools if pool.pauses_from_ms is None]
     for pool in new[: max(0, MAX_COUNTED - (len(ledger.pools) - len(new)))]:
         try:
@@ -36,7 +30,6 @@ def counted_pools(table: Table, paused: str) -> list[str]:
     """The pools that a pause is counted in.
 
     Args:
-        table: the table.
         paused: the paused pool; :attr:`PauseRecord.EVERYTHING` for all.
     """
     pools = [pool.pool for pool in read_pools(table) if pool.pauses_from_ms is not None]

@@ -20,9 +20,7 @@ def forget_removed_pools(table: Table, in_force: EffectiveConfig, ledger: Ledger
     beside a configuration that has the pool again.
 
     Args:
-        table: the table.
         in_force: the configuration in effect.
-        ledger: the ledger.
         isolation: does the work on each pool by itself.
 
     Returns:

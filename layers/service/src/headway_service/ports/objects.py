@@ -55,7 +55,6 @@ class Objects(Protocol):
         """ListObjectsV2: the objects whose keys begin with a prefix, in the order of their keys.
 
         Args:
-            bucket: the bucket.
             prefix: what the keys begin with; empty for all objects.
             token: of a page before; None for the first page.
         """
@@ -64,7 +63,6 @@ class Objects(Protocol):
         """GetObject: the content of an object, if it still is as it was listed.
 
         Args:
-            bucket: the bucket.
             key: the key of the object.
             etag: as a listing has it.
             size: likewise, bytes.

@@ -36,7 +36,6 @@ class ReuseEntry:
     """Has jobs answered by equal ones.
 
     Args:
-        table: the table.
         twins: finds equal jobs.
         clocks: training time and machine time.
         retention_s: how long an ended job is kept, s.
@@ -75,7 +74,6 @@ class ReuseEntry:
             job: the job, as it would enter its queues.
             request: its CreateTrainingJob request, as JSON.
             alternatives: see :func:`headway_service.store.records.job.request_item`.
-            caller: the caller.
             access: the rules on callers.
 
         Raises:
@@ -110,7 +108,6 @@ class ReuseEntry:
         """The writes by which a job goes on when the last job that it waited for has ended as required.
 
         Args:
-            job: the job.
             ended: the job that has ended.
             team: see :func:`headway_service.store.transitions.dependency.meet_dependency`.
             access: the rules on callers.
@@ -175,7 +172,6 @@ class ReuseEntry:
         """What a job that was accepted before does instead of entering its queues now.
 
         Args:
-            job: the job.
             stored: its request.
             access: the rules on callers.
             inputs: see :meth:`headway_service.reuse.twins.Twins.find`.

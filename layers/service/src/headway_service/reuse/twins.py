@@ -91,7 +91,6 @@ class Twins:
     """Finds equal jobs, and notes which job computes for them.
 
     Args:
-        table: the table.
         objects: S3.
         places: which places training roles may read.
         buckets: the buckets that may be read; empty if no job is answered by another one.

@@ -31,7 +31,6 @@ def with_pending_limit(request: Mapping[str, Any], pending_limit_s: int | None) 
     an effect on accelerated instances only, and is at least 1,800 s (API reference, StoppingCondition).
 
     Args:
-        request: the request.
         pending_limit_s: the limit, s; None for none.
     """
     types = {group.instance_type for group in TrainingRequest.parse(request).groups}

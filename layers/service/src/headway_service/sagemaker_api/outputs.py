@@ -31,7 +31,6 @@ def has_template_of(request: Mapping[str, Any], job: str) -> bool:
 
     Args:
         request: the CreateTrainingJob request.
-        job: the job.
     """
     return any(found["job"] == job for _, uri in _uris(request) if (found := _TEMPLATE.fullmatch(uri)))
 
@@ -80,7 +79,6 @@ def fill_in(request: Mapping[str, Any], job: str, outputs: Mapping[str, str]) ->
     """The request with the outputs of one job in place of its templates.
 
     Args:
-        request: the request.
         job: the job that has completed.
         outputs: where its outputs are, by name.
 

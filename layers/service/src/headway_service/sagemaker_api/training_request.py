@@ -80,7 +80,6 @@ class TrainingRequest:
         """The pool that a group's instances come from.
 
         Args:
-            group: the group.
             pools: the pools that exist.
             spot: as for :meth:`demand`.
         """

@@ -15,6 +15,5 @@ def is_proven(since_ms: int, now_ms: int) -> bool:
 
     Args:
         since_ms: the time of the launch, ms.
-        now_ms: the current time, ms.
     """
     return now_ms >= since_ms + VISIBLE_AFTER_S * 1000

@@ -38,7 +38,6 @@ class Chores:
     """The chores of one tick.
 
     Args:
-        table: the table.
         in_force: the configuration in effect.
         executor: launches and stops attempts.
         dependants: notifies jobs of the ends of those that they depend on.

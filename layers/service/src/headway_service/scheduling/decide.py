@@ -41,7 +41,6 @@ def decide(
     queue is not read. It takes three decisions at most.
 
     Args:
-        table: the table.
         ledger: what :func:`headway_service.store.ledger.read_ledger` gave.
         now_ms: the moment of the decision.
         policy: the rules to decide under.

@@ -32,7 +32,6 @@ class DependantNotifier:
     """Notifies the dependants of jobs that have ended.
 
     Args:
-        table: the table.
         clocks: training time and machine time.
         retention_s: how long an ended job is kept, s.
         reuse: has jobs answered by equal ones.

@@ -26,7 +26,6 @@ def given_up(waiting: Iterable[WaitingJob], after_ms: int, now_ms: int) -> list[
     Args:
         waiting: the waiting jobs.
         after_ms: for how long they are tried, ms.
-        now_ms: the current time, ms.
     """
     found = (
         (job.name, job.failed)
@@ -42,12 +41,9 @@ def give_up(
     """End a job. Returns whether it has ended: it may have left its queues since it was read.
 
     Args:
-        table: the table.
-        job_name: the job.
         failed: its launches.
         ledger: the ledger, with its reservation.
         after_ms: for how long it was tried, ms.
-        now_ms: the current time, ms.
         expires_at: when the table may delete the job, s since the epoch.
 
     Raises:

@@ -46,10 +46,8 @@ class Scheduler:
     """Runs ticks.
 
     Args:
-        table: the table.
         store: where the configuration document is.
         launcher: launches and stops attempts.
-        invocation: this invocation.
         marks: makes the marks of attempts.
         retention_s: how long an ended job is kept, s.
         reuse: has jobs answered by equal ones.

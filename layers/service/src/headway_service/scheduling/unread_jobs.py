@@ -39,11 +39,9 @@ def search_unread(table: Table, ledger: Ledger, snapshot: Snapshot, cut: Sequenc
     """Search behind the first jobs of queues, and note what could start.
 
     Args:
-        table: the table.
         ledger: the ledger that the last decision was made from.
         snapshot: what it was made from beside that.
         cut: the queues whose first jobs did not settle which ones start.
-        machine_ms: the machine time, ms.
 
     Returns:
         Whether a job was found that the decision did not consider.
@@ -73,11 +71,9 @@ def _search(
     """What is known of a queue after the next part of it was searched.
 
     Args:
-        table: the table.
         cut: the queue.
         known: what was known of it.
         considered: the sort keys of the jobs that the decision considered.
-        machine_ms: the machine time, ms.
     """
     pool, team = cut.bounds.pool, cut.bounds.team
     after = cut.after if known is None else max(known.after, cut.after)

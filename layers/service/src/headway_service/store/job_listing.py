@@ -36,7 +36,6 @@ def list_jobs(table: Table, wanted: JobFilter, limit: int, token: str | None) ->
     Jobs that hold instances come first, then waiting jobs in rank order, then ended jobs, newest first.
 
     Args:
-        table: the table.
         wanted: which jobs.
         limit: most jobs in the page. A page may hold fewer, even none, and have a next page.
         token: where to continue, from the page before.
@@ -84,7 +83,6 @@ def list_ended(
     Only this span of the listing is read, however many jobs are kept.
 
     Args:
-        table: the table.
         wanted: which jobs; their states are terminal.
         since_ms: when the span begins, ms.
         until_ms: when it ends, ms; a job that ended then is not in it.

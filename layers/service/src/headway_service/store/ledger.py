@@ -173,12 +173,7 @@ class Ledger:
         return PauseRecord(pool=pool, by="the queue", reason=UNREADABLE_PAUSE, since_ms=0)
 
     def pauses_counted(self, pools: Collection[str], machine_ms: int) -> dict[str, int]:
-        """How often pools were paused, for those in which that is a condition of starts.
-
-        Args:
-            pools: the pools.
-            machine_ms: the machine time, ms.
-        """
+        """How often pools were paused, for those in which that is a condition of starts."""
         counts = {pool.pool: pool.pauses_at(machine_ms) for pool in self.pools if pool.pool in pools}
         return {pool: count for pool, count in counts.items() if count is not None}
 
@@ -213,7 +208,6 @@ class Ledger:
         """What the ledger has of a job.
 
         Args:
-            job: the job.
             warm: an attempt whose warm pool is looked for, of whatever job; empty for none.
         """
         return Entries(

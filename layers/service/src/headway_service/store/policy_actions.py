@@ -54,7 +54,6 @@ def on_interruption(job: JobRecord, interruptions: int, most: int | None) -> Pol
     """The action for an interruption of spot instances.
 
     Args:
-        job: the job.
         interruptions: how often its current attempt was interrupted so far.
         most: how many interruptions of the job are allowed; None for any number.
     """
@@ -98,7 +97,6 @@ def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: UtilizationRule) 
     """The action for an attempt whose alarms report low utilization; None if there is nothing left to do.
 
     Args:
-        job: the job.
         attempt: its running attempt.
         watch: the watch whose alarms fire.
     """

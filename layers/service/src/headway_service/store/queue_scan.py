@@ -44,7 +44,6 @@ class QueueScan:
     priorities. It reads the next lower priority only when a job of that priority could be the next.
 
     Args:
-        table: the table.
         pool: the pool of the queue.
         team: its team; empty for jobs without a team.
         now_ms: the time of the decision.

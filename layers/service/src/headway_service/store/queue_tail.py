@@ -69,7 +69,6 @@ class QueueTail:
         """Whether :meth:`ahead` knows how many jobs are ahead of a rank.
 
         Args:
-            rank: the rank.
             most: the largest number of interest.
         """
         return self._ends_before(rank) and (self._counted or self.ahead(rank) >= most)
@@ -86,7 +85,6 @@ class QueueTail:
         """The queue with another count of the jobs before its end, which is not read again.
 
         Args:
-            table: the table.
             partition: the queue, which is longer than its end.
             mark: the hash of the owner whose jobs are counted separately.
             limit: the largest count.
@@ -102,7 +100,6 @@ def read_queue_tail(table: Table, partition: str, mark: str, *, limit: int) -> Q
     The entries at the end are read, as most jobs enter there; those before it are only counted.
 
     Args:
-        table: the table.
         partition: the queue.
         mark: the hash of the owner whose jobs are counted separately.
         limit: the largest count.

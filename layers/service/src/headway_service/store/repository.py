@@ -50,7 +50,6 @@ def get_job(table: Table, name: str) -> JobRecord:
     """The job of that name. A member of an array that is no job yet is described.
 
     Args:
-        table: the table.
         name: the name of the job. The index of a member needs no leading zeros.
 
     Raises:
@@ -66,7 +65,6 @@ def find_job(table: Table, name: str) -> JobRecord | None:
     """The job of that name.
 
     Args:
-        table: the table.
         name: the name of the job.
     """
     return _find(table, JobRecord, JobRecord.key(name))
@@ -78,7 +76,6 @@ def find_job_items(table: Table, names: Sequence[str]) -> dict[str, Item]:
     An item that cannot be read concerns its job alone, so each is parsed by itself.
 
     Args:
-        table: the table.
         names: the names, each once.
     """
     by_key = {JobRecord.key(name): name for name in names}
@@ -89,7 +86,6 @@ def find_member(table: Table, name: str) -> JobRecord | None:
     """The member of an array of that name, described if it is no job yet; None if there is no such array.
 
     Args:
-        table: the table.
         name: the name of the member. Its index needs no leading zeros.
 
     Raises:
@@ -112,7 +108,6 @@ def find_request(table: Table, job: str, accepted_ms: int | None = None) -> dict
     """The CreateTrainingJob request of a job: what it prefers.
 
     Args:
-        table: the table.
         job: the name of the job.
         accepted_ms: see :func:`find_stored_request`.
     """
@@ -124,7 +119,6 @@ def find_stored_request(table: Table, job: str, accepted_ms: int | None = None) 
     """The CreateTrainingJob request of a job, with its alternatives.
 
     Args:
-        table: the table.
         job: the name of the job.
         accepted_ms: when it was accepted, ms, if it may be a member that has ended: the table forgets an array and its
             members in any order, and the name of the array may be in use again. None for a member of the present one.
@@ -146,12 +140,7 @@ def find_stored_request(table: Table, job: str, accepted_ms: int | None = None) 
 
 
 def find_request_of(table: Table, attempt: AttemptRecord) -> dict[str, Any] | None:
-    """The CreateTrainingJob request of an attempt: of the alternative that it runs on.
-
-    Args:
-        table: the table.
-        attempt: the attempt.
-    """
+    """The CreateTrainingJob request of an attempt: of the alternative that it runs on."""
     stored = find_stored_request(table, attempt.job_name)
     return None if stored is None else stored.of(attempt.alternative)
 
@@ -160,7 +149,6 @@ def find_attempt(table: Table, name: str) -> AttemptRecord | None:
     """The attempt of that name.
 
     Args:
-        table: the table.
         name: the name of the attempt.
     """
     return _find(table, AttemptRecord, AttemptRecord.key(name))
@@ -170,7 +158,6 @@ def find_live_attempt(table: Table, job: JobRecord) -> AttemptRecord | None:
     """The attempt that holds a job's instances; None if the job holds none.
 
     Args:
-        table: the table.
         job: the name of the job.
     """
     return find_attempt(table, job.live_attempt) if job.live_attempt is not None else None
@@ -180,19 +167,13 @@ def find_given_up(table: Table, attempt: str) -> GivenUpRecord | None:
     """The note that the launch of an attempt was given up.
 
     Args:
-        table: the table.
         attempt: the name of the attempt.
     """
     return _find(table, GivenUpRecord, GivenUpRecord.key(attempt))
 
 
 def find_plans(table: Table, pools: Iterable[str]) -> list[PlanRecord]:
-    """The training plans of pools, as far as SageMaker has described them.
-
-    Args:
-        table: the table.
-        pools: the pools.
-    """
+    """The training plans of pools, as far as SageMaker has described them."""
     found = (_find(table, PlanRecord, PlanRecord.key(pool)) for pool in pools)
     return [plan for plan in found if plan is not None]
 
@@ -201,7 +182,6 @@ def find_reservation(table: Table, job: str) -> ReservationRecord | None:
     """The reservation of a job.
 
     Args:
-        table: the table.
         job: the name of the job.
     """
     return _find(table, ReservationRecord, ReservationRecord.key(job))
@@ -211,19 +191,13 @@ def find_pool(table: Table, name: str) -> PoolRecord | None:
     """The pool of that name in the ledger.
 
     Args:
-        table: the table.
         name: the instance type of the pool.
     """
     return _find(table, PoolRecord, PoolRecord.key(name))
 
 
 def pools_size(table: Table, pools: Iterable[str]) -> int:
-    """The sizes of these pools together; those that the ledger does not have count for nothing.
-
-    Args:
-        table: the table.
-        pools: the pools.
-    """
+    """The sizes of these pools together; those that the ledger does not have count for nothing."""
     found = (find_pool(table, pool) for pool in pools)
     return sum(pool.size for pool in found if pool is not None)
 
@@ -232,7 +206,6 @@ def find_pause(table: Table, pool: str) -> PauseRecord | None:
     """The pause of a pool, or of all pools (:attr:`PauseRecord.EVERYTHING`).
 
     Args:
-        table: the table.
         pool: the instance type of the pool.
     """
     return _find(table, PauseRecord, PauseRecord.key(pool))
@@ -242,7 +215,6 @@ def find_team(table: Table, name: str) -> TeamRecord | None:
     """The team of that name in the ledger.
 
     Args:
-        table: the table.
         name: the name of the team.
     """
     return _find(table, TeamRecord, TeamRecord.key(name))
@@ -252,7 +224,6 @@ def find_unmanaged_job(table: Table, name: str) -> UnmanagedJobRecord | None:
     """The training job of that name, if it is known not to have come through the queue.
 
     Args:
-        table: the table.
         name: the name of the training job.
     """
     return _find(table, UnmanagedJobRecord, UnmanagedJobRecord.key(name))

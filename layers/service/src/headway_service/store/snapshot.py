@@ -53,7 +53,6 @@ def read_snapshot(
 
     Args:
         table: see :func:`read_queues`, as all others.
-        ledger: the ledger.
         now_ms: the time of the decision.
         policy: the rules to decide by.
         also: jobs to include.
@@ -90,7 +89,6 @@ def read_queues(
     (:mod:`headway_service.scheduling.unread_jobs`).
 
     Args:
-        table: the table.
         ledger: from :func:`read_ledger`, or from :func:`read_ledger_for_display` if the decision is not executed.
         now_ms: the time of the decision.
         policy: the rules to decide by.
@@ -250,11 +248,6 @@ class _Reachable:
 
         This includes reserved instances and those being freed, as a job may leave the queue or be overtaken. It also
         includes everything that the team is guaranteed, and attempts that may give way to equals with this turn.
-
-        Args:
-            priority: the priority.
-            team: the team.
-            turn_ms: the turn, ms.
         """
         known = self._known.get((priority, team))
         if known is None:
@@ -271,9 +264,6 @@ class _Reachable:
 
         A job of which too much is left, or whose level is too high, preempts no equals, and neither does one that
         entered in another order.
-
-        Args:
-            job: the job.
         """
         if not self._equals or self.of(job.terms.priority, job.terms.team, _LAST_TURN_MS) > 0:
             return True
@@ -319,7 +309,6 @@ def _candidates(
     all of it, and one more.
 
     Args:
-        queue: the queue.
         bounds: what its jobs may demand.
         reach: the instances of the queue's pool that jobs could get now.
         reachable: the part of them that jobs of a priority could get.

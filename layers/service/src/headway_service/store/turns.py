@@ -20,7 +20,6 @@ class Turns:
     """The turns of the records that one tick works on.
 
     Args:
-        table: the table.
         left_ms: how much time is left for the work now, ms.
     """
 

@@ -49,7 +49,6 @@ class UnreadableItem:
         """The item, as far as it can be understood.
 
         Args:
-            item: the item.
             problem: why it cannot be read.
         """
         kind, _, name = item["sk"].partition("#")
@@ -79,7 +78,6 @@ def unreadable_allocations(
     Args:
         unreadable: the items.
         unexplained: instances that are held by no item that can be read, per pool.
-        now_ms: now.
     """
     left = dict(unexplained)
     for each in unreadable:

@@ -18,7 +18,6 @@ class HeldJobs:
     """The last count of this process.
 
     Args:
-        table: the table.
         machine_clock: the machine time, ms.
     """
 

@@ -50,11 +50,9 @@ def read_picture(
     """The queue now. The counts and the ended jobs are eventually consistent.
 
     Args:
-        table: the table.
         configuration: the configuration in effect.
         held: returns how many jobs are on hold.
         now_ms: the training time, ms.
-        machine_ms: the machine time, ms.
     """
     policy = configuration().policy()
     ledger = read_ledger_for_display(table).in_training_time(now_ms, machine_ms)
@@ -82,7 +80,6 @@ def first_heads(snapshot: Snapshot, to_come: ToCome) -> list[Head]:
     """The first jobs of each queue, in rank order, with their reasons.
 
     Args:
-        snapshot: the snapshot.
         to_come: the arrays whose members enter the queue.
     """
     plan, explained = explain_next(snapshot, to_come)

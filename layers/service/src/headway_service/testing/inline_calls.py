@@ -23,7 +23,6 @@ def make_call(call: Callable[[], None], outcome: Future[None]) -> None:
     """Make a call now.
 
     Args:
-        call: the call.
         outcome: is set to its outcome.
     """
     try:

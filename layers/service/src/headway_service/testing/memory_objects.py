@@ -31,19 +31,12 @@ class MemoryObjects:
 
         Args:
             bucket: the bucket, which is made.
-            key: the key.
-            content: the content.
             modified_ms: when, ms.
         """
         self.contents.setdefault(bucket, {})[key] = (content, modified_ms)
 
     def delete(self, bucket: str, key: str) -> None:
-        """Remove an object, if there is one.
-
-        Args:
-            bucket: the bucket.
-            key: the key.
-        """
+        """Remove an object, if there is one."""
         self.contents.get(bucket, {}).pop(key, None)
 
     def list(self, bucket: str, prefix: str, token: str | None = None) -> ObjectPage:

@@ -31,7 +31,6 @@ class MemoryTrainingMetrics:
         Args:
             training_job: its name.
             metric: the name of the metric.
-            value: the value.
             at_s: when, s since the epoch.
         """
         self._values[JobMetric(training_job, metric)].append((at_s, value))

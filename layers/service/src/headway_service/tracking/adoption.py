@@ -43,7 +43,6 @@ def adoption(
         job: the job that waits for exactly this attempt.
         mark: of the attempt.
         now_ms: the training time, ms.
-        machine_ms: the machine time, ms.
     """
     if not rogue.demand:
         # An earlier version launched it with InstancePreferences, and SageMaker has not selected one of them yet.

@@ -50,10 +50,8 @@ def origin_of(table: Table, marks: Marks, name: str, tags: Mapping[str, str]) ->
     """Where a training job comes from that has no live attempt.
 
     Args:
-        table: the table.
         marks: this deployment's.
         name: of the training job.
-        tags: its tags.
 
     Raises:
         RetryLater: the table is.

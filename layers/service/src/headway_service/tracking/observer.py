@@ -69,7 +69,6 @@ class Observer:
     """Applies sightings to the table.
 
     Args:
-        table: the table.
         retention_s: how long an ended job is kept, s.
         configuration: what the policy does about jobs that run or fail.
         machine_clock: the machine time, ms.
@@ -92,7 +91,6 @@ class Observer:
 
         Args:
             sighting: the status.
-            now_ms: now.
             asked: whether it is the response to a request made now, so that it is recorded even if it is unchanged.
 
         Returns:
@@ -134,7 +132,6 @@ class Observer:
         Args:
             attempt: the name of the attempt.
             training_jobs: SageMaker.
-            now_ms: the current time, ms.
 
         Returns:
             The effect on the queue, as of :meth:`take`.
@@ -168,11 +165,9 @@ class Observer:
         """End an attempt: its instances become free, and its job moves on.
 
         Args:
-            attempt: the attempt.
             trigger: the transition of the job.
             reason: the reason of the end.
             sighting: the status in SageMaker; None if there is none.
-            now_ms: the current time, ms.
             retry: when and how the job is retried; None if it is not.
             vanished: whether SageMaker no longer has the training job.
 

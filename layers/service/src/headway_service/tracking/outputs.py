@@ -25,9 +25,7 @@ def fill_in_outputs(table: Table, request: str, job: JobRecord, *, beside_bytes:
     Of a job that has not ended, they are those that it has if its first attempt completes.
 
     Args:
-        table: the table.
         request: the CreateTrainingJob request, as JSON.
-        job: the job.
         beside_bytes: the size of the alternatives that are stored with the request.
 
     Returns:

@@ -78,7 +78,6 @@ def reconcile(
     An attempt that SageMaker did not find is checked in each run.
 
     Args:
-        table: the table.
         training_jobs: SageMaker.
         training_plans: SageMaker's training plans; asked only if a pool follows one.
         spot_scores: makes the client of EC2's spot placement scores; called only if a score is due.
@@ -162,7 +161,6 @@ def _note_unchanged(
     """Note that an attempt has not changed; the next run does it if that fails.
 
     Args:
-        table: the table.
         attempt: as it was before the list was requested.
         machine_ms: the machine time then, ms.
         checkpoint_seen_ms: when a checkpoint was written that is newer than the known one, ms; None without one.
@@ -219,7 +217,6 @@ def is_unchanged(listed: TrainingJobSummary, attempt: AttemptRecord) -> bool:
 
     Args:
         listed: the training job as ListTrainingJobs shows it.
-        attempt: the attempt.
     """
     return (
         listed.modified_ms <= attempt.modified_ms

@@ -24,7 +24,6 @@ def refresh_scores(
     """Ask for at most one score, so that a run lasts no longer than one more call; for none without ``spot.minScore``.
 
     Args:
-        table: the table.
         scores: makes the client of EC2; called only if a score is due.
         ledger: what :func:`headway_service.store.ledger.read_ledger` gave.
         machine_clock: the machine time, ms.

@@ -46,7 +46,6 @@ def scan(
     takes several runs, each begins with the newest page.
 
     Args:
-        table: the table.
         training_jobs: SageMaker.
         clocks: training time and machine time.
         sleep: sleeps for a time, s.

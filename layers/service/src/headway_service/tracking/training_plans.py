@@ -23,7 +23,6 @@ def refresh_plans(table: Table, plans: TrainingPlans, ledger: Ledger, machine_cl
     when SageMaker has had time to show it.
 
     Args:
-        table: the table.
         plans: SageMaker.
         ledger: what :func:`headway_service.store.ledger.read_ledger` gave.
         machine_clock: the machine time, ms.

@@ -84,7 +84,6 @@ class UnmanagedJobs:
     """Keeps the records of unmanaged jobs consistent with SageMaker.
 
     Args:
-        table: the table.
         training_jobs: SageMaker.
         marks: this deployment's.
         machine_clock: the machine time, ms.
@@ -111,7 +110,6 @@ class UnmanagedJobs:
 
         Args:
             sighting: the status of the training job in SageMaker.
-            now_ms: the current time, ms.
 
         Returns:
             Whether instances became free, so that a tick is due.
@@ -134,7 +132,6 @@ class UnmanagedJobs:
 
         Args:
             name: the name of the training job.
-            now_ms: the current time, ms.
 
         Returns:
             As :meth:`on_status`.
@@ -268,7 +265,6 @@ def is_stop_due(rogue: UnmanagedJobRecord, now_ms: int) -> bool:
 
     Args:
         rogue: the record of the unmanaged training job.
-        now_ms: the current time, ms.
     """
     tried_ms = rogue.stop_sent_ms
     waits = tried_ms is not None and now_ms < tried_ms + STOP_AGAIN_S * 1000

@@ -45,7 +45,6 @@ def scan_unmanaged_jobs(
     or if it has to be stopped.
 
     Args:
-        table: the table.
         training_jobs: SageMaker.
         rogues: applies the statuses.
         clocks: training time and machine time.

@@ -43,7 +43,6 @@ def left_by(attempt: AttemptRecord, sighting: TrainingJobStatus | None, now_ms: 
     if the failure may harm the cluster), which its status tells later.
 
     Args:
-        attempt: the attempt.
         sighting: its final status; None if it was never launched.
         now_ms: the training time, ms.
     """
@@ -60,7 +59,6 @@ def surplus(ledger: Ledger, rules: KeptWarmPools | None) -> Iterator[WarmPoolRec
     """The warm pools that the policy does not keep: those that end first are released first.
 
     Args:
-        ledger: the ledger.
         rules: the limits of the policy; None if it keeps none.
     """
     drained = {each.pool for each in ledger.pauses if each.stops}
@@ -86,7 +84,6 @@ class WarmPoolTracker:
     """Applies SageMaker's status of warm pools, and has them released.
 
     Args:
-        table: the table.
         training_jobs: SageMaker.
         machine_clock: the machine time, ms.
         releases: whether this invocation may have warm pools released.

@@ -43,7 +43,6 @@ def permissions(operation: str, request: Mapping[str, Any], *, arn_prefix: str) 
     """Return the permissions that a request requires.
 
     Args:
-        operation: Its operation.
         request: Its members.
         arn_prefix: A training job's ARN without its name.
     """

@@ -85,7 +85,6 @@ class Denial:
         """Return the response to a request that the policy denies.
 
         Args:
-            request: The request.
             arn: The ARN of the training job that it would create.
         """
         needed = Permission(action="sagemaker:CreateTrainingJob", resource=arn)

@@ -49,7 +49,6 @@ def summary(job: TrainingJob, *, now: float) -> dict[str, Any]:
     """Return a job's entry in ListTrainingJobs.
 
     Args:
-        job: The job.
         now: The time, s.
     """
     pool = job.warm_pool

@@ -56,7 +56,6 @@ def check(operation: str, request: Mapping[str, Any]) -> None:
     """Validate a request to SageMaker against the model.
 
     Args:
-        operation: Its operation.
         request: Its members.
 
     Raises:

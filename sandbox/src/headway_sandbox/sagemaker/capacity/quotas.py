@@ -30,7 +30,6 @@ def check(
     """Refuse a CreateTrainingJob request that exceeds a quota.
 
     Args:
-        request: The request.
         jobs: All jobs that may count: those that have not ended, and with `Faults.quota_lag_s` also ended ones.
         faults: The quotas and their lag.
         warm: The instances of warm pools, which count like those of jobs without managed spot training (guide).

@@ -62,7 +62,6 @@ class Supply:
         """Return the number of the first of a job's choices that it can have now; None if it can have none.
 
         Args:
-            job: The job.
             jobs: The jobs that have not ended.
             faults: The capacity and the quotas.
             now: The time, s.
@@ -81,7 +80,6 @@ class Supply:
         The time stands still while no choice can have instances (model, MaxPendingTimeInSeconds).
 
         Args:
-            job: The job.
             faults: How long a job without a limit waits.
             now: The time, s.
         """
@@ -101,7 +99,6 @@ class Supply:
         """Return the FailureReason of a job without instances; empty if its MaxPendingTimeInSeconds is over.
 
         Args:
-            job: The job.
             now: The time, s.
         """
         is_over = self.plans.next_start(job.choices, now=now) is None

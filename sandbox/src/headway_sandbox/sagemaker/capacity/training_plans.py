@@ -181,7 +181,6 @@ class TrainingPlans:
         """Answer ListTrainingPlans. The order and the size of a page are not documented: by start, 10.
 
         Args:
-            request: The request.
             jobs: The jobs that have not ended.
             faults: What the counts show.
             now: The time, s.
@@ -222,7 +221,6 @@ def in_use(arn: str, jobs: Iterable[TrainingJob]) -> int:
     """Return how many instances of a plan jobs have.
 
     Args:
-        arn: Its ARN.
         jobs: The jobs that have not ended.
     """
     return sum(len(job.hosts) for job in jobs if job.allocated_at is not None and job.plan == arn)

@@ -254,7 +254,6 @@ def retains(job: TrainingJob, now: float) -> bool:
     """Whether a job has a pool that keeps it from being deleted (model, DeleteTrainingJob: an Available one).
 
     Args:
-        job: The job.
         now: The time, s.
     """
     return job.warm_pool is not None and job.warm_pool.status(now) == AVAILABLE

@@ -42,7 +42,6 @@ def check(request: Mapping[str, Any], script: Script) -> None:
 
     Args:
         request: A CreateTrainingJob request.
-        script: Its script.
 
     Raises:
         AwsError: A host that it may get has too few GPUs.

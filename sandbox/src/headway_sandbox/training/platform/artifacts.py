@@ -50,7 +50,6 @@ def archive(hosts: Sequence[Host], folder: str, scratch: Path) -> Iterator[Binar
     """Return an archive of a folder of all hosts; None if none of them has a file there.
 
     Args:
-        hosts: The hosts.
         folder: The folder, in /opt/ml.
         scratch: Folder for the archive, which is removed at the end.
     """

@@ -53,7 +53,6 @@ def download(request: Mapping[str, Any], hosts: Sequence[Host], objects: Objects
     Args:
         request: The CreateTrainingJob request.
         hosts: The job's hosts.
-        objects: The objects.
         disk_bytes: Disk space of a host.
 
     Raises:

@@ -17,7 +17,6 @@ def of_script(exit_code: int, *, failure: str, last_line: str, host: str) -> str
     """Return the FailureReason of a script.
 
     Args:
-        exit_code: Its exit code.
         failure: What it has written to /opt/ml/output/failure.
         last_line: The last line that it has printed, in place of that.
         host: Name of its host.

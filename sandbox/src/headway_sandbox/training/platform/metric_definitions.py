@@ -63,11 +63,7 @@ class MetricDefinitions:
                 )
 
     def read(self, line: str) -> Reading:
-        """Return what a line of output holds. May be called from several threads.
-
-        Args:
-            line: The line.
-        """
+        """Return what a line of output holds. May be called from several threads."""
         with self._lock:
             answer = self._ask(line) if self._patterns else None
             if answer is None:

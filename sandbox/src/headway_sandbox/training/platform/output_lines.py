@@ -16,7 +16,6 @@ def lines(output: BinaryIO, *, most_bytes: int = MAX_OUTPUT_BYTES) -> Iterator[s
     """Return the lines of an output until its end; those beyond a limit are read and dropped, so the script goes on.
 
     Args:
-        output: The output.
         most_bytes: The limit.
     """
     left = most_bytes

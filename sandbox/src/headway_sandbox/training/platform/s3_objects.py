@@ -84,7 +84,6 @@ class Objects:
 
     Args:
         endpoint: URL of the AWS endpoint.
-        region: The region.
         credentials: Access key, secret key and session token of the job's role.
     """
 

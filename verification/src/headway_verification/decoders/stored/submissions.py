@@ -63,7 +63,6 @@ def live(queue: Queue, path: str, text: str, names: tuple[str, ...]) -> bool:
     """Submit what is hostile, and let its jobs live beside those of others.
 
     Args:
-        queue: the queue.
         path: of the call.
         text: its body.
         names: jobs that are asked about.

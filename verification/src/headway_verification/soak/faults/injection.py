@@ -158,7 +158,6 @@ def client_error(answer: RawAnswer, operation: str) -> Exception:
     """Return the exception of a boto3 client for an answer that does not come from AWS.
 
     Args:
-        answer: the answer.
         operation: the operation that was called.
     """
     if answer.status < HTTPStatus.MOVED_PERMANENTLY:
@@ -183,7 +182,6 @@ class FaultyCloudWatch:
         """Answer a call.
 
         Args:
-            operation: the operation.
             request: its parameters.
 
         Raises:

@@ -42,11 +42,7 @@ class FaultyObjects:
         self.write_input(b"")
 
     def write_input(self, content: bytes) -> None:
-        """Write the input that all jobs read which may be answered by others.
-
-        Args:
-            content: the content.
-        """
+        """Write the input that all jobs read which may be answered by others."""
         self.input_writes.append(int(self._clock_s() * 1000))
         self._objects.put(DATA, "in/a", content, self.input_writes[-1])
 

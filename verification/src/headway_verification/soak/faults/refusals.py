@@ -86,7 +86,6 @@ class LastingRefusals:
 
         Args:
             faults: the account.
-            now_s: the time, s.
         """
         if not self.begin_s <= now_s < self.end_s:
             return faults

@@ -55,7 +55,6 @@ class FaultySageMaker:
         """Answer a call.
 
         Args:
-            operation: the operation.
             request: its parameters.
 
         Raises:

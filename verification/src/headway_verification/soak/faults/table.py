@@ -30,7 +30,6 @@ class FaultyTable:
     """A table called through a fault injector.
 
     Args:
-        table: the table.
         edge: the fault injector.
         random: determines the page sizes of DynamoDB and the age of eventually consistent answers.
         written: called with the keys of each write that takes effect.

@@ -24,7 +24,6 @@ class CheckpointInvariants:
 
         Args:
             attempts: the attempts in the ledger, by name.
-            now_ms: now, ms.
 
         Raises:
             Violated: one was not.

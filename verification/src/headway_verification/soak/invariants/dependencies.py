@@ -50,7 +50,6 @@ def check_inputs(job: str, request: Mapping[str, Any]) -> None:
     """Check that the request of a job that has started has the outputs of others in place of templates.
 
     Args:
-        job: the job.
         request: its stored request.
 
     Raises:

@@ -20,7 +20,6 @@ class FeedFollower:
     """A user who reads the feed each time that it may have grown, and continues where the last page ended.
 
     Args:
-        table: the table.
         clock: the virtual time, ms.
 
     Attributes:
@@ -52,7 +51,6 @@ def check_feed(table: MemoryTable, published: Sequence[str], followed: Collectio
     A table that is restored to an earlier state repeats versions of jobs: of those only what is missing is checked.
 
     Args:
-        table: the table.
         published: the ids of events that it must have, in the order of their changes.
         followed: the ids of events that a reader has read that followed it.
 

@@ -462,7 +462,6 @@ class Invariants:
         """Check that attempts do not run on in a pool that stops what exceeds its size.
 
         Args:
-            pool: the pool.
             most: the number of instances that it has.
             now_s: the virtual time, s.
         """

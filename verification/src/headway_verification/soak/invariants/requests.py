@@ -11,9 +11,6 @@ from headway_verification.soak.violations import Violated
 def check_requests(table: MemoryTable) -> None:
     """Compare the requests with the jobs, after all changes were accounted for.
 
-    Args:
-        table: the table.
-
     Raises:
         Violated: a job has no request, or that may be forgotten before the job or stays when the job is forgotten.
     """

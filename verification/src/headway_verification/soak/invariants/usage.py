@@ -18,9 +18,6 @@ _MONTH = "00#"
 def check_usage(table: MemoryTable) -> None:
     """Compare the sums with the jobs, after all changes were accounted for.
 
-    Args:
-        table: the table.
-
     Raises:
         Violated: sums have more or less than the jobs, or less than nothing, or a name is counted twice.
     """

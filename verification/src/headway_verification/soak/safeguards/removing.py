@@ -247,7 +247,6 @@ class Removal:
         """Remove every safeguard that trials, and then runs, reach, and report what detects it.
 
         Args:
-            trials: the trials.
             seeds: the seeds of the runs.
             processes: the number of processes in the pool.
 

@@ -192,7 +192,6 @@ def undisturbed(name: str, situation: Scenario) -> Trial:
 
     Args:
         name: its title.
-        situation: the situation.
 
     Returns:
         A trial with the number of calls of its invocation.

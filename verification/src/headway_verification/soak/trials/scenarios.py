@@ -101,7 +101,6 @@ def with_temper(situation: Scenario, temper: Temper) -> Scenario:
     """Return the situation with this behavior of SageMaker, which may hide recent launches.
 
     Args:
-        situation: the situation.
         temper: SageMaker's behavior.
     """
 

@@ -181,7 +181,6 @@ def submit_kept(name: str, count: int = 1, *, priority: int = 0, run_s: int = 30
     Args:
         name: the name of the job.
         count: the number of its instances.
-        priority: its priority.
         run_s: its run time, s.
         outcome: the outcome of its training.
     """
@@ -206,7 +205,6 @@ def submit(
     Args:
         name: the name of the job.
         demand: its instances; one of the first pool by default.
-        priority: its priority.
         team: its team; empty without one.
         outcome: the outcome of its training.
         run_s: its run time, s.
@@ -300,7 +298,6 @@ def ask(method: str, path: str, body: Any = None) -> Begin:
 
     Args:
         method: the HTTP method.
-        path: the path.
         body: the JSON body; None without one.
     """
     return lambda queue: queue.ask(method, path, body)
@@ -311,7 +308,6 @@ def configure(sizes: Mapping[str, int], teams: Mapping[str, Any] | None = None, 
 
     Args:
         sizes: the number of instances of each pool.
-        teams: the teams.
         rules: further members of the document.
     """
     document = document_of(sizes, teams or {}, **rules)
@@ -367,11 +363,7 @@ def sell_plan(unhealthy: int = 0) -> Step:
 
 
 def count_too_much(figure: str) -> Step:
-    """Add 1 to a figure of the jobs without a team, on the day of the start and in its month, as a wrong restore may.
-
-    Args:
-        figure: the figure.
-    """
+    """Add 1 to a figure of the jobs without a team, on the day of the start and in its month, as a restore may."""
     day = day_of(int(START_S * 1000))
     periods = (Period(month=month_of(day), day=day), Period(month=month_of(day)))
 
@@ -385,7 +377,6 @@ def repair(figure: str, revision: int) -> Begin:
     """Repair such a figure.
 
     Args:
-        figure: the figure.
         revision: how many repairs of the month there were.
     """
     difference = {"name": "", "figure": figure, "stored": 1, "computed": 0}
@@ -397,7 +388,6 @@ def check_use(pool: str, most: int) -> Step:
     """Check that no more instances run on in a pool than it has.
 
     Args:
-        pool: the pool.
         most: the number of its instances.
     """
     return lambda queue: queue.invariants.check_use(pool, most, queue.now_s)
@@ -576,7 +566,6 @@ def back_off(pool: str, seconds: float) -> Step:
     """Let a pool back off, as after refused launches of other jobs.
 
     Args:
-        pool: the pool.
         seconds: how long from now on, s.
     """
 
@@ -602,7 +591,6 @@ def bypass_queue(queue: Deployment, run_s: int = 300) -> None:
     """Create an unmanaged training job called ``j`` on an instance of the queue.
 
     Args:
-        queue: the queue.
         run_s: the run time of the training job, s.
     """
     queue.fleet.create(training_request("j", [(P5, 1)], run_s=run_s), now=queue.now_s)

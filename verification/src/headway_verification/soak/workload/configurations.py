@@ -134,7 +134,6 @@ def document_of(
 
     Args:
         sizes: the number of instances of each pool.
-        teams: the teams.
         schedules: further members of pools, such as their schedules.
         rules: further members of the document.
     """

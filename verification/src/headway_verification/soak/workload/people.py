@@ -35,7 +35,6 @@ class People:
     """Users of the queue, and of the same account outside of it.
 
     Args:
-        queue: the queue.
         random: determines the actions.
         plan: the training plan of the account, if it has one.
         order: the order among equals that they set, most of the time.

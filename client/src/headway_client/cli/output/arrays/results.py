@@ -59,7 +59,6 @@ def require_metric(members: Sequence[ArrayMember], metric: str) -> None:
     """Check that a member has a metric.
 
     Args:
-        members: the members.
         metric: the name of the metric.
 
     Raises:
@@ -75,7 +74,6 @@ def sorted_members(members: Sequence[ArrayMember], order: str) -> list[ArrayMemb
     """Return members sorted by a column, those without a value last.
 
     Args:
-        members: the members.
         order: ``index``, ``state``, ``time``, a hyperparameter or a metric; a leading minus sorts in descending order.
 
     Raises:
@@ -95,7 +93,6 @@ def result_rows(members: Sequence[ArrayMember], *, wide: bool = False, note: Seq
     """Return members as a table in the given order.
 
     Args:
-        members: the members.
         wide: also show the training jobs and their times, and values in full.
         note: lines below the table.
     """

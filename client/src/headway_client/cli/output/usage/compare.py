@@ -28,11 +28,7 @@ _ROWS: Sequence[tuple[str, Callable[[JobDetails], str]]] = (
 
 
 def comparison(jobs: Sequence[JobDetails]) -> Table:
-    """Return a table with a column for each job.
-
-    Args:
-        jobs: the jobs.
-    """
+    """Return a table with a column for each job."""
     rows = [[name, *(cell(job) for job in jobs)] for name, cell in _ROWS]
     metrics = sorted({name for job in jobs for name in job.metrics})
     rows += [

@@ -126,7 +126,6 @@ def month_rows(report: Report, *, wide: bool = False) -> Table:
     """Return the sums of a month as one table.
 
     Args:
-        report: the report.
         wide: more columns.
     """
     running = any(usage.running_until for usage in report.sums)

@@ -17,7 +17,6 @@ def ended_job_rows(jobs: Iterable[EndedJob], *, wide: bool = False) -> Table:
     """Return ended jobs as a table.
 
     Args:
-        jobs: the jobs.
         wide: more columns, and times in full.
     """
     headers = ["Job Name", "State", "Ended", *map(_duration_header, ("Wait", "Run")), "Attempts", "Preemptions"]

@@ -154,7 +154,6 @@ class ReservedStarts:
 
         Args:
             job: the job, which nothing is reserved or being freed for.
-            need: its need.
             available: instances without a claim now.
             preemptible_from_ms: when an attempt may be preempted for it; None if it cannot preempt.
         """
@@ -227,8 +226,6 @@ class ReservedStarts:
         """The live attempts on these pools that a job cannot preempt at this time.
 
         Args:
-            pools: the pools.
-            time_ms: the time, ms.
             preemptible_from_ms: from when on an attempt may be preempted for the job.
         """
         return {

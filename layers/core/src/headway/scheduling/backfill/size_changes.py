@@ -25,7 +25,6 @@ def end_by_ms(allocation: Allocation, now_ms: int) -> int | None:
 
     Args:
         allocation: the attempt.
-        now_ms: the current time, ms.
     """
     ends = [now_ms + STOP_MS] if allocation.stopping else []
     if allocation.terms.limit_ms is not None and allocation.since_ms + allocation.terms.limit_ms > now_ms:
@@ -38,7 +37,6 @@ def later_changes(calendar: Calendar | None, now_ms: int) -> tuple[SizeChange, .
 
     Args:
         calendar: of the pool, if it has one.
-        now_ms: the current time, ms.
     """
     return tuple(change for change in calendar.changes if change.at_ms > now_ms) if calendar else ()
 
@@ -82,7 +80,6 @@ class SizeClaim(Claim):
 
         Args:
             allocation: the attempt.
-            now_ms: the current time, ms.
         """
         end_ms = end_by_ms(allocation, now_ms)
         runs_into = end_ms is None or end_ms > self.change.at_ms
@@ -119,7 +116,6 @@ class SizeChanges:
         """The changes of these pools, as claims on their instances.
 
         Args:
-            pools: the pools.
             stops_for_size: whether they are for a job that may run into those that attempts are stopped for.
         """
         claims = self._for_stopping if stops_for_size else self._claims
@@ -134,7 +130,6 @@ class SizeChanges:
         """The first change after which the pool has so many instances; None if it has as many now.
 
         Args:
-            pool: the pool.
             count: the instances.
         """
         if count <= self._pools[pool]:
@@ -201,7 +196,6 @@ class SizeChanges:
         """The first change that a job may not run into, if it takes instances from now to then (None: for ever).
 
         Args:
-            job: the job.
             takes: what it takes beyond what :meth:`take` has counted for it, for each pool that it demands.
             until_ms: its latest end, ms; None without a limit.
             freed: attempts that would be stopped for it.
@@ -228,7 +222,6 @@ class SizeChanges:
         What attempts would free that are stopped for it is counted for no other job: that they stop is not sure yet.
 
         Args:
-            job: the job.
             demand: the instances per pool.
             until_ms: its latest end, ms; None without a limit.
             freed: attempts that are stopped for it.

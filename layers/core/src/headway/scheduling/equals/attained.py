@@ -38,7 +38,6 @@ def attained_on_entry_ms(policy: Policy, before_ms: int = 0) -> int | None:
     none of them a victim.
 
     Args:
-        policy: the policy.
         before_ms: the service before, of a job that has run and asks for more now.
     """
     return before_ms if policy.order is Order.SHARED else None
@@ -49,7 +48,6 @@ def max_handicap_on_entry_ms(limit_ms: int | None, policy: Policy) -> int:
 
     Args:
         limit_ms: the time limit of the job, ms; None without one.
-        policy: the policy.
     """
     return policy.wait_bound * compared_limit_ms(limit_ms) if policy.order is Order.SHARED else 0
 

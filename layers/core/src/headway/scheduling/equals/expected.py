@@ -27,7 +27,6 @@ def expected_on_entry_ms(predicted_ms: int | None, limit_ms: int | None, policy:
     Args:
         predicted_ms: the predicted run time, ms; None if none is predicted.
         limit_ms: the time limit of the job, ms; None without one.
-        policy: the policy.
     """
     if predicted_ms is None or not policy.by_predictions:
         return None

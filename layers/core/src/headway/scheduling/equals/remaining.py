@@ -19,7 +19,6 @@ def left_on_entry_ms(limit_ms: int | None, policy: Policy) -> int | None:
 
     Args:
         limit_ms: the time limit of the job, ms; None without one.
-        policy: the policy.
     """
     if policy.order is not Order.SHORTEST_REMAINING:
         return None

@@ -18,7 +18,6 @@ def takes_part(job: WaitingJob | Allocation, policy: Policy) -> bool:
 
     Args:
         job: the waiting job, or the attempt of a job.
-        policy: the policy.
     """
     if policy.order is Order.SHARED:
         return job.terms.standing.attained_ms is not None
@@ -33,7 +32,6 @@ def may_give_way(allocation: Allocation, at_ms: int, policy: Policy) -> bool:
     Args:
         allocation: the attempt.
         at_ms: when it would be stopped, ms.
-        policy: the policy.
     """
     capped_until_ms = allocation.capped_until_ms(policy.max_preemptions)
     return (
@@ -52,7 +50,6 @@ def measure(allocation: Allocation, at_ms: int, policy: Policy) -> int:
     Args:
         allocation: the attempt.
         at_ms: when it would be stopped, ms.
-        policy: the policy.
     """
     if policy.order is Order.SHARED:
         return level(current_attained_ms(allocation, at_ms))
@@ -66,7 +63,6 @@ def least_measure(job: WaitingJob, policy: Policy) -> int:
 
     Args:
         job: the job, which takes part.
-        policy: the policy.
     """
     if policy.order is Order.SHARED:
         return level(job.terms.standing.attained_ms or 0) + 1
@@ -79,7 +75,6 @@ def victim_class(allocation: Allocation, at_ms: int, policy: Policy) -> int:
     Args:
         allocation: the attempt.
         at_ms: when it would be stopped, ms.
-        policy: the policy.
     """
     if not takes_part(allocation, policy):
         return 0
@@ -103,7 +98,6 @@ def gives_way(allocation: Allocation, job: WaitingJob, at_ms: int, policy: Polic
         allocation: the attempt.
         job: the waiting job.
         at_ms: when the attempt would be stopped, ms.
-        policy: the policy.
     """
     if not (takes_part(job, policy) and may_give_way(allocation, at_ms, policy)):
         return False

@@ -59,7 +59,6 @@ def last_written_ms(allocation: Allocation, at_ms: int, policy: Policy) -> int |
     Args:
         allocation: the attempt.
         at_ms: the time of the question, ms.
-        policy: the policy.
     """
     every_ms = interval_ms(allocation, policy)
     if every_ms is None:

@@ -17,7 +17,6 @@ def work_lost_ms(allocation: Allocation, at_ms: int, policy: Policy) -> int:
     Args:
         allocation: the attempt.
         at_ms: when it is stopped, ms.
-        policy: the policy.
     """
     instances = sum(allocation.demand.values())
     if allocation.lacks_instances:

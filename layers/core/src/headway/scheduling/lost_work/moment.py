@@ -22,10 +22,6 @@ def wait_ends_ms(job: WaitingJob, policy: Policy) -> int:
 
     It is counted from the entry of the job, and not from the first decision that would have preempted for it. So it
     follows from the snapshot, and all waits of a job are within it, however often its victims change.
-
-    Args:
-        job: the job.
-        policy: the policy.
     """
     return job.terms.entry_time_ms + policy.wait_for_checkpoint_ms
 
@@ -35,8 +31,6 @@ def better_moment_ms(allocation: Allocation, now_ms: int, policy: Policy) -> int
 
     Args:
         allocation: the attempt.
-        now_ms: the current time, ms.
-        policy: the policy.
     """
     every_ms = interval_ms(allocation, policy)
     if every_ms is None:
@@ -53,9 +47,7 @@ def stop_together_ms(
 
     Args:
         victims: the attempts.
-        now_ms: the current time, ms.
         until_ms: until when their stop may wait, ms.
-        policy: the policy.
         may_stop: whether all of them may still be stopped for the same job at a later time.
     """
     times = {now_ms}
@@ -76,7 +68,6 @@ def counted_loss_ms(allocation: Allocation, at_ms: int, policy: Policy) -> int:
     Args:
         allocation: the attempt.
         at_ms: when it is stopped, ms.
-        policy: the policy.
     """
     lost_ms = work_lost_ms(allocation, at_ms, policy)
     if interval_ms(allocation, policy) is None:

@@ -64,7 +64,6 @@ def grant(placement: Placement, state: PassState, *, on_leftovers: bool = False)
 
     Args:
         placement: as it was found on the ground of the state.
-        state: the state.
         on_leftovers: whether the job is unlaunchable, and tried on what no other job can use.
     """
     state.hints.forget()

@@ -16,7 +16,6 @@ def obstacle(job: WaitingJob, ground: Ground) -> Ineligible | Paused | None:
     """What keeps a job on one alternative from its instances, whatever is free; None if nothing does.
 
     Args:
-        job: the job.
         ground: sizes, pauses and limits.
     """
     return is_paused(job, ground) or never_fits(job, ground)

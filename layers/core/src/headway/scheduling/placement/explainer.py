@@ -68,7 +68,6 @@ class Explainer:
         """Record that a job waits for instances that nobody takes from it.
 
         Args:
-            job: the job.
             why: makes the reason.
         """
         if self.enabled:
@@ -162,19 +161,13 @@ class Explainer:
         """Note that alternatives of a job are passed over for their spot placement scores.
 
         Args:
-            job: the job.
             scores: their spot pools with low scores, each with its score; empty for none.
         """
         if scores:
             self._passed_over[job.name] = scores
 
     def with_passed_over(self, job: WaitingJob, reason: Reason) -> Reason:
-        """The reason why a job waits or starts, with what was passed over.
-
-        Args:
-            job: the job.
-            reason: the reason.
-        """
+        """The reason why a job waits or starts, with what was passed over."""
         return reasons.passing_over(reason, self._passed_over.get(job.name, ()))
 
     def _behind(self, pools: Combination) -> Reason:
@@ -198,7 +191,6 @@ class Explainer:
         """The job's team uses all that it may.
 
         Args:
-            job: the job.
             lacking: what the limits lack, per limited pool.
         """
         holders = tuple(a for a in self._allocations.of(lacking) if a.terms.team == job.terms.team)
@@ -208,7 +200,6 @@ class Explainer:
         """The pools have too little for the job.
 
         Args:
-            job: the job.
             lacking: the missing instances, per pool.
             start_ms: its reserved start, ms; None if that is not known.
         """
@@ -222,7 +213,6 @@ class Explainer:
         """Stopping attempts free all that the job lacks.
 
         Args:
-            job: the job.
             meant: the attempts that stop for this job.
             from_unclaimed: the instances of other stopping attempts that it relies on.
         """

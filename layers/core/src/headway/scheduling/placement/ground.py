@@ -68,7 +68,6 @@ class Ground:
         """What a reserved start of a job depends on: its need, what is available now, and its possible victims.
 
         Args:
-            job: the job.
             need: what it needs beyond what is promised to it.
             stops_others: whether attempts may be stopped, or warm pools be released, for it. Otherwise it may start in
                 a warm pool, but releases none.
@@ -100,7 +99,6 @@ class Ground:
         """When a job that nothing is promised to starts at the latest, ms, if a start is reserved for it.
 
         Args:
-            job: the job.
             stops_others: whether attempts may be stopped, or warm pools be released, for it.
 
         Returns:

@@ -19,7 +19,6 @@ def for_start(job: WaitingJob, takes: Demand, ground: Ground) -> TakeOver:
     """The reservations with which a job can start at once; nothing if they do not suffice.
 
     Args:
-        job: the job.
         takes: what it takes beyond its own reservation.
         ground: what it is placed on.
     """
@@ -36,7 +35,6 @@ def before_stops(job: WaitingJob, takes: Demand, ground: Ground) -> Iterator[Tak
     and victims do not suffice.
 
     Args:
-        job: the job.
         takes: what it takes beyond its own reservation.
         ground: what it is placed on.
     """

@@ -182,7 +182,6 @@ def _sources_beside(job: WaitingJob, need: Demand, sources: Sources, ground: Gro
     """Other sources that delay no reserved start: what is free may be kept for these, and victims may not.
 
     Args:
-        job: the job.
         need: as for :func:`_sources`.
         sources: those with all that is free, which delay one.
         ground: what the job is placed on.
@@ -201,7 +200,6 @@ def _sources(job: WaitingJob, total_need: Demand, usable: Demand, ground: Ground
     """Where a job that does not fit gets what it needs from.
 
     Args:
-        job: the job.
         total_need: what it needs beyond its reservation and the instances that are being freed for it.
         usable: the part of this that it may have of what is free, or of what stopping attempts free.
         ground: what it is placed on.

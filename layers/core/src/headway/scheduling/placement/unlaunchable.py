@@ -51,7 +51,6 @@ def start_any(tried: Iterable[WaitingJob], state: PassState, *, on_leftovers: bo
 
     Args:
         tried: the job on some of its alternatives.
-        state: the state.
         on_leftovers: see :func:`headway.scheduling.placement.commit.grant`.
     """
     for each in tried:

@@ -16,7 +16,6 @@ def default_team(caller: Caller | None, configuration: Configuration) -> str:
     """The team of a caller's jobs that name none; empty if that is open, as several list the caller.
 
     Args:
-        caller: the caller.
         configuration: the configuration in effect.
     """
     mine = configuration.access_rules().teams_of(caller) if caller else []

@@ -46,7 +46,6 @@ def key(request: TrainingRequest, configuration: Configuration) -> str:
     Also a request that keeps nothing is launched in a warm pool that it matches.
 
     Args:
-        request: the request.
         configuration: the configuration in force.
     """
     return warm_key(request.raw) if configuration.kept_warm_pools is not None else ""
@@ -56,7 +55,6 @@ def keep_s(request: TrainingRequest, configuration: Configuration) -> int:
     """For how long the instances of an admitted request are kept, s; 0 if not at all.
 
     Args:
-        request: the request.
         configuration: the configuration in force.
     """
     return request.keep_alive_s if key(request, configuration) else 0

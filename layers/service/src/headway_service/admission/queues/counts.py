@@ -19,7 +19,6 @@ class QueueCounts:
     entered, and not in their transaction, of which it would be the one item that all submissions change.
 
     Args:
-        table: the table.
         owner: the hash of the owner; empty without one.
         machine_clock: the machine time, ms.
     """

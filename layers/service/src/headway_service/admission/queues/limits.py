@@ -24,7 +24,6 @@ class QueueLimits:
     jobs.
 
     Args:
-        table: the table.
         limits: the limits in force.
         owner: ARN of the owner; None checks the limits of teams only.
         machine_clock: the machine time, ms.

@@ -84,7 +84,6 @@ def read_open_arrays(table: Table, team: str) -> OpenArrays:
     If there are more of all teams than :data:`MAX_OPEN_ARRAYS`, some are not read.
 
     Args:
-        table: the table.
         team: the team; empty for none.
     """
     items = table.query(LEDGER, prefix=OpenArrayRecord.key("").sk, limit=MAX_OPEN_ARRAYS + 1)

@@ -20,7 +20,6 @@ class QueueRecounts:
     """Counts the long queues from time to time. It forgets the time with its process, which costs a count.
 
     Args:
-        table: the table.
         machine_clock: the machine time, ms.
     """
 
@@ -33,7 +32,6 @@ class QueueRecounts:
         """Count the long queues, if they were not counted lately.
 
         Args:
-            ledger: the ledger.
             until_ms: the machine time after which no further queue is counted, ms.
         """
         now_ms = self._machine_clock()

@@ -43,7 +43,6 @@ def member_page_document(array: JobRecord, members: Iterable[MemberView], follow
     """A page of the members of an array.
 
     Args:
-        array: the array.
         members: its members, by index.
         following: the first index of the next page; None at the end.
     """

@@ -18,7 +18,6 @@ def cost_of(job: ListedJob, prices: Prices) -> Cost:
     """The cost of the ended attempts of a job, at the prices of the day of its end, or of its first start before that.
 
     Args:
-        job: the job.
         prices: what instances cost.
     """
     return prices.cost([(_priced_day(job), job.usage.billed_ms)], job.usage.unbilled_ms)
@@ -28,7 +27,6 @@ def lost_cost_of(job: ListedJob, prices: Prices) -> Cost:
     """What of the cost of a job is for what its attempts have lost.
 
     Args:
-        job: the job.
         prices: what instances cost.
     """
     usage = job.usage
@@ -45,7 +43,6 @@ def with_cost(document: JobDetails, job: ListedJob, prices: Callable[[], Prices]
 
     Args:
         document: the document without it.
-        job: the job.
         prices: returns what instances cost; it is not asked for a job of which nothing has ended.
     """
     if not job.usage.billed_ms and not job.usage.unbilled_ms:

@@ -34,7 +34,6 @@ def history_document(jobs: list[ListedJob], following: str | None, prices: Price
     """A page of ended jobs.
 
     Args:
-        jobs: the jobs.
         following: the token of the next page; None at the end.
         prices: what instances cost.
     """
@@ -45,7 +44,6 @@ def ended_job_document(job: ListedJob, prices: Prices) -> EndedJob:
     """A job that has ended, and what it used.
 
     Args:
-        job: the job.
         prices: what instances cost.
     """
     cost, lost = cost_of(job, prices), lost_cost_of(job, prices)

@@ -53,11 +53,7 @@ class EndedJobRecord(Record):
 
     @classmethod
     def written_by(cls, writes: Iterable[Write]) -> list[EndedJobRecord]:
-        """The ends that writes store of jobs that others depend on.
-
-        Args:
-            writes: the writes.
-        """
+        """The ends that writes store of jobs that others depend on."""
         first = cls.key("")
         ends = (each.item for each in writes if isinstance(each, Put) and each.key.pk == first.pk)
         found = [cls.parse(item) for item in ends if item["sk"].startswith(first.sk)]

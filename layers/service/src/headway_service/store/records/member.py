@@ -15,7 +15,6 @@ def new_member(array: JobRecord, index: int, now_ms: int, *, is_set_aside: bool 
     """A member that becomes a job now. It has the place in the queue that it would have had since the acceptance.
 
     Args:
-        array: its array.
         index: which member it is.
         now_ms: the training time, ms.
         is_set_aside: whether it is in no queue until the array takes it in.
@@ -39,7 +38,6 @@ def described_member(array: JobRecord, index: int) -> JobRecord:
     """A member that is no job yet, as it is shown: it waits for its turn, or never gets it as the array has ended.
 
     Args:
-        array: its array.
         index: which member it is.
     """
     member = _member(array, index)

@@ -57,7 +57,6 @@ class QueueCountRecord(Record):
 
         Args:
             owners: the hash of the owner of each job in it.
-            machine_ms: the machine time, ms.
         """
         counted = Counter(owners)
         ranked = counted.most_common()
@@ -99,7 +98,6 @@ class QueueCountRecord(Record):
             partition: the queue.
             entered: how many jobs.
             owner: the hash of their owner; empty without one.
-            machine_ms: the machine time, ms.
         """
         adds = {"items": entered, _OWNER + owner if owner in self.owners else "others": entered}
         return Update(
@@ -117,7 +115,6 @@ class QueueCountRecord(Record):
             items: how many jobs wait in it.
             owner: the hash of the owner.
             of_owner: how many of them are the owner's.
-            machine_ms: the machine time, ms.
         """
         sets: dict[str, Any] = {"items": items, "expiresAt": _expiry(machine_ms)}
         if owner in self.owners or len(self.owners) < MAX_COUNTED_OWNERS:

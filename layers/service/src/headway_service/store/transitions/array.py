@@ -50,7 +50,6 @@ def advance(
         results: what they have given.
         made: the members that become jobs; a record of a forgotten array of that name is replaced.
         team: the team of the array; None if it has none, or the ledger no longer has it.
-        machine_ms: the machine time, ms.
     """
     return [
         moved.put(was=array.version),
@@ -78,14 +77,11 @@ def make_comparing(
     """A member that may be answered by an equal job becomes a job: one that has ended, that waits, or that computes.
 
     Args:
-        array: its array.
         moved: the array after that, in its next version.
-        member: the member.
         result: what it has given, if it has ended.
         twin: the equal job that it waits for.
         claim: the write by which it computes for equal jobs.
         team: see :func:`advance`.
-        machine_ms: the machine time, ms.
     """
     results = [] if result is None else [result]
     return [
@@ -96,12 +92,7 @@ def make_comparing(
 
 
 def make_early(array: JobRecord, member: JobRecord) -> list[Write]:
-    """A member becomes a job before its turn; it is set aside.
-
-    Args:
-        array: its array.
-        member: the member.
-    """
+    """A member becomes a job before its turn; it is set aside."""
     members, index = _members(array), _index(member)
     numbers = array.array.model_copy(update={"made": array.array.made + 1}) if array.array else None
     early = {
@@ -130,11 +121,9 @@ def take_in(
     """A member that is set aside enters the queue.
 
     Args:
-        array: its array.
         member: the member; it waits and is not held.
         team: the team of the array; None if it has none, or the ledger no longer has it.
         now_ms: the training time, ms.
-        machine_ms: the machine time, ms.
         claim: the write by which it computes for equal jobs.
         because: why, if there is more to say than that its turn has come.
 
@@ -160,11 +149,9 @@ def answer(
     """A member that is set aside ends with the outputs of an equal job, when it would enter the queue.
 
     Args:
-        array: its array.
         member: the member; it waits and is not held.
         reuse: whose outputs it has.
         reason: why.
-        now_ms: now.
         expires_at: when the table may delete it, s since the epoch.
 
     Returns:
@@ -190,7 +177,6 @@ def follow(member: JobRecord, twin: JobRecord, reason: Reason, now_ms: int) -> l
         member: the member; it waits and is not held.
         twin: the equal job, which has not ended.
         reason: why.
-        now_ms: now.
     """
     depends_on = (*member.depends_on, DependencyRecord.on_twin(twin.job_name))
     waiting = note_step(member, member.job_state, reason, now_ms, depends_on=depends_on)
@@ -201,10 +187,8 @@ def stop_following(member: JobRecord, ended: EndedJobRecord, reason: Reason, now
     """An equal job has ended without outputs for a member, which stays set aside in its place until its turn.
 
     Args:
-        member: the member.
         ended: the equal job.
         reason: why.
-        now_ms: now.
     """
     moved = note_step(member, member.job_state, reason, now_ms, depends_on=closed(member, ended))
     if member.held:
@@ -224,11 +208,7 @@ def set_aside(
     """A waiting member leaves the queue until its array takes it in; its reservation becomes free.
 
     Args:
-        array: its array.
-        member: the member.
-        reservation: its reservation.
         reason: why.
-        now_ms: now.
         changes: other fields of the member that change.
 
     Returns:
@@ -257,9 +237,7 @@ def hold_array(array: JobRecord, reason: Reason, now_ms: int, *, held: bool) -> 
     """An array that may have members in the queue is held or released; a tick has its waiting members follow.
 
     Args:
-        array: the array.
         reason: why.
-        now_ms: now.
         held: whether it is held.
     """
     moved = note_step(array, array.job_state, reason, now_ms, held=held)
@@ -270,9 +248,7 @@ def stop_array(array: JobRecord, reason: Reason, now_ms: int) -> list[Write]:
     """An array that has members stops for good; a tick stops these.
 
     Args:
-        array: the array.
         reason: why.
-        now_ms: now.
     """
     return [move_job(array, JobTrigger.STOP, reason, now_ms).put(was=array.version), *wake_array(array)]
 

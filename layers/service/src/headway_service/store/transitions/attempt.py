@@ -69,8 +69,6 @@ def confirm(
     """SageMaker has accepted the attempt. If its stop was requested meanwhile, it is stopping.
 
     Args:
-        attempt: the attempt.
-        machine_ms: the machine time, ms.
         created: whether that was a moment ago. A new training job is in progress and starting (API reference,
             DescribeTrainingJob), so the event for it need not be written.
         created_from_ms: the earliest time at which SageMaker can have created the training job, ms; 0 if an earlier
@@ -95,11 +93,9 @@ def preempt(
 
     Args:
         job: the job of the attempt.
-        attempt: the attempt.
         preemptor: the waiting job.
         freed: the part of the attempt's instances that is reserved for the preemptor.
         reason: why.
-        now_ms: now.
 
     Returns:
         The attempt as it is then, and the writes.
@@ -127,10 +123,8 @@ def stop_active(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: 
     If it is being preempted, the preemptor still gets its instances.
 
     Args:
-        job: the job.
         attempt: its live attempt.
         reason: why.
-        now_ms: now.
         given: the caller's own reason, which the end of the attempt repeats.
     """
     moved = move_job(job, JobTrigger.STOP, reason, now_ms, attempt=attempt.attempt_name)
@@ -140,12 +134,7 @@ def stop_active(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: 
 
 
 def stop_sent(attempt: AttemptRecord, now_ms: int) -> list[Write]:
-    """SageMaker has accepted StopTrainingJob.
-
-    Args:
-        attempt: the attempt.
-        now_ms: the current time, ms.
-    """
+    """SageMaker has accepted StopTrainingJob."""
     return [change_attempt(attempt, stop_sent_ms=now_ms).put(was=attempt.version)]
 
 
@@ -163,10 +152,8 @@ def record_status(
     """A newer status that does not end the attempt, and the policy action that follows from it.
 
     Args:
-        attempt: the attempt.
         sighting: the status.
         now_ms: the training time, ms.
-        machine_ms: the machine time, ms.
         ruled: whether the rules have been checked.
         lacks_instances: whether it has no instances, and gives way to others that can use them.
         action: the policy action, if there is one; needs the job.
@@ -194,8 +181,6 @@ def touch(attempt: AttemptRecord, machine_ms: int, *, checkpoint_seen_ms: int | 
     """SageMaker has reported the known status of the attempt again.
 
     Args:
-        attempt: the attempt.
-        machine_ms: the machine time, ms.
         checkpoint_seen_ms: when a checkpoint was written that was seen since, ms; None if no newer one was.
     """
     known = {} if checkpoint_seen_ms is None else {"checkpoint_seen_ms": checkpoint_seen_ms}
@@ -203,12 +188,7 @@ def touch(attempt: AttemptRecord, machine_ms: int, *, checkpoint_seen_ms: int | 
 
 
 def note_missing(attempt: AttemptRecord, machine_ms: int) -> list[Write]:
-    """SageMaker has no training job of the attempt, for the first time.
-
-    Args:
-        attempt: the attempt.
-        machine_ms: the machine time, ms.
-    """
+    """SageMaker has no training job of the attempt, for the first time."""
     return [change_attempt(attempt, missing_since_ms=machine_ms).put(was=attempt.version)]
 
 
@@ -216,10 +196,8 @@ def apply_policy_action(job: JobRecord, attempt: AttemptRecord, action: PolicyAc
     """A policy action: stops a running attempt, or only adds a step to the history of its job.
 
     Args:
-        job: the job.
         attempt: its running attempt.
         action: the policy action.
-        now_ms: now.
 
     Raises:
         Conflict: the attempt no longer holds the job's instances; the job was requeued since the attempt was read.
@@ -246,10 +224,8 @@ def drain(job: JobRecord, attempt: AttemptRecord, pause: PauseRecord, now_ms: in
     """Ask an attempt to stop, as its pool is drained; its job returns to the queue. Fails if the pool was resumed.
 
     Args:
-        job: the job.
         attempt: its running attempt.
         pause: the draining pause.
-        now_ms: now.
     """
     return [
         *apply_policy_action(job, attempt, on_drain(pause), now_ms),
@@ -265,10 +241,8 @@ def stop_for_size(
     Fails if the pool has another size by then.
 
     Args:
-        job: the job.
         attempt: its running attempt.
         action: the decision.
-        now_ms: now.
 
     Returns:
         The attempt as it is then, and the writes.

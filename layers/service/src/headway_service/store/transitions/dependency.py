@@ -29,7 +29,6 @@ def closed(job: JobRecord, ended: EndedJobRecord) -> tuple[DependencyRecord, ...
     """The dependencies of a job after the end of one of them.
 
     Args:
-        job: the job.
         ended: the job that has ended.
     """
     end = {"ended": ended.ending}
@@ -49,11 +48,9 @@ def meet_dependency(
     """A job that this one depends on has ended as it requires. If it was the last, this one enters its queues.
 
     Args:
-        job: the job.
         ended: the job that has ended.
         team: the team of the job; None if the job has none, or the ledger no longer has it.
         now_ms: the training time, ms: the entry time of the job if it enters its queues.
-        machine_ms: the machine time, ms.
         request: the request of the job with the outputs of the other one, as JSON; None if it has none of them.
         because: why it enters its queues, if there is more to say than that the other job has ended.
     """

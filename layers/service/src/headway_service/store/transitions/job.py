@@ -66,7 +66,6 @@ def enqueue(
     have ended.
 
     Args:
-        job: the job.
         request: its CreateTrainingJob request, as JSON.
         alternatives: see :func:`headway_service.store.records.job.request_item`.
         awaited: the jobs that it waits for.
@@ -105,11 +104,9 @@ def start(
     started since that team or calendar was read.
 
     Args:
-        job: the job.
         attempt: its next attempt, launching.
         reservation: the reservation of the job, which ends.
         reason: why it starts.
-        now_ms: now.
         limited: the team of the job, if it has a limit.
         calendars: the calendars of its pools.
         warm: the warm pool that it is started in.
@@ -149,13 +146,10 @@ def defer_launch(
     """The attempt was not launched; the job returns to its position in the queue.
 
     Args:
-        job: the job.
         attempt: its attempt, launching.
         reason: SageMaker's message.
-        now_ms: now.
         failed: the launches in a row that got no instances, with this one; None to leave them as they are.
         name_is_free: whether the next launch may use the same name.
-        machine_ms: the machine time, ms.
     """
     moved = move_job(
         job,
@@ -191,10 +185,7 @@ def hold(
     """A waiting job leaves the queue until it is released; its reservation becomes free.
 
     Args:
-        job: the job.
-        reservation: its reservation.
         reason: why.
-        now_ms: now.
     """
     moved = note_step(job, job.job_state, reason, now_ms, held=True)
     reserved = free(reservation) if reservation else []
@@ -209,11 +200,8 @@ def release(
     """A held job returns to its position in the queue, as if each of its launches had got instances.
 
     Args:
-        job: the job.
         team: the team of the job; None if the job has none, or the ledger no longer has it.
         reason: why.
-        now_ms: now.
-        machine_ms: the machine time, ms.
     """
     moved = note_step(job.without_failed(), job.job_state, reason, now_ms, held=False)
     return moved, [
@@ -232,10 +220,8 @@ def give_up(
     """A waiting job that only its own request keeps from starting has failed.
 
     Args:
-        job: the job.
         reservation: its reservation, which becomes free.
         reason: why.
-        now_ms: now.
         expires_at: when the table may delete the job, s since the epoch.
     """
     moved = move_job(job, JobTrigger.GIVE_UP, reason, now_ms, ended_ms=now_ms, expires_at=expires_at)
@@ -253,10 +239,8 @@ def stop_waiting(
     """A waiting job leaves the queue for good.
 
     Args:
-        job: the job.
         reservation: its reservation, which becomes free.
         reason: why.
-        now_ms: now.
         expires_at: when the table may delete the job, s since the epoch.
         changes: other fields of the job that change.
     """
@@ -302,14 +286,12 @@ def end(
 
     Args:
         job: the job of the attempt.
-        attempt: the attempt.
         trigger: what this means for the job.
         reason: why.
         sighting: the final status; None if the attempt was never launched.
         preemptor: the job that the attempt was stopped for, if it is still queued.
         reservation: the reservation that the preemptor already has.
         now_ms: the training time, ms.
-        machine_ms: the machine time, ms.
         expires_at: when the table may delete the job if it has ended, s since the epoch.
         retry: how the job continues, if it is retried.
         vanished: whether SageMaker no longer has the training job, so that its end is unknown.
@@ -380,7 +362,6 @@ def _recheck(job: JobRecord, moved: JobRecord, now_ms: int) -> list[Put]:
     Args:
         job: the job before the end of a launch.
         moved: the job after it.
-        now_ms: now.
     """
     was_before = job.failed is not None and job.is_unlaunchable(job.failed.last_ms)
     return moved.recheck() if moved.is_unlaunchable(now_ms) and not was_before else []
@@ -394,7 +375,6 @@ def _standing_after(attempt: AttemptRecord, sighting: TrainingJobStatus | None, 
     not use its instances. So its turn is not earlier than the decision that stopped it took it to be.
 
     Args:
-        attempt: the attempt.
         sighting: its final status; None if it was never launched.
         lost_ms: how much of its time is lost.
         now_ms: its end, ms.
@@ -412,11 +392,9 @@ def change_priority(
     """A job that has not ended gets another priority; a waiting job moves in the queue.
 
     Args:
-        job: the job.
         attempt: its live attempt, if it has one.
         priority: the new priority.
         reason: why.
-        now_ms: now.
     """
     moved = note_step(job, job.job_state, reason, now_ms, priority=priority)
     if job.held:
@@ -437,7 +415,6 @@ def comment(job: JobRecord, text: str) -> tuple[JobRecord, list[Write]]:
     """A job, in whichever state, gets another comment. No decision depends on it, so its history has no step.
 
     Args:
-        job: the job.
         text: the comment; empty for none.
     """
     moved = job.model_copy(update={"comment": text, "version": job.version + 1})
@@ -460,12 +437,10 @@ def adopt(
     if another job of a limited team was started. Pauses do not matter, as nothing is started.
 
     Args:
-        job: the job.
         attempt: its next attempt, live.
         rogue: the unmanaged training job as it is charged.
         reservation: the reservation of the job, which ends.
         reason: why.
-        now_ms: now.
         limited: the team of the job, if it has a limit.
 
     Raises:

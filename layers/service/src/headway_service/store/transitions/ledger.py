@@ -91,7 +91,6 @@ def begin_to_count_pauses(pool: PoolRecord, from_ms: int) -> list[Write]:
     """Count the pauses of a pool, as a condition of starts from a time on. Fails if the pool was removed.
 
     Args:
-        pool: the pool.
         from_ms: from when on all functions count them, machine time, ms.
     """
     # A pool that is removed and added again does not come back to numbers that it had.
@@ -167,7 +166,6 @@ def take_out_team(team: TeamRecord, now_ms: int) -> list[Write]:
 
     Args:
         team: the name of the team.
-        now_ms: the current time, ms.
     """
     return [team.model_copy(update={"left_ms": now_ms}).put(requires=Equals("starts", team.starts))]
 

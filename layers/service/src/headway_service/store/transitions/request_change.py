@@ -27,11 +27,9 @@ def change_request(
     Fails if the job was started since it was read, so that an attempt has the request that it was decided with.
 
     Args:
-        job: the job.
         request: its CreateTrainingJob request from now on, as JSON.
         reservation: the reservation that the job loses, if it has one.
         reason: why.
-        now_ms: now.
         changes: the fields that follow from the request, and from its new place.
 
     Raises:

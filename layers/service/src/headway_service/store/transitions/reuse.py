@@ -28,7 +28,6 @@ def accept_reused(
         alternatives: see :func:`headway_service.store.records.job.request_item`.
         reuse: whose outputs it has.
         reason: why.
-        now_ms: now.
         expires_at: when the table may delete the job, s since the epoch.
     """
     moved = answered(job, reuse, reason, now_ms, expires_at)
@@ -49,11 +48,9 @@ def reuse(
     """A job that waited for another one ends, with the outputs of an equal one, whether or not it is held.
 
     Args:
-        job: the job.
         ended: the job that it waited for, which has ended.
         reuse: whose outputs it has.
         reason: why.
-        now_ms: now.
         expires_at: when the table may delete the job, s since the epoch.
         request: see :func:`headway_service.store.transitions.dependency.meet_dependency`.
     """
@@ -72,11 +69,9 @@ def follow_twin(
     """A job that waited for another one waits for an equal one from now on. Fails if that has changed meanwhile.
 
     Args:
-        job: the job.
         ended: the job that it waited for, which has ended.
         twin: the equal job, which has not ended.
         reason: why.
-        now_ms: now.
         request: see :func:`headway_service.store.transitions.dependency.meet_dependency`.
     """
     depends_on = (*closed(job, ended), DependencyRecord.on_twin(twin.job_name))
@@ -112,9 +107,7 @@ def give_way_to_twin(source: JobRecord, reservation: ReservationRecord | None, t
 
     Args:
         source: the job, which had no attempt. If it is a member of an array, it is set aside.
-        reservation: its reservation.
         twin: the name of the job that computes from now on.
-        now_ms: now.
     """
     reason = reasons.waits_for_twin(twin)
     depends_on = (*source.depends_on, DependencyRecord.on_twin(twin))
@@ -138,7 +131,6 @@ def go_before_twin(
         team: the team of the job; None if the job has none, or the ledger no longer has it.
         reason: why.
         now_ms: the training time, ms: its entry time.
-        machine_ms: the machine time, ms.
     """
     depends_on = tuple(each for each in job.depends_on if each.job_name != job.twin)
     entered: dict[str, Any] = {"entry_time": now_ms, "accepted_ms": job.accepted_time}
@@ -190,10 +182,8 @@ def answered(
     """A job after its end with the outputs of an equal one.
 
     Args:
-        job: the job.
         reuse: whose outputs it has.
         reason: why.
-        now_ms: now.
         expires_at: when the table may delete the job, s since the epoch.
         changes: other fields that change.
     """

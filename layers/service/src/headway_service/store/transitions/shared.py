@@ -46,7 +46,6 @@ def move_job(
         job: the job as it was read.
         trigger: what happens to it.
         reason: why.
-        now_ms: now.
         attempt: name of the attempt that this is about.
         changes: other fields that change.
 
@@ -71,7 +70,6 @@ def note_step(
         job: the job as it was read.
         state: its state from now on.
         reason: why.
-        now_ms: now.
         attempt: name of the attempt that this is about.
         changes: other fields that change.
     """
@@ -123,7 +121,6 @@ def require_not_paused(demand: Demand, counted: Collection[str] = ()) -> list[Wr
     A decision that was made before a pause takes effect before the pause is confirmed to the user, or not at all.
 
     Args:
-        demand: the demand.
         counted: pools for which the number of pauses is a condition of the same transaction.
     """
     pools = sorted(demand.keys() - set(counted))
@@ -147,11 +144,7 @@ def note_launches(job: JobRecord, moved: JobRecord) -> list[Write]:
 
 
 def open_array(array: JobRecord) -> Put:
-    """The write by which ticks find an array, from now on and until it is over.
-
-    Args:
-        array: the array.
-    """
+    """The write by which ticks find an array, from now on and until it is over."""
     return OpenArrayRecord(
         job_name=array.job_name,
         stops_early=array.array is not None and array.array.early_stopping is not None,
@@ -180,7 +173,6 @@ def expire_request(job: JobRecord, expires_at: int, *, filled: str | None = None
     """Let the table forget the request of a job that has ended; that of a member is kept with its array.
 
     Args:
-        job: the job.
         expires_at: when the table may forget it, s since the epoch.
         filled: the request with the outputs of other jobs, as JSON; None if it stays as it is.
     """
@@ -196,7 +188,6 @@ def keep_team(name: str, known: TeamRecord | None, machine_ms: int) -> list[Writ
     Args:
         name: the team.
         known: its record; None if the ledger no longer has it.
-        machine_ms: the machine time, ms.
     """
     if known is None:
         return [TeamRecord(team=name, left_ms=machine_ms).put(requires=Absent())]

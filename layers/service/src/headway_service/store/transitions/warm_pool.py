@@ -29,7 +29,6 @@ def release_warm_pool(pool: WarmPoolRecord, now_ms: int) -> list[Write]:
 
     Args:
         pool: the warm pool.
-        now_ms: now.
     """
     return [change_warm_pool(pool, release_ms=now_ms)]
 
@@ -47,7 +46,6 @@ def release_warm_pool_for(
         preemptor: the waiting job that needs its instances.
         freed: the part of its instances that is reserved for this job.
         reason: why.
-        now_ms: now.
     """
     writes = [change_warm_pool(pool, release_ms=now_ms, freed_for=preemptor, freed=dict(freed))]
     if job is not None:

@@ -27,7 +27,6 @@ def check_backoffs(
         unlaunched: how many instances of each pool jobs demand that could start, and attempts that SageMaker has not.
         outage_s: how long SageMaker did not answer, s.
         since_s: since when it answers again, s.
-        now_s: the time, s.
 
     Raises:
         Violated: one does.

@@ -50,7 +50,6 @@ class KeptIdleInvariants:
             free: the instances that SageMaker has, and that nothing runs on, of pools of which that is known.
             sizes: the sizes of the pools.
             refused: what SageMaker refuses.
-            now_s: the time, s.
         """
         passed_s, self._last_s = now_s - self._last_s, now_s
         for pool, count in total(starts).items():

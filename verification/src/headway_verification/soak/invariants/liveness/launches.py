@@ -53,11 +53,7 @@ class FailedLaunches:
     may_lag: bool = False
 
     def is_lasting(self, now_s: float) -> bool:
-        """Return whether the next one will be in vain, too.
-
-        Args:
-            now_s: the time, s.
-        """
+        """Return whether the next one will be in vain, too."""
         return (self.count >= AGAIN and not self.may_lag) or now_s - self.first_s > LAG_S
 
 
@@ -99,7 +95,6 @@ class LaunchHistory:
         Args:
             attempt: the name of the training job.
             code: the code of its error; empty if it has accepted the launch.
-            now_s: the time, s.
             message: the text of the error.
             by: the invocation that is answered.
         """
@@ -129,11 +124,7 @@ class LaunchHistory:
             del self._open[attempt]
 
     def begin_again(self, job: str) -> None:
-        """Forget what failed of a job: it is launched as if it were new.
-
-        Args:
-            job: the job.
-        """
+        """Forget what failed of a job: it is launched as if it were new."""
         self._failed = {key: each for key, each in self._failed.items() if key[0] != job}
 
     def resized(self, sizes: Mapping[str, int]) -> None:
@@ -159,7 +150,6 @@ class LaunchHistory:
         Args:
             attempts: the attempts in the ledger, by name.
             training_jobs: the training jobs of the queue.
-            now_s: the time, s.
         """
         self._attempts.update((name, (each["jobName"], each["demand"])) for name, each in attempts.items())
         stopped = (
@@ -222,7 +212,6 @@ class LaunchHistory:
         Args:
             attempts: the attempts in the ledger.
             training_jobs: the training jobs of the queue.
-            now_s: the time, s.
         """
         found = set()
         for each in training_jobs:
@@ -236,12 +225,7 @@ class LaunchHistory:
 
 
 def lacks_instances(training_job: TrainingJob, now_s: float) -> bool:
-    """Return whether SageMaker has no instances for a training job, or had none until it ended.
-
-    Args:
-        training_job: the training job.
-        now_s: the time, s.
-    """
+    """Return whether SageMaker has no instances for a training job, or had none until it ended."""
     ended_s = training_job.modified if training_job.ended else now_s
     no_capacity = "apacity" in (training_job.failure_reason or "")
     return not _got_instances(training_job) and (no_capacity or ended_s - training_job.created >= TOO_LONG_S)

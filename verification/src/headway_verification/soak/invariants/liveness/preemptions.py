@@ -30,7 +30,6 @@ class PreemptionInvariants:
 
         Args:
             attempts: the attempts in the ledger, by name.
-            now_s: the time, s.
 
         Raises:
             Violated: one is stopped for a job whose last launches got no instances.

@@ -42,7 +42,6 @@ class Liveness:
     """Checks that a queue goes on.
 
     Args:
-        table: its table.
         fleet: SageMaker.
 
     Attributes:
@@ -70,9 +69,6 @@ class Liveness:
     def step(self, now_s: float) -> None:
         """Check what holds at every moment.
 
-        Args:
-            now_s: the time, s.
-
         Raises:
             Violated: somebody is preempted for a job that gets nothing.
         """
@@ -98,7 +94,6 @@ class Liveness:
         """No faults are injected from now on.
 
         Args:
-            now_s: the time, s.
             outage_s: for how long they were, s.
         """
         self.decisions.is_calm = True
@@ -111,7 +106,6 @@ class Liveness:
         """Check what holds while nothing is in progress.
 
         Args:
-            now_s: the time, s.
             ask: asks the API about a job; None if it does not answer.
             sample: selects some of the waiting jobs.
 

@@ -22,7 +22,6 @@ class StartInvariants:
 
         Args:
             could_start: the jobs that would start now if those that SageMaker refuses were not there.
-            now_s: the time, s.
 
         Raises:
             Violated: one waits for longer than it may.

@@ -83,7 +83,6 @@ class TruthInvariants:
             plan: a decision on all waiting jobs that could be made now.
             waiting: the jobs that wait.
             refused: the jobs with a launch that got no instances.
-            now_s: the time, s.
 
         Raises:
             Violated: a job does not start when it is said to.

@@ -24,23 +24,13 @@ ALL_JOBS = 1000
 
 
 def read_all(table: MemoryTable, now_ms: int) -> Snapshot:
-    """Read all waiting jobs, and what they wait for.
-
-    Args:
-        table: the table.
-        now_ms: the time, ms.
-    """
+    """Read all waiting jobs, and what they wait for."""
     policy = policy_of(table)
     return read_snapshot(table, read_ledger(table), now_ms, policy=policy, heads=ALL_JOBS)
 
 
 def explain_all(table: MemoryTable, now_ms: int) -> Mapping[str, Reason]:
-    """Return what a decision on all waiting jobs says of each, with the members that arrays make before it and later.
-
-    Args:
-        table: the table.
-        now_ms: the time, ms.
-    """
+    """Return what a decision on all waiting jobs says of each, with all members that arrays are yet to make."""
     to_come = read_to_come(table, read_ledger(table), now_ms)
     _, explained = explain_next(read_all(table, now_ms), to_come)
     return {job: position.reason.reason() for job, position in explained.items()}

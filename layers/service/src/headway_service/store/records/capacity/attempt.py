@@ -132,7 +132,6 @@ class AttemptRecord(AllTerms):
         """The next attempt of a waiting job.
 
         Args:
-            job: the job.
             more: what does not follow from the job, its name and number among it.
         """
         return cls(

@@ -49,19 +49,11 @@ class PoolRecord(Record):
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
 
     def has_unclear_row(self, now_ms: int) -> bool:
-        """Whether a launch without a clear answer now would be one in a row with those before it.
-
-        Args:
-            now_ms: the current time, ms.
-        """
+        """Whether a launch without a clear answer now would be one in a row with those before it."""
         return bool(self.backoff_since_ms) and now_ms <= self.backoff_until_ms + ROW_MS
 
     def pauses_at(self, machine_ms: int) -> int | None:
-        """The number that each pause raises, as a condition of starts; None if these have to check for pauses.
-
-        Args:
-            machine_ms: the machine time, ms.
-        """
+        """The number that each pause raises, as a condition of starts; None if these have to check for pauses."""
         return self.pauses if self.pauses_from_ms is not None and self.pauses_from_ms <= machine_ms else None
 
 

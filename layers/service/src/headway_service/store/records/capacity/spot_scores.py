@@ -53,11 +53,7 @@ class SpotScoresRecord(Record):
         return SpotScoresRecord(scores=tuple(moved))
 
     def fresh(self, now_ms: int) -> Iterator[tuple[tuple[str, int], int]]:
-        """The scores that count, each with its pool and number of instances.
-
-        Args:
-            now_ms: the current time, ms.
-        """
+        """The scores that count, each with its pool and number of instances."""
         for each in self.scores:
             if each.score is not None and now_ms - each.asked_ms < FRESH_MS:
                 yield (each.pool, each.count), each.score
@@ -67,7 +63,6 @@ class SpotScoresRecord(Record):
 
         Args:
             wanted: those that jobs wait for, the most important first.
-            machine_ms: the machine time, ms.
         """
         kept = {(each.pool, each.count): each.asked_ms for each in self._kept(machine_ms)}
         known = [each for each in wanted if each in kept]

@@ -45,7 +45,6 @@ class WarmPoolRecord(Record):
         """What an attempt leaves that has ended.
 
         Args:
-            attempt: the attempt.
             now_ms: the training time, ms.
             release: whether it is released at once.
         """
