@@ -90,28 +90,6 @@ def _core(*modules: str) -> Target:
 
 
 MODULES: Mapping[str, Target] = {
-    "admission": Target(
-        package="layers/service/src/headway_service",
-        modules=tuple(
-            f"admission/{module}.py"
-            for module in (
-                "admit",
-                "admitted",
-                "checks/capacity",
-                "checks/instance_preferences",
-                "checks/resources",
-                "checks/sagemaker_rules",
-                "checks/tags",
-                "checks/team_access",
-                "checks/training_plans",
-                "checks/unsupported",
-                "checks/warm_pools",
-                "kept",
-                "review",
-            )
-        ),
-        tests=("tests/service/admission", "tests/functions/test_malformed.py"),
-    ),
     "transitions": _service(
         "store/transitions/attempt.py",
         "store/transitions/job.py",
@@ -162,6 +140,28 @@ MODULES: Mapping[str, Target] = {
         without=(*_SLOW, "scheduling/test_teams"),
     ),
     "tick": _service("scheduling/tick.py", without=_SLOW),
+    "admission": Target(
+        package="layers/service/src/headway_service",
+        modules=tuple(
+            f"admission/{module}.py"
+            for module in (
+                "admit",
+                "admitted",
+                "checks/capacity",
+                "checks/instance_preferences",
+                "checks/resources",
+                "checks/sagemaker_rules",
+                "checks/tags",
+                "checks/team_access",
+                "checks/training_plans",
+                "checks/unsupported",
+                "checks/warm_pools",
+                "kept",
+                "review",
+            )
+        ),
+        tests=("tests/service/admission", "tests/functions/test_malformed.py"),
+    ),
     "scheduler": _core("scheduling/scheduler.py"),
     "placement": _core(
         *(

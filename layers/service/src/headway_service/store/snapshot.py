@@ -122,7 +122,7 @@ def read_queues(
         reachable = _Reachable(pool, size, allocations, now_ms, policy)
         # Jobs further back may start in warm pools.
         held = sum(each.demand.get(pool, 0) for each in allocations if not each.warm)
-        passed = held < size if passing is None else pool in passing
+        passed = held < size and (passing is None or pool in passing)
         behind = share if passed else policy.reserved_heads - 1
         for team in ledger.queue_teams:
             queue = QueueScan(table, pool, team, now_ms, policy, passed_over, note_unreadable)
