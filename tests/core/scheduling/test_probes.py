@@ -217,7 +217,8 @@ def test_it_has_a_place_if_its_team_is_below_its_limit_in_time(ends_in_s: int, h
     assert Probes(others).has_place(waits)
 
 
-@pytest.mark.parametrize(("after_s", "has_place"), [(1800, True), (1801, False)])
+# A simulation keeps the changes of sizes that are past: the pool has shrunk since.
+@pytest.mark.parametrize(("after_s", "has_place"), [(1800, True), (1801, False), (0, True), (-1, False)])
 def test_it_has_a_place_if_its_pool_grows_in_time(after_s: int, has_place: bool) -> None:
     waits = refused("a", ago_ms=10 * HOUR_MS)
     grows = Calendar(changes=(SizeChange(at_ms=NOW_MS + after_s * 1000, size=2),))

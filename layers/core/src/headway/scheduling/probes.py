@@ -148,7 +148,7 @@ class Probes:
         growth = self._snapshot.calendars.get(pool) if limit is None else None
         times_ms: list[float] = []
         if growth is not None:
-            times_ms += [each.at_ms for each in growth.changes if each.size >= count]
+            times_ms += [each.at_ms for each in growth.changes if each.size >= count and each.at_ms >= self._now_ms]
         held = [
             each
             for each in self._snapshot.allocations
