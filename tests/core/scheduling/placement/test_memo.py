@@ -95,6 +95,15 @@ def test_a_job_alike_that_waits_as_its_victims_would_delay_another_one_is_told_s
     assert (answer.head.job.name, answer.is_after_stops) == ("head", True)
 
 
+def test_nothing_is_learnt_from_a_job_that_may_start_warm_as_its_victims_are_others() -> None:
+    queue = snapshot(held("x", 9), held("y"), warm("w", key="k"), HEAD, job("j", 5), size=3)
+    for warm_key, learnt in (("", True), ("k", False)):
+        state = PassState(queue, explain=False)
+        tried = job("tried", 5, warm_key=warm_key)
+        state.memo.note(Lacking(job=tried, need={P5: 1}, lacking={P5: 1}))
+        assert bool(state.memo._stuck) is learnt
+
+
 def test_a_team_at_its_limit_is_told_so_once_a_start_is_reserved_for_it() -> None:
     first = job("first", 5, team="red")
     queue = snapshot(held("x", 9, team="red"), HEAD, first, job("j", 5, team="red", entered=1), size=2, policy=LIMITED)

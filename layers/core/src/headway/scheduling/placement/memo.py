@@ -37,6 +37,9 @@ class Memo:
 
     def note(self, tried: Placement | Obstacle) -> None:
         """Learn from what a job was tried on."""
+        if isinstance(tried, Lacking | WouldDelay) and self._may_be_warm(tried.job):
+            # It has other victims than jobs that are alike otherwise: first the warm pools that it must not start in.
+            return
         if isinstance(tried, Lacking):
             self._note_stuck(tried.job)
         elif isinstance(tried, WouldDelay):
@@ -52,8 +55,7 @@ class Memo:
         The job neither starts nor preempts, and no start is reserved for it. This holds for most jobs of a long queue.
         """
         capacity, pools = self._capacity, combination(job.demand)
-        may_be_warm = bool(job.terms.warm_key) and bool(capacity.allocations.warm)
-        if not self._reserved_starts.is_at_depth(pools) or capacity.owners or may_be_warm:
+        if not self._reserved_starts.is_at_depth(pools) or capacity.owners or self._may_be_warm(job):
             # What is reserved or being freed for this job, or for one of lower rank, may let it start.
             return None
         kind = kind_of(job)
@@ -70,6 +72,10 @@ class Memo:
         if any(count > capacity.spare[pool] + capacity.unclaimed.get(pool, 0) for pool, count in job.demand.items()):
             return _with_victims(job, takes, stuck) or Behind(job=job, pools=pools)
         return self._answer(job, takes, stuck)
+
+    def _may_be_warm(self, job: WaitingJob) -> bool:
+        """Whether SageMaker may launch a job in a warm pool."""
+        return bool(job.terms.warm_key) and bool(self._capacity.allocations.warm)
 
     def is_spent(self, job: WaitingJob) -> bool:
         """Whether neither this job nor any later one can start or preempt: nothing is left, and none is outranked."""
