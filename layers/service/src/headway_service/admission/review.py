@@ -98,17 +98,16 @@ def review_all(drafts: Sequence[Draft], beside: Sequence[FieldError], after: Seq
 
     Args:
         drafts: its request, and the request of each further alternative.
-        beside: what is wrong beside its requests, and is told first.
-        after: what is wrong with its alternatives as such.
+        beside: the errors in what comes with its request; a refusal names them first.
+        after: the errors in its list of alternatives; a refusal names them after those of the request.
     """
     first = review(drafts[0])
-    invalid = [*beside, *first.invalid]
-    told, forbidden = [*invalid], [*first.forbidden]
+    of_request = [*beside, *first.invalid]
+    invalid, forbidden = [*of_request, *after], [*first.forbidden]
     broken, impossible = [*first.violations], [*first.impossible]
-    invalid += after
     for i, each in enumerate(drafts[1:]):
         found = review(each)
-        invalid += _of_alternative(i, found.invalid, told)
+        invalid += _of_alternative(i, found.invalid, of_request)
         forbidden += _of_alternative(i, found.forbidden, first.forbidden)
         broken += _of_alternative(i, found.violations, first.violations)
         impossible += _of_alternative(i, found.impossible, first.impossible)
