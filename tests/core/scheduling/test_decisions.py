@@ -454,3 +454,12 @@ def looks_of(queue: Snapshot) -> int:
     state = PassState(queue, explain=False)
     decide(state)
     return state.ground.looks.taken
+
+
+def test_what_is_being_freed_for_a_lower_job_is_taken_over_after_its_reservation_was() -> None:
+    owner = (reserved("owner"), job("owner", 1, count=3))
+    running = (held("stops", 9, count=3, freed_for="owner", freed=2), held("x", 9, count=1, ends_in_s=600))
+    plan = schedule(snapshot(*running, job("first", 5), job("second", 4, count=3), *owner, size=5))
+    assert (releases(plan), starts(plan)) == (["owner"], ["first"])
+    assert reason_of(plan, "second") == f"starts on 3 {P5} as soon as `stops` has stopped"
+    assert reason_of(plan, "owner").startswith(f"waits for")

@@ -9,11 +9,12 @@ import pytest
 
 from headway.policy import Ageing, Policy, Team
 from headway.scheduling.placement import commit
+from headway.scheduling.placement.kinds import kind_of
 from headway.scheduling.placement.obstacles import AtTeamLimit, Behind, Lacking, Obstacle, WouldDelay
 from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.placement.placements import Placement
 from headway.scheduling.placement.trying import try_on
-from tests.core.builders import NOW_MS, P5, held, job, reserved, snapshot, warm
+from tests.core.builders import G5, NOW_MS, P5, held, job, reserved, snapshot, warm
 
 HEAD = job("head", 5, count=2)
 LATER = {600: 0, 900: 2}
@@ -93,6 +94,12 @@ def test_a_job_alike_that_waits_as_its_victims_would_delay_another_one_is_told_s
     answer = state.memo.answer(queue.waiting[2])
     assert isinstance(answer, WouldDelay)
     assert (answer.head.job.name, answer.is_after_stops) == ("head", True)
+
+
+def test_jobs_are_alike_whose_requests_name_the_same_pools_in_another_order() -> None:
+    one, other = (replace(job("j"), demand=dict(pools)) for pools in ([(P5, 1), (G5, 2)], [(G5, 2), (P5, 1)]))
+    assert kind_of(one) == kind_of(other)
+    assert kind_of(one) != kind_of(replace(one, demand={P5: 2, G5: 1}))
 
 
 def test_nothing_is_learnt_from_a_job_that_may_start_warm_as_its_victims_are_others() -> None:

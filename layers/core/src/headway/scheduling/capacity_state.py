@@ -122,11 +122,11 @@ class CapacityState:
         Returns:
             The instances per pool that were reserved.
         """
-        charged = self.reserved_for(name)
-        owner = self.owners.pop(name, None)
-        demand = self.reserved.pop(name)
+        charged, demand = self.reserved_for(name), self.reserved.pop(name)
+        owner = self.owners.get(name)
         if owner is not None:
             self.guarantees.promise(owner, self._promised_to(owner))
+            self._forget_owner_without_promise(owner)
         self.free = plus(self.free, charged)
         self.spare = plus(self.spare, charged)
         return demand
@@ -138,6 +138,11 @@ class CapacityState:
         """
         self.unclaimed = plus(self.unclaimed, self.freed_for(owner))
         del self.earmarked[owner.name]
+        self._forget_owner_without_promise(owner)
+
+    def _forget_owner_without_promise(self, owner: WaitingJob) -> None:
+        if owner.name not in self.reserved and owner.name not in self.earmarked:
+            self.owners.pop(owner.name, None)
 
     def start(self, job: WaitingJob, takes: Demand) -> None:
         """A job starts.

@@ -10,4 +10,6 @@ Kind = tuple[str, int, bool, bool, bool, tuple[tuple[str, int], ...]]
 def kind_of(job: WaitingJob) -> Kind:
     """What preemption for a job depends on: jobs alike have the same result until something is freed."""
     in_order = (job.terms.standing.left_ms is None, job.terms.standing.attained_ms is None)
-    return (job.terms.team, job.terms.priority, job.preempts, *in_order, tuple(job.demand.items()))
+    # Two jobs may name the same pools in another order.
+    demand = tuple(job.demand.items()) if len(job.demand) == 1 else tuple(sorted(job.demand.items()))
+    return (job.terms.team, job.terms.priority, job.preempts, *in_order, demand)
