@@ -50,10 +50,9 @@ def answer(handler: "Any", event_file: str) -> None:
     import json
     from types import SimpleNamespace
 
+    import boto3
     from botocore.awsrequest import AWSResponse
     from botocore.compat import HTTPHeaders
-
-    from headway_service.bootstrap.clients import session
 
     document = json.dumps({"pools": {"ml.p5.48xlarge": {"size": 8}}})
     answers = {
@@ -65,8 +64,10 @@ def answer(handler: "Any", event_file: str) -> None:
         body = json.dumps(answers.get(event_name.rpartition(".")[2], {})).encode()
         return AWSResponse(request.url, 200, HTTPHeaders(), SimpleNamespace(stream=lambda: [body]))
 
+    boto3.setup_default_session()
+    assert boto3.DEFAULT_SESSION is not None  # noqa: S101 - the line above has made it
     # botocore types handlers as returning nothing, yet takes what this one returns as the answer.
-    session().register("before-send", send)  # type: ignore[arg-type]
+    boto3.DEFAULT_SESSION.events.register("before-send", send)  # type: ignore[arg-type]
     with open(event_file, encoding="utf-8") as file:  # noqa: PTH123
         event = json.load(file)
     context = SimpleNamespace(

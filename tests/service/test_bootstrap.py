@@ -5,9 +5,9 @@ from __future__ import annotations
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread, active_count
-from types import SimpleNamespace
 from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutError
 from botocore.validate import ParamValidationDecorator
@@ -17,7 +17,6 @@ from headway_sandbox.inprocess.deployment import AllFunctions
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
 from headway_sandbox.inprocess.stub_client import offline_session
 from headway_service import __version__
-from headway_service.bootstrap import clients as clients_module
 from headway_service.errors import UnreadableAnswer
 from headway_service.settings import MAX_LAUNCHES_AT_ONCE, Settings
 from tests.service.world import request
@@ -33,10 +32,10 @@ def made(monkeypatch: pytest.MonkeyPatch, container: AllFunctions) -> dict[str, 
     """The clients that the service layer has made, by service."""
     clients: dict[str, Any] = {}
 
-    def create_client(service: str, **options: Any) -> Any:
+    def client(service: str, **options: Any) -> Any:
         return clients.setdefault(service, offline_session().client(service, **options))
 
-    monkeypatch.setattr(clients_module, "session", lambda: SimpleNamespace(create_client=create_client))
+    monkeypatch.setattr(boto3, "client", client)
     for edge in ("table", "training_jobs", "store", "alarms", "event_publisher", "dead_letters"):
         getattr(container, edge)
     return clients
@@ -84,7 +83,7 @@ def test_a_tick_makes_as_many_calls_in_parallel_as_the_setting_says() -> None:
 def test_calls_have_headway_and_its_version_as_user_agent(made: dict[str, Any]) -> None:
     for client in made.values():
         told = client._user_agent_creator.to_string()
-        assert told.startswith(f"Headway/{__version__} Botocore/")
+        assert told.startswith(f"Headway/{__version__} Boto3/")
         assert "#" not in told
 
 
@@ -102,8 +101,7 @@ def test_a_launch_is_sent_once_however_sagemaker_answers(monkeypatch: pytest.Mon
     with ThreadingHTTPServer(("127.0.0.1", 0), Broken) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("AWS_ENDPOINT_URL_SAGEMAKER", f"http://127.0.0.1:{server.server_port}")
-        offline = SimpleNamespace(create_client=offline_session().client)
-        monkeypatch.setattr(clients_module, "session", lambda: offline)
+        monkeypatch.setattr(boto3, "client", offline_session().client)
         try:
             with pytest.raises(HeadwayError):
                 AllFunctions(Settings.of(ENVIRONMENT)).training_jobs.create(request("a"))

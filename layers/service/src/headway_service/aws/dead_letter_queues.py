@@ -83,7 +83,7 @@ class AwsRedriveTargets:
     Args:
         client: Lambda's.
         observe_function: ARN of the observer's function.
-        wake: requests a tick; raises botocore's errors.
+        wake: requests a tick; raises boto3's errors.
     """
 
     def __init__(self, client: LambdaClient, observe_function: str, wake: Wake) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
 
 from headway_service.aws.dynamodb_decoder import decode_item, keep_json_values
-from headway_service.aws.dynamodb_encoder import encode_item, encode_value
 from headway_service.aws.error_codes import Verdict, classify, code_of
 from headway_service.aws.transient_errors import raise_retry_later
 from headway_service.errors import Conflict, RetryLater
@@ -63,6 +63,8 @@ _PASSING_CANCELLATIONS = {None, "None", "TransactionConflict", "ThrottlingError"
 
 _retry_later = partial(raise_retry_later, "the queue's table")
 
+_serialize = TypeSerializer().serialize
+
 
 class DynamoDBTable:
     """A :class:`headway_service.ports.table.Table` on DynamoDB."""
@@ -85,7 +87,7 @@ class DynamoDBTable:
 
     def last_before(self, pk: str, sk: str) -> Item | None:
         """See :class:`headway_service.ports.table.Table`."""
-        values = {":pk": encode_value(pk), ":sk": encode_value(sk)}
+        values = {":pk": _serialize(pk), ":sk": _serialize(sk)}
         page = next(self._pages(_BEFORE, values, 1, {"ScanIndexForward": False}))
         return decode_item(page["Items"][0]) if page["Items"] else None
 
@@ -94,16 +96,16 @@ class DynamoDBTable:
         return self._query(pk, prefix, "", limit, _EVENTUALLY)
 
     def _query(self, pk: str, prefix: str, after: str, limit: int, options: Mapping[str, Any]) -> tuple[Item, ...]:
-        condition, values = "pk = :pk", {":pk": encode_value(pk)}
+        condition, values = "pk = :pk", {":pk": _serialize(pk)}
         # A key condition takes one clause on the sort key, so with both a prefix and a start the prefix is the
         # clause and the start is handed over as if it were the end of an earlier page.
         start = dict(options)
         if prefix:
-            condition, values = f"{condition} AND begins_with(sk, :sk)", {**values, ":sk": encode_value(prefix)}
+            condition, values = f"{condition} AND begins_with(sk, :sk)", {**values, ":sk": _serialize(prefix)}
             if after:
                 start["ExclusiveStartKey"] = _key(Key(pk, after))
         elif after:
-            condition, values = f"{condition} AND sk > :sk", {**values, ":sk": encode_value(after)}
+            condition, values = f"{condition} AND sk > :sk", {**values, ":sk": _serialize(after)}
         found: list[Item] = []
         for page in self._pages(condition, values, limit, start):
             found += [decode_item(item) for item in page["Items"]]
@@ -138,7 +140,7 @@ class DynamoDBTable:
             **_EVENTUALLY,
         }
         found: list[tuple[str, str]] = []
-        for page in self._pages("pk = :pk", {":pk": encode_value(pk)}, limit, options):
+        for page in self._pages("pk = :pk", {":pk": _serialize(pk)}, limit, options):
             found += [(item["sk"]["S"], item[attribute]["S"] if attribute in item else "") for item in page["Items"]]
             if len(found) >= limit:
                 break
@@ -154,9 +156,9 @@ class DynamoDBTable:
             "Select": "COUNT",
             **_EVENTUALLY,
         }
-        condition, values = "pk = :pk", {**aliases.values, ":pk": encode_value(pk)}
+        condition, values = "pk = :pk", {**aliases.values, ":pk": _serialize(pk)}
         if before:
-            condition, values = _BEFORE, {**values, ":sk": encode_value(before)}
+            condition, values = _BEFORE, {**values, ":sk": _serialize(before)}
         items = matching = 0
         for page in self._pages(condition, values, limit, options):
             items, matching = items + page["ScannedCount"], matching + page["Count"]
@@ -177,10 +179,10 @@ class DynamoDBTable:
         options: dict[str, Any] = {}
         if after is not None:
             position = {"listing": name, "sk": "job", **after}
-            options["ExclusiveStartKey"] = {attribute: encode_value(value) for attribute, value in position.items()}
+            options["ExclusiveStartKey"] = {attribute: _serialize(value) for attribute, value in position.items()}
         aliases = _Aliases()
         filters = " AND ".join(_condition(each, aliases) for each in where)
-        aliases.values[":listing"] = encode_value(name)
+        aliases.values[":listing"] = _serialize(name)
         with _retry_later():
             page = self._client.query(
                 TableName=self._name,
@@ -285,7 +287,7 @@ class DynamoDBTable:
     def _single(self, write: Write) -> None:
         match write:
             case Put():
-                self._client.put_item(**self._expressions(write), Item=encode_item(write.item))
+                self._client.put_item(**self._expressions(write), Item=_attributes(write.item))
             case Update():
                 self._client.update_item(**self._expressions(write), Key=_key(write.key))
             case Delete():
@@ -298,7 +300,7 @@ class DynamoDBTable:
         entry: dict[str, Any]
         match write:
             case Put():
-                entry = {"Put": {**expressions, "Item": encode_item(write.item)}}
+                entry = {"Put": {**expressions, "Item": _attributes(write.item)}}
             case Update():
                 entry = {"Update": {**expressions, "Key": _key(write.key)}}
             case Delete():
@@ -328,7 +330,7 @@ class DynamoDBTable:
         return expressions
 
     def _before(self, pk: str, sk: str, limit: int, options: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        values = {":pk": encode_value(pk), ":sk": encode_value(sk)}
+        values = {":pk": _serialize(pk), ":sk": _serialize(sk)}
         return self._pages(_BEFORE, values, limit, {**options, **_EVENTUALLY})
 
     def _pages(
@@ -366,7 +368,7 @@ class _Aliases:
 
     def value(self, content: Any) -> str:
         alias = f":v{len(self.values)}"
-        self.values[alias] = encode_value(content)
+        self.values[alias] = _serialize(content)
         return alias
 
 
@@ -412,4 +414,8 @@ def _reasons(error: ClientError) -> Sequence[Mapping[str, Any]]:
 
 
 def _key(key: Key) -> dict[str, Any]:
-    return {"pk": encode_value(key.pk), "sk": encode_value(key.sk)}
+    return {"pk": _serialize(key.pk), "sk": _serialize(key.sk)}
+
+
+def _attributes(item: Item) -> dict[str, Any]:
+    return {attribute: _serialize(value) for attribute, value in item.items()}

@@ -1,4 +1,4 @@
-"""EC2's spot placement scores through botocore.
+"""EC2's spot placement scores through boto3.
 
 Source: EC2 API reference, GetSpotPlacementScores: a score from 1 to 10 for a region, if no single Availability Zone is
 asked for. With fewer than three instance types scores are low. The new configurations of 24 hours are limited

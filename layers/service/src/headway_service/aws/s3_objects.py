@@ -1,4 +1,4 @@
-"""Objects in S3 through botocore. Whatever goes wrong, they are unreadable: nobody depends on the cause."""
+"""Objects in S3 through boto3. Whatever goes wrong, they are unreadable: nobody depends on the cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SageMaker's training jobs through botocore, with its answers as typed errors."""
+"""SageMaker's training jobs through boto3, with its answers as typed errors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class SageMakerTrainingJobs:
         """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
         try:
             with self._creating:
-                # Clients may be used by several threads; to make them from a session is not for threads.
+                # Clients may be used by several threads; to make them from boto3's session is not for threads.
                 client = self._creator()
             member(client.create_training_job(**request), "TrainingJobArn")
         except FAILED_CALLS as error:

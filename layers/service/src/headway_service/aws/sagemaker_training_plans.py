@@ -1,4 +1,4 @@
-"""SageMaker's training plans through botocore, with its answers as typed errors."""
+"""SageMaker's training plans through boto3, with its answers as typed errors."""
 
 from __future__ import annotations
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import boto3
+
 from headway.accounting.prices import Prices
-from headway_service.bootstrap.clients import CALL_LIMITS, make_client
+from headway_service.bootstrap.clients import CALL_LIMITS
 from headway_service.bootstrap.reuse import ReuseContainer
 from headway_service.bootstrap.usage import UsageContainer
 from headway_service.jobs.commands import JobCommands
@@ -40,8 +42,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
 
     @cached_property
     def _lambda(self) -> LambdaClient:
-        client: LambdaClient = check_answers(make_client("lambda", CALL_LIMITS))
-        return client
+        return check_answers(boto3.client("lambda", config=CALL_LIMITS))
 
     @property
     def usage_repairer(self) -> UsageRepairer:

@@ -1,13 +1,10 @@
-"""The clients of AWS, and the limits of calls."""
+"""The limits of calls to AWS."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
+import boto3
 import botocore
 from botocore.config import Config
-from botocore.session import Session, get_session
 
 from headway_service import __version__
 from headway_service.settings import MAX_LAUNCHES_AT_ONCE
@@ -19,7 +16,7 @@ CALL_LIMITS = Config(
     max_pool_connections=MAX_LAUNCHES_AT_ONCE + 1,
     retries={"mode": "standard", "total_max_attempts": 3},
     # botocore's own has a dozen parts and is computed twice a call; it only describes used features.
-    user_agent=f"Headway/{__version__} Botocore/{botocore.__version__}",
+    user_agent=f"Headway/{__version__} Boto3/{boto3.__version__} Botocore/{botocore.__version__}",
 )
 """Limits of every call to AWS, s: three tries stay well inside a timeout. CloudTrail shows the user agent."""
 
@@ -40,19 +37,3 @@ SHORT_READS = CALL_LIMITS.merge(
 
 WAKE_GROUP = "schedule"
 """The one message group of the wake queue, so that SQS hands its messages to one invocation at a time."""
-
-
-@cache
-def session() -> Session:
-    """What all clients are made of: they share the models of services, and credentials."""
-    return get_session()
-
-
-def make_client(service: str, config: Config) -> Any:
-    """A client of a service. boto3 makes the same ones by the same call, and its import takes long (decision 100).
-
-    Args:
-        service: as botocore names it.
-        config: the limits of calls.
-    """
-    return session().create_client(service, config=config)

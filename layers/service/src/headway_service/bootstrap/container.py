@@ -9,12 +9,13 @@ from functools import cached_property
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Self
 
+import boto3
 from botocore.exceptions import BotoCoreError
 
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.aws.error_codes import FAILED_CALLS
 from headway_service.aws.ssm_config_store import ParameterStore
-from headway_service.bootstrap.clients import OWN_REQUESTS, WAKE_GROUP, make_client
+from headway_service.bootstrap.clients import OWN_REQUESTS, WAKE_GROUP
 from headway_service.clocks import machine_time_ms, training_time_ms
 from headway_service.config.document import Configuration
 from headway_service.invocation import Invocation
@@ -58,17 +59,16 @@ class Container:
     @cached_property
     def table(self) -> Table:
         """The table."""
-        return DynamoDBTable(make_client("dynamodb", OWN_REQUESTS), self.settings.table)
+        return DynamoDBTable(boto3.client("dynamodb", config=OWN_REQUESTS), self.settings.table)
 
     @cached_property
     def store(self) -> ConfigurationStore:
         """Where the configuration document is."""
-        return ParameterStore(make_client("ssm", OWN_REQUESTS), self.settings.configuration_parameter)
+        return ParameterStore(boto3.client("ssm", config=OWN_REQUESTS), self.settings.configuration_parameter)
 
     @cached_property
     def _sqs(self) -> SQSClient:
-        client: SQSClient = check_answers(make_client("sqs", OWN_REQUESTS))
-        return client
+        return check_answers(boto3.client("sqs", config=OWN_REQUESTS))
 
     def wake(self, why: str) -> None:
         """Request a tick. If that fails, the next reconcile run repeats the request, which costs a minute."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import boto3
+
 from headway_service.accounting.consumer import UsageConsumer
 from headway_service.admission.queues.recounts import QueueRecounts
 from headway_service.aws.ec2_spot_scores import Ec2SpotScores
 from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
-from headway_service.bootstrap.clients import CALL_LIMITS, ONE_TRY, make_client
+from headway_service.bootstrap.clients import CALL_LIMITS, ONE_TRY
 from headway_service.bootstrap.objects import ObjectsContainer
 from headway_service.bootstrap.tracking import TrackingContainer
 from headway_service.bootstrap.usage import UsageContainer
@@ -24,12 +26,12 @@ class ReconcileContainer(TrackingContainer, UsageContainer, ObjectsContainer):
     @cached_property
     def training_plans(self) -> TrainingPlans:
         """SageMaker's training plans."""
-        return SageMakerTrainingPlans(make_client("sagemaker", CALL_LIMITS))
+        return SageMakerTrainingPlans(boto3.client("sagemaker", config=CALL_LIMITS))
 
     @cached_property
     def spot_scores(self) -> SpotScores:
         """EC2's spot placement scores. One try: without an answer there is no score, and the run has other work."""
-        return Ec2SpotScores(make_client("ec2", ONE_TRY))
+        return Ec2SpotScores(boto3.client("ec2", config=ONE_TRY))
 
     @property
     def checkpoint_looks(self) -> CheckpointLooks:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import boto3
+
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
-from headway_service.bootstrap.clients import CALL_LIMITS, ONE_TRY, make_client
+from headway_service.bootstrap.clients import CALL_LIMITS, ONE_TRY
 from headway_service.bootstrap.container import Container
 from headway_service.ports.training_jobs import AllTrainingJobs
 
@@ -17,6 +19,6 @@ class SageMakerContainer(Container):
     def training_jobs(self) -> AllTrainingJobs:
         """SageMaker."""
         return SageMakerTrainingJobs(
-            make_client("sagemaker", CALL_LIMITS),
-            lambda: make_client("sagemaker", ONE_TRY),
+            boto3.client("sagemaker", config=CALL_LIMITS),
+            lambda: boto3.client("sagemaker", config=ONE_TRY),
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import boto3
+
 from headway_service.aws.event_sinks import EventBridgeSink, SnsSink
-from headway_service.bootstrap.clients import CALL_LIMITS, make_client
+from headway_service.bootstrap.clients import CALL_LIMITS
 from headway_service.bootstrap.container import Container
 from headway_service.config.notifications import Notifications
 from headway_service.events.publisher import EventPublisher
@@ -23,13 +25,11 @@ class TellContainer(Container):
 
     @cached_property
     def _event_bridge(self) -> EventBridgeClient:
-        client: EventBridgeClient = check_answers(make_client("events", CALL_LIMITS))
-        return client
+        return check_answers(boto3.client("events", config=CALL_LIMITS))
 
     @cached_property
     def _sns(self) -> SNSClient:
-        client: SNSClient = check_answers(make_client("sns", CALL_LIMITS))
-        return client
+        return check_answers(boto3.client("sns", config=CALL_LIMITS))
 
     @property
     def event_publisher(self) -> EventPublisher:

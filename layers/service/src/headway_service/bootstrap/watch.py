@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import boto3
+
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.cloudwatch_training_metrics import CloudWatchTrainingMetrics
-from headway_service.bootstrap.clients import CALL_LIMITS, make_client
+from headway_service.bootstrap.clients import CALL_LIMITS
 from headway_service.bootstrap.sagemaker import SageMakerContainer
 from headway_service.early_stopping.stopper import EarlyStopper
 from headway_service.monitoring.utilization_monitor import UtilizationMonitor
@@ -20,7 +22,7 @@ class WatchContainer(SageMakerContainer):
     @cached_property
     def alarms(self) -> Alarms:
         """CloudWatch's alarms."""
-        client = make_client("cloudwatch", CALL_LIMITS)
+        client = boto3.client("cloudwatch", config=CALL_LIMITS)
         return CloudWatchAlarms(client, self.settings.alarm_prefix, self.settings.alarm_topic_arn)
 
     @cached_property
@@ -38,7 +40,7 @@ class WatchContainer(SageMakerContainer):
     @cached_property
     def training_metrics(self) -> TrainingMetrics:
         """The metrics that training jobs report."""
-        return CloudWatchTrainingMetrics(make_client("cloudwatch", CALL_LIMITS))
+        return CloudWatchTrainingMetrics(boto3.client("cloudwatch", config=CALL_LIMITS))
 
     @property
     def early_stopper(self) -> EarlyStopper:

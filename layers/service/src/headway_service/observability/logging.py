@@ -16,7 +16,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 _Raised: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 # Their debug lines hold whole requests with signatures, and Lambda's own log level is not ours to set.
-for _name in ("botocore", "urllib3"):
+for _name in ("boto3", "botocore", "urllib3"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
