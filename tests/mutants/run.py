@@ -118,7 +118,7 @@ MODULES: Mapping[str, Target] = {
     ),
     "ledger": _service(
         "store/ledger.py",
-        "store/queue_bounds.py",
+        "store/cut_queue.py",
         "store/queue_scan.py",
         "store/snapshot.py",
         more=(
@@ -184,6 +184,7 @@ MODULES: Mapping[str, Target] = {
     "capacity_state": _core("scheduling/capacity_state.py"),
     "explainer": _core("scheduling/placement/explainer.py"),
     "preemption": _core("scheduling/preemption.py"),
+    "reach": _core("scheduling/reach/attainable.py", "scheduling/reach/bounds.py", "scheduling/reach/front.py"),
 }
 """By name."""
 

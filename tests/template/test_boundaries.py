@@ -65,6 +65,7 @@ BREACHES = {
         "layers/core/src/headway/scheduling/placement/ground.py",
         "headway.scheduling.placement.placements",
     ),
+    "how far a decision sees": ("layers/core/src/headway/scheduling/reach/bounds.py", "headway.scheduling.reach.front"),
     "only commit changes the state of a decision": (
         "layers/core/src/headway/scheduling/placement/memo.py",
         "headway.scheduling.placement.commit",

@@ -14,8 +14,8 @@ from headway.scheduling.scheduler import schedule
 from headway.vectors import plus, total
 from headway_service.errors import UnreadableRecord
 from headway_service.ports.table import Table
+from headway_service.store.cut_queue import CutQueue
 from headway_service.store.ledger import Ledger
-from headway_service.store.queue_bounds import CutQueue
 from headway_service.store.snapshot import QueuesRead, read_queues
 
 

@@ -33,9 +33,9 @@ from headway_service.scheduling.decide import decide
 from headway_service.scheduling.dependants import DependantNotifier
 from headway_service.scheduling.giving_up import give_up, given_up
 from headway_service.scheduling.unread_jobs import search_unread
+from headway_service.store.cut_queue import CutQueue
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.marks import Marks
-from headway_service.store.queue_bounds import CutQueue
 from headway_service.store.turns import Turns
 
 MAX_ROUNDS = 20

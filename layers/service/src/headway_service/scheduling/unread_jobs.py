@@ -20,8 +20,8 @@ from headway.scheduling.ordering import rank_key
 from headway_service.errors import RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Delete, Put, Table
+from headway_service.store.cut_queue import CutQueue
 from headway_service.store.ledger import Ledger
-from headway_service.store.queue_bounds import CutQueue
 from headway_service.store.records.capacity.unread_jobs import UnreadJobsRecord
 from headway_service.store.records.queue_entry import QueueEntry
 

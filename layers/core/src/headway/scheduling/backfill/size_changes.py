@@ -41,6 +41,16 @@ def later_changes(calendar: Calendar | None, now_ms: int) -> tuple[SizeChange, .
     return tuple(change for change in calendar.changes if change.at_ms > now_ms) if calendar else ()
 
 
+def largest_size(size: int, changes: Iterable[SizeChange]) -> int:
+    """The largest size that a pool has from now on.
+
+    Args:
+        size: its size now.
+        changes: those that have not happened yet.
+    """
+    return max([size, *(change.size for change in changes)])
+
+
 def crosses(
     calendars: Mapping[str, Calendar],
     pools: Collection[str],
@@ -124,7 +134,7 @@ class SizeChanges:
 
     def largest(self, pool: str) -> int:
         """The largest size that the pool has from now on."""
-        return max([self._pools[pool], *(change.size for change in self._changes.get(pool, ()))])
+        return largest_size(self._pools[pool], self._changes.get(pool, ()))
 
     def growth(self, pool: str, count: int) -> SizeChange | None:
         """The first change after which the pool has so many instances; None if it has as many now.

@@ -55,26 +55,3 @@ class QueueBounds:
 
 def _is_within(demand: Demand, limits: Mapping[str, int]) -> bool:
     return all(count <= limits.get(pool, 0) for pool, count in demand.items())
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CutQueue:
-    """A queue whose first jobs, as many as a decision reads, do not settle which of its jobs start.
-
-    Attributes:
-        bounds: what its jobs may demand.
-        after: the sort key of the last of these first jobs; empty if they were not read in the order of sort keys.
-        only_covered: whether only jobs that the rest of the team's guarantee covers could start behind them.
-    """
-
-    bounds: QueueBounds
-    after: str
-    only_covered: bool
-
-    def may_start(self, job: WaitingJob) -> bool:
-        """Whether a job behind the first ones could start.
-
-        One that is unlaunchable could as well, if a further launch is due: it would never be tried again otherwise.
-        """
-        fits = self.bounds.covers(job) if self.only_covered else self.bounds.fits(job)
-        return fits or self.bounds.may_be_tried(job)

@@ -1,12 +1,13 @@
-"""Which jobs of a queue may get instances."""
+"""Which jobs could start behind the first ones of a queue."""
 
 from __future__ import annotations
 
 import pytest
 
-from headway.model import Alternative, Demand, WaitingJob
+from headway.model import Demand, WaitingJob
 from headway.refusals import Cause, FailedLaunches, retry_ms
-from headway_service.store.queue_bounds import CutQueue, QueueBounds
+from headway.scheduling.reach.bounds import QueueBounds
+from headway_service.store.cut_queue import CutQueue
 from tests.core.builders import changed, waiting_job
 
 P5, G5 = "ml.p5.48xlarge", "ml.g5.xlarge"
@@ -21,27 +22,6 @@ def bounds(pool: str = P5, now_ms: int = DUE_MS, most: int = 4, unused: int = 2)
 def job(demand: Demand | None = None, failed: FailedLaunches | None = None, **more: object) -> WaitingJob:
     made = waiting_job(name="a", demand=demand or {P5: 1}, priority=0, entry_time_ms=0, failed=failed)
     return changed(made, **more)
-
-
-@pytest.mark.parametrize(
-    ("each", "fits", "covers"),
-    [
-        (job({P5: 2}), True, True),
-        (job({P5: 4}), True, False),
-        (job({P5: 5}), False, False),
-        (job({P5: 1, G5: 5}), False, False),
-        (job({P5: 2}, FAILED), False, False),
-    ],
-)
-def test_a_job_fits_if_limits_and_its_last_launches_allow_it(each: WaitingJob, fits: bool, covers: bool) -> None:
-    assert (bounds().fits(each), bounds().covers(each)) == (fits, covers)
-
-
-@pytest.mark.parametrize(("pool", "fits"), [(P5, False), (G5, True)])
-def test_in_each_queue_a_job_counts_with_the_alternative_that_it_is_there_for(pool: str, fits: bool) -> None:
-    flexible = job(failed=FAILED, alternatives=(Alternative(demand={G5: 2}),))
-    assert bounds(pool).fits(flexible) is fits
-    assert bounds(pool).here(flexible).demand == ({G5: 2} if fits else {P5: 1})
 
 
 @pytest.mark.parametrize("only_covered", [True, False])

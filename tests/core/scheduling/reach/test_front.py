@@ -1,0 +1,117 @@
+"""How far a decision has to see into each queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headway.model import Alternative, Pause, WaitingJob
+from headway.policy import Policy, Team
+from headway.scheduling.reach.front import Front, fronts
+from tests.core.builders import G5, P5, held, job, snapshot, warm
+
+NO_WINDOW = Policy(backfill_window=0)
+TEAMS = Policy(backfill_window=0, teams={"a": Team(guaranteed={P5: 2}), "b": Team()})
+
+
+def front(*parts: Any, team: str = "", heads: int = 0, passing: Any = None, paused: str = "", **more: Any) -> Front:
+    """The front of the queue of a team in the P5 pool, without jobs so far."""
+    pauses = {paused: Pause(by="", reason="", since_ms=0)} if paused else {}
+    queue = replace(snapshot(*parts, **more), pauses=pauses)
+    found = fronts(queue, sorted({team, *queue.policy.teams}), heads=heads, passing=passing)
+    return next(each for each in found if (each.bounds.pool, each.bounds.team) == (P5, team))
+
+
+def read(of: Front, jobs: Iterable[WaitingJob]) -> list[str]:
+    """The jobs that a front takes until it is settled, by name."""
+    for each in jobs:
+        of.add(each)
+        if of.is_settled:
+            break
+    return [each.name for each in of.jobs]
+
+
+def many(**more: Any) -> list[WaitingJob]:
+    return [job(f"j{number}", **more) for number in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "more", "count"),
+    [
+        ((), {"size": 3}, 4),
+        ((held("x"),), {"size": 3}, 3),
+        ((held("x", 9, count=2),), {"size": 3}, 2),
+        ((held("x", 9, count=3),), {"size": 3}, 1),
+        ((), {"size": 3, "heads": 7}, 7),
+        ((), {"size": 3, "policy": Policy(backfill_window=5)}, 3 + 1 + 5),
+        ((held("x", 9, count=3),), {"size": 3, "policy": Policy(backfill_window=5)}, 1),
+        ((warm("w", count=3),), {"size": 3, "policy": Policy(backfill_window=5)}, 3 + 1 + 5),
+        ((), {"size": 3, "policy": Policy(backfill_window=5), "passing": {G5}}, 4),
+        ((), {"size": 3, "policy": Policy(backfill_window=5), "passing": {P5}}, 3 + 1 + 5),
+    ],
+)
+def test_a_front_has_the_jobs_that_could_get_instances_one_more_and_a_share_of_the_window(
+    parts: tuple[Any, ...], more: dict[str, Any], count: int
+) -> None:
+    of = front(*parts, **({"policy": NO_WINDOW} | more))
+    assert len(read(of, many())) == count
+    assert of.is_settled
+
+
+def test_all_queues_share_the_window() -> None:
+    policy = Policy(backfill_window=10, teams={"a": Team(), "b": Team()})
+    parts: dict[str, Any] = {"policy": policy, "pools": {P5: 1, G5: 1}}
+    # Two pools and three teams, one of which is of jobs without any.
+    assert len(read(front(**parts), many())) == 1 + 1 + 2
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        many(count=4),
+        many(ml_g5_xlarge=1),
+        [replace(each, preempts=False) for each in many()],
+        [replace(each, alternatives=(Alternative(demand={G5: 1}),)) for each in many()],
+    ],
+    ids=["too large", "a pool that is paused", "preempts nobody", "may start elsewhere"],
+)
+def test_jobs_that_leave_instances_to_those_behind_them_hide_none(hidden: list[WaitingJob]) -> None:
+    of = front(policy=NO_WINDOW, pools={P5: 3, G5: 9}, paused=G5)
+    assert "behind" in read(of, [*hidden, job("behind")])
+
+
+def test_a_job_that_fits_only_after_a_change_of_size_counts() -> None:
+    line = [job("wide", count=4), job("next"), job("last")]
+    assert read(front(policy=NO_WINDOW, size=1), line) == ["wide", "next", "last"]
+    assert read(front(policy=NO_WINDOW, size=1, sizes={60: 4}), line) == ["wide"]
+
+
+def test_in_a_paused_pool_only_the_heads_are_needed() -> None:
+    of = front(policy=NO_WINDOW, size=3, heads=2, paused=P5)
+    assert (of.is_closed, of.heads) == (True, 2)
+    assert not front(policy=NO_WINDOW, size=3).is_closed
+
+
+def test_jobs_that_would_borrow_do_not_hide_those_that_the_guarantee_covers() -> None:
+    of = front(held("x", 9, count=2, team="b"), team="a", policy=TEAMS, size=4)
+    wide = [job(f"wide{number}", 5, count=3, team="a") for number in range(9)]
+    small = [job(f"small{number}", 1, team="a") for number in range(9)]
+    # Two instances of the guarantee are not held: two small ones get them, and one more.
+    assert read(of, [*wide, *small]) == ["wide0", "wide1", "small0", "small1", "small2"]
+    assert of.only_covered
+
+
+def test_what_a_team_holds_of_its_guarantee_searches_for_nobody() -> None:
+    of = front(held("x", 9, count=2, team="a"), team="a", policy=TEAMS, size=4)
+    assert read(of, [job(f"wide{number}", 5, count=3, team="a") for number in range(9)]) == ["wide0", "wide1"]
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [({"size": 3}, 4), ({"size": 100}, 25), ({"size": 20}, 8), ({"size": 3, "heads": 50}, 50)],
+)
+def test_as_many_jobs_are_expected_as_are_enough_of_most_queues(more: dict[str, Any], expected: int) -> None:
+    assert front(policy=NO_WINDOW, **more).expected == expected
