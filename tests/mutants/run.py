@@ -184,7 +184,7 @@ MODULES: Mapping[str, Target] = {
     "capacity_state": _core("scheduling/capacity_state.py"),
     "explainer": _core("scheduling/placement/explainer.py"),
     "preemption": _core("scheduling/preemption.py"),
-    "reach": _core("scheduling/reach/attainable.py", "scheduling/reach/bounds.py", "scheduling/reach/front.py"),
+    "reach": _core(*(f"scheduling/reach/{module}.py" for module in ("attainable", "bounds", "front", "passing"))),
 }
 """By name."""
 

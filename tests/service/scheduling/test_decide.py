@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -75,11 +76,11 @@ def test_three_decisions_suffice_for_any_number_of_pools_that_let_jobs_pass(monk
 
     def decision(*args: Any) -> tuple[Any, Any]:
         read.append(args[-1])
-        return None, None
+        return SimpleNamespace(snapshot=None, plan=None)
 
     monkeypatch.setattr("headway_service.scheduling.decide._decision", decision)
     monkeypatch.setattr(
-        "headway_service.scheduling.decide._passable",
+        "headway_service.scheduling.decide.passable_pools",
         lambda *_: frozenset(f"pool{number}" for number in range(len(read))),
     )
     nothing: Any = None

@@ -7,11 +7,10 @@ from functools import partial
 from typing import NamedTuple
 
 from headway.model import Snapshot
-from headway.plan import Plan, Release, Start
+from headway.plan import Plan
 from headway.policy import Policy
-from headway.scheduling.alternatives import pools_of
+from headway.scheduling.reach.passing import passable_pools
 from headway.scheduling.scheduler import schedule
-from headway.vectors import plus, total
 from headway_service.errors import UnreadableRecord
 from headway_service.ports.table import Table
 from headway_service.store.cut_queue import CutQueue
@@ -63,10 +62,10 @@ def decide(
     decided = _decision(read, frozenset())
     if not policy.backfill:
         return decided
-    passing = _passable(decided)
+    passing = passable_pools(decided.snapshot, decided.plan)
     if passing:
         decided = _decision(read, passing)
-        if not _passable(decided) <= passing:
+        if not passable_pools(decided.snapshot, decided.plan) <= passing:
             # To add pool after pool would take as many decisions as there are pools.
             decided = _decision(read, None)
     return decided
@@ -75,17 +74,3 @@ def decide(
 def _decision(read_some: Callable[..., QueuesRead], passing: frozenset[str] | None) -> Decided:
     read = read_some(passing=passing)
     return Decided(snapshot=read.snapshot, plan=schedule(read.snapshot, explain=False), cut=read.cut)
-
-
-def _passable(decided: Decided) -> frozenset[str]:
-    """Pools in which a job waits although instances are free: a job further back may fit."""
-    snapshot, plan, _ = decided
-    started = {action.job: action.demand for action in plan.actions if isinstance(action, Start)}
-    settled = started.keys() | {action.job for action in plan.actions if isinstance(action, Release)}
-    taken = plus(
-        # A job further back may start in a warm pool.
-        total((*(each.demand for each in snapshot.allocations if not each.warm), *started.values())),
-        total(each.demand for each in snapshot.reservations if each.job not in settled),
-    )
-    waited_for = {pool for job in snapshot.waiting if job.name not in started for pool in pools_of(job)}
-    return frozenset(pool for pool in waited_for if snapshot.pools.get(pool, 0) > taken.get(pool, 0))
