@@ -74,7 +74,7 @@ def test_a_job_that_fits_far_behind_a_blocked_head_starts() -> None:
 def test_three_decisions_suffice_for_any_number_of_pools_that_let_jobs_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[frozenset[str] | None] = []
 
-    def decision(*args: Any) -> tuple[Any, Any]:
+    def decision(*args: Any) -> Any:
         read.append(args[-1])
         return SimpleNamespace(snapshot=None, plan=None)
 
