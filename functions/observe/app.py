@@ -25,6 +25,6 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
     outcome = container.observer.apply_status(sighting, container.clocks.training_ms())
     due = outcome is StatusOutcome.TICK_DUE
     if outcome is StatusOutcome.NOT_OURS:
-        due = container.unmanaged_jobs.on_status(sighting, container.clocks.training_ms())
+        due = container.rogue_jobs.on_status(sighting, container.clocks.training_ms())
     if due:
         container.wake(f"{sighting.attempt} {sighting.status}")

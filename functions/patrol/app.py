@@ -1,4 +1,4 @@
-"""Once a minute: finds and handles unmanaged training jobs."""
+"""Once a minute: finds and handles rogue training jobs."""
 
 from __future__ import annotations
 
@@ -19,4 +19,4 @@ cold_start.freeze()
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Run once."""
-    container.scan_unmanaged_jobs(context.get_remaining_time_in_millis())
+    container.scan_rogue_jobs(context.get_remaining_time_in_millis())

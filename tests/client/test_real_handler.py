@@ -26,7 +26,7 @@ from headway_client.http.api import HeadwayApi
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
 from headway_service.store import transitions
 from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from tests.client.conftest import FAST
@@ -84,14 +84,14 @@ def test_jobs_are_submitted_listed_shown_changed_and_stopped(real_api: HeadwayAp
     assert [job.name for job in real_api.list_jobs(states=["stopped"])] == ["job2"]
 
 
-def test_unmanaged_jobs_are_reported(real_api: HeadwayApi, handler: ModuleType):
+def test_rogue_jobs_are_reported(real_api: HeadwayApi, handler: ModuleType):
     real_api.submit(request("job1"))
     names = [f"past{number:03}" for number in range(101)]
     for name in names:
         charged = {"ml.p5.48xlarge": 1} if name == "past000" else {}
         handler.container.table.write(
-            transitions.charge_unmanaged(
-                UnmanagedJobRecord(
+            transitions.charge_rogue(
+                RogueJobRecord(
                     training_job_name=name, arn="arn", created_ms=1, training_job_status="InProgress", demand=charged,
                     charged=charged, limit_ms=1, since_ms=1, seen_ms=1, config_version=1,
                     reason=ReasonRecord.of(outside(charged, ())),

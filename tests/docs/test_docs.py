@@ -32,7 +32,7 @@ from headway_service.api.documents.dead_letters import letter_document, redrive_
 from headway_service.api.documents.jobs import job_document
 from headway_service.api.documents.pools import pool_document
 from headway_service.api.documents.refusals import refusal_body
-from headway_service.api.documents.unmanaged_jobs import rogue_document
+from headway_service.api.documents.rogue_jobs import rogue_document
 from headway_service.api.documents.usage import ended_job_document, usage_document
 from headway_service.api.routes.forecast import Changes
 from headway_service.config import document as configuration
@@ -41,7 +41,7 @@ from headway_service.dead_letters.redrive import ReadLetter, Redrive
 from headway_service.pools.capacity import PoolUse
 from headway_service.ports.messaging import DeadLetter
 from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from tests.service.world import ROOT as CALLER
 from tests.service.world import World, on, request
 
@@ -128,7 +128,7 @@ def test_the_documents_of_the_api_page_have_the_fields_of_the_answers() -> None:
     assert keys(history["jobs"][0]) == keys(ended_job_document(seen.job, Prices()))
     (row,) = usage_document("team", DAY, DAY, Step.TOTAL, [UsageRow(name="", period="", parts={})], Prices(), 0).rows
     assert keys(usage["rows"][0]) == keys(row)
-    bypassing = UnmanagedJobRecord(
+    bypassing = RogueJobRecord(
         training_job_name="a", arn="arn", created_ms=1, training_job_status="InProgress", demand={}, limit_ms=1,
         since_ms=1, seen_ms=1, reason=ReasonRecord.of(outside({}, ())), config_version=1,
     )  # fmt: skip

@@ -31,7 +31,7 @@ from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_given_up, find_job, find_team
 from headway_service.store.transitions.job import GIVEN_UP_KEPT_S
-from headway_service.tracking import unmanaged_scan
+from headway_service.tracking import rogue_scan
 from tests.service.launching.test_backoff import break_sagemaker, pool_record
 from tests.service.world import INVOCATION_S, P5, ROOT, World, request
 
@@ -148,7 +148,7 @@ def test_a_decision_starts_nothing_in_a_pool_that_backs_off() -> None:
 def test_a_round_of_the_patrol_begins_in_machine_time(world: World) -> None:
     world.tick()
     began_ms: list[int] = []
-    with mock.patch.object(unmanaged_scan._Run, "round_completed", lambda _, at_ms: began_ms.append(at_ms)):
+    with mock.patch.object(rogue_scan._Run, "round_completed", lambda _, at_ms: began_ms.append(at_ms)):
         world.patrol()
     assert began_ms == [world.machine_clock()]
 
@@ -324,7 +324,7 @@ def test_an_unconfirmed_attempt_is_drift_after_machine_time(world: World) -> Non
     assert gauge(world, "Drift") == 1
 
 
-def test_the_patrol_checks_an_unmanaged_job_again_after_machine_time(world: World) -> None:
+def test_the_patrol_checks_a_rogue_job_again_after_machine_time(world: World) -> None:
     world.tick()
     world.fleet.create(request("rogue", **trains(20)), now=world.now_s)
     world.patrol()
@@ -366,14 +366,14 @@ def test_alarms_are_not_listed_again_before_machine_time_has_passed(world: World
 # ----------------------------------------------------------------------------------------------------------- the wiring
 
 
-@pytest.mark.parametrize(("module", "what"), [(schedule, "Scheduler"), (patrol, "scan_unmanaged_jobs")])
+@pytest.mark.parametrize(("module", "what"), [(schedule, "Scheduler"), (patrol, "scan_rogue_jobs")])
 def test_an_invocation_gets_both_clocks_and_a_deadline_in_machine_time(
     world: World, module: ModuleType, what: str
 ) -> None:
     world.now_s += HOUR_S
     container = world.container
     with mock.patch.object(module, what) as made:
-        _ = container.tick(1000) if what == "Scheduler" else container.scan_unmanaged_jobs(1000)
+        _ = container.tick(1000) if what == "Scheduler" else container.scan_rogue_jobs(1000)
     given = made.call_args.kwargs
     if what == "Scheduler":
         clocks, deadline_ms, part = given["invocation"].clocks, given["invocation"].deadline_ms, given["launcher"]
@@ -387,7 +387,7 @@ def test_an_invocation_gets_both_clocks_and_a_deadline_in_machine_time(
 def test_what_the_container_builds_has_machine_time(world: World) -> None:
     world.now_s += HOUR_S
     container = world.container
-    assert container.unmanaged_jobs._machine_clock() == world.machine_clock()
+    assert container.rogue_jobs._machine_clock() == world.machine_clock()
     with mock.patch.object(base, "get_effective") as made:
         container._in_force()
     assert made.call_args.args[2]() == world.machine_clock()

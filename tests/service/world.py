@@ -39,8 +39,8 @@ from headway_service.testing.inline_calls import InlineCalls
 from headway_service.testing.memory_table import MemoryTable
 from headway_service.tracking.observer import StatusOutcome
 from headway_service.tracking.reconciler import reconcile
-from headway_service.tracking.unmanaged_jobs import UnmanagedJobs
-from headway_service.tracking.unmanaged_scan import scan_unmanaged_jobs
+from headway_service.tracking.rogue_jobs import RogueJobTracker
+from headway_service.tracking.rogue_scan import scan_rogue_jobs
 
 INVOCATION_S = 30
 DAY_S = 86_400
@@ -74,7 +74,7 @@ class World(SimulatedDeployment[Table]):
         self.training_jobs = self.container.training_jobs
         self.marks = self.container.marks
         self.observer = self.container.observer
-        self.rogues = self.container.unmanaged_jobs
+        self.rogues = self.container.rogue_jobs
         self.submitter = self.container.submitter
         self.commands = self.container.job_commands
         self.changes = self.container.request_changes
@@ -238,10 +238,10 @@ class World(SimulatedDeployment[Table]):
 
     def patrol(self, after_s: int = 300) -> int:
         """Run the patrol."""
-        return scan_unmanaged_jobs(
+        return scan_rogue_jobs(
             table=self.table,
             training_jobs=self.training_jobs,
-            rogues=UnmanagedJobs(self.table, self.training_jobs, self.marks, self.machine_clock, stops=True),
+            rogues=RogueJobTracker(self.table, self.training_jobs, self.marks, self.machine_clock, stops=True),
             clocks=self.clocks,
             sleep=self.sleep,
             wake=self.wakes.append,

@@ -76,7 +76,7 @@ class PoolNotFoundError(ClientError):
 
 
 class RogueJobNotFoundError(ClientError):
-    """The queue knows no live unmanaged training job of that name."""
+    """The queue knows no live rogue training job of that name."""
 
     default_code = "RogueJobNotFound"
 

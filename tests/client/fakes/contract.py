@@ -311,7 +311,7 @@ class Queue:
         }  # fmt: skip
 
     def bypass(self, name: str, **changes: Any) -> dict[str, Any]:
-        """Add an unmanaged training job and return its document."""
+        """Add a rogue training job and return its document."""
         rogue = {
             "trainingJobName": name,
             "trainingJobStatus": "InProgress",

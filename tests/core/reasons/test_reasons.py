@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from headway.model import UNMANAGED_TEAM, Allocation
+from headway.model import ROGUE_TEAM, Allocation
 from headway.plan import Wait
 from headway.policy import Policy, Team
 from headway.protected import Protected
@@ -81,12 +81,12 @@ def test_a_sentence_names_three_of_many_holders() -> None:
 
 
 def past(name: str, count: int = 1, **more: object) -> Allocation:
-    """An unmanaged training job."""
-    allocation = held(f"rogue#{name}", MAX_PRIORITY, count=count, team=UNMANAGED_TEAM, preemptible=False, **more)  # type: ignore[arg-type]
+    """A rogue training job."""
+    allocation = held(f"rogue#{name}", MAX_PRIORITY, count=count, team=ROGUE_TEAM, preemptible=False, **more)  # type: ignore[arg-type]
     return replace(allocation, outside=name)
 
 
-def test_unmanaged_holders_are_named_with_their_instances_and_not_as_jobs() -> None:
+def test_rogue_holders_are_named_with_their_instances_and_not_as_jobs() -> None:
     holders = (past("x", 2, ends_in_s=60), held("a", 1))
     reason = waits_for_capacity(job("b", 1, count=4), {P5: 3}, holders, lambda _: None, None, NOW_MS, Policy())
     assert reason.jobs == ("a",)
@@ -96,7 +96,7 @@ def test_unmanaged_holders_are_named_with_their_instances_and_not_as_jobs() -> N
     )
 
 
-def test_a_job_waits_for_the_end_of_an_unmanaged_job_as_for_any_other() -> None:
+def test_a_job_waits_for_the_end_of_a_rogue_job_as_for_any_other() -> None:
     (hold,) = schedule(snapshot(job("a", 1), past("x", 2, stopping=True))).waits
     assert hold.reason.message == "starts on 1 ml.p5.48xlarge as soon as `x` has stopped"
     assert hold.reason.jobs == ()
@@ -104,7 +104,7 @@ def test_a_job_waits_for_the_end_of_an_unmanaged_job_as_for_any_other() -> None:
 
 @pytest.mark.parametrize("priority", [0, MAX_PRIORITY])
 @pytest.mark.parametrize("guaranteed", [0, 2])
-def test_no_job_preempts_an_unmanaged_job(priority: int, guaranteed: int) -> None:
+def test_no_job_preempts_a_rogue_job(priority: int, guaranteed: int) -> None:
     policy = Policy(teams={"blue": Team(guaranteed={P5: guaranteed})})
     plan = schedule(snapshot(job("a", priority, count=2, team="blue"), past("x", 1), policy=policy))
     assert plan.actions == ()
@@ -119,9 +119,7 @@ def test_no_job_preempts_an_unmanaged_job(priority: int, guaranteed: int) -> Non
         ({"stop": "so it is said", "problem": "nobody may"}, ReasonCode.OUTSIDE_NOT_STOPPED),
     ],
 )
-def test_the_sentence_about_an_unmanaged_job_has_all_known_values(
-    arguments: dict[str, object], code: ReasonCode
-) -> None:
+def test_the_sentence_about_a_rogue_job_has_all_known_values(arguments: dict[str, object], code: ReasonCode) -> None:
     reason = outside({P5: 2}, **{"broken": (), **arguments})  # type: ignore[arg-type]
     assert reason.code is code
     assert "2 ml.p5.48xlarge" in reason.message

@@ -1,4 +1,4 @@
-"""An unmanaged training job: shown, charged, blocking others, and stopped if the policy requires it."""
+"""A rogue training job: shown, charged, blocking others, and stopped if the policy requires it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture
 def past(sb: Sandbox, queue: QueueView) -> Iterator[str]:
-    """An unmanaged training job on one of the two instances, created with boto3."""
+    """A rogue training job on one of the two instances, created with boto3."""
     # A newly deployed queue has no pools before its first request.
     assert queue.api.capacity().pools
     request = queue.request("past")
@@ -39,7 +39,7 @@ def status(sb: Sandbox, name: str) -> str:
     return next(str(job["TrainingJobStatus"]) for job in sb.jobs() if job["TrainingJobName"] == name)
 
 
-def test_an_unmanaged_job_is_shown_and_charged_and_blocks_a_job_until_it_ends(sb: Sandbox, queue: QueueView, past: str):
+def test_a_rogue_job_is_shown_and_charged_and_blocks_a_job_until_it_ends(sb: Sandbox, queue: QueueView, past: str):
     eventually(lambda: rogue(queue, past), "the queue hears of it")
     (row,) = [line for line in queue.cli("queue", "--all").out.splitlines() if line.startswith(past)]
     assert row.split()[1:3] == ["rogue", "-"]
@@ -57,7 +57,7 @@ def test_an_unmanaged_job_is_shown_and_charged_and_blocks_a_job_until_it_ends(sb
     assert queue.cli("capacity").out.splitlines()[2].split() == [P5, "2", "2", "0", "0", "0", "0", "0"]
 
 
-def test_the_policy_stops_the_unmanaged_job_and_no_job_of_the_queue(sb: Sandbox, queue: QueueView, past: str):
+def test_the_policy_stops_the_rogue_job_and_no_job_of_the_queue(sb: Sandbox, queue: QueueView, past: str):
     eventually(lambda: rogue(queue, past), "the queue hears of it")
     queue.submit("own")
     queue.wait_until_training("own")

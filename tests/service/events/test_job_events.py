@@ -11,11 +11,11 @@ from headway.lifecycle import JobState
 from headway.reasons import MAX_MESSAGE_CHARS, ReasonCode
 from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.streamed_table import StreamedTable
-from headway_service.events.job_events import JobChange, JobEvent, RogueJobChange, job_event, unmanaged_job_event
+from headway_service.events.job_events import JobChange, JobEvent, RogueJobChange, job_event, rogue_job_event
 from headway_service.events.publisher import MAX_SENT, event_of
 from headway_service.ports.table import Absent, Equals
 from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.job import JobRecord, Step
 from tests.service.world import P5, ROOT, World
 
@@ -140,9 +140,9 @@ def test_a_full_batch_of_the_longest_events_fits_into_one_call() -> None:
     assert MAX_SENT * (len(longest.detail().encode()) + 100) < MAX_PUT_EVENTS_BYTES
 
 
-def rogue(code: ReasonCode = ReasonCode.OUTSIDE, **changes: Any) -> UnmanagedJobRecord:
+def rogue(code: ReasonCode = ReasonCode.OUTSIDE, **changes: Any) -> RogueJobRecord:
     """A training job beside the queue."""
-    return UnmanagedJobRecord.model_validate(
+    return RogueJobRecord.model_validate(
         {
             "training_job_name": "beside",
             "arn": "arn:aws:sagemaker:eu-west-1:123456789012:training-job/beside",
@@ -161,7 +161,7 @@ def rogue(code: ReasonCode = ReasonCode.OUTSIDE, **changes: Any) -> UnmanagedJob
     )
 
 
-def test_an_unmanaged_job_is_published_when_found_changed_and_ended() -> None:
+def test_a_rogue_job_is_published_when_found_changed_and_ended() -> None:
     table = StreamedTable()
     seen = rogue()
     again = rogue(seen_ms=9_000, version=2)
@@ -200,10 +200,10 @@ def test_an_unmanaged_job_is_published_when_found_changed_and_ended() -> None:
     assert changes[-1].message == f"has ended or was deleted; frees 1 {P5} of its pools"
 
 
-def test_an_unmanaged_job_found_again_is_not_published() -> None:
-    assert unmanaged_job_event(rogue(seen_ms=9_000, version=2), rogue(), 0) is None
+def test_a_rogue_job_found_again_is_not_published() -> None:
+    assert rogue_job_event(rogue(seen_ms=9_000, version=2), rogue(), 0) is None
 
 
-@pytest.mark.parametrize("change", [job_event(job("x"), None), unmanaged_job_event(rogue(), None, 0)])
+@pytest.mark.parametrize("change", [job_event(job("x"), None), rogue_job_event(rogue(), None, 0)])
 def test_a_detail_round_trips_as_json(change: JobEvent) -> None:
     assert type(change).model_validate(json.loads(change.detail())) == change

@@ -69,7 +69,7 @@ def test_a_message_has_the_event_the_cause_the_remedy_and_the_subject() -> None:
     )
 
 
-def test_a_message_on_an_unmanaged_job_has_the_same_text() -> None:
+def test_a_message_on_a_rogue_job_has_the_same_text() -> None:
     message = message_of(STOPPED)
     assert message.subject == "OutsideAndStopped: beside"
     assert message.text == (

@@ -477,7 +477,7 @@ def test_a_part_of_an_entry_that_has_expired_skips_no_other_event() -> None:
 FILTERS: list[tuple[str, EventFilter, list[str]]] = [
     ("everything", EVERYTHING, ["a/1", "a/2", "b/1", "beside/1"]),
     ("a job", EventFilter(job="a"), ["a/1", "a/2"]),
-    ("an unmanaged training job", EventFilter(job="beside"), ["beside/1"]),
+    ("a rogue training job", EventFilter(job="beside"), ["beside/1"]),
     ("a team", EventFilter(team="research"), ["b/1"]),
     ("codes", EventFilter(codes=frozenset({"Preempted", "Failed"})), ["a/2", "b/1"]),
     ("both", EventFilter(job="a", codes=frozenset({"Failed"})), ["a/2"]),

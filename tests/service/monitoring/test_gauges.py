@@ -22,7 +22,7 @@ from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord, ReservationRecord
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on, request
 
@@ -75,9 +75,9 @@ def attempt_of(**changes: Any) -> AttemptRecord:
     )  # fmt: skip
 
 
-def rogue_of(**changes: Any) -> UnmanagedJobRecord:
+def rogue_of(**changes: Any) -> RogueJobRecord:
     """A live training job that did not come through the queue."""
-    return UnmanagedJobRecord(
+    return RogueJobRecord(
         **{
             "training_job_name": "r", "arn": "arn", "created_ms": 0, "training_job_status": "InProgress",
             "demand": {P5: 1}, "limit_ms": 1, "since_ms": 0, "seen_ms": 0, "config_version": 1,
@@ -128,7 +128,7 @@ def test_a_pool_has_its_held_free_and_demanded_instances() -> None:
     assert of_pool(world, G5)["Utilisation"] == 0
 
 
-def test_reserved_and_unmanaged_instances_are_not_free() -> None:
+def test_reserved_and_rogue_instances_are_not_free() -> None:
     ledger = Ledger(
         pools=(PoolRecord(pool=P5, size=8, free=1),),
         attempts=(attempt_of(),),

@@ -171,7 +171,7 @@ def test_a_job_that_waits_keeps_its_pool_when_a_spot_pool_comes() -> None:
 
 
 @pytest.mark.parametrize(("spot", "charged"), [(True, {SPOT_POOL: 1}), (False, {P5: 1})])
-def test_an_unmanaged_job_is_charged_to_the_pool_of_its_kind(spot: bool, charged: dict[str, int]) -> None:
+def test_a_rogue_job_is_charged_to_the_pool_of_its_kind(spot: bool, charged: dict[str, int]) -> None:
     world = world_of()
     world.tick()
     world.fleet.create(request("rogue", **SPOT if spot else {}), now=world.now_s)

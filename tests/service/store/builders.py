@@ -15,7 +15,7 @@ from headway_service.store import transitions
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
 from headway_service.store.records.capacity.ledger import ReservationRecord
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.job import JobRecord
 from tests.service.world import P5
@@ -49,11 +49,11 @@ def attempt(state: AttemptState = AttemptState.LIVE, **changes: Any) -> AttemptR
     return AttemptRecord.model_validate({"attempt_name": "a", **known, **times, **changes})
 
 
-def rogue(**changes: Any) -> UnmanagedJobRecord:
+def rogue(**changes: Any) -> RogueJobRecord:
     known = {"training_job_name": "r", "arn": "arn", "created_ms": 0, "training_job_status": "InProgress"}
     more = {"demand": {P5: 1}, "charged": {P5: 1}, "limit_ms": 1, "since_ms": 0, "seen_ms": 0, "config_version": 1}
     reason = ReasonRecord.of(REASON)
-    return UnmanagedJobRecord.model_validate({**known, **more, "reason": reason, "version": WAS, **changes})
+    return RogueJobRecord.model_validate({**known, **more, "reason": reason, "version": WAS, **changes})
 
 
 def waiting(name: str) -> WaitingJob:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headway_sandbox.sagemaker.faults import Faults
-from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
+from headway_service.jobs.rogue_stops import RogueJobStops
 from headway_service.ports.table import Delete, Equals
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
@@ -21,8 +21,8 @@ from headway_service.store.records.capacity.ledger import PoolRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.tracking.lost_attempts import Lost, Origin, origin_of
 from tests.service.tracking.test_restored import put_back, state_of, until
+from tests.service.tracking.test_rogue_jobs import configure, create, interrupt, reason, rogue_of, rogues
 from tests.service.tracking.test_stored_preferences import keep_preferences
-from tests.service.tracking.test_unmanaged_jobs import configure, create, interrupt, reason, rogue_of, rogues
 from tests.service.world import P5, ROOT, World, on
 
 LONG = {"SANDBOX_RUN_SECONDS": "80000"}
@@ -252,7 +252,7 @@ def free(world: World) -> int:
     return int(item["free"])
 
 
-def test_an_attempt_is_adopted_with_its_holds_and_the_unmanaged_record_is_deleted() -> None:
+def test_an_attempt_is_adopted_with_its_holds_and_the_rogue_record_is_deleted() -> None:
     world = world_with("a")
     lose(world, "a")
     world.pass_time(5, tick=False)
@@ -460,7 +460,7 @@ def test_a_concurrent_start_of_the_team_is_detected() -> None:
         assert world.states("r") == {"r": "running"}
 
     with pytest.MonkeyPatch.context() as patched:
-        after(patched, "headway_service.tracking.unmanaged_jobs.read_ledger", start_another)
+        after(patched, "headway_service.tracking.rogue_jobs.read_ledger", start_another)
         world.pass_time(5, tick=False, deliver=False)
         world.patrol()
     assert held(world) == {"r": 1}
@@ -485,7 +485,7 @@ def test_a_concurrent_start_of_the_same_job_wins_and_finds_the_attempt() -> None
     world = world_with("a", pools={P5: 4})
     lose(world, "a")
     with pytest.MonkeyPatch.context() as patched:
-        after(patched, "headway_service.tracking.unmanaged_jobs.read_ledger", world.tick)
+        after(patched, "headway_service.tracking.rogue_jobs.read_ledger", world.tick)
         world.pass_time(5, tick=False, deliver=False)
         world.patrol()
     assert held(world) == {"a": 1}
@@ -496,7 +496,7 @@ def test_a_concurrent_start_of_the_same_job_wins_and_finds_the_attempt() -> None
     world.check()
 
 
-def test_a_start_between_two_checks_adopts_the_attempt_and_deletes_the_unmanaged_record() -> None:
+def test_a_start_between_two_checks_adopts_the_attempt_and_deletes_the_rogue_record() -> None:
     world = world_with("a", pools={P5: 4})
     lose(world, "a")
     interrupt(world.rogues, "_known", world.tick)
@@ -530,7 +530,7 @@ def test_a_job_with_a_changed_priority_keeps_it_when_its_attempt_is_adopted() ->
     with pytest.MonkeyPatch.context() as patched:
         after(
             patched,
-            "headway_service.tracking.unmanaged_jobs.read_ledger",
+            "headway_service.tracking.rogue_jobs.read_ledger",
             lambda: world.commands.set_priority("a", 7, ROOT),
         )
         world.pass_time(5, tick=False, deliver=False)
@@ -552,7 +552,7 @@ def test_an_attempt_stopped_by_an_operator_is_not_adopted() -> None:
     world.submit("a")
     lose(world, "a")
     assert not adopted(world)
-    UnmanagedJobStops(world.table).ask("a", "user/ada")
+    RogueJobStops(world.table).ask("a", "user/ada")
     world.fleet.finish("full", now=world.now_s)
     world.pass_time(VISIBLE_AFTER_S, tick=False)
     assert not adopted(world)
@@ -561,7 +561,7 @@ def test_an_attempt_stopped_by_an_operator_is_not_adopted() -> None:
     assert world.seen("a").job.live_attempt == attempt_name("a", 2)
 
 
-def test_an_attempt_of_this_queue_is_charged_even_without_charging_of_unmanaged_jobs() -> None:
+def test_an_attempt_of_this_queue_is_charged_even_without_charging_of_rogue_jobs() -> None:
     world = world_with("a", rogues={"charge": False})
     create(world, "past")
     create(world, "lost", Tags=tags("forgotten", "queue/" + "0" * 32))
@@ -569,7 +569,7 @@ def test_an_attempt_of_this_queue_is_charged_even_without_charging_of_unmanaged_
     assert rogues(world) == {"past": {}, "lost": {P5: 1}}
 
 
-def test_a_policy_that_stops_unmanaged_jobs_stops_no_attempt_of_this_queue() -> None:
+def test_a_policy_that_stops_rogue_jobs_stops_no_attempt_of_this_queue() -> None:
     world = world_with("a")
     configure(world, rogues={"action": "stop"})
     create(world, "past")

@@ -10,7 +10,7 @@ import pytest
 from deploy import restore
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.errors import RestoreUnfinished
-from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
+from headway_service.jobs.rogue_stops import RogueJobStops
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Absent, Delete, Key, Put
 from headway_service.sagemaker_api.names import attempt_name
@@ -20,7 +20,7 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.launching.test_unproven_launches import UNKIND
-from tests.service.tracking.test_unmanaged_jobs import reason, rogues
+from tests.service.tracking.test_rogue_jobs import reason, rogues
 from tests.service.world import P5, ROOT, World, on
 
 State = dict[Key, dict[str, Any]]
@@ -197,7 +197,7 @@ def test_an_unexpected_later_attempt_is_reported_and_stopped_only_by_an_operator
     )
     until(world, 3)
     assert world.called("StopTrainingJob") == []
-    UnmanagedJobStops(world.table).ask(second, "user/ada")
+    RogueJobStops(world.table).ask(second, "user/ada")
     until(world, 5)
     assert world.called("StopTrainingJob") == [second]
     until(world, 15)
@@ -292,7 +292,7 @@ def test_a_pause_of_all_pools_before_the_scan_has_completed_must_be_resumed(mean
     if meanwhile:
         world.pass_time(300)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("headway_service.tracking.unmanaged_scan.read_ledger", lambda table: stale)
+            patched.setattr("headway_service.tracking.rogue_scan.read_ledger", lambda table: stale)
             world.patrol()
         assert not launched(world)
     until(world, 6, lambda: launched(world))
@@ -344,7 +344,7 @@ def test_a_restore_during_the_end_of_an_earlier_ones_pause_starts_over() -> None
     world.pass_time(300)
     put_back(world, state_of(world))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("headway_service.tracking.unmanaged_scan.read_ledger", lambda table: stale)
+        patched.setattr("headway_service.tracking.rogue_scan.read_ledger", lambda table: stale)
         world.patrol()
     assert not launched(world)
 

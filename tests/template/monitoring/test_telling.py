@@ -78,7 +78,7 @@ def written(pk: str, sk: str, kind: str = "MODIFY") -> dict[str, Any]:
         (written("feed", "entry#1795256585568", "INSERT"), False),
     ],
 )
-def test_only_jobs_and_unmanaged_jobs_reach_the_tell_function(mapping, record, passes):
+def test_only_jobs_and_rogue_jobs_reach_the_tell_function(mapping, record, passes):
     filters = [json.loads(each["Pattern"]) for each in mapping["FilterCriteria"]["Filters"]]
     assert any(matches(each, record) for each in filters) is passes
 

@@ -164,7 +164,7 @@ def act_on_jobs(common: CommonOptions, names: Iterable[str], act: Callable[[str]
 
 
 def act_on_rogue_jobs(common: CommonOptions, names: Iterable[str], act: Callable[[str], RogueJob]) -> int:
-    """Apply an action to several unmanaged training jobs, as `act_on_jobs` does to jobs.
+    """Apply an action to several rogue training jobs, as `act_on_jobs` does to jobs.
 
     Args:
         common: the common options.

@@ -589,11 +589,11 @@ class HeadwayApi:
         return None if answer.document is None else decode(Summary, answer.document)
 
     def rogue_jobs(self) -> RogueJobs:
-        """Return the unmanaged training jobs, the first hundred by name."""
+        """Return the rogue training jobs, the first hundred by name."""
         return decode(RogueJobs, self._transport.send("GET", ["rogue-jobs"]).document)
 
     def stop_rogue_job(self, name: str) -> RogueJob:
-        """Request the stop of an unmanaged training job. The call is idempotent.
+        """Request the stop of a rogue training job. The call is idempotent.
 
         The queue calls SageMaker within a minute.
 

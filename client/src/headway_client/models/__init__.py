@@ -23,6 +23,7 @@ from headway.api_documents.jobs import (
     WatchOf,
 )
 from headway.api_documents.pools import Capacity, Configuration, Pause, PoolUse, TeamUse
+from headway.api_documents.rogue_jobs import RogueJob, RogueJobs
 from headway.api_documents.summary import (
     JobCounts,
     PoolSummary,
@@ -32,7 +33,6 @@ from headway.api_documents.summary import (
     Summary,
     WaitingHead,
 )
-from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
 from headway.api_documents.usage import (
     Durations,
     EndedJob,

@@ -12,8 +12,8 @@ from headway.refusals import FailedLaunches
 Demand = Mapping[str, int]
 """Instances per pool; a job demands all of them or none (promise 2)."""
 
-UNMANAGED_TEAM = "#outside"
-"""The team of unmanaged training jobs. No real team has this name, so they count toward no guarantee or limit."""
+ROGUE_TEAM = "#outside"
+"""The team of rogue training jobs. No real team has this name, so they count toward no guarantee or limit."""
 
 
 STOP_MS = 120_000

@@ -97,7 +97,7 @@ class PoolNotFound(RequestError):
 
 
 class RogueJobNotFound(RequestError):
-    """There is no live unmanaged training job of that name."""
+    """There is no live rogue training job of that name."""
 
     status = HTTPStatus.NOT_FOUND
     code = "RogueJobNotFound"

@@ -194,7 +194,7 @@ def test_a_pool_stops_only_what_it_has_to() -> None:
         held("r", ends_in_s=120),
         replace(held("r"), outside="theirs"),
     ],
-    ids=["stopping", "ending", "unmanaged"],
+    ids=["stopping", "ending", "rogue"],
 )
 def test_an_attempt_that_ends_anyway_or_is_not_ours_is_not_stopped_for_a_size(fits: object) -> None:
     assert stops(schedule(snapshot(fits, size=0, stops=True))) == []  # type: ignore[arg-type]

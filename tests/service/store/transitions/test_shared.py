@@ -53,7 +53,7 @@ CHANGES: dict[str, Callable[[], Sequence[Write]]] = {
     "a measure that stops": lambda: transitions.apply_policy_action(job(), attempt(), STOPS, NOW_MS),
     "change priority while it waits": lambda: transitions.change_priority(job(WAITS), None, 5, REASON, NOW_MS)[1],
     "change priority while it runs": lambda: transitions.change_priority(job(), attempt(), 5, REASON, NOW_MS)[1],
-    "change rogue": lambda: transitions.update_unmanaged(rogue(), stop=True)[1],
+    "change rogue": lambda: transitions.update_rogue(rogue(), stop=True)[1],
     "reserve more": lambda: end(preemptor=job(WAITS, job_name="b"), reserved=1),
 }
 """By what happens."""

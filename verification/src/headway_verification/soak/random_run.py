@@ -258,7 +258,7 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS, plan: SoldPlan | N
     queue.set_account(Faults(warm_pool_quotas=queue.fleet.faults.warm_pool_quotas))
     queue.store.lag_s = 0.0
     drain(queue)
-    # Without this an unmanaged training job could hold its instances for a month.
+    # Without this a rogue training job could hold its instances for a month.
     sizes = {**pools, PLAN_POOL: INSTANCES} if plan is not None else pools
     ending = {"rogues": {"action": "stop"}, "warmPools": queue.store.document.get("warmPools", "leaveOut")}
     queue.store.write(json.dumps(document_of(sizes, {}, _members(plan), **ending)))

@@ -128,7 +128,7 @@ def job_table(names: Sequence[str], jobs: Iterable[Job], rogues: Iterable[RogueJ
 
     Args:
         names: the columns.
-        rogues: unmanaged training jobs, which follow the jobs.
+        rogues: rogue training jobs, which follow the jobs.
         wide: write times in full.
     """
     columns = _columns(wide=wide)

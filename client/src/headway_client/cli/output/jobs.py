@@ -1,4 +1,4 @@
-"""Format jobs, unmanaged training jobs, and the details of a job."""
+"""Format jobs, rogue training jobs, and the details of a job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def job_rows(
     """Return jobs as a table in the given order.
 
     Args:
-        rogues: unmanaged training jobs, which follow the jobs.
+        rogues: rogue training jobs, which follow the jobs.
         wide: also show place, times, team, owner and attempt.
         names: the columns, in place of these.
     """
@@ -121,7 +121,7 @@ def job_sentence(job: Job) -> str:
 
 
 def rogue_sentence(rogue: RogueJob) -> str:
-    """Return one line about an unmanaged training job, with the operator who requested its stop."""
+    """Return one line about a rogue training job, with the operator who requested its stop."""
     asked = f", to be stopped for {rogue.stop_asked_by}" if rogue.stop_asked_by else ""
     return strip_control_characters(f"{rogue.name} is rogue ({rogue.status}{asked}): {rogue.reason.message}")
 

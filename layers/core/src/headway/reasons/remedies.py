@@ -198,7 +198,7 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
     ReasonCode.OUTSIDE_GONE: Remedy(),
     ReasonCode.WEEKLY_DIGEST: Remedy(),
 }
-"""What to do about each change of a job or of an unmanaged training job."""
+"""What to do about each change of a job or of a rogue training job."""
 
 NOTIFIED_BY_DEFAULT = tuple(sorted(code for code, remedy in REMEDIES.items() if remedy.notify))
 """The reasons that are sent as messages unless the policy sets others."""

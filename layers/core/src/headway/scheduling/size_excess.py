@@ -13,7 +13,7 @@ def excess(snapshot: Snapshot) -> Iterator[tuple[str, Allocation]]:
 
     They are chosen in the order of preemption, as few as suffice; where only some jobs may run into a change, these are
     chosen first. That a job is marked as not preemptible, or was preempted often, does not matter: the instances go in
-    any case. Unmanaged jobs and jobs that end as soon as a stop would end them are not stopped.
+    any case. Rogue jobs and jobs that end as soon as a stop would end them are not stopped.
     """
     stopped: set[str] = set()
     for pool, calendar in sorted(snapshot.calendars.items()):

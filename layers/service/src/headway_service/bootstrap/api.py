@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from headway_service.dead_letters.redrive import DeadLetters
     from headway_service.forecast.service import ForecastService
     from headway_service.jobs.request_changes import RequestChanges
-    from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
+    from headway_service.jobs.rogue_stops import RogueJobStops
     from headway_service.pools.capacity import Capacity
     from headway_service.pools.edit_config import ConfigEditor
     from headway_service.pools.operations import PoolOperations
@@ -57,11 +57,11 @@ class ApiContainer(UsageContainer, ReuseContainer):
         return self._configuration().dated_prices()
 
     @property
-    def unmanaged_job_stops(self) -> UnmanagedJobStops:
+    def rogue_job_stops(self) -> RogueJobStops:
         """Takes requests of operators to stop training jobs that did not come through the queue."""
-        from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
+        from headway_service.jobs.rogue_stops import RogueJobStops
 
-        return UnmanagedJobStops(self.table)
+        return RogueJobStops(self.table)
 
     @property
     def submitter(self) -> Submitter:

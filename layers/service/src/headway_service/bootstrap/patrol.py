@@ -1,16 +1,16 @@
-"""The search for unmanaged training jobs."""
+"""The search for rogue training jobs."""
 
 from __future__ import annotations
 
 from headway_service.bootstrap.tracking import TrackingContainer
-from headway_service.tracking.unmanaged_scan import scan_unmanaged_jobs
+from headway_service.tracking.rogue_scan import scan_rogue_jobs
 
 
 class PatrolContainer(TrackingContainer):
     """For the function `patrol`."""
 
-    def scan_unmanaged_jobs(self, remaining_ms: int) -> int:
-        """Find and handle unmanaged training jobs.
+    def scan_rogue_jobs(self, remaining_ms: int) -> int:
+        """Find and handle rogue training jobs.
 
         Args:
             remaining_ms: how long this invocation may live.
@@ -18,10 +18,10 @@ class PatrolContainer(TrackingContainer):
         Returns:
             How many were checked.
         """
-        return scan_unmanaged_jobs(
+        return scan_rogue_jobs(
             table=self.table,
             training_jobs=self.training_jobs,
-            rogues=self._unmanaged_jobs(stops=True),
+            rogues=self._rogue_jobs(stops=True),
             clocks=self.clocks,
             sleep=self.sleep,
             wake=self.wake,

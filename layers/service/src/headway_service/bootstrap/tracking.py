@@ -7,7 +7,7 @@ from functools import cached_property
 from headway_service.bootstrap.sagemaker import SageMakerContainer
 from headway_service.store.marks import Marks
 from headway_service.tracking.observer import Observer
-from headway_service.tracking.unmanaged_jobs import UnmanagedJobs
+from headway_service.tracking.rogue_jobs import RogueJobTracker
 
 
 class TrackingContainer(SageMakerContainer):
@@ -24,9 +24,9 @@ class TrackingContainer(SageMakerContainer):
         return Observer(self.table, self.settings.retention_s, self._configuration, self.clocks.machine_ms)
 
     @property
-    def unmanaged_jobs(self) -> UnmanagedJobs:
-        """Applies SageMaker's status of unmanaged training jobs."""
-        return self._unmanaged_jobs()
+    def rogue_jobs(self) -> RogueJobTracker:
+        """Applies SageMaker's status of rogue training jobs."""
+        return self._rogue_jobs()
 
-    def _unmanaged_jobs(self, *, stops: bool = False) -> UnmanagedJobs:
-        return UnmanagedJobs(self.table, self.training_jobs, self.marks, self.clocks.machine_ms, stops=stops)
+    def _rogue_jobs(self, *, stops: bool = False) -> RogueJobTracker:
+        return RogueJobTracker(self.table, self.training_jobs, self.marks, self.clocks.machine_ms, stops=stops)

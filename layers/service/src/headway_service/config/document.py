@@ -217,7 +217,7 @@ class Rogues(ConfigModel):
 
     #: Whether their instances are subtracted from the pools.
     charge: bool = True
-    #: The action on an unmanaged job, whether or not it complies with the rules.
+    #: The action on a rogue job, whether or not it complies with the rules.
     action: Annotated[OnStart, Strict(strict=False)] = OnStart.REPORT
 
 

@@ -154,7 +154,7 @@ class Rule(_Sparse):
 
     when: When = When()
     require: Require
-    #: The action on a started job that breaks it, also on an unmanaged one.
+    #: The action on a started job that breaks it, also on a rogue one.
     on_start: Annotated[OnStart, Strict(strict=False)] = OnStart.REPORT
     #: Shown to callers whose requests break it, for example a contact.
     message: str | None = Field(default=None, min_length=1, max_length=MAX_NOTE_CHARS)

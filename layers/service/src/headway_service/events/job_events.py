@@ -19,7 +19,7 @@ from headway.lifecycle import JobState
 from headway.reasons import outside_gone
 from headway.reasons.remedies import remedy_for
 from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.digest import DigestRecord
 from headway_service.store.records.job import JobRecord
 
@@ -206,10 +206,8 @@ def job_event(new: JobRecord, old: JobRecord | None) -> JobChange | None:
     )
 
 
-def unmanaged_job_event(
-    new: UnmanagedJobRecord | None, old: UnmanagedJobRecord | None, now_ms: int
-) -> RogueJobChange | None:
-    """The event of a write of an unmanaged training job's item; None if its reason is the same.
+def rogue_job_event(new: RogueJobRecord | None, old: RogueJobRecord | None, now_ms: int) -> RogueJobChange | None:
+    """The event of a write of a rogue training job's item; None if its reason is the same.
 
     Args:
         new: the new record; None if it was deleted.

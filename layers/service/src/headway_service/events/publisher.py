@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 from headway_service.config.notifications import Notifications
 from headway_service.errors import RetryLater
-from headway_service.events.job_events import JobEvent, digest_event, job_event, unmanaged_job_event
+from headway_service.events.job_events import JobEvent, digest_event, job_event, rogue_job_event
 from headway_service.events.notifications import Message, message_of
 from headway_service.feed.append import FeedAppender
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import EventSink, SendResult
 from headway_service.store.records.base import LEDGER
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.digest import DIGEST, DigestRecord
 from headway_service.store.records.feed import FeedEvent
 from headway_service.store.records.job import JobRecord
@@ -155,9 +155,9 @@ def event_of(raw: Mapping[str, Any]) -> JobEvent | None:
         raise ValueError("no stream record")
     new, old = stored.new_image, stored.old_image
     if stored.keys["pk"] == LEDGER:
-        return unmanaged_job_event(
-            UnmanagedJobRecord.parse(new) if new else None,
-            UnmanagedJobRecord.parse(old) if old else None,
+        return rogue_job_event(
+            RogueJobRecord.parse(new) if new else None,
+            RogueJobRecord.parse(old) if old else None,
             _written_ms(raw),
         )
     if stored.keys["pk"] == DIGEST:

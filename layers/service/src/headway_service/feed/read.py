@@ -29,7 +29,7 @@ class EventFilter:
     """Which events are read: those that match every attribute.
 
     Attributes:
-        job: the job, or the unmanaged training job.
+        job: the job, or the rogue training job.
         team: the team that is charged.
         codes: the reason is one of these; any if empty.
         since_ms: they happened no earlier, ms of the training time.

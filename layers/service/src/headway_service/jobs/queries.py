@@ -20,7 +20,7 @@ from headway_service.store.job_listing import list_jobs
 from headway_service.store.records.array import MemberResultRecord
 from headway_service.store.records.base import LEDGER
 from headway_service.store.records.capacity.attempt import AttemptRecord
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.job import JobRecord, StoredRequest
 from headway_service.store.records.listed_job import ListedJob
 from headway_service.store.records.member import described_member, is_made
@@ -29,7 +29,7 @@ from headway_service.store.repository import find_job, find_live_attempt, find_s
 MAX_LISTED_MEMBERS = 1000
 """Members of an array in one answer. Those that have ended are read with one query, others one by one."""
 
-MAX_UNMANAGED_JOBS = 100
+MAX_ROGUE_JOBS = 100
 """Training jobs that did not come through the queue, in one answer."""
 
 
@@ -176,12 +176,12 @@ class JobQueries:
         jobs, following = list_jobs(self._table, wanted, limit, token)
         return self._explainer.explain(jobs), following
 
-    def unmanaged_jobs(self) -> tuple[list[UnmanagedJobRecord], bool]:
+    def rogue_jobs(self) -> tuple[list[RogueJobRecord], bool]:
         """The training jobs that did not come through the queue, strongly consistent.
 
         Returns:
-            The first :data:`MAX_UNMANAGED_JOBS` by name, and whether there are more.
+            The first :data:`MAX_ROGUE_JOBS` by name, and whether there are more.
         """
-        found = self._table.query(LEDGER, prefix=UnmanagedJobRecord.key("").sk, limit=MAX_UNMANAGED_JOBS + 1)
-        records = [UnmanagedJobRecord.parse(item) for item in found[:MAX_UNMANAGED_JOBS]]
-        return records, len(found) > MAX_UNMANAGED_JOBS
+        found = self._table.query(LEDGER, prefix=RogueJobRecord.key("").sk, limit=MAX_ROGUE_JOBS + 1)
+        records = [RogueJobRecord.parse(item) for item in found[:MAX_ROGUE_JOBS]]
+        return records, len(found) > MAX_ROGUE_JOBS

@@ -28,7 +28,7 @@ from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store import transitions
 from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import find_attempt, find_job, find_unmanaged_job, retry_on_conflict
+from headway_service.store.repository import find_attempt, find_job, find_rogue_job, retry_on_conflict
 from headway_service.tracking.observer import Observer
 
 _PREEMPTED = (JobTrigger.PREEMPTED_ENDED, ReasonCode.RETURNED_TO_LINE)
@@ -97,11 +97,11 @@ class Conclusions:
     def _adopt(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
         """SageMaker has the attempt from an earlier call.
 
-        After a restore its training job may be charged as an unmanaged one: the attempt then holds what that holds, as
+        After a restore its training job may be charged as a rogue one: the attempt then holds what that holds, as
         the request of its job may have been changed since the restored state, and before the launch.
         """
         logger.info("launched by an earlier call", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
-        rogue = find_unmanaged_job(self._table, attempt.attempt_name)
+        rogue = find_rogue_job(self._table, attempt.attempt_name)
         if rogue is not None and rogue.charged and rogue.created_ms == found.created_ms:
             attempt, writes = transitions.take_charge(attempt, rogue)
             self._table.write(writes)

@@ -23,9 +23,9 @@ from headway_service.store.records.capacity.ledger import (
     ReservationRecord,
     TeamRecord,
 )
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.capacity.spot_scores import SpotScoresRecord
 from headway_service.store.records.capacity.training_plan import PlanRecord
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.capacity.unread_jobs import UnreadJobsRecord
 from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.dependency import EndedJobRecord, RecheckRecord
@@ -49,7 +49,7 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "pool": ("pools", PoolRecord),
     "recheck": ("rechecks", RecheckRecord),
     "reservation": ("reservations", ReservationRecord),
-    "rogue": ("rogues", UnmanagedJobRecord),
+    "rogue": ("rogues", RogueJobRecord),
     "scores": ("all_spot_scores", SpotScoresRecord),
     "team": ("teams", TeamRecord),
     "turn": ("turns", TurnRecord),
@@ -85,7 +85,7 @@ class Ledger:
     attempts: tuple[AttemptRecord, ...]
     reservations: tuple[ReservationRecord, ...]
     teams: tuple[TeamRecord, ...] = ()
-    rogues: tuple[UnmanagedJobRecord, ...] = ()
+    rogues: tuple[RogueJobRecord, ...] = ()
     pauses: tuple[PauseRecord, ...] = ()
     calendars: tuple[CalendarRecord, ...] = ()
     plans: tuple[PlanRecord, ...] = ()

@@ -15,8 +15,8 @@ from headway_service.ports.table import Item, Key, Table
 from headway_service.store.records.base import Record
 from headway_service.store.records.capacity.attempt import AttemptRecord, GivenUpRecord
 from headway_service.store.records.capacity.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.capacity.training_plan import PlanRecord
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.records.job import JobRecord, StoredRequest, request_key
 from headway_service.store.records.member import described_member, is_made
 from headway_service.store.records.scan import ScanRecord
@@ -220,13 +220,13 @@ def find_team(table: Table, name: str) -> TeamRecord | None:
     return _find(table, TeamRecord, TeamRecord.key(name))
 
 
-def find_unmanaged_job(table: Table, name: str) -> UnmanagedJobRecord | None:
+def find_rogue_job(table: Table, name: str) -> RogueJobRecord | None:
     """The training job of that name, if it is known not to have come through the queue.
 
     Args:
         name: the name of the training job.
     """
-    return _find(table, UnmanagedJobRecord, UnmanagedJobRecord.key(name))
+    return _find(table, RogueJobRecord, RogueJobRecord.key(name))
 
 
 def find_scan(table: Table) -> ScanRecord | None:

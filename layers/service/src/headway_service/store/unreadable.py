@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from headway.job_terms import JobTerms
-from headway.model import UNMANAGED_TEAM, Allocation
+from headway.model import ROGUE_TEAM, Allocation
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway.vectors import minus, positive
 from headway_service.ports.table import Item
@@ -86,7 +86,7 @@ def unreadable_allocations(
             left = minus(left, takes)
             yield _allocation(f"{each.kind}#{each.name}", takes, each.team, now_ms)
     if rest := positive(left):
-        yield _allocation("unreadable#", rest, UNMANAGED_TEAM, now_ms)
+        yield _allocation("unreadable#", rest, ROGUE_TEAM, now_ms)
 
 
 def _allocation(name: str, demand: Mapping[str, int], team: str, now_ms: int) -> Allocation:

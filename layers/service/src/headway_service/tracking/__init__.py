@@ -1,4 +1,4 @@
-"""What is the status of the attempts in SageMaker, and which training jobs are unmanaged?
+"""What is the status of the attempts in SageMaker, and which training jobs are rogue?
 
 Imported by `scheduling`, `launching`, `jobs` and `bootstrap`.
 """

@@ -16,14 +16,14 @@ from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord
 from headway_service.store.records.capacity.ledger import TeamRecord
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.job import JobRecord
 
 
 def adoption(
     ledger: Ledger,
     configuration: Configuration,
-    rogue: UnmanagedJobRecord,
+    rogue: RogueJobRecord,
     document: Mapping[str, Any],
     job: JobRecord,
     mark: str,

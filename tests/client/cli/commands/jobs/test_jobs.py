@@ -116,7 +116,7 @@ def test_the_same_job_twice_is_one_and_too_many_are_refused(run: Run, server: Co
     assert "101 jobs are too many; a command takes up to 100" in err.lower()
 
 
-def test_unmanaged_training_jobs_are_stopped(run: Run, server: ContractServer):
+def test_rogue_training_jobs_are_stopped(run: Run, server: ContractServer):
     server.queue.bypass("past")
     server.queue.bypass("lost")
 

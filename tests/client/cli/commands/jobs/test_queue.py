@@ -62,7 +62,7 @@ def test_a_truncated_queue_is_reported(run: Run, server: ContractServer):
     assert run("queue", "--limit", "3")[2] == ""
 
 
-def test_unmanaged_jobs_are_listed_below_the_jobs_with_all(run: Run, server: ContractServer):
+def test_rogue_jobs_are_listed_below_the_jobs_with_all(run: Run, server: ContractServer):
     server.queue.bypass("past", demand={"ml.p5.48xlarge": 2})
     assert run("queue") == (0, "No jobs.\n", "")
     assert json.loads(run("queue", "-o", "json")[1]) == {"jobs": [], "truncated": False}

@@ -13,8 +13,8 @@ from headway.api_documents.events import EventPage
 from headway.api_documents.forecast import Explanation, Forecast, WhatIf
 from headway.api_documents.jobs import DryRun, JobDetails, JobPage
 from headway.api_documents.pools import Capacity, Configuration
+from headway.api_documents.rogue_jobs import RogueJobs
 from headway.api_documents.summary import Summary
-from headway.api_documents.unmanaged_jobs import RogueJobs
 from headway.api_documents.usage import HistoryPage, Recount, Usage, UsageComparison
 from headway.early_stopping import EarlyStopping
 from headway.errors import HeadwayError

@@ -77,7 +77,7 @@ def check_feed(table: MemoryTable, published: Sequence[str], followed: Collectio
 
 
 def _by_subject(ids: Iterable[str]) -> dict[str, list[int]]:
-    """The versions of each job in the order of the events. Unmanaged training jobs are subjects, too."""
+    """The versions of each job in the order of the events. Rogue training jobs are subjects, too."""
     versions: dict[str, list[int]] = defaultdict(list)
     for each in ids:
         subject, version = each.rpartition("/")[::2]

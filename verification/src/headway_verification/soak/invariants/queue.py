@@ -42,7 +42,7 @@ _Items = Mapping[str, Mapping[str, Any]]
 
 
 FOUND_AFTER_S = 900
-"""An unmanaged training job is accounted for within this time after SageMaker shows it, and no longer throttles the
+"""A rogue training job is accounted for within this time after SageMaker shows it, and no longer throttles the
 calls that find it."""
 
 _FINDING = frozenset({"DescribeTrainingJob", "ListTrainingJobs", "ListTags"})
@@ -62,7 +62,7 @@ class Invariants:
         self._table = table
         self._fleet = fleet
         self._cloudwatch = cloudwatch
-        #: The most that each pool may hold: its size less the unmanaged jobs, or what it held when that decreased.
+        #: The most that each pool may hold: its size less the rogue jobs, or what it held when that decreased.
         self._bound: dict[str, int] = {}
         #: When SageMaker last throttled the calls that find training jobs, s.
         self._throttled_s = 0.0
@@ -137,7 +137,7 @@ class Invariants:
         calendars = {name: item for (kind, name), item in ledger.items() if kind == "calendar"}
         self._sizes.check(calendars, attempts, now_s)
         self._sizes.check_stops(jobs, pools, {**warm, **rogues}, attempts)
-        self._check_unmanaged(rogues, now_s)
+        self._check_rogue(rogues, now_s)
         self._check_limits(attempts, now_s)
         self._checkpoints.check(attempts, round(now_s * 1000))
         self._check_training_jobs(attempts, rogues, now_s)
@@ -234,15 +234,13 @@ class Invariants:
             require(count >= self._starts.get(name, 0), f"the start count of the team {name} decreased")
         self._starts = starts
 
-    def _check_unmanaged(self, rogues: _Items, now_s: float) -> None:
-        """No attempt of the queue is recorded as an unmanaged job."""
+    def _check_rogue(self, rogues: _Items, now_s: float) -> None:
+        """No attempt of the queue is recorded as a rogue job."""
         for training_job in self._fleet.jobs(now=now_s) if rogues else ():
             rogue = rogues.get(training_job.name)
             # A name can be reused, and timestamps are transmitted in milliseconds.
             if rogue is not None and abs(rogue["createdMs"] - training_job.created * 1000) < 2 and not self.too_late_s:
-                require(
-                    not is_own(training_job), f"{training_job.name} is the queue's own, but is recorded as unmanaged"
-                )
+                require(not is_own(training_job), f"{training_job.name} is the queue's own, but is recorded as rogue")
 
     def _check_limits(self, attempts: _Items, now_s: float) -> None:
         """No team holds more than its limit, or than it held when the limit was lowered.
@@ -473,7 +471,7 @@ class Invariants:
         require(sum(running.values()) <= most, f"{running} run on in {pool}, which has {most} instances")
 
     def is_at_rest(self) -> bool:
-        """Return whether all jobs have ended, including unacknowledged submissions and unmanaged jobs."""
+        """Return whether all jobs have ended, including unacknowledged submissions and rogue jobs."""
         return not self._unended()
 
     def _unended(self) -> list[str]:

@@ -65,7 +65,7 @@ class SizeInvariants:
         Args:
             jobs: the jobs by name.
             pools: the pools by name.
-            holders: the warm pools and unmanaged jobs.
+            holders: the warm pools and rogue jobs.
             attempts: the attempts by name.
 
         Raises:

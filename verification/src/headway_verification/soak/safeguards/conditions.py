@@ -52,7 +52,7 @@ _ITEMS = {
     "line": "the queue entry",
     "pause": "the pause of the pool",
     "pause of all": "the pause of everything",
-    "rogue": "the unmanaged job",
+    "rogue": "the rogue job",
     "warm": "the warm pool",
     "lease": "the lease of the configuration",
 }

@@ -34,13 +34,13 @@ from headway_service.store.transitions import (
     ledger,
     request_change,
     reuse,
-    unmanaged_job,
+    rogue_job,
     warm_pool,
 )
-from headway_service.tracking import observer, reconciler, unmanaged_jobs, unmanaged_scan, warm_pools
+from headway_service.tracking import observer, reconciler, rogue_jobs, rogue_scan, warm_pools
 from headway_verification.soak import deployment
 
-_MODULES = (attempt, dependency, job, ledger, request_change, reuse, unmanaged_job, warm_pool)
+_MODULES = (attempt, dependency, job, ledger, request_change, reuse, rogue_job, warm_pool)
 """The modules of transitions."""
 
 
@@ -296,7 +296,7 @@ _NOTHING = Ledger(pools=(), attempts=(), reservations=())
 
 PATCHES: dict[str, Patch] = {
     **_omissions("take_instances", "takes instances from the pools"),
-    **_omissions("return_instances", "returns instances, or takes those of an unmanaged job"),
+    **_omissions("return_instances", "returns instances, or takes those of a rogue job"),
     **_omissions("leave_queue", "removes the job from the queue"),
     "an unfinished launch in a paused pool is not retried": _retried_in_paused_pool(),
     "a held job does not start": Patch(job, "_require_released", lambda _: None, raises=True),
@@ -340,8 +340,8 @@ PATCHES: dict[str, Patch] = {
     "an alarm is read again before a job is stopped": _alarm_not_read_again(),
     "an orphaned alarm is deleted": Patch(cloudwatch_alarms.CloudWatchAlarms, "delete", lambda *_: None),
     "a job on on-demand instances is not moved again": _moved_again(),
-    "an attempt of the queue is not an unmanaged job": Patch(unmanaged_jobs.UnmanagedJobs, "_attempt", lambda *_: None),
-    "a training job without an event is found in the listing": Patch(unmanaged_scan, "scan", lambda *_, **__: ()),
+    "an attempt of the queue is not a rogue job": Patch(rogue_jobs.RogueJobTracker, "_attempt", lambda *_: None),
+    "a training job without an event is found in the listing": Patch(rogue_scan, "scan", lambda *_, **__: ()),
     "events of one job are published in order": _unordered_events(),
     "events that could not be published are retried": _rejected_entries_dropped(),
 }
@@ -375,7 +375,7 @@ REASONS: dict[tuple[str, str, str], str] = {
         [
             (function, "pool", "exists")
             for function in (
-                *("back_off", "defer_launch", "free", "end", "update_unmanaged", "forget_unmanaged"),
+                *("back_off", "defer_launch", "free", "end", "update_rogue", "forget_rogue"),
                 *("start", "end_warm_pool", "swap_warm_pools", "take_charge"),
             )
         ],

@@ -173,7 +173,7 @@ _IDLE_AND_ENDED = Scenario(
 """The sums have neither the use of a job that has ended, nor the time for which instances of its pool are idle."""
 
 _ADOPTED = "an attempt missing from the table is adopted"
-_CHARGED = "an attempt that is charged as an unmanaged job is started again"
+_CHARGED = "an attempt that is charged as a rogue job is started again"
 
 INTERLEAVINGS: dict[str, Interleaving] = {
     "two schedulers": _interleaving("jobs start", tick),
@@ -676,10 +676,8 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         situation=Scenario(prepare=run_steps(wait(100)), begin=PAUSE_ALL),
         meanwhile=run_steps(ask("POST", "/pause", {"reason": "and so"}), wait(1)),
     ),
-    "an unmanaged job that is stopped and ends": _interleaving(
-        "an unmanaged job is stopped", complete_training, deliver_events
-    ),
-    "an unmanaged job that is stopped twice": _interleaving("an unmanaged job is stopped", patrol),
+    "a rogue job that is stopped and ends": _interleaving("a rogue job is stopped", complete_training, deliver_events),
+    "a rogue job that is stopped twice": _interleaving("a rogue job is stopped", patrol),
     "a start and a hold": _interleaving("jobs start", ask("POST", "/jobs/b/hold")),
     "a start and a change": _interleaving("jobs start", ask("POST", "/jobs/a/change", {"instances": 2})),
     "a comment and a start": _interleaving("a waiting job gets a comment", tick),
@@ -812,15 +810,11 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a start of an attempt that is charged, and the patrol": _interleaving(_CHARGED, patrol),
     "a start of an attempt that is charged, and its job's stop": _interleaving(_CHARGED, ask("DELETE", "/jobs/j")),
     "a start of an attempt that is charged, and its end": _interleaving(_CHARGED, complete_training, deliver_events),
-    "an unmanaged job that is found twice": _interleaving("an unmanaged job is found", patrol),
-    "an unmanaged job that is found while its name is launched": _interleaving(
-        "an unmanaged job is found", submit("j"), tick
-    ),
-    "an unmanaged job that is found while its pool goes": _interleaving(
-        "an unmanaged job is found", configure({G5: 2})
-    ),
-    "an end of an unmanaged job that is delivered twice": _interleaving(
-        "an unmanaged job has ended", patrol, submit("j", (P5, 2)), tick
+    "a rogue job that is found twice": _interleaving("a rogue job is found", patrol),
+    "a rogue job that is found while its name is launched": _interleaving("a rogue job is found", submit("j"), tick),
+    "a rogue job that is found while its pool goes": _interleaving("a rogue job is found", configure({G5: 2})),
+    "an end of a rogue job that is delivered twice": _interleaving(
+        "a rogue job has ended", patrol, submit("j", (P5, 2)), tick
     ),
     "a scan and a start": _interleaving("a job waits for a launch during a scan", tick, wait(5)),
     "a scan and a start that ends": _interleaving(

@@ -475,14 +475,14 @@ SITUATIONS: dict[str, Scenario] = {
     "a job has failed": Scenario(
         prepare=run_steps(*_started(submit("j", outcome="AlgorithmError: x")), wait(900)), begin=deliver_end
     ),
-    "an unmanaged job is found": Scenario(
+    "a rogue job is found": Scenario(
         prepare=run_steps(drop_events, submit("a"), tick, bypass_queue, wait(5)), begin=patrol
     ),
-    "an unmanaged job is stopped": Scenario(
+    "a rogue job is stopped": Scenario(
         prepare=run_steps(drop_events, configure(POOLS, rogues={"action": "stop"}), bypass_queue_endlessly, wait(300)),
         begin=patrol,
     ),
-    "an unmanaged job has ended": Scenario(
+    "a rogue job has ended": Scenario(
         prepare=run_steps(configure(POOLS), bypass_queue, wait(5), patrol, wait(900)), begin=deliver_end
     ),
     "an attempt missing from the table is adopted": Scenario(
@@ -494,7 +494,7 @@ SITUATIONS: dict[str, Scenario] = {
         ),
         begin=patrol,
     ),
-    "an attempt that is charged as an unmanaged job is started again": Scenario(
+    "an attempt that is charged as a rogue job is started again": Scenario(
         prepare=run_steps(
             *(configure(POOLS), *_started(submit("k", (G5, 1))), submit("j"), roll_back(tick)),
             *(ask("POST", "/jobs/j/hold"), wait(5), patrol, ask("POST", "/jobs/j/release")),

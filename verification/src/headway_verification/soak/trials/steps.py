@@ -588,7 +588,7 @@ def take_name(queue: Deployment) -> None:
 
 
 def bypass_queue(queue: Deployment, run_s: int = 300) -> None:
-    """Create an unmanaged training job called ``j`` on an instance of the queue.
+    """Create a rogue training job called ``j`` on an instance of the queue.
 
     Args:
         run_s: the run time of the training job, s.
@@ -597,7 +597,7 @@ def bypass_queue(queue: Deployment, run_s: int = 300) -> None:
 
 
 def bypass_queue_endlessly(queue: Deployment) -> None:
-    """Create an unmanaged training job as :func:`bypass_queue` does, which does not end by itself."""
+    """Create a rogue training job as :func:`bypass_queue` does, which does not end by itself."""
     bypass_queue(queue, ENDLESS_S)
 
 

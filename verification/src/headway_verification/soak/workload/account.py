@@ -72,7 +72,7 @@ class Outsiders(People):
             self.queue.fleet.create(training_request(name, [(FOREIGN, 1)], run_s=60), now=self.queue.now_s)
 
     def _bypass(self) -> None:
-        """Create an unmanaged training job on the queue's instances, sometimes with the queue's tags."""
+        """Create a rogue training job on the queue's instances, sometimes with the queue's tags."""
         random = self.random
         forged = random.random() < 0.3
         tags = {JOB_TAG: random.choice(NAMES), ATTEMPT_TAG: FORGED} if forged else {}

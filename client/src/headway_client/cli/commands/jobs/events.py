@@ -175,7 +175,7 @@ def _show(output: str) -> Show:
 
 
 def _named(event: FeedEvent) -> dict[str, Any]:
-    """Return the detail; that of an unmanaged training job has its name and status as those of a job."""
+    """Return the detail; that of a rogue training job has its name and status as those of a job."""
     detail = event.detail
     own = {"jobName": detail.get("trainingJobName"), "jobState": detail.get("trainingJobStatus")}
     return {**own, **detail}

@@ -1,4 +1,4 @@
-"""The use of the pools, by queued and unmanaged training jobs."""
+"""The use of the pools, by queued and rogue training jobs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Path
 
 from headway.api_documents.pools import Capacity
-from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
+from headway.api_documents.rogue_jobs import RogueJob, RogueJobs
 from headway_service.api.documents.pools import capacity_document
-from headway_service.api.documents.unmanaged_jobs import rogue_document
+from headway_service.api.documents.rogue_jobs import rogue_document
 from headway_service.api.request_context import caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.errors import InvalidRequest, NotAllowed, RogueJobNotFound
@@ -38,8 +38,8 @@ def show_capacity(request: Request) -> Capacity:
 
 @router.call("GET /rogue-jobs", {HTTPStatus.OK: "The first 100 by name."})
 def list_rogue_jobs(request: Request) -> RogueJobs:
-    """List unmanaged training jobs."""
-    rogues, more = container(request).job_queries.unmanaged_jobs()
+    """List rogue training jobs."""
+    rogues, more = container(request).job_queries.rogue_jobs()
     return RogueJobs(jobs=tuple(rogue_document(rogue) for rogue in rogues), more=more)
 
 
@@ -51,8 +51,8 @@ def list_rogue_jobs(request: Request) -> RogueJobs:
     RogueJobNotFound,
 )
 def stop_rogue_job(name: RogueName, request: Request) -> tuple[RogueJob, int]:
-    """Stop an unmanaged training job.
+    """Stop a rogue training job.
 
     Or one whose record the queue has lost. A repeated call is no error.
     """
-    return rogue_document(container(request).unmanaged_job_stops.ask(name, caller(request).name)), HTTPStatus.ACCEPTED
+    return rogue_document(container(request).rogue_job_stops.ask(name, caller(request).name)), HTTPStatus.ACCEPTED

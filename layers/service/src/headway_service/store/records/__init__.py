@@ -19,7 +19,7 @@ partition ``pk``       sort key ``sk``             item
 ``ledger``             ``plan#<pool>``             :class:`PlanRecord`: the training plan of a pool
 ``ledger``             ``pool#<pool>``             :class:`PoolRecord`: its size and its free instances
 ``ledger``             ``reservation#<job>``       :class:`ReservationRecord`: freed for a waiting job
-``ledger``             ``rogue#<training job>``    :class:`UnmanagedJobRecord`: one that did not come through the queue
+``ledger``             ``rogue#<training job>``    :class:`RogueJobRecord`: one that did not come through the queue
 ``ledger``             ``team#<team>``             :class:`TeamRecord`: a team that has queues
 ``config``             ``config``                  the last valid configuration
 ``config``             ``edit#<invocation>``       a write of the configuration that is not known to have ended well

@@ -77,14 +77,14 @@ from headway_service.store.transitions.reuse import (
     note_outputs,
     reuse,
 )
-from headway_service.store.transitions.shared import expire_request, wake_array
-from headway_service.store.transitions.unmanaged_job import (
-    charge_unmanaged,
-    forget_unmanaged,
+from headway_service.store.transitions.rogue_job import (
+    charge_rogue,
+    forget_rogue,
     request_stop,
     take_charge,
-    update_unmanaged,
+    update_rogue,
 )
+from headway_service.store.transitions.shared import expire_request, wake_array
 from headway_service.store.transitions.warm_pool import (
     change_warm_pool,
     end_warm_pool,
@@ -110,7 +110,7 @@ __all__ = [
     "change_priority",
     "change_request",
     "change_warm_pool",
-    "charge_unmanaged",
+    "charge_rogue",
     "claim_computation",
     "closed",
     "comment",
@@ -126,7 +126,7 @@ __all__ = [
     "follow",
     "follow_twin",
     "forget_computation",
-    "forget_unmanaged",
+    "forget_rogue",
     "free",
     "give_up",
     "give_way_to_twin",
@@ -170,6 +170,6 @@ __all__ = [
     "take_out_team",
     "taken_over",
     "touch",
-    "update_unmanaged",
+    "update_rogue",
     "wake_array",
 ]

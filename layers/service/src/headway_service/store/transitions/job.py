@@ -23,7 +23,7 @@ from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord, GivenUpRecord
 from headway_service.store.records.capacity.ledger import CalendarRecord, ReservationRecord, TeamRecord
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.job import (
     MAX_ENDED_ATTEMPTS,
@@ -424,21 +424,21 @@ def comment(job: JobRecord, text: str) -> tuple[JobRecord, list[Write]]:
 def adopt(
     job: JobRecord,
     attempt: AttemptRecord,
-    rogue: UnmanagedJobRecord,
+    rogue: RogueJobRecord,
     reservation: ReservationRecord | None,
     reason: Reason,
     now_ms: int,
     *,
     limited: TeamRecord | None,
 ) -> list[Write]:
-    """An unmanaged training job becomes the live attempt of the job that waits for it.
+    """A rogue training job becomes the live attempt of the job that waits for it.
 
     Fails if a pool would then hold more than its size, if the job or the training job has changed since it was read, or
     if another job of a limited team was started. Pauses do not matter, as nothing is started.
 
     Args:
         attempt: its next attempt, live.
-        rogue: the unmanaged training job as it is charged.
+        rogue: the rogue training job as it is charged.
         reservation: the reservation of the job, which ends.
         reason: why.
         limited: the team of the job, if it has a limit.

@@ -15,7 +15,7 @@ ROW_MS = 600_000
 class PoolRecord(Record):
     """The ledger of one pool: ``free`` is its size less allocations, reservations and what rogue jobs are charged.
 
-    It becomes negative when the pool shrinks below its use, and when unmanaged jobs use instances that were not free.
+    It becomes negative when the pool shrinks below its use, and when rogue jobs use instances that were not free.
     """
 
     pool: str

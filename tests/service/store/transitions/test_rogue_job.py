@@ -1,4 +1,4 @@
-"""Transitions of unmanaged training jobs."""
+"""Transitions of rogue training jobs."""
 
 from __future__ import annotations
 

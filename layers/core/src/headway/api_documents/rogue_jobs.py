@@ -1,4 +1,4 @@
-"""Unmanaged training jobs."""
+"""Rogue training jobs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway.api_documents.values import Instances, Time
 
 @dataclass(frozen=True, kw_only=True)
 class RogueJob(ApiDocument):
-    """An unmanaged training job: one that did not come through the queue."""
+    """A rogue training job: one that did not come through the queue."""
 
     name: Annotated[str, Member(name="trainingJobName")]
     status: Annotated[str, Member(name="trainingJobStatus")]
@@ -28,7 +28,7 @@ class RogueJob(ApiDocument):
 
 @dataclass(frozen=True, kw_only=True)
 class RogueJobs(ApiDocument):
-    """Unmanaged training jobs."""
+    """Rogue training jobs."""
 
     jobs: Annotated[tuple[RogueJob, ...], Member(name="rogueJobs")]
     more: bool

@@ -1,4 +1,4 @@
-"""Records requests of operators to stop unmanaged training jobs. The patrol stops them: only it has the permission."""
+"""Records requests of operators to stop rogue training jobs. The patrol stops them: only it has the permission."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from headway_service.errors import RetryLater, RogueJobNotFound
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.store import transitions
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
-from headway_service.store.repository import find_unmanaged_job, retry_on_conflict
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
+from headway_service.store.repository import find_rogue_job, retry_on_conflict
 
 
-class UnmanagedJobStops:
-    """Records requests of operators to stop unmanaged training jobs."""
+class RogueJobStops:
+    """Records requests of operators to stop rogue training jobs."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def ask(self, name: str, by: str) -> UnmanagedJobRecord:
-        """Request the stop of an unmanaged training job. A second request changes nothing.
+    def ask(self, name: str, by: str) -> RogueJobRecord:
+        """Request the stop of a rogue training job. A second request changes nothing.
 
         Args:
             name: of the training job.
@@ -31,8 +31,8 @@ class UnmanagedJobStops:
             RetryLater: others keep changing it.
         """
 
-        def ask() -> UnmanagedJobRecord:
-            known = find_unmanaged_job(self._table, name)
+        def ask() -> RogueJobRecord:
+            known = find_rogue_job(self._table, name)
             if known is None:
                 raise RogueJobNotFound(
                     f"the queue knows no live training job `{name}` that did not come through it: `headway queue "

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from headway.api_documents.unmanaged_jobs import RogueJob
+from headway.api_documents.rogue_jobs import RogueJob
 from headway_service.api.documents.jobs import reason_document
 from headway_service.api.times import time_text
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 
 
-def rogue_document(rogue: UnmanagedJobRecord) -> RogueJob:
-    """An unmanaged training job: one that did not come through the queue."""
+def rogue_document(rogue: RogueJobRecord) -> RogueJob:
+    """A rogue training job: one that did not come through the queue."""
     return RogueJob(
         name=rogue.training_job_name,
         status=rogue.training_job_status,

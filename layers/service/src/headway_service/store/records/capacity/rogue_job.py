@@ -1,18 +1,18 @@
-"""An unmanaged training job: one that did not come through the queue."""
+"""A rogue training job: one that did not come through the queue."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
 from headway.job_terms import JobTerms
-from headway.model import UNMANAGED_TEAM, Allocation
+from headway.model import ROGUE_TEAM, Allocation
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.ports.table import Absent, Delete, Equals, Key, Put
 from headway_service.store.records.base import LEDGER, ReasonRecord, Record
 
 
-class UnmanagedJobRecord(Record):
-    """A live unmanaged training job. Its charge is not free in its pools."""
+class RogueJobRecord(Record):
+    """A live rogue training job. Its charge is not free in its pools."""
 
     training_job_name: str
     arn: str
@@ -69,7 +69,7 @@ class UnmanagedJobRecord(Record):
             terms=JobTerms(
                 priority=MAX_PRIORITY,
                 entry_time_ms=self.created_ms,
-                team=UNMANAGED_TEAM,
+                team=ROGUE_TEAM,
                 limit_ms=self.limit_ms,
                 preemptible=False,
             ),

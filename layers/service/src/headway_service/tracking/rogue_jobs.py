@@ -1,4 +1,4 @@
-"""Unmanaged training jobs: detected, charged to their pools, and stopped if the policy requires it.
+"""Rogue training jobs: detected, charged to their pools, and stopped if the policy requires it.
 
 An attempt of the queue is in the ledger from before it is created until after SageMaker has ended it. So a training job
 is rogue if its name was not in the ledger at a moment at which it was live: it was created before, and is live after.
@@ -33,14 +33,14 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.marks import Marks
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import find_attempt, find_unmanaged_job, retry_on_conflict
+from headway_service.store.repository import find_attempt, find_rogue_job, retry_on_conflict
 from headway_service.tracking.adoption import adoption
 from headway_service.tracking.lost_attempts import Lost, Origin, origin_of
 
 STOP_AGAIN_S = 600
-"""After this time, the stop of an unmanaged job that still runs is repeated."""
+"""After this time, the stop of a rogue job that still runs is repeated."""
 
 _MARKED = f"it carries the tag {JOB_TAG}, and no policy stops what carries that"
 _FORBIDDEN_OUTSIDE = "the queue is not allowed to: deploy it with AllowStoppingRogueJobs=true"
@@ -55,7 +55,7 @@ _FORBIDDEN_OWN = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Verdict:
-    """The policy's verdict on an unmanaged job."""
+    """The policy's verdict on a rogue job."""
 
     demand: Demand
     charged: Demand
@@ -80,8 +80,8 @@ class _Verdict:
         )
 
 
-class UnmanagedJobs:
-    """Keeps the records of unmanaged jobs consistent with SageMaker.
+class RogueJobTracker:
+    """Keeps the records of rogue jobs consistent with SageMaker.
 
     Args:
         training_jobs: SageMaker.
@@ -174,14 +174,14 @@ class UnmanagedJobs:
             self._stop(rogue, verdict, now_ms)
         return bool(known and shortfall(known.charged, rogue.charged))
 
-    def _forget(self, known: UnmanagedJobRecord, why: str) -> bool:
-        self._table.write(transitions.forget_unmanaged(known))
+    def _forget(self, known: RogueJobRecord, why: str) -> bool:
+        self._table.write(transitions.forget_rogue(known))
         logger.info(why, extra={"rogue": known.training_job_name, "charged": known.charged})
         return bool(known.charged)
 
     def _adopt(
         self,
-        rogue: UnmanagedJobRecord,
+        rogue: RogueJobRecord,
         found: Description,
         job: JobRecord,
         mark: str,
@@ -214,29 +214,27 @@ class UnmanagedJobs:
         again = self._training_jobs.described(found.name)
         return again is not None and again.live and again.created_ms == found.created_ms
 
-    def _charge(self, found: Description, verdict: _Verdict, force: EffectiveConfig, now_ms: int) -> UnmanagedJobRecord:
-        rogue = UnmanagedJobRecord(
+    def _charge(self, found: Description, verdict: _Verdict, force: EffectiveConfig, now_ms: int) -> RogueJobRecord:
+        rogue = RogueJobRecord(
             training_job_name=found.name,
             arn=found.arn,
             created_ms=found.created_ms,
             since_ms=now_ms,
             **_told(found, verdict, "", force, self._machine_clock()),
         )
-        self._table.write(transitions.charge_unmanaged(rogue))
+        self._table.write(transitions.charge_rogue(rogue))
         logger.info("a rogue job is seen", extra={"rogue": found.name, "demand": rogue.demand, "stop": rogue.stop})
         return rogue
 
     def _change(
-        self, known: UnmanagedJobRecord, found: Description, verdict: _Verdict, force: EffectiveConfig
-    ) -> UnmanagedJobRecord:
+        self, known: RogueJobRecord, found: Description, verdict: _Verdict, force: EffectiveConfig
+    ) -> RogueJobRecord:
         problem = known.stop_problem if verdict.stop else ""
-        rogue, writes = transitions.update_unmanaged(
-            known, **_told(found, verdict, problem, force, self._machine_clock())
-        )
+        rogue, writes = transitions.update_rogue(known, **_told(found, verdict, problem, force, self._machine_clock()))
         self._table.write(writes)
         return rogue
 
-    def _stop(self, rogue: UnmanagedJobRecord, verdict: _Verdict, now_ms: int) -> None:
+    def _stop(self, rogue: RogueJobRecord, verdict: _Verdict, now_ms: int) -> None:
         problem = verdict.protection
         try:
             if not problem:
@@ -249,22 +247,22 @@ class UnmanagedJobs:
         name = rogue.training_job_name
         logger.info("a rogue job is asked to stop", extra={"rogue": name, "reason": verdict.stop, "problem": problem})
         changes = {"stop_sent_ms": now_ms, "stop_problem": problem, "reason": verdict.reason(problem)}
-        self._table.write(transitions.update_unmanaged(rogue, **changes)[1])
+        self._table.write(transitions.update_rogue(rogue, **changes)[1])
 
-    def _known(self, name: str) -> UnmanagedJobRecord | None:
-        return find_unmanaged_job(self._table, name)
+    def _known(self, name: str) -> RogueJobRecord | None:
+        return find_rogue_job(self._table, name)
 
     def _attempt(self, name: str) -> AttemptRecord | None:
         return find_attempt(self._table, name)
 
 
-def is_stop_due(rogue: UnmanagedJobRecord, now_ms: int) -> bool:
-    """Whether an unmanaged job has to be stopped now.
+def is_stop_due(rogue: RogueJobRecord, now_ms: int) -> bool:
+    """Whether a rogue job has to be stopped now.
 
     Not before its tags can be relied on: until SageMaker shows them, it seems to break rules on tags.
 
     Args:
-        rogue: the record of the unmanaged training job.
+        rogue: the record of the rogue training job.
     """
     tried_ms = rogue.stop_sent_ms
     waits = tried_ms is not None and now_ms < tried_ms + STOP_AGAIN_S * 1000
@@ -273,12 +271,12 @@ def is_stop_due(rogue: UnmanagedJobRecord, now_ms: int) -> bool:
     )
 
 
-def _may_go_on(rogue: UnmanagedJobRecord) -> bool:
+def _may_go_on(rogue: RogueJobRecord) -> bool:
     """Whether neither an operator, nor the queue before its table was restored, requested a training job's stop."""
     return rogue.training_job_status == "InProgress" and not rogue.stop_asked_by
 
 
-def _is_gone(known: UnmanagedJobRecord, found: Description | None, now_ms: int) -> bool:
+def _is_gone(known: RogueJobRecord, found: Description | None, now_ms: int) -> bool:
     """Whether a rogue job is not there any more."""
     if found is None:
         return is_proven(known.created_ms, now_ms)
@@ -313,7 +311,7 @@ def _judge(
     tags: Mapping[str, str],
     configuration: Configuration,
     lost: Lost,
-    known: UnmanagedJobRecord | None,
+    known: RogueJobRecord | None,
 ) -> _Verdict:
     job = job_for_rules(found.document, tags, configuration)
     outside = lost.origin is Origin.OUTSIDE
@@ -360,7 +358,7 @@ def _stop_by_policy(configuration: Configuration, broken: Sequence[Violation]) -
 def _told(
     found: Description, verdict: _Verdict, problem: str, force: EffectiveConfig, machine_ms: int
 ) -> dict[str, Any]:
-    """The current record of an unmanaged job."""
+    """The current record of a rogue job."""
     return {
         "training_job_status": found.status,
         "demand": dict(verdict.demand),

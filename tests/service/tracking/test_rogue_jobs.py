@@ -1,4 +1,4 @@
-"""Unmanaged training jobs: detected, charged, published, stopped if the policy requires it."""
+"""Rogue training jobs: detected, charged, published, stopped if the policy requires it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import PoolRecord
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
+from headway_service.tracking.rogue_jobs import STOP_AGAIN_S, RogueJobTracker, demand_of
+from headway_service.tracking.rogue_scan import MAX_LOOKS
 from headway_service.tracking.training_job_scan import LONGEST_S, MAX_PAGES, PAGE_INTERVAL_S
-from headway_service.tracking.unmanaged_jobs import STOP_AGAIN_S, UnmanagedJobs, demand_of
-from headway_service.tracking.unmanaged_scan import MAX_LOOKS
 from tests.service.world import P5, ROOT, World, on, request
 
 MARKS = [{"Key": JOB_TAG, "Value": "a"}, {"Key": ATTEMPT_TAG, "Value": "mark-1"}]
@@ -52,9 +52,9 @@ def create(world: World, name: str = "rogue", **changes: Any) -> None:
     world.fleet.create(request(name, **{"Environment": LONG, **changes}), now=world.now_s)
 
 
-def rogue_of(world: World, name: str = "rogue") -> UnmanagedJobRecord | None:
-    item = world.table.get(UnmanagedJobRecord.key(name))
-    return UnmanagedJobRecord.parse(item) if item else None
+def rogue_of(world: World, name: str = "rogue") -> RogueJobRecord | None:
+    item = world.table.get(RogueJobRecord.key(name))
+    return RogueJobRecord.parse(item) if item else None
 
 
 def rogues(world: World) -> dict[str, dict[str, int]]:
@@ -75,7 +75,7 @@ def reason(world: World, name: str = "rogue") -> tuple[str, str]:
     return str(rogue.reason.code), rogue.reason.message
 
 
-def test_an_unmanaged_job_is_recorded_by_its_first_event_and_charged_until_its_end_event() -> None:
+def test_a_rogue_job_is_recorded_by_its_first_event_and_charged_until_its_end_event() -> None:
     world = world_of()
     create(world)
     world.pass_time(1)
@@ -91,7 +91,7 @@ def test_an_unmanaged_job_is_recorded_by_its_first_event_and_charged_until_its_e
     assert free(world) == 2
 
 
-def test_the_scan_finds_an_unmanaged_job_without_events_and_its_end() -> None:
+def test_the_scan_finds_a_rogue_job_without_events_and_its_end() -> None:
     world = world_of()
     create(world)
     world.pass_time(60, deliver=False)
@@ -109,7 +109,7 @@ def test_the_scan_finds_an_unmanaged_job_without_events_and_its_end() -> None:
     assert world.wakes == ["the patrol has freed instances"]
 
 
-def test_the_record_of_a_deleted_unmanaged_job_is_removed() -> None:
+def test_the_record_of_a_deleted_rogue_job_is_removed() -> None:
     world = world_of()
     create(world)
     world.pass_time(1)
@@ -120,7 +120,7 @@ def test_the_record_of_a_deleted_unmanaged_job_is_removed() -> None:
     assert (rogues(world), free(world)) == ({}, 2)
 
 
-def test_a_training_job_with_the_name_of_an_unmanaged_one_is_distinguished() -> None:
+def test_a_training_job_with_the_name_of_a_rogue_one_is_distinguished() -> None:
     world = world_of()
     create(world)
     world.pass_time(1)
@@ -133,7 +133,7 @@ def test_a_training_job_with_the_name_of_an_unmanaged_one_is_distinguished() -> 
     assert (rogues(world), free(world)) == ({"rogue": {P5: 2}}, 0)
 
 
-def test_an_attempt_with_the_name_of_an_unmanaged_job_is_distinguished() -> None:
+def test_an_attempt_with_the_name_of_a_rogue_job_is_distinguished() -> None:
     world = world_of()
     create(world, "a")
     world.pass_time(1)
@@ -182,7 +182,7 @@ def test_repeated_late_or_unordered_events_charge_once_and_release_once() -> Non
         pytest.param(lambda world: world.pass_time(5000, deliver=False), id="whose end was not told"),
     ],
 )
-def test_an_attempt_of_the_queue_is_not_unmanaged(prepare: Callable[[World], object]) -> None:
+def test_an_attempt_of_the_queue_is_not_rogue(prepare: Callable[[World], object]) -> None:
     world = world_of()
     world.submit("a")
     world.tick()
@@ -195,7 +195,7 @@ def test_an_attempt_of_the_queue_is_not_unmanaged(prepare: Callable[[World], obj
     world.check()
 
 
-def test_an_attempt_with_an_unsettled_launch_is_not_unmanaged() -> None:
+def test_an_attempt_with_an_unsettled_launch_is_not_rogue() -> None:
     world = world_of()
     world.submit("a")
     world.fleet.faults = Faults(lose_answer={"CreateTrainingJob": 1})
@@ -207,7 +207,7 @@ def test_an_attempt_with_an_unsettled_launch_is_not_unmanaged() -> None:
 
 
 @pytest.mark.parametrize("job", [None, "a"])
-def test_an_unmanaged_job_with_the_queues_tags_is_still_recorded(job: str | None) -> None:
+def test_a_rogue_job_with_the_queues_tags_is_still_recorded(job: str | None) -> None:
     world = world_of()
     if job is not None:
         world.submit(job)
@@ -246,7 +246,7 @@ def refuse(
     world.fleet.call = call  # type: ignore[method-assign,assignment]
 
 
-def test_an_attempt_launched_during_the_check_of_its_name_is_not_unmanaged() -> None:
+def test_an_attempt_launched_during_the_check_of_its_name_is_not_rogue() -> None:
     world = world_of()
     world.submit("a")
     interrupt(world.rogues, "_attempt", world.tick)
@@ -256,7 +256,7 @@ def test_an_attempt_launched_during_the_check_of_its_name_is_not_unmanaged() -> 
 
 
 @pytest.mark.parametrize("at", [0, 1], ids=["before it is looked up again", "after it is looked up again"])
-def test_an_attempt_launched_and_ended_during_the_check_of_its_name_is_not_unmanaged(at: int) -> None:
+def test_an_attempt_launched_and_ended_during_the_check_of_its_name_is_not_rogue(at: int) -> None:
     world = world_of()
     world.submit("a")
 
@@ -282,7 +282,7 @@ def test_an_attempt_launched_and_ended_during_the_check_of_its_name_is_not_unman
     assert rogues(world) == {}
 
 
-def test_an_unmanaged_job_is_found_if_sagemaker_answers_one_describe_at_a_time() -> None:
+def test_a_rogue_job_is_found_if_sagemaker_answers_one_describe_at_a_time() -> None:
     world = world_of()
     create(world)
     world.now_s += VISIBLE_AFTER_S
@@ -291,7 +291,7 @@ def test_an_unmanaged_job_is_found_if_sagemaker_answers_one_describe_at_a_time()
     assert rogues(world) == {"rogue": {P5: 1}}
 
 
-def test_a_new_training_job_is_unmanaged_only_if_it_is_live_in_two_descriptions() -> None:
+def test_a_new_training_job_is_rogue_only_if_it_is_live_in_two_descriptions() -> None:
     world = world_of()
     create(world)
     world.now_s += VISIBLE_AFTER_S - 1
@@ -324,7 +324,7 @@ def test_the_demand_is_that_of_sagemakers_description(resources: dict[str, Any] 
     assert demand_of({} if resources is None else {"ResourceConfig": resources}, {P5, G5}) == demand
 
 
-def test_an_unmanaged_job_is_charged_in_all_existing_pools() -> None:
+def test_a_rogue_job_is_charged_in_all_existing_pools() -> None:
     world = world_of({P5: 2})
     create(world, ResourceConfig=GROUPS)
     world.pass_time(1)
@@ -365,7 +365,7 @@ def test_charging_is_switched_off_and_on_again() -> None:
     assert (rogues(world), free(world)) == ({"rogue": {P5: 1}}, 1)
 
 
-def test_an_unmanaged_job_can_exceed_free_instances_and_blocks_starts_until_it_ends() -> None:
+def test_a_rogue_job_can_exceed_free_instances_and_blocks_starts_until_it_ends() -> None:
     world = world_of()
     world.submit("a", ResourceConfig=on(2))
     world.tick()
@@ -385,7 +385,7 @@ def test_an_unmanaged_job_can_exceed_free_instances_and_blocks_starts_until_it_e
     world.check()
 
 
-def test_the_explanation_of_a_waiting_job_has_unmanaged_holders_and_their_ends() -> None:
+def test_the_explanation_of_a_waiting_job_has_rogue_holders_and_their_ends() -> None:
     world = world_of()
     create(world, StoppingCondition={"MaxRuntimeInSeconds": 3600})
     world.pass_time(1)
@@ -402,7 +402,7 @@ def test_the_explanation_of_a_waiting_job_has_unmanaged_holders_and_their_ends()
     assert seen.reason.jobs == ()
 
 
-def test_a_job_that_fits_beside_an_unmanaged_one_starts_unless_it_delays_a_blocked_job() -> None:
+def test_a_job_that_fits_beside_a_rogue_one_starts_unless_it_delays_a_blocked_job() -> None:
     world = world_of()
     create(world, StoppingCondition={"MaxRuntimeInSeconds": 3600})
     world.pass_time(1)
@@ -414,7 +414,7 @@ def test_a_job_that_fits_beside_an_unmanaged_one_starts_unless_it_delays_a_block
     world.check()
 
 
-def test_an_unmanaged_job_is_not_preempted_and_causes_no_preemption() -> None:
+def test_a_rogue_job_is_not_preempted_and_causes_no_preemption() -> None:
     world = world_of()
     world.submit("low", 0)
     world.tick()
@@ -431,7 +431,7 @@ def test_an_unmanaged_job_is_not_preempted_and_causes_no_preemption() -> None:
     world.check()
 
 
-def test_an_unmanaged_job_may_have_the_name_of_a_waiting_one() -> None:
+def test_a_rogue_job_may_have_the_name_of_a_waiting_one() -> None:
     world = world_of()
     create(world, "a", ResourceConfig=on(2))
     world.pass_time(1)
@@ -479,7 +479,7 @@ STOPPING_RULES = {"cost": {**RULES["cost"], "onStart": "stop"}}
     ],
     ids=["nothing", "a rule that is kept", "report", "stop", "a rule with stop that is kept", "all"],
 )
-def test_an_unmanaged_job_is_stopped_only_if_the_policy_requires_it(
+def test_a_rogue_job_is_stopped_only_if_the_policy_requires_it(
     configuration: dict[str, Any], tags: dict[str, str], code: str, told: str, stopped: bool
 ) -> None:
     world = world_of(**configuration)
@@ -499,7 +499,7 @@ def test_an_unmanaged_job_is_stopped_only_if_the_policy_requires_it(
     world.check()
 
 
-def test_a_changed_policy_stops_an_unmanaged_job_within_the_minute() -> None:
+def test_a_changed_policy_stops_a_rogue_job_within_the_minute() -> None:
     world = world_of(teams={"research": {}})
     create(world, Tags=[{"Key": "team", "Value": "research"}])
     world.pass_time(VISIBLE_AFTER_S)
@@ -512,7 +512,7 @@ def test_a_changed_policy_stops_an_unmanaged_job_within_the_minute() -> None:
     assert world.called("StopTrainingJob") == ["rogue"]
 
 
-def test_an_unmanaged_job_that_cannot_be_stopped_reports_it_and_is_retried_rarely() -> None:
+def test_a_rogue_job_that_cannot_be_stopped_reports_it_and_is_retried_rarely() -> None:
     forbidden = (
         "did not come through the queue; should be stopped, as no training job may run past the queue, but the queue "
         "is not allowed to: deploy it with AllowStoppingRogueJobs=true; uses 1 ml.p5.48xlarge of its pools"
@@ -562,7 +562,7 @@ def test_the_scan_continues_where_it_stopped_and_pauses_between_pages() -> None:
     assert world.table.get(Key("sweep", "sweep")) is None, "it begins anew"
 
 
-def test_more_unmanaged_jobs_than_one_run_checks_are_all_found_eventually() -> None:
+def test_more_rogue_jobs_than_one_run_checks_are_all_found_eventually() -> None:
     world = world_of({P5: 500})
     for number in range(MAX_LOOKS + 30):
         create(world, f"r-{number}")
@@ -613,13 +613,13 @@ def test_events_and_scans_before_the_first_tick_do_nothing() -> None:
     assert world.calls == []
 
 
-def test_the_end_of_an_unmanaged_job_observed_twice_is_released_once() -> None:
+def test_the_end_of_a_rogue_job_observed_twice_is_released_once() -> None:
     world = world_of()
     create(world)
     world.pass_time(1)
     world.fleet.finish("rogue", now=world.now_s)
     (*_, detail) = world.fleet.advance(world.now_s)
-    other = UnmanagedJobs(world.table, world.training_jobs, world.marks, world.machine_clock)
+    other = RogueJobTracker(world.table, world.training_jobs, world.marks, world.machine_clock)
     # The other one has read the record, then this one gets the end.
     interrupt(other, "_known", lambda: world.on_event(detail))
     assert other.refresh("rogue", world.clock()) is False

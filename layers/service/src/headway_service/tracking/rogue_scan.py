@@ -1,4 +1,4 @@
-"""Once a minute: finds unmanaged jobs without events, and stops those that the policy requires.
+"""Once a minute: finds rogue jobs without events, and stops those that the policy requires.
 
 It finds attempts that the queue has lost, too; after the table was restored, nothing is launched before that is done.
 """
@@ -17,9 +17,9 @@ from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger
-from headway_service.store.records.capacity.unmanaged_job import UnmanagedJobRecord
+from headway_service.store.records.capacity.rogue_job import RogueJobRecord
+from headway_service.tracking.rogue_jobs import RogueJobTracker, is_stop_due
 from headway_service.tracking.training_job_scan import scan
-from headway_service.tracking.unmanaged_jobs import UnmanagedJobs, is_stop_due
 
 MAX_LOOKS = 50
 """Training jobs that one run describes, with two or three calls each."""
@@ -28,18 +28,18 @@ RESERVED_MS = 15_000
 """A run begins nothing new when its invocation has less than this left."""
 
 
-def scan_unmanaged_jobs(
+def scan_rogue_jobs(
     *,
     table: Table,
     training_jobs: AllTrainingJobs,
-    rogues: UnmanagedJobs,
+    rogues: RogueJobTracker,
     clocks: Clocks,
     sleep: Callable[[float], None],
     wake: Wake,
     after_s: int,
     deadline_ms: int,
 ) -> int:
-    """Check the unmanaged jobs that are due, then unknown live training jobs.
+    """Check the rogue jobs that are due, then unknown live training jobs.
 
     A job is due if its last status is older than ``after_s`` seconds, if it was checked against another configuration,
     or if it has to be stopped.
@@ -62,13 +62,13 @@ def scan_unmanaged_jobs(
     ledger = read_ledger(table)
     now_ms, machine_ms = clocks.training_ms(), clocks.machine_ms()
 
-    def is_due(rogue: UnmanagedJobRecord) -> bool:
+    def is_due(rogue: RogueJobRecord) -> bool:
         unheard = rogue.seen_ms <= machine_ms - after_s * 1000
         return unheard or rogue.config_version != force.version or is_stop_due(rogue, now_ms)
 
     run = _Run(table, rogues, ledger, clocks, deadline_ms)
 
-    def order(rogue: UnmanagedJobRecord) -> tuple[bool, int, str]:
+    def order(rogue: RogueJobRecord) -> tuple[bool, int, str]:
         # Requests of operators come first, so that they are processed within a minute.
         asked = bool(rogue.stop_asked_by) and is_stop_due(rogue, now_ms)
         return not asked, rogue.seen_ms, rogue.training_job_name
@@ -104,7 +104,7 @@ class _Run:
     def __init__(
         self,
         table: Table,
-        rogues: UnmanagedJobs,
+        rogues: RogueJobTracker,
         ledger: Ledger,
         clocks: Clocks,
         deadline_ms: int,
